@@ -1,0 +1,245 @@
+"""Write the files that benchmarks/run.py measures: the same bytes for the same options, streamed to disk.
+
+python benchmarks/generate.py [--only NAME ...] [--out DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+SEED = 20260314
+EVENT = "Benchmark"
+RUN_ID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
+FIRST_SENT = 1_770_000_000.0
+SEGMENTS_PER_CASE = 20
+SEGMENT_SECONDS = 300.0
+LSI = {
+    "Airway": "Endotracheal intubation",
+    "Bleeding control": "Tourniquet",
+    "Blood products": "Packed red blood cells",
+    "Chest decompression": "Needle thoracostomy",
+    "Medication": "Vasopressor infusion",
+    "Resuscitation": "Cardiopulmonary resuscitation",
+}
+LSI_GROUPS = list(LSI)
+LESION_CLASSES = ("AK", "BCC", "SK", "SCC", "VASC", "DF", "NV", "NON", "MEL", "ON")
+SPECIALTIES = ("Cardiology", "Neurology", "Oncology", "Internal Medicine", "Emergency Medicine", "Other")
+URGENCIES = ("Emergency", "Urgent", "Routine")
+
+Record = dict[str, Any]
+
+
+class Sizes(NamedTuple):
+    """How much to write."""
+
+    embeddings_mb: float
+    plain_mb: float
+    lesions: int
+    lesions_small: int
+    reports: int
+
+
+def vector(rng: random.Random, length: int) -> list[float]:
+    """Embedding values, with as many digits as a 32-bit float has."""
+    return [round(rng.uniform(-1, 1), 8) for _ in range(length)]
+
+
+def response_record(rng: random.Random, number: int, *, embeddings: bool) -> Record:
+    """One answer of a triage model; `number` counts the segments of all cases."""
+    case, segment = divmod(number, SEGMENTS_PER_CASE)
+    sent = FIRST_SENT + number * 2
+    record: Record = {
+        "message_sent_time": sent,
+        "message_received_time": round(sent + rng.uniform(0.05, 1.5), 6),
+        "case_id": f"case-{case:05d}",
+        "segment_id": f"case-{case:05d}-{segment:03d}",
+        "model_predictions": rng.sample(LSI_GROUPS, rng.randrange(4)),
+        "cumulative_runtime_sec": number * 2 + 1.25,
+        "run_id": RUN_ID,
+        "end_of_case": segment == SEGMENTS_PER_CASE - 1,
+        "lsi_confidence_scores": {group: round(rng.random(), 6) for group in LSI_GROUPS},
+    }
+    if embeddings:
+        record["embeddings"] = {"segment": vector(rng, 256), "layers": [vector(rng, 64) for _ in range(4)]}
+    return record
+
+
+def truth_record(rng: random.Random, number: int) -> Record:
+    """The truth about the segment that `response_record` answers under the same number."""
+    case, segment = divmod(number, SEGMENTS_PER_CASE)
+    start = segment * SEGMENT_SECONDS
+    folder = f"case-{case:05d}"
+    return {
+        "case_id": folder,
+        "segment_id": f"{folder}-{segment:03d}",
+        "segment_start_time_sec": start,
+        "segment_stop_time_sec": start + SEGMENT_SECONDS,
+        "start_of_case": segment == 0,
+        "at_admission": segment == SEGMENTS_PER_CASE // 2,
+        "end_of_case": segment == SEGMENTS_PER_CASE - 1,
+        "gt_lsi_list": [
+            {
+                "lsi_group": group,
+                "lsi_description": LSI[group],
+                "in_hospital": int(segment > SEGMENTS_PER_CASE // 2),
+                "elapsed_from_start": round(start + rng.uniform(0, SEGMENT_SECONDS), 3),
+            }
+            for group in rng.sample(LSI_GROUPS, rng.randrange(3))
+        ],
+        "ehr_file_name": f"{folder}/{segment:03d}/ehr.csv",
+        "vs_file_name": f"{folder}/{segment:03d}/vs.csv",
+        "gt_file_name": f"{folder}/{segment:03d}/gt.csv",
+    }
+
+
+def probabilities(rng: random.Random) -> list[str]:
+    """Ten numbers of six decimals that sum to exactly 1 as decimals."""
+    weights = [rng.random() ** 4 + 1e-3 for _ in LESION_CLASSES]
+    scale = 999_990 / sum(weights)
+    millionths = [int(weight * scale) for weight in weights]
+    millionths[rng.randrange(10)] += 1_000_000 - sum(millionths)
+    return [f"0.{part:06d}" for part in millionths]
+
+
+def report_prediction(rng: random.Random, number: int) -> Record:
+    """One classified clinical report."""
+    return {
+        "report_id": f"report-{number:05d}",
+        "specialty": rng.choice(SPECIALTIES),
+        "urgency": rng.choice(URGENCIES),
+        "follow_up": rng.random() < 0.5,
+        "processing_time_sec": round(rng.uniform(0.1, 0.9), 3),
+    }
+
+
+def write_collection(out: TextIO, header: Record, list_key: str, records: Iterator[Record]) -> None:
+    """A `.json` collection, one record a line."""
+    out.write(json.dumps(header, ensure_ascii=False)[:-1])
+    out.write(f', "{list_key}": [')
+    for number, record in enumerate(records):
+        out.write(",\n" if number else "\n")
+        out.write(json.dumps(record, ensure_ascii=False))
+    out.write("\n]}\n")
+
+
+def open_for_writing(path: Path) -> TextIO:
+    """Text with the same bytes on every system."""
+    return path.open("w", encoding="utf-8", newline="\n")
+
+
+def write_response(path: Path, megabytes: float, *, embeddings: bool) -> int:
+    """Whole cases until the file has its size; returns the number of segments."""
+    rng = random.Random(SEED)
+    header = {"team_name": "Team Example", "event": EVENT, "evaluation_date": "2026-03-14"}
+    count = 0
+
+    with open_for_writing(path) as out:
+
+        def records() -> Iterator[Record]:
+            nonlocal count
+            while count == 0 or count % SEGMENTS_PER_CASE or out.tell() < megabytes * 1e6:
+                yield response_record(rng, count, embeddings=embeddings)
+                count += 1
+
+        write_collection(out, header, "responses", records())
+    return count
+
+
+def triage_embeddings(folder: Path, sizes: Sizes) -> list[Path]:
+    """A triage/response with embeddings."""
+    path = folder / "triage_100mb.json"
+    write_response(path, sizes.embeddings_mb, embeddings=True)
+    return [path]
+
+
+def triage_plain(folder: Path, sizes: Sizes) -> list[Path]:
+    """A triage/response without embeddings, and the triage/ground-truth of the same segments."""
+    response, truth = folder / "triage_10mb.json", folder / "triage_gt.json"
+    segments = write_response(response, sizes.plain_mb, embeddings=False)
+    rng = random.Random(SEED)
+    with open_for_writing(truth) as out:
+        records = (truth_record(rng, number) for number in range(segments))
+        write_collection(out, {"event": EVENT}, "ground_truth", records)
+    return [response, truth]
+
+
+def write_lesion_lines(path: Path, count: int) -> list[Path]:
+    """lesions/predictions, one record a line."""
+    rng = random.Random(SEED)
+    with open_for_writing(path) as out:
+        for number in range(1, count + 1):
+            values = ", ".join(probabilities(rng))
+            out.write(f'{{"image_id": "img-{number:07d}", "probabilities": [{values}]}}\n')
+    return [path]
+
+
+def lesion_lines(folder: Path, sizes: Sizes) -> list[Path]:
+    """Many records."""
+    return write_lesion_lines(folder / "lesions_1m.jsonl", sizes.lesions)
+
+
+def lesion_lines_small(folder: Path, sizes: Sizes) -> list[Path]:
+    """Fewer records."""
+    return write_lesion_lines(folder / "lesions_100k.jsonl", sizes.lesions_small)
+
+
+def lesion_table(folder: Path, sizes: Sizes) -> list[Path]:
+    """The same records as a table."""
+    path = folder / "lesions_100k.csv"
+    rng = random.Random(SEED)
+    with open_for_writing(path) as out:
+        out.write(",".join(("image_id", *LESION_CLASSES)) + "\n")
+        for number in range(1, sizes.lesions_small + 1):
+            out.write(f"img-{number:07d},{','.join(probabilities(rng))}\n")
+    return [path]
+
+
+def reports_small(folder: Path, sizes: Sizes) -> list[Path]:
+    """A small reports/predictions, for the start-up rows."""
+    path = folder / "reports_small.json"
+    rng = random.Random(SEED)
+    header = {"team_name": "Team Example", "event": EVENT, "evaluation_date": "2026-03-14"}
+    with open_for_writing(path) as out:
+        records = (report_prediction(rng, number) for number in range(sizes.reports))
+        write_collection(out, header, "predictions", records)
+    return [path]
+
+
+TARGETS: dict[str, Callable[[Path, Sizes], list[Path]]] = {
+    "reports_small": reports_small,
+    "triage_10mb": triage_plain,
+    "triage_100mb": triage_embeddings,
+    "lesions_100k.jsonl": lesion_lines_small,
+    "lesions_100k.csv": lesion_table,
+    "lesions_1m": lesion_lines,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Write the files that benchmarks/run.py measures.")
+    parser.add_argument(
+        "--out", type=Path, default=Path(__file__).parent / "data", help="folder (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--only", nargs="+", choices=TARGETS, default=list(TARGETS), metavar="NAME", help=", ".join(TARGETS)
+    )
+    parser.add_argument("--embeddings-mb", type=float, default=100, help="size of triage_100mb.json (%(default)s)")
+    parser.add_argument("--plain-mb", type=float, default=10, help="size of triage_10mb.json (%(default)s)")
+    parser.add_argument("--lesions", type=int, default=1_000_000, help="records of lesions_1m.jsonl (%(default)s)")
+    parser.add_argument("--lesions-small", type=int, default=100_000, help="records of lesions_100k.* (%(default)s)")
+    parser.add_argument("--reports", type=int, default=250, help="records of reports_small.json (%(default)s)")
+    options = parser.parse_args()
+    sizes = Sizes(**{name: getattr(options, name) for name in Sizes._fields})
+    options.out.mkdir(parents=True, exist_ok=True)
+    for name in options.only:
+        for path in TARGETS[name](options.out, sizes):
+            print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,17 @@
+"""The yardstick for tables: split the file into rows with the standard library and check nothing."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    with Path(sys.argv[1]).open(encoding="utf-8", newline="") as lines:
+        for _ in csv.reader(lines):
+            pass
+
+
+if __name__ == "__main__":
+    main()

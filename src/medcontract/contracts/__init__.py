@@ -1,0 +1,1 @@
+"""What each file may hold: models, rules, recognition, published schemas."""

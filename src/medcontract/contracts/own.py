@@ -1,0 +1,107 @@
+"""What medcontract itself prints as JSON."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from medcontract.contracts.base import Count, Document, Many, Position, Str, Strictest, Text
+from medcontract.contracts.contract import Contract
+
+Code = Annotated[str, Field(pattern="^MC[0-5][0-9][0-9]$", max_length=5)]
+
+
+class ProblemModel(Strictest):
+    """One thing that is wrong, and where."""
+
+    code: Code
+    """Stable; `medcontract explain CODE` says more."""
+    severity: Literal["error", "warning"]
+    message: Str
+    """What is wrong."""
+    hint: Str | None
+    """How to mend it."""
+    pointer: Text
+    """RFC 6901; in the document for .json, in the record for lines and tables. A key that may hold data is shown as …."""
+    record: Count | None
+    """0-based index of the record."""
+    line: Position | None
+    """1-based."""
+    column: Position | None
+    """1-based, in code points."""
+    field: Text | None
+    """The column name, for tables."""
+
+
+class FileModel(Strictest):
+    """What was found in one file."""
+
+    path: Text
+    """As it was given."""
+    contract: Str | None
+    """The contract that it was judged by; null when that cannot be told."""
+    ok: bool
+    """No errors."""
+    records: Count | None
+    """Records read; null for documents and where nothing could be read."""
+    errors: Count
+    warnings: Count
+    omitted: Count
+    """Problems that were counted but are not listed."""
+    problems: Many[ProblemModel]
+    """In file order."""
+
+
+class Validation(Document):
+    """The outcome of `medcontract validate`."""
+
+    ok: bool
+    """No errors in any file."""
+    files: Many[FileModel]
+    """In the order in which they were given."""
+
+
+class Listed(Strictest):
+    """One contract."""
+
+    id: Str
+    version: Position
+    kind: Literal["collection", "document"]
+    containers: Many[Str]
+    title: Str
+    source: Str | None
+    """The document that it comes from."""
+
+
+class Listing(Document):
+    """The outcome of `medcontract schema list`."""
+
+    contracts: Many[Listed]
+    """Sorted by id."""
+
+
+class Explained(Strictest):
+    """One code of the catalogue."""
+
+    code: Code
+    title: Str
+    meaning: Str
+    mistake: Str
+    """An example of it."""
+    mending: Str
+    """The example, mended."""
+
+
+class Explanation(Document):
+    """The outcome of `medcontract explain`."""
+
+    codes: Many[Explained]
+    """Sorted by code."""
+
+
+VALIDATION = Contract(id="medcontract/validation", model=Validation, title="Outcome of a validation", output=True)
+LISTING = Contract(id="medcontract/listing", model=Listing, title="List of contracts", output=True)
+EXPLANATION = Contract(id="medcontract/explanation", model=Explanation, title="Problem codes explained", output=True)
+
+CONTRACTS = (EXPLANATION, LISTING, VALIDATION)

@@ -1,0 +1,462 @@
+"""What a JSON Schema cannot say, as data of a few kinds, each kind run here and nowhere else.
+
+A rule is a frozen value: fields, bounds, code, severity, message, hint. It is published with the
+schema (`x-medcontract-rules`), so that another language can implement the kinds once and check all
+rules. Kinds that look at one object have `check`; kinds that look at a whole list have `begin`, which
+returns an accumulator; kinds between files are in `medcontract.contracts.between`.
+
+Rules see values whose shape is right, by attribute.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import Any, ClassVar, Literal, Protocol
+
+from medcontract.problems import Finding, Path, Ref, Severity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """What all kinds have."""
+
+    kind: ClassVar[str]
+    scope: ClassVar[Literal["object", "list", "files"]]
+    code: str
+    message: str
+    hint: str | None = None
+    severity: Severity = "error"
+
+    def publish(self) -> dict[str, Any]:
+        """The rule as JSON."""
+        data: dict[str, Any] = {"kind": self.kind, "scope": self.scope}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if value is not None:
+                data[field.name] = list(value) if isinstance(value, tuple) else value
+        return data
+
+    def finding(self, path: Path, ref: Ref | None = None, hint: str | None = None) -> Finding:
+        return Finding(self.code, self.message, hint or self.hint, self.severity, path, ref)
+
+
+# --- kinds that look at one object ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectRule(Rule):
+    """A rule about one record, or about the fields of one document or header."""
+
+    scope = "object"
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        """What is wrong; the empty tuple when nothing is."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sum(ObjectRule):
+    """The correctly rounded sum of a list of numbers, none negative, lies within bounds (inclusive)."""
+
+    kind = "sum"
+    field: str
+    minimum: float
+    maximum: float
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        numbers = getattr(value, self.field)
+        if numbers is None:
+            return ()
+        # A plain sum of numbers in 0..1 is off by far less than this margin: most records need no exact sum.
+        if self.minimum + 1e-6 <= sum(numbers) <= self.maximum - 1e-6 and len(numbers) < 1_000_000:
+            return ()
+        total = math.fsum(numbers)
+        if self.minimum <= total <= self.maximum:
+            return ()
+        return (self.finding((self.field,))._replace(value=f"sum {total!r}"),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order(ObjectRule):
+    """The second field is not smaller than the first."""
+
+    kind = "order"
+    fields: tuple[str, str]
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        first, second = self.fields
+        return (self.finding((second,)),) if getattr(value, second) < getattr(value, first) else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exists(ObjectRule):
+    """The day that a date names is in the (proleptic Gregorian) calendar, years 0001 to 9999."""
+
+    kind = "exists"
+    field: str
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        date = getattr(value, self.field)
+        return () if date is None or _day_exists(date) else (self.finding((self.field,)),)
+
+
+def _day_exists(date: str) -> bool:
+    try:
+        datetime.date(int(date[:4]), int(date[5:7]), int(date[8:10]))
+    except ValueError:
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit(ObjectRule):
+    """A number from `minimum` on (and below `below`, where that is given) is worth a word."""
+
+    kind = "limit"
+    field: str
+    minimum: float
+    below: float | None = None
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        number = getattr(value, self.field)
+        inside = number >= self.minimum and (self.below is None or number < self.below)
+        return (self.finding((self.field,)),) if inside else ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distinct(ObjectRule):
+    """No item of a list of strings stands in it twice."""
+
+    kind = "distinct"
+    field: str
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        items = getattr(value, self.field)
+        if len(items) < 2 or len(set(items)) == len(items):
+            return ()
+        return [self.finding((self.field, i)) for i, item in enumerate(items) if item in items[:i]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requires(ObjectRule):
+    """A field that says something (not null, not blank, not empty) needs another that does."""
+
+    kind = "requires"
+    field: str
+    requires: str
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        if not says_something(getattr(value, self.field)) or says_something(getattr(value, self.requires)):
+            return ()
+        return (self.finding((self.field,)),)
+
+
+def says_something(value: Any) -> bool:
+    """Absent, null, blank and empty all mean: none."""
+    return bool(value.strip("\t\n\v\f\r \xa0")) if isinstance(value, str) else bool(value)
+
+
+# --- kinds that look at a whole list -------------------------------------------------------------
+
+
+class Accumulator(Protocol):
+    """What a list rule remembers while the records stream by. Nothing but numbers and short keys."""
+
+    def see(self, value: Any, index: int, offset: int, length: int) -> Finding | None:
+        """One record. A finding about this very record may be returned at once."""
+        ...
+
+    def finish(self) -> Iterator[Finding]:
+        """What only the end of the list shows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListRule(Rule):
+    """A rule about all records of the list named `within`."""
+
+    scope = "list"
+    within: str
+
+    def begin(self) -> Accumulator:
+        raise NotImplementedError  # pragma: no cover
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unique(ListRule):
+    """No two records have the same values in `fields`."""
+
+    kind = "unique"
+    fields: tuple[str, ...]
+    defaults: tuple[tuple[str, str], ...] = ()
+    """(field, value): what an absent or null field stands for."""
+
+    def begin(self) -> UniqueIndex:
+        return UniqueIndex(self)
+
+
+def check_list(rule: ListRule, items: Iterable[Any]) -> Iterator[tuple[int, Finding]]:
+    """The rule on a list that is in memory: findings with the index of their item."""
+    if isinstance(rule, Unique):
+        key, first = rule.begin().key, {}
+        for index, item in enumerate(items):
+            if first.setdefault(key(item), index) != index:
+                yield index, rule.finding((rule.fields[-1],), hint=first_hint(rule, first[key(item)]))
+        return
+    accumulator = rule.begin()
+    for index, item in enumerate(items):
+        finding = accumulator.see(item, index, 0, 0)
+        if finding:
+            yield index, finding
+    for finding in accumulator.finish():
+        yield (finding.ref.record if finding.ref else None) or 0, finding
+
+
+def first_hint(rule: Rule, index: int, line: int | None = None) -> str:
+    where = f"record {index}" if line is None else f"record {index}, line {line}"
+    return f"first in {where}" + (f"; {rule.hint}" if rule.hint else "")
+
+
+_HASH_BITS = (1 << 60) - 1
+
+
+UNKNOWN = -1
+"""The offset of a record of which only the index was kept: a second look at the file tells."""
+
+
+class UniqueIndex:
+    """Remembers a 60-bit hash of each key, far less than the keys. A hash met twice makes the record a
+    *suspect*; whether its key really is repeated, and where it stood first, a second look at the file tells."""
+
+    def __init__(self, rule: Unique) -> None:
+        self.rule = rule
+        self.key = _key_with_defaults(rule) if rule.defaults else attrgetter(*rule.fields)
+        self._seen: set[int] = set()
+        self.suspects: dict[Any, int] = {}
+        """Key to the index of the first suspect that has it."""
+
+    def see(self, value: Any, index: int, offset: int, length: int) -> Finding | None:
+        key = self.key(value)
+        code = hash(key) & _HASH_BITS
+        if code not in self._seen:
+            self._seen.add(code)
+            return None
+        if len(self.suspects) < 10_000:
+            self.suspects.setdefault(key, index)
+        return self.rule.finding((self.rule.fields[-1],))
+
+    def finish(self) -> Iterator[Finding]:
+        return iter(())
+
+
+def _key_with_defaults(rule: Unique) -> Callable[[Any], tuple[Any, ...]]:
+    defaults = dict(rule.defaults)
+
+    def key(value: Any) -> tuple[Any, ...]:
+        mine = (getattr(value, name) for name in rule.fields)
+        return tuple(defaults.get(name) if v is None else v for name, v in zip(rule.fields, mine, strict=True))
+
+    return key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constant(ListRule):
+    """All records have the same string in `field`, upper and lower case being the same."""
+
+    kind = "constant"
+    field: str
+
+    def begin(self) -> Accumulator:
+        return _ConstantCheck(self)
+
+
+class _ConstantCheck:
+    def __init__(self, rule: Constant) -> None:
+        self.rule = rule
+        self.first: Any = None
+        self.done = False
+
+    def see(self, value: Any, index: int, offset: int, length: int) -> Finding | None:
+        mine = getattr(value, self.rule.field)
+        if self.done or mine == self.first or (self.first and mine.lower() == self.first.lower()):
+            return None
+        if self.first is None:
+            self.first = mine
+            return None
+        self.done = True
+        return self.rule.finding((self.rule.field,))
+
+    def finish(self) -> Iterator[Finding]:
+        return iter(())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rising(ListRule):
+    """In the order of `by`, the values of `field` never fall. Ties in `by` keep the order of the file."""
+
+    kind = "rising"
+    field: str
+    by: str
+
+    def begin(self) -> Accumulator:
+        return _RisingCheck(self)
+
+
+class _RisingCheck:
+    """Two doubles a record, in arrays; sorted at the end only if the file was not in order."""
+
+    def __init__(self, rule: Rising) -> None:
+        self.rule = rule
+        self.get = attrgetter(rule.by, rule.field)
+        self.by = array("d")
+        self.values = array("d")
+        self.gaps: list[tuple[int, int]] = [(0, 0)]
+        """(position, how far the record's index is ahead of it from there on): invalid records are not here."""
+        self.fell = False
+
+    def see(self, value: Any, index: int, offset: int, length: int) -> Finding | None:
+        by, mine = self.get(value)
+        position = len(self.by)
+        if position:
+            self.fell = self.fell or mine < self.values[-1] or by < self.by[-1]
+        if index - position != self.gaps[-1][1]:
+            self.gaps.append((position, index - position))
+        self.by.append(by)
+        self.values.append(mine)
+        return None
+
+    def finish(self) -> Iterator[Finding]:
+        if not self.fell:
+            return
+        last = -math.inf
+        fallen: list[int] = []
+        for position in sorted(range(len(self.by)), key=self.by.__getitem__):
+            if self.values[position] < last:
+                fallen.append(position)
+            last = self.values[position]
+        for position in sorted(fallen):
+            ahead = self.gaps[bisect_right(self.gaps, (position, len(self.by) * 2 + 1)) - 1][1]
+            yield self.rule.finding((self.rule.field,), Ref(UNKNOWN, UNKNOWN, position + ahead))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag(ListRule):
+    """Within each group, exactly one record has the flag: its first (or last) in the order of `by`.
+
+    Without `at`, at most one has it, and it may be any.
+    """
+
+    kind = "flag"
+    field: str
+    group: str
+    at: Literal["first", "last"] | None = None
+    by: tuple[str, ...] = ()
+
+    def begin(self) -> Accumulator:
+        return _FlagCheck(self)
+
+
+class _Group:
+    __slots__ = ("edge", "first", "flagged", "flagged_key")
+
+    def __init__(self, first: Ref) -> None:
+        self.first = first
+        self.edge: Any = None
+        self.flagged: Ref | None = None
+        self.flagged_key: Any = None
+
+
+class _FlagCheck:
+    """A little for each group: its first record, its edge, its flagged record."""
+
+    def __init__(self, rule: Flag) -> None:
+        self.rule = rule
+        self.by = attrgetter(*rule.by) if rule.by else None
+        self.groups: dict[str, _Group] = {}
+
+    def see(self, value: Any, index: int, offset: int, length: int) -> Finding | None:
+        rule = self.rule
+        name = getattr(value, rule.group)
+        group = self.groups.get(name)
+        if group is None:
+            group = self.groups[name] = _Group(Ref(offset, length, index))
+        key = self.by(value) if self.by else None
+        if self.by and (group.edge is None or (key < group.edge if rule.at == "first" else key > group.edge)):
+            group.edge = key
+        if not getattr(value, rule.field):
+            return None
+        if group.flagged is not None:
+            return self.rule.finding((rule.field,), hint="set it on one record of the case only")
+        group.flagged, group.flagged_key = Ref(offset, length, index), key
+        return None
+
+    def finish(self) -> Iterator[Finding]:
+        rule = self.rule
+        if rule.at is None:
+            return
+        for group in self.groups.values():
+            if group.flagged is None:
+                yield rule.finding((), group.first, hint=f"no record of this case has '{rule.field}': true")
+            elif group.flagged_key != group.edge:
+                edge = "earliest" if rule.at == "first" else "latest"
+                yield rule.finding((rule.field,), group.flagged, hint=f"another segment is the {edge} of this case")
+
+
+# --- kinds between files: published here, run by `medcontract.contracts.between` -----------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesRule(Rule):
+    """A rule about this file and one of another contract."""
+
+    scope = "files"
+    other: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equal(FilesRule):
+    """A header field is the same in both files, where both have it."""
+
+    kind = "equal"
+    field: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference(FilesRule):
+    """The value of `field` stands in the other file too."""
+
+    kind = "reference"
+    field: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Covers(FilesRule):
+    """Every value of `field` in the other file stands in this one."""
+
+    kind = "covers"
+    field: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agrees(FilesRule):
+    """The record of the other file with the same `key` has the same value in `field`."""
+
+    kind = "agrees"
+    key: str
+    field: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SameOrder(FilesRule):
+    """Within each group, this file's records stand in the order that `by` gives them in the other."""
+
+    kind = "same-order"
+    key: str
+    group: str
+    by: tuple[str, ...]

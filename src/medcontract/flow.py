@@ -1,0 +1,92 @@
+"""The whole path on one screen: from files to reports, from files to validated values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from medcontract.contracts.contract import Validated, vouch
+from medcontract.contracts.registry import contract as find_contract
+from medcontract.errors import CallError, InvalidData
+from medcontract.judge import CONTAINERS, Progress, judge
+from medcontract.problems import FileReport, Report
+from medcontract.reading.source import Source
+from medcontract.tally import Tally
+
+KEEP = 10_000
+
+Input = str | os.PathLike[str] | bytes
+
+
+def validate(
+    origin: Input, contract: str | None = None, *, name: str | None = None, max_problems: int = KEEP
+) -> FileReport:
+    """Check one file, given as a path or as bytes.
+
+    `contract` is an id such as "triage/response"; without it the contract is recognised from the content.
+    For bytes, `name` gives the container by its ending (".jsonl", ".csv"); without it a look at the text does.
+    Problems are returned, not raised; a wrong `contract` raises `UnknownContract`.
+    """
+    if contract is not None:
+        find_contract(contract)
+    return judge(Source(origin, name), contract, Tally(max_problems))
+
+
+def load(origin: Input, contract: str | None = None, *, name: str | None = None) -> Validated[Any]:
+    """Read one file whole, as a validated value: the model of its contract.
+
+    Raises `InvalidData`, which carries the report, when the file breaks its contract, and `CallError` when it
+    cannot be judged. A collection without a header of its own (.jsonl, .csv) gives a tuple of records.
+    """
+    source = Source(origin, name)
+    report = judge(source, contract, Tally(KEEP))
+    if report.wrong_call:
+        problem = report.problems[0]
+        raise CallError(f"{report.path}: {problem.message}", problem.hint)
+    if not report.ok or report.contract is None:
+        raise InvalidData(report)
+    from medcontract.whole import read_whole
+
+    return vouch(read_whole(source, find_contract(report.contract)), report.contract)
+
+
+def validate_files(
+    files: Iterable[tuple[str, str | None]],
+    *,
+    keep: int = KEEP,
+    alike: int | None = None,
+    excerpts: bool = False,
+    progress: Progress | None = None,
+) -> tuple[Report, list[Tally]]:
+    """Check several files, each with the contract that the caller names, or None."""
+    reports: list[FileReport] = []
+    tallies: list[Tally] = []
+    for path, contract_id in files:
+        tally = Tally(keep, alike, excerpts)
+        reports.append(judge(Source(path), contract_id, tally, progress))
+        tallies.append(tally)
+    return Report(tuple(reports)), tallies
+
+
+def walk(paths: Iterable[str]) -> list[str]:
+    """Files as they are, folders as the data files in them, sorted. Raises `CallError` for a folder without any."""
+    found: list[str] = []
+    for path in paths:
+        if os.path.isdir(path):
+            inside = sorted(_data_files(path))
+            if not inside:
+                endings = ", ".join(CONTAINERS)
+                raise CallError(f"{path}: no data files in this folder", f"looked for {endings}")
+            found += inside
+        else:
+            found.append(path)
+    return found
+
+
+def _data_files(folder: str) -> Iterable[str]:
+    for root, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in files:
+            if not name.startswith(".") and os.path.splitext(name)[1].lower() in CONTAINERS:
+                yield os.path.join(root, name)

@@ -1,0 +1,550 @@
+"""Judge one file: read it, check every record, run the rules, and work out where each problem stands."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import msgspec
+from pydantic import TypeAdapter
+
+from medcontract.contracts import keys, recognition
+from medcontract.contracts.check import check_shape, quick_parse
+from medcontract.contracts.contract import Contract
+from medcontract.contracts.decode import row_decoder
+from medcontract.contracts.json_schema import contract_schema, record_schema
+from medcontract.contracts.registry import contract as find_contract
+from medcontract.contracts.rules import UNKNOWN, Accumulator, UniqueIndex, check_list, first_hint
+from medcontract.contracts.suggest import nearest
+from medcontract.errors import CallError, NotRecognised
+from medcontract.problems import FileReport, Finding, Path, Problem, Ref, pointer
+from medcontract.reading import lines
+from medcontract.reading.json_file import Cut, Decode, JsonFile, Member, TooLarge, outline, too_large
+from medcontract.reading.limits import MAX_DEPTH, MAX_DOCUMENT
+from medcontract.reading.places import excerpt, places
+from medcontract.reading.scan import Broken, find, scan, skip_space
+from medcontract.reading.source import Source, Unreadable
+from medcontract.reading.table import CsvFile, header_findings
+from medcontract.tally import Tally
+
+Progress = Callable[[int, int], None]
+"""Called now and then with the bytes done and the bytes in all."""
+
+CONTAINERS = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
+
+
+def judge(source: Source, contract_id: str | None, tally: Tally, progress: Progress | None = None) -> FileReport:
+    """Everything that is wrong with one file. Nothing that the file holds makes this raise."""
+    try:
+        source.prepare()
+    except Unreadable as unreadable:
+        tally.add(unreadable.finding)
+        return _report(source, contract_id, None, tally, wrong_call=unreadable.wrong_call)
+    container = container_of(source)
+    if contract_id is None:
+        try:
+            contract_id = recognise(source, container)
+        except NotRecognised as doubt:
+            return _unrecognised(source, container, doubt, tally)
+    contract = find_contract(contract_id)
+    if container not in contract.containers:
+        what = "; ".join(f".{name}" for name in contract.containers)
+        tally.add(Finding("MC033", f"{contract_id} cannot be read from .{container}", f"it can be read from: {what}"))
+        return _report(source, contract_id, None, tally, wrong_call=True)
+    judge_type = {"json": _JsonJudge, "jsonl": _LinesJudge, "csv": _CsvJudge}[container]
+    if contract.kind == "document":
+        judge_type = _DocumentJudge
+    file_judge = judge_type(source, contract, tally, progress)
+    file_judge.run()
+    return _report(source, contract_id, file_judge.records, tally)
+
+
+def container_of(source: Source) -> str:
+    """By the ending of the name; where that says nothing, by a look at the text."""
+    ending = os.path.splitext(source.name)[1].lower()
+    if ending in CONTAINERS:
+        return CONTAINERS[ending]
+    text = source.head[source.start :].lstrip()
+    if not text.startswith((b"{", b"[")):
+        return "csv" if text else "json"
+    first, _, rest = text.partition(b"\n")
+    whole_line = first.rstrip().endswith(b"}") and quick_parse(first, MAX_DEPTH) is not msgspec.UNSET
+    return "jsonl" if whole_line and rest.lstrip().startswith(b"{") else "json"
+
+
+def recognise(source: Source, container: str) -> str:
+    """The contract of a file, from its keys. Raises `NotRecognised`."""
+    if container == "json":
+        return recognition.of_outline(outline(source, recognition.certain))
+    if container == "csv":
+        return recognition.of_columns(frozenset(CsvFile(source).header))
+    for number, (line, _) in enumerate(lines.lines(source)):
+        if number > 1000:
+            break
+        try:
+            value = scan(line or b"").value
+        except Broken:
+            continue
+        if isinstance(value, dict):
+            return recognition.of_record(frozenset(value))
+    raise NotRecognised("no line of the first 1000 is a JSON object")
+
+
+def _unrecognised(source: Source, container: str, doubt: NotRecognised, tally: Tally) -> FileReport:
+    """A file of no known contract: if its syntax is broken, that is what is wrong with it."""
+    for finding in _syntax(source, container):
+        tally.add(finding)
+    if tally.errors:
+        return _report(source, None, None, tally)
+    tally.add(Finding("MC009", str(doubt), doubt.hint))
+    return _report(source, None, None, tally, wrong_call=True)
+
+
+def _syntax(source: Source, container: str) -> Iterator[Finding]:
+    """What breaks the syntax of a file whose contract is not known."""
+    if container == "csv":
+        table = CsvFile(source)
+        if table.broken:
+            yield _broken_header(table.broken, source)
+        return
+    if container == "jsonl":
+        index = -1
+        for index, cut in enumerate(lines.records(source, lambda raw: None)):
+            try:
+                scan(cut.raw)
+            except Broken as b:
+                yield _broken(b, cut.offset, Ref(cut.offset, len(cut.raw), index))
+        if index < 0:
+            yield Finding("MC004", "the file is empty", "was it written to the end?", offset=source.start)
+        return
+    try:
+        file = JsonFile(source, None, lambda raw: None)
+        for _ in file.records():
+            pass
+        for member in file.header:
+            _scan_member(member)
+    except Broken as b:
+        yield _broken(b)
+    except TooLarge as large:
+        yield too_large(large.offset)
+
+
+def _broken_header(finding: Finding, source: Source) -> Finding:
+    """A table has lines, but no columns of characters; an empty file is an empty file."""
+    return finding if finding.code == "MC004" else finding._replace(offset=None, ref=header_ref(source))
+
+
+def header_ref(source: Source) -> Ref:
+    """The header row of a table."""
+    return Ref(source.start, 0, None, (), 1)
+
+
+def _scan_member(member: Member) -> tuple[Any, list[Finding]]:
+    """The value of a header field, and its faults as findings with exact places."""
+    try:
+        scanned = scan(member.raw, depth=1)
+    except Broken as broken:
+        broken.offset += member.offset
+        raise
+    faults = [
+        Finding(f.code, f.message, f.hint, path=(member.key, *f.path), offset=member.offset + f.offset)
+        for f in scanned.faults
+    ]
+    return scanned.value, faults
+
+
+def _broken(broken: Broken, base: int = 0, ref: Ref | None = None) -> Finding:
+    return Finding(broken.code, broken.message, broken.hint, offset=base + broken.offset, ref=ref)
+
+
+class _Judge:
+    """What all containers of a collection share: the path of one record."""
+
+    depth = 0
+    """Levels that enclose a record in this container."""
+
+    def __init__(self, source: Source, contract: Contract[Any], tally: Tally, progress: Progress | None) -> None:
+        self.source = source
+        self.contract = contract
+        self.tally = tally
+        self.progress = progress
+        self.records: int | None = 0
+        self.broken = False
+
+    @cached_property
+    def decode(self) -> Decode:
+        return row_decoder(record_schema(self.contract)) or (lambda raw: None)
+
+    @cached_property
+    def adapter(self) -> TypeAdapter[Any]:
+        return self.contract.record_adapter()
+
+    def cuts(self) -> Iterator[Cut]:
+        """The records of the file. May raise `Broken` or `TooLarge`."""
+        raise NotImplementedError
+
+    def run(self) -> None:
+        accumulators = [rule.begin() for rule in self.contract.list_rules]
+        self._stream(accumulators)
+        if not self.broken:
+            for accumulator in accumulators:
+                for finding in accumulator.finish():
+                    ref = finding.ref
+                    self.tally.defer(finding._replace(ref=self.ref(ref.record or 0, ref.offset, ref.length) if ref else None))
+            self._second_look([a for a in accumulators if isinstance(a, UniqueIndex) and a.suspects])
+        self.finish()
+
+    def finish(self) -> None:
+        """What comes after the records: the header, where there is one."""
+
+    def _stream(self, accumulators: Sequence[Accumulator]) -> None:
+        rules = self.contract.record_rules
+        index = 0
+        try:
+            for raw, offset, value in self.cuts():
+                if value is None:
+                    value = self._thorough(raw, offset, index)
+                if value is not None:
+                    for rule in rules:
+                        for finding in rule.check(value):
+                            self.add(finding, index, offset, len(raw))
+                    for accumulator in accumulators:
+                        at_once = accumulator.see(value, index, offset, len(raw))
+                        if at_once:
+                            self.add(at_once, index, offset, len(raw))
+                index += 1
+                if self.progress and not index & 1023:
+                    self.progress(offset, self.source.size)
+        except Broken as broken:
+            self.tally.add(_broken(broken))
+            self.broken = True
+        except TooLarge as large:
+            self.tally.add(too_large(large.offset))
+            self.broken = True
+        self.records = 0 if self.broken else index
+
+    def ref(self, index: int, offset: int, length: int) -> Ref:
+        return Ref(offset, length, index)
+
+    def add(self, finding: Finding, index: int, offset: int, length: int) -> None:
+        self.tally.add(finding._replace(ref=self.ref(index, offset, length)))
+
+    def _thorough(self, raw: bytes, offset: int, index: int) -> Any:
+        """The value of a record that the fast path did not accept, or None when it is bad."""
+        if not raw:
+            self.add(too_large(None), index, offset, 0)
+            return None
+        try:
+            value, findings = examine(raw, self.adapter, record_schema(self.contract), self.depth)
+        except Broken as broken:
+            return self.break_off(broken, index, offset, len(raw))
+        for finding in findings:
+            exact = None if finding.offset is None else offset + finding.offset
+            self.add(finding._replace(offset=exact), index, offset, len(raw))
+        return value
+
+    def break_off(self, broken: Broken, index: int, offset: int, length: int) -> None:
+        """A line whose syntax is broken is one bad record."""
+        self.add(_broken(broken, offset), index, offset, length)
+
+    def _second_look(self, indexes: list[UniqueIndex]) -> None:
+        """Where the repeated keys stood first, and where the records are of which only the number is known."""
+        wanted = {f.ref.record for f in self.tally.deferred if f.ref and f.ref.offset == UNKNOWN}
+        if not indexes and not wanted:
+            return
+        firsts: list[dict[Any, int]] = [{} for _ in indexes]
+        found: dict[int, tuple[int, int]] = {}
+        offsets: dict[int, int] = {}
+        for number, (raw, offset, value) in enumerate(self.cuts()):
+            if number in wanted:
+                found[number] = offset, len(raw)
+            if value is None and indexes and raw:
+                value = self._quietly(raw)
+            if value is None:
+                continue
+            for index, first in zip(indexes, firsts, strict=True):
+                key = index.key(value)
+                if key in index.suspects and key not in first:
+                    first[key] = number
+                    offsets[number] = offset
+        self.tally.place_deferred(found)
+        lines_of = places(self.source, offsets.values()) if offsets else {}
+        for index, first in zip(indexes, firsts, strict=True):
+            self._settle(index, first, {n: lines_of[o].line for n, o in offsets.items() if o in lines_of})
+
+    def _quietly(self, raw: bytes) -> Any:
+        try:
+            return examine(raw, self.adapter, record_schema(self.contract), self.depth)[0]
+        except Broken:
+            return None
+
+    def _settle(self, index: UniqueIndex, first: dict[Any, int], line_of: dict[int, int]) -> None:
+        """Tell the suspects where their key stood first; drop those that only shared a hash."""
+        innocent = {suspect for key, suspect in index.suspects.items() if first.get(key) == suspect}
+        hints = {
+            suspect: first_hint(index.rule, first[key], line_of.get(first[key]))
+            for key, suspect in index.suspects.items()
+            if key in first
+        }
+        self.tally.settle(index.rule.code, innocent, hints)
+
+
+def examine(
+    raw: bytes, adapter: TypeAdapter[Any], schema: dict[str, Any], depth: int
+) -> tuple[Any, list[Finding]]:
+    """A record's value (None when it is bad) and its findings, offsets counted from its start. May raise `Broken`."""
+    parsed = quick_parse(raw, MAX_DEPTH - depth)
+    faults: list[Finding] = []
+    if parsed is msgspec.UNSET:
+        scanned = scan(raw, depth=depth)
+        parsed = scanned.value
+        faults = [
+            Finding(f.code, f.message, f.hint, path=f.path, offset=f.offset, at_key=f.at_key) for f in scanned.faults
+        ]
+        if any(fault.code == "MC019" for fault in faults):
+            return None, faults[:1]
+    value, shape = check_shape(adapter, parsed)
+    spoilt = [fault.path for fault in faults if not fault.at_key]
+    shape = [f for f in shape if not any(f.path[: len(path)] == path and path for path in spoilt)]
+    findings = faults + [_with_hint(f, schema) for f in shape]
+    return (None if findings else value), findings
+
+
+def _with_hint(finding: Finding, schema: dict[str, Any]) -> Finding:
+    """An unknown key, with the nearest known one."""
+    if finding.code != "MC102" or finding.hint:
+        return finding
+    guess = nearest(str(finding.path[-1]), keys.known_keys(schema, finding.path[:-1]))
+    return finding._replace(hint=f"did you mean '{guess}'?") if guess else finding
+
+
+class _LinesJudge(_Judge):
+    def cuts(self) -> Iterator[Cut]:
+        return lines.records(self.source, self.decode)
+
+    def finish(self) -> None:
+        if self.records == 0 and not self.tally.errors:
+            self.tally.add(
+                Finding("MC004", "the file is empty", "was it written to the end?", offset=self.source.start)
+            )
+
+
+class _JsonJudge(_Judge):
+    depth = 2
+
+    def cuts(self) -> Iterator[Cut]:
+        self.file = JsonFile(self.source, self.contract.list_key, self.decode)
+        return self.file.records()
+
+    def ref(self, index: int, offset: int, length: int) -> Ref:
+        return Ref(offset, length, index, (self.contract.list_key or "", index))
+
+    def break_off(self, broken: Broken, index: int, offset: int, length: int) -> None:
+        broken.offset += offset
+        raise broken
+
+    def finish(self) -> None:
+        if self.broken:
+            return
+        try:
+            self._check_header()
+        except Broken as broken:
+            self.tally.defer(_broken(broken))
+            self.records = 0
+
+    def _check_header(self) -> None:
+        """The header is checked as a file whose list is empty."""
+        outer = self.file.outer
+        if outer is not None:
+            self.tally.defer(_not_an_object(outer, self.contract))
+            self.records = 0
+            return
+        header: dict[str, Any] = {}
+        members: dict[str, Member] = {}
+        spoilt: list[Path] = []
+        for member in self.file.header:
+            value, faults = _scan_member(member)
+            if member.key in header:
+                faults = [Finding("MC015", "this key is repeated", "keep one of them", path=(member.key,),
+                                  offset=member.key_offset)]  # fmt: skip
+            else:
+                header[member.key], members[member.key] = value, member
+                spoilt += [fault.path for fault in faults]
+            for fault in faults:
+                self.tally.defer(fault)
+        value, findings = check_shape(TypeAdapter(self.contract.model), header)
+        start = skip_space(self.source.head, self.source.start)
+        for finding in findings:
+            if not any(finding.path[: len(path)] == path for path in spoilt):
+                self.tally.defer(self._placed(_with_hint(finding, contract_schema(self.contract)), members, start))
+        if not findings and not spoilt:
+            for rule in self.contract.header_rules:
+                for finding in rule.check(value):
+                    self.tally.defer(self._placed(finding, members, start))
+
+    def _placed(self, finding: Finding, members: dict[str, Member], start: int) -> Finding:
+        if not finding.path:
+            return finding._replace(offset=start, field=None)
+        member = members[str(finding.path[0])]
+        if finding.at_key and len(finding.path) == 1:
+            return finding._replace(offset=member.key_offset)
+        value_at, key_at = find(member.raw, finding.path[1:])
+        return finding._replace(offset=member.offset + (key_at if finding.at_key else value_at), field=None)
+
+
+def _not_an_object(outer: Member, contract: Contract[Any]) -> Finding:
+    hint = f'wrap it: {{"{contract.list_key}": …}}' if outer.raw == b"[]" and contract.list_key else None
+    what = "a list" if outer.raw == b"[]" else "this"
+    return Finding("MC103", f"an object should stand here, not {what}", hint, offset=outer.offset)
+
+
+class _DocumentJudge(_Judge):
+    """A document is one value, held as a whole."""
+
+    def run(self) -> None:
+        self.records = None
+        if self.source.size > MAX_DOCUMENT:
+            self.tally.add(too_large(0)._replace(message=f"the document is larger than {MAX_DOCUMENT >> 20} MiB"))
+            return
+        raw = self.source.read(self.source.start, self.source.size)
+        ref = Ref(self.source.start, len(raw))
+        if not raw.strip(b" \t\r\n"):
+            self.tally.add(Finding("MC004", "the file is empty", "was it written to the end?", offset=ref.offset))
+            return
+        try:
+            value, findings = examine(raw, TypeAdapter(self.contract.model), contract_schema(self.contract), 0)
+        except Broken as broken:
+            self.tally.add(_broken(broken, ref.offset))
+            return
+        for finding in findings or self._rules(value):
+            exact = None if finding.offset is None else ref.offset + finding.offset
+            self.tally.add(finding._replace(ref=ref, offset=exact, field=None))
+
+    def _rules(self, value: Any) -> Iterator[Finding]:
+        for rule in self.contract.header_rules:
+            yield from rule.check(value)
+        for list_rule in self.contract.list_rules:
+            for index, finding in check_list(list_rule, getattr(value, list_rule.within)):
+                yield finding._replace(path=(list_rule.within, index, *finding.path))
+
+
+class _CsvJudge(_Judge):
+    def __init__(self, source: Source, contract: Contract[Any], tally: Tally, progress: Progress | None) -> None:
+        super().__init__(source, contract, tally, progress)
+        self.columns = keys.table_columns(contract)
+        self.open = keys.is_open(contract)
+        self.column_of = {column.path: column.name for column in self.columns}
+        self.column_of.update({(name,): group[0] for name, group in contract.spread})
+        self.line = 1
+        self.lacking: set[str] = set()
+
+    def cuts(self) -> Iterator[Cut]:
+        self.file = CsvFile(self.source)
+        self.header = set(self.file.header)
+        for row in self.file.rows(self.columns, self.open):
+            self.line = row.line
+            if row.finding:
+                self.bad_row = row.finding
+            yield Cut(row.raw, row.offset, None if row.finding else self.decode(row.raw))
+
+    def run(self) -> None:
+        table = CsvFile(self.source)
+        if table.broken:
+            self.tally.add(_broken_header(table.broken, self.source))
+            self.records = 0
+            return
+        names = [column.name for column in self.columns]
+        self.tally.columns = table.header
+        for finding in header_findings(table.header, names, self.open, header_ref(self.source)):
+            guess = nearest(str(finding.path[0]), set(names) - set(table.header)) if finding.code == "MC102" else None
+            self.tally.add(finding._replace(hint=f"did you mean '{guess}'?") if guess else finding)
+        for name in keys.always_required(self.contract):
+            if name not in table.header:
+                self._lacks(name)
+        super().run()
+
+    def _lacks(self, name: str) -> None:
+        if name not in self.lacking:
+            self.lacking.add(name)
+            self.tally.defer(Finding("MC101", f"column '{name}' is missing", path=(name,), ref=header_ref(self.source), field=name))
+
+    def ref(self, index: int, offset: int, length: int) -> Ref:
+        return Ref(offset, length, index, (), self.line)
+
+    def _thorough(self, raw: bytes, offset: int, index: int) -> Any:
+        if not raw:
+            self.add(self.bad_row, index, offset, 0)
+            return None
+        return super()._thorough(raw, offset, index)
+
+    def add(self, finding: Finding, index: int, offset: int, length: int) -> None:
+        """Name the column; a column that the whole table lacks is told once."""
+        path = finding.path
+        column = self.column_of.get(path[:2]) or self.column_of.get(path[:1])
+        if finding.code == "MC101" and finding.field:
+            column = self.column_of.get((finding.field,), finding.field)
+            group = dict(self.contract.spread).get(finding.field, (column,))
+            for name in group:
+                self._lacks(name)
+            return
+        if column is None and path:
+            column = str(path[0])
+        if column is not None and column not in self.header:
+            self._lacks(column)
+            return
+        value_path: Path = (column,) if column else ()
+        super().add(finding._replace(path=value_path, field=column, offset=None), index, offset, length)
+
+
+def _report(
+    source: Source, contract_id: str | None, records: int | None, tally: Tally, wrong_call: bool = False
+) -> FileReport:
+    findings = tally.kept()
+    return FileReport(
+        path=source.name,
+        contract=contract_id,
+        records=records,
+        errors=tally.errors,
+        warnings=tally.warnings,
+        problems=tuple(_problems(source, findings, tally)),
+        wrong_call=wrong_call,
+    )
+
+
+def _problems(source: Source, findings: Iterable[Finding], tally: Tally) -> list[Problem]:
+    """Findings with line and column, in file order."""
+    offsets = [_offset(source, finding) for finding in findings]
+    found = places(source, [o for o in offsets if o is not None]) if any(o is not None for o in offsets) else {}
+    problems: list[tuple[int, int, int, Problem]] = []
+    cells = {name: number for number, name in enumerate(tally.columns)}
+    for order, (finding, offset) in enumerate(zip(findings, offsets, strict=True)):
+        ref = finding.ref
+        line = ref.line if ref and ref.line else found[offset].line if offset is not None else None
+        column = None if offset is None or (ref and ref.line) else found[offset].column
+        text, caret = excerpt(source, offset) if tally.excerpts and offset is not None and column else (None, 0)
+        problem = Problem(
+            finding.code, finding.severity, finding.message, finding.hint,
+            pointer((*(ref.prefix if ref else ()), *finding.path)),
+            ref.record if ref else None, line, column, finding.field, finding.value, text, caret,
+        )  # fmt: skip
+        cell = cells.get(finding.field or "", -1)
+        problems.append((offset if offset is not None else -1, cell, order, problem))
+    problems.sort(key=lambda item: item[:3])
+    return [problem for *_, problem in problems[: tally.keep]]
+
+
+def _offset(source: Source, finding: Finding) -> int | None:
+    """The byte that a finding is about."""
+    if finding.offset is not None or finding.ref is None:
+        return finding.offset
+    ref = finding.ref
+    if ref.line is not None:
+        return ref.offset
+    try:
+        value_at, key_at = find(source.read(ref.offset, ref.length), finding.path)
+    except (Broken, CallError):
+        return ref.offset
+    return ref.offset + (key_at if finding.at_key else value_at)
+

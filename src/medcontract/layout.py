@@ -1,0 +1,30 @@
+"""Plain values that the reading and the contract layers share: how a table lies, which keys a file has."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from medcontract.problems import Path
+
+CellKind = Literal["text", "number", "boolean"]
+
+
+class Column(NamedTuple):
+    """One column of a contract's table."""
+
+    name: str
+    kind: CellKind
+    nullable: bool
+    """An empty cell is null, not the empty string."""
+    path: Path
+    """Where the cell goes in the record: ("image_id",) or ("probabilities", 3)."""
+
+
+class Outline(NamedTuple):
+    """The keys of a `.json` file: enough to recognise its contract."""
+
+    keys: frozenset[str]
+    items: dict[str, frozenset[str]]
+    """For each list, the keys of its first object."""
+    schema: str | None
+    outer: Literal["object", "list", "other"]

@@ -1,0 +1,117 @@
+"""Problems as plain values: what is wrong, where it stands, how to mend it.
+
+`Finding` is what the reading and contract layers produce while a file streams by: a code, a
+sentence, and a *reference* to the place. `Problem` is a finding whose place has been worked out
+(see `medcontract.reading.places`). The closed list of codes is in `medcontract.catalogue`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+Severity = Literal["error", "warning"]
+Token = str | int
+Path = tuple[Token, ...]
+
+
+class Ref(NamedTuple):
+    """Where one JSON value (a record, a header value, a whole document) stands in the file's bytes."""
+
+    offset: int
+    length: int
+    record: int | None = None
+    prefix: Path = ()
+    """What stands before the value's own paths in a pointer, such as ("responses", 3)."""
+    line: int | None = None
+    """The line where the record starts, for tables; their values have no column."""
+
+
+class Finding(NamedTuple):
+    """A problem whose line and column are not worked out yet."""
+
+    code: str
+    message: str
+    hint: str | None = None
+    severity: Severity = "error"
+    path: Path = ()
+    """From the value that `ref` points at down to the wrong one."""
+    ref: Ref | None = None
+    at_key: bool = False
+    """The place is the key at the end of `path`, not its value."""
+    offset: int | None = None
+    """The exact byte, where the finder knew it (syntax): then `path` and `ref` are not consulted for the place."""
+    value: str | None = None
+    """The offending value, shortened. Shown on a terminal only."""
+    field: str | None = None
+    """The column name, for tables."""
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong in a file, and where."""
+
+    code: str
+    severity: Severity
+    message: str
+    hint: str | None = None
+    pointer: str = ""
+    """RFC 6901: in the document for `.json`, in the record for lines and tables."""
+    record: int | None = None
+    line: int | None = None
+    column: int | None = None
+    field: str | None = None
+    value: str | None = None
+    excerpt: str | None = None
+    """The source line around the place, shortened; `caret` is the column of the place in it."""
+    caret: int = 0
+
+
+class FileReport(NamedTuple):
+    """What was found in one file."""
+
+    path: str
+    contract: str | None
+    records: int | None
+    errors: int
+    warnings: int
+    problems: tuple[Problem, ...]
+    wrong_call: bool = False
+    """Nothing is known to be wrong in the file; it could not be judged (no such file, not recognised)."""
+
+    @property
+    def ok(self) -> bool:
+        return self.errors == 0
+
+    @property
+    def omitted(self) -> int:
+        """How many problems were found but not kept."""
+        return self.errors + self.warnings - len(self.problems)
+
+
+class Report(NamedTuple):
+    """What was found in all files of one call."""
+
+    files: tuple[FileReport, ...]
+
+    @property
+    def ok(self) -> bool:
+        return all(file.ok for file in self.files)
+
+
+def pointer(path: Path) -> str:
+    """The RFC 6901 pointer of a path."""
+    return "".join("/" + str(token).replace("~", "~0").replace("/", "~1") for token in path)
+
+
+_PLAIN = re.compile(r"[A-Za-z_$][A-Za-z0-9_-]{0,63}\Z|[0-9]{1,20}\Z")
+
+
+def is_plain(token: Token) -> bool:
+    """Whether a key may be shown where values may not: it looks like an identifier, not like a patient."""
+    return isinstance(token, int) or _PLAIN.match(token) is not None
+
+
+def shorten(text: str, limit: int = 60) -> str:
+    """The text on one line, cut in the middle when long."""
+    flat = "".join(c if c.isprintable() else "·" for c in text[: 4 * limit])
+    return flat if len(flat) <= limit else flat[: limit * 2 // 3] + "…" + flat[-limit // 4 :]

@@ -1,0 +1,1 @@
+"""Bytes to located records. Nothing here knows a track or a contract."""

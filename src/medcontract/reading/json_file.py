@@ -1,0 +1,404 @@
+"""A `.json` file as a header and a stream of records, never held whole.
+
+The file is one object. All members but the list of records are small and kept; the records are cut
+out one by one. Cutting guesses first: two records that follow each other show what stands between
+records (`}, {"case_id"`), and the next such place is very likely the next border. The guess is right if
+and only if the slice up to it is a whole JSON value, which decoding it proves anyway; where it is not,
+brackets are counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from medcontract.layout import Outline
+from medcontract.problems import Finding, Ref
+from medcontract.reading.limits import BLOCK, MAX_RECORD
+from medcontract.reading.scan import Broken, Scanner, after_end, read_string, scan, skip_space
+from medcontract.reading.source import Source
+
+Decode = Callable[[bytes], Any]
+"""From the bytes of one record to a value that keeps its contract, or None when that is not certain."""
+
+
+class Cut(NamedTuple):
+    """One record as it stands in the file."""
+
+    raw: bytes
+    offset: int
+    value: Any
+    """What `Decode` made of it."""
+
+
+class Member(NamedTuple):
+    """A header field as it stands in the file."""
+
+    key: str
+    key_offset: int
+    raw: bytes
+    offset: int
+
+
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+
+
+def _object_pattern(levels: int) -> bytes:
+    inside = _STRING if levels == 1 else rb"(?:" + _STRING + rb"|" + _object_pattern(levels - 1) + rb")"
+    return rb'\{[^"{}]*+(?:' + inside + rb'[^"{}]*+)*+\}'
+
+
+_OBJECT = re.compile(_object_pattern(4), re.DOTALL)
+_BORDER = re.compile(rb'\}[ \t\n\r]*+,[ \t\n\r]*+\{[ \t\n\r]*+"[^"\\]*+"')
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\]]', re.DOTALL)
+_SCALAR_END = re.compile(rb"[ \t\n\r,\]}]")
+
+
+class TooLarge(Exception):
+    """One value is larger than `MAX_RECORD`."""
+
+    def __init__(self, offset: int) -> None:
+        super().__init__(offset)
+        self.offset = offset
+
+
+def too_large(offset: int | None, ref: Ref | None = None) -> Finding:
+    return Finding(
+        "MC020", f"one record is larger than {MAX_RECORD >> 20} MiB", "split it, or leave out what the contract does not need",
+        offset=offset, ref=ref,
+    )  # fmt: skip
+
+
+class Window:
+    """The part of the file in memory, and a position in it."""
+
+    def __init__(self, source: Source) -> None:
+        self._stream = source.open()
+        self._stream.seek(source.start)
+        self.base = source.start
+        self.data = b""
+        self.at = 0
+        self.ended = False
+        self._border: bytes | None = None
+        self._misses = 0
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def fill(self) -> bool:
+        """Read on, and forget what was passed. False at the end of the file."""
+        if self.ended:
+            return False
+        self.base += self.at
+        rest = self.data[self.at :]
+        block = self._stream.read(max(BLOCK, len(rest)))
+        self.data, self.at, self.ended = rest + block, 0, not block
+        return bool(block)
+
+    def space(self) -> bytes:
+        """Pass white space; the byte that follows, empty at the end of the file."""
+        while True:
+            self.at = skip_space(self.data, self.at)
+            if self.at < len(self.data):
+                return self.data[self.at : self.at + 1]
+            if not self.fill():
+                return b""
+
+    def broken(self, make: Callable[[bytes, int], Broken]) -> Broken:
+        """A break at the current position, with enough text behind it to be named well."""
+        while len(self.data) - self.at < 64 and self.fill():
+            pass
+        return self.move(make(self.data, self.at))
+
+    def move(self, broken: Broken, at: int = 0) -> Broken:
+        """The break with its offset counted from the start of the file."""
+        broken.offset += self.base + at
+        return broken
+
+    def string(self) -> tuple[str, int]:
+        """The key at the current position, and its offset in the file."""
+        offset = self.base + self.at
+        raw = self.cut()
+        try:
+            return read_string(raw, 0)[0], offset
+        except Broken as broken:
+            broken.offset += offset
+            raise
+
+    def cut(self) -> bytes:
+        """The bytes of the value at the current position, which is not white space."""
+        first = self.data[self.at : self.at + 1]
+        if first == b"{":
+            match = _OBJECT.match(self.data, self.at)
+            if match:
+                self.at = match.end()
+                return match.group()
+        size = self._size(first)
+        if size is None:
+            raw = self.data[self.at :]
+            self._fail(raw)
+            self.at = len(self.data)
+            return raw
+        raw = self.data[self.at : self.at + size]
+        self.at += size
+        return raw
+
+    def _fail(self, raw: bytes) -> None:
+        try:
+            scan(raw, whole=False)
+        except Broken as broken:
+            raise self.move(broken, self.at) from None
+
+    def _size(self, first: bytes) -> int | None:
+        """The length of the value, or None when the file ends before it does."""
+        done, depth = 0, 0
+        if first not in (b"{", b"[", b'"'):
+            while True:
+                match = _SCALAR_END.search(self.data, self.at + done)
+                if match:
+                    return match.start() - self.at
+                done = len(self.data) - self.at
+                self._check_size()
+                if not self.fill():
+                    return done
+        while True:
+            for match in _TOKEN.finditer(self.data, self.at + done):
+                token = match.group()
+                if token in (b"{", b"["):
+                    depth += 1
+                elif token in (b"}", b"]"):
+                    depth -= 1
+                elif token == b'"':
+                    done = match.start() - self.at
+                    break
+                done = match.end() - self.at
+                if depth <= 0:
+                    return done
+            self._check_size()
+            if not self.fill():
+                return None
+
+    def _check_size(self) -> None:
+        """A value that never ends is either very large or, more likely, broken early on."""
+        if len(self.data) - self.at > MAX_RECORD:
+            raw = self.data[self.at : self.at + MAX_RECORD]
+            try:
+                scan(raw, whole=False)
+            except Broken as broken:
+                if broken.offset < len(raw):
+                    raise self.move(broken, self.at) from None
+            raise TooLarge(self.base + self.at)
+
+    def guess(self, decode: Decode) -> tuple[bytes, Any] | None:
+        """The next record, cut at the likely border, if decoding proves the guess right."""
+        if self._border is None:
+            return None
+        end = self.data.find(self._border, self.at)
+        if end < 0:
+            return None
+        raw = self.data[self.at : end + 1]
+        value = decode(raw)
+        if value is None:
+            self._misses += 1
+            return None
+        self._misses = max(0, self._misses - 1)
+        self.at = end + 1
+        return raw, value
+
+    def learn(self) -> None:
+        """Remember what stands between the record that ends here and the next."""
+        match = _BORDER.match(self.data, self.at - 1)
+        self._border = match.group() if match and self._misses < 16 else None
+
+
+class JsonFile:
+    """Reads one `.json` file from start to end. After `records()` is exhausted, `header` is complete."""
+
+    def __init__(self, source: Source, list_key: str | None, decode: Decode) -> None:
+        self._source = source
+        self._list_key = list_key
+        self._decode = decode
+        self.header: list[Member] = []
+        self.list_at: int | None = None
+        """Where the list of records starts, once it was met."""
+        self.outer: Member | None = None
+        """The whole text, when it is not an object."""
+
+    def records(self) -> Iterator[Cut]:
+        """The records in file order. Raises `Broken` or `TooLarge`, with offsets in the file."""
+        window = Window(self._source)
+        try:
+            first = window.space()
+            if first != b"{":
+                self.outer = self._whole(window, first)
+            else:
+                yield from self._members(window)
+            if window.space():
+                raise window.broken(after_end)
+        finally:
+            window.close()
+
+    def _whole(self, window: Window, first: bytes) -> Member:
+        if not first:
+            raise Broken("MC004", self._source.start, "the file is empty", "was it written to the end?")
+        if first in (b"}", b"]", b",", b":"):
+            raise window.broken(_no_value)
+        offset = window.base + window.at
+        if first == b"[":
+            for _ in self._items(window, lambda raw: None):
+                pass
+            return Member("", offset, b"[]", offset)
+        raw = window.cut()
+        _scan_at(raw, offset)
+        return Member("", offset, raw, offset)
+
+    def _members(self, window: Window) -> Iterator[Cut]:
+        window.at += 1
+        after_comma = False
+        while True:
+            char = window.space()
+            if char == b"}" and not after_comma:
+                break
+            if char != b'"':
+                raise window.broken(_trailing if after_comma and char in (b"}", b"]") else _no_key)
+            key, key_offset = window.string()
+            if window.space() != b":":
+                raise window.broken(_no_colon)
+            window.at += 1
+            char = window.space()
+            offset = window.base + window.at
+            if key == self._list_key and char == b"[" and self.list_at is None:
+                self.list_at = offset
+                yield from self._items(window, self._decode)
+                self.header.append(Member(key, key_offset, b"[]", offset))
+            else:
+                if char in (b"", b"}", b"]", b",", b":"):
+                    raise window.broken(_no_value)
+                self.header.append(Member(key, key_offset, window.cut(), offset))
+            char = window.space()
+            after_comma = char == b","
+            if char == b"}":
+                break
+            if not after_comma:
+                raise window.broken(_no_comma_in_object)
+            window.at += 1
+        window.at += 1
+
+    def _items(self, window: Window, decode: Decode) -> Iterator[Cut]:
+        window.at += 1
+        if window.space() == b"]":
+            window.at += 1
+            return
+        while True:
+            char = window.space()
+            offset = window.base + window.at
+            guessed = window.guess(decode) if char == b"{" else None
+            if guessed:
+                yield Cut(guessed[0], offset, guessed[1])
+            else:
+                if char in (b"", b"}", b"]", b",", b":"):
+                    raise window.broken(_trailing if char in (b"}", b"]") and char else _no_value)
+                raw = window.cut()
+                yield Cut(raw, offset, decode(raw))
+                window.learn()
+            char = window.space()
+            if char == b"]":
+                window.at += 1
+                return
+            if char != b",":
+                raise window.broken(_no_comma_in_list)
+            window.at += 1
+
+
+def _scan_at(raw: bytes, offset: int) -> None:
+    try:
+        scan(raw)
+    except Broken as broken:
+        broken.offset += offset
+        raise
+
+
+def _no_key(data: bytes, at: int) -> Broken:
+    return Scanner(data).no_key(at)
+
+
+def _no_value(data: bytes, at: int) -> Broken:
+    scanner = Scanner(data)
+    scanner.path.append("")
+    return scanner.no_value(at)
+
+
+def _no_colon(data: bytes, at: int) -> Broken:
+    return Scanner(data).no_colon(at)
+
+
+def _no_comma_in_object(data: bytes, at: int) -> Broken:
+    return Scanner(data).no_comma(at, b"}")
+
+
+def _no_comma_in_list(data: bytes, at: int) -> Broken:
+    return Scanner(data).no_comma(at, b"]")
+
+
+def _trailing(data: bytes, at: int) -> Broken:
+    return Broken("MC012", at, "a comma before the closing bracket", "remove the comma")
+
+
+def outline(source: Source, enough: Callable[[Outline], bool]) -> Outline:
+    """Read keys only, until `enough` says so or the file ends. What breaks the syntax ends it silently."""
+    keys: set[str] = set()
+    items: dict[str, frozenset[str]] = {}
+    schema: str | None = None
+    window = Window(source)
+    try:
+        first = window.space()
+        if first == b"[":
+            return Outline(frozenset(), {"": _first_keys(window)}, None, "list")
+        if first != b"{":
+            return Outline(frozenset(), {}, None, "other")
+        window.at += 1
+        while window.space() == b'"':
+            key, _ = window.string()
+            keys.add(key)
+            if window.space() != b":":
+                break
+            window.at += 1
+            if window.space() == b"[":
+                early = Outline(frozenset(keys), items, schema, "object")
+                items[key] = _first_keys(window)
+                if enough(early):
+                    return early
+                _skip_items(window)
+            else:
+                raw = window.cut()
+                if key == "$schema" and raw.startswith(b'"'):
+                    schema = read_string(raw, 0)[0]
+            if window.space() != b",":
+                break
+            window.at += 1
+    except (Broken, TooLarge):
+        pass
+    finally:
+        window.close()
+    return Outline(frozenset(keys), items, schema, "object")
+
+
+def _first_keys(window: Window) -> frozenset[str]:
+    """The keys of the first item of the list that opens here; the window stays in the list, after that item."""
+    window.at += 1
+    if window.space() != b"{":
+        return frozenset()
+    value = scan(window.cut()).value
+    return frozenset(value) if isinstance(value, dict) else frozenset()
+
+
+def _skip_items(window: Window) -> None:
+    while (char := window.space()) != b"]":
+        if not char:
+            return
+        if char == b",":
+            window.at += 1
+        else:
+            window.cut()
+    window.at += 1

@@ -1,0 +1,15 @@
+"""How much one file may ask of us. Beyond a limit there is a clear problem, never a crash."""
+
+from __future__ import annotations
+
+BLOCK = 1 << 20
+"""Bytes read at a time."""
+
+MAX_DEPTH = 100
+"""Levels of nesting in one JSON value: the outermost object is level 1."""
+
+MAX_RECORD = 16 << 20
+"""Bytes in one record or one header value."""
+
+MAX_DOCUMENT = 128 << 20
+"""Bytes in a document contract, which is held in memory as a whole."""

@@ -1,0 +1,419 @@
+"""A patient JSON parser for text that the fast one refused: it says exactly what is wrong, and where.
+
+Two kinds of trouble are told apart. *Faults* (a repeated key, NaN, a number beyond a double, a lone
+surrogate) spoil one value: they are collected and parsing goes on. A *break* of JSON syntax ends it.
+Offsets are bytes from the start of the text that was handed in.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NamedTuple
+
+from medcontract.problems import Path, Token
+from medcontract.reading.limits import MAX_DEPTH
+
+
+class Fault(NamedTuple):
+    """Something wrong with one value; the text around it can still be read."""
+
+    code: str
+    message: str
+    hint: str | None
+    path: Path
+    offset: int
+    at_key: bool = False
+
+
+class Broken(Exception):
+    """JSON syntax ends here."""
+
+    def __init__(self, code: str, offset: int, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.code, self.offset, self.message, self.hint = code, offset, message, hint
+
+
+class Scanned(NamedTuple):
+    value: Any
+    end: int
+    faults: list[Fault]
+
+
+_SPACE = re.compile(rb"[ \t\n\r]*+")
+_STRING = re.compile(rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"')
+_STRING_START = re.compile(rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+')
+_NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?([eE][+-]?[0-9]++)?(?![0-9A-Za-z_.+-])")
+_WORD = re.compile(rb"-?[A-Za-z_$][A-Za-z0-9_$]*+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\]]', re.DOTALL)
+_CUT_OFF = re.compile(
+    rb"-?(?:0|[1-9][0-9]*)?(?:\.[0-9]*)?(?:[eE][+-]?)?|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|N(?:a)?|-?I(?:n(?:f(?:i(?:n(?:it?)?)?)?)?)?"
+)
+_SCALAR = re.compile(rb"[^ \t\n\r,:\]}]*+")
+
+_WORDS: dict[bytes, Any] = {b"true": True, b"false": False, b"null": None}
+_NOT_FINITE = (b"NaN", b"Infinity", b"-Infinity")
+_QUOTES = ("'".encode(), "`".encode(), "\u2018".encode(), "\u2019".encode(), "\u201c".encode(), "\u201d".encode())
+_WORD_HINTS = {
+    b"True": "write true", b"False": "write false", b"None": "write null", b"undefined": "write null",
+    b"nan": "leave the value out or write null where that is allowed", b"inf": "write a finite number",
+}  # fmt: skip
+
+
+def scan(data: bytes, start: int = 0, depth: int = 0, whole: bool = True) -> Scanned:
+    """Parse the JSON value at `start`; with `whole`, nothing but white space may follow it.
+
+    `depth` is the number of levels that already enclose the value.
+    """
+    try:
+        data[start:].decode() if start else data.decode()
+    except UnicodeDecodeError as error:
+        bad = start + error.start
+        try:
+            scanned = Scanner(data[:bad], depth).run(start)
+        except Broken as broken:
+            if broken.offset < bad:
+                raise
+        else:
+            _end_of_text(data[:bad], scanned.end, whole)
+        raise not_utf8(bad) from None
+    scanned = Scanner(data, depth).run(start)
+    _end_of_text(data, scanned.end, whole)
+    return scanned
+
+
+def _end_of_text(data: bytes, end: int, whole: bool) -> None:
+    if not whole:
+        return
+    rest = skip_space(data, end)
+    if rest < len(data):
+        raise after_end(data, rest)
+
+
+def after_end(data: bytes, offset: int) -> Broken:
+    """The break for what stands after the end of a JSON value."""
+    first = data[offset : offset + 1]
+    if first == b"\0":
+        return Broken("MC008", offset, "a NUL byte", "remove it; the file may be damaged or binary")
+    if first in (b"/", b"#"):
+        return _comment(offset)
+    if first in (b"}", b"]"):
+        hint: str | None = "remove the surplus closing bracket"
+    elif first in (b"{", b"["):
+        hint = "several JSON values: put one on each line and name the file .jsonl, or make one list of them"
+    elif first == b",":
+        hint = "remove the comma"
+    else:
+        hint = None
+    return Broken("MC014", offset, "text after the end of the JSON value", hint)
+
+
+def not_utf8(offset: int) -> Broken:
+    hint = "save the file as UTF-8 (it may be in Latin-1 or Windows-1252)"
+    return Broken("MC007", offset, "this byte is not valid UTF-8", hint)
+
+
+def _comment(offset: int) -> Broken:
+    return Broken("MC013", offset, "JSON has no comments", "remove the comment")
+
+
+def skip_space(data: bytes, offset: int) -> int:
+    return _SPACE.match(data, offset).end()  # type: ignore[union-attr]  # the pattern matches anything
+
+
+def read_string(data: bytes, offset: int) -> tuple[str, int]:
+    """The string that opens at `offset`, and where it ends. May hold lone surrogates."""
+    match = _STRING.match(data, offset)
+    if match is None:
+        raise _bad_string(data, offset)
+    raw = match.group()
+    text = json.loads(raw) if b"\\" in raw else raw[1:-1].decode()
+    return text, match.end()
+
+
+def _bad_string(data: bytes, offset: int) -> Broken:
+    stop = _STRING_START.match(data, offset).end()  # type: ignore[union-attr]  # there is a quote at offset
+    if stop >= len(data):
+        return _truncated(data, "inside a string")
+    char = data[stop]
+    if char == 0:
+        return Broken("MC008", stop, "a NUL byte in a string", "remove it; the file may be damaged or binary")
+    if char == 0x5C:
+        if len(data) - stop < 6 and re.fullmatch(rb"\\(?:u[0-9a-fA-F]*)?", data[stop:]):
+            return _truncated(data, "inside a string")
+        return Broken("MC021", stop, "an escape that JSON does not have", r"write \\ for a backslash")
+    name, hint = {
+        0x09: ("a tab", r"write \t"),
+        0x0A: ("a line break", r"close the string, or write \n for a line break in it"),
+        0x0D: ("a line break", r"close the string, or write \n for a line break in it"),
+    }.get(char, (f"the control character U+{char:04X}", f"remove it or write \\u{char:04x}"))
+    return Broken("MC021", stop, f"{name} in a string", hint)
+
+
+def _truncated(data: bytes, where: str) -> Broken:
+    return Broken(
+        "MC011", len(data), f"the text ends {where}", "the file may be cut off: was it written to the end?"
+    )
+
+
+class Scanner:
+    """One pass over one value, with a stack of open containers instead of recursion."""
+
+    def __init__(self, data: bytes, depth: int = 0) -> None:
+        self.data = data
+        self.depth = depth
+        self.faults: list[Fault] = []
+        self.path: list[Token] = []
+
+    def run(self, start: int) -> Scanned:
+        data = self.data
+        stack: list[Any] = []
+        position = skip_space(data, start)
+        while True:
+            char = data[position : position + 1]
+            if char in (b"{", b"[") and char:
+                if self.depth + len(stack) >= MAX_DEPTH:
+                    value, position = None, self._too_deep(position)
+                else:
+                    container: Any = {} if char == b"{" else []
+                    after = skip_space(data, position + 1)
+                    if data[after : after + 1] == (b"}" if char == b"{" else b"]"):
+                        value, position = container, after + 1
+                    else:
+                        stack.append(container)
+                        position = self._open(container, after)
+                        continue
+            else:
+                value, position = self._scalar(position)
+            while True:  # a value is complete: put it in its container, close what closes
+                if not stack:
+                    return Scanned(value, position, self.faults)
+                container = stack[-1]
+                if type(container) is dict:
+                    container[self.path.pop()] = value
+                else:
+                    self.path.pop()
+                    container.append(value)
+                position = skip_space(data, position)
+                char = data[position : position + 1]
+                closing = b"}" if type(container) is dict else b"]"
+                if char == b",":
+                    position = self._after_comma(container, skip_space(data, position + 1))
+                    break
+                if char != closing:
+                    raise self.no_comma(position, closing)
+                value, position = stack.pop(), position + 1
+
+    def _open(self, container: Any, position: int) -> int:
+        """Step to the first value of a container that is not empty."""
+        if type(container) is dict:
+            return self._key(container, position)
+        self.path.append(0)
+        return position
+
+    def _after_comma(self, container: Any, position: int) -> int:
+        char = self.data[position : position + 1]
+        if char in (b"}", b"]") and char:
+            raise Broken("MC012", position, "a comma before the closing bracket", "remove the comma")
+        if type(container) is dict:
+            return self._key(container, position)
+        self.path.append(len(container))
+        return position
+
+    def _key(self, container: dict[str, Any], position: int) -> int:
+        data = self.data
+        if data[position : position + 1] != b'"':
+            raise self.no_key(position)
+        key, after = read_string(data, position)
+        if _SURROGATE.search(key):
+            self._fault("MC018", "a key with half of a surrogate pair", _SURROGATE_HINT, position)
+            key = _SURROGATE.sub("\ufffd", key)
+        if key in container:
+            self.faults.append(
+                Fault("MC015", "this key is repeated", "keep one of them", (*self.path, key), position, at_key=True)
+            )
+        colon = skip_space(data, after)
+        if data[colon : colon + 1] != b":":
+            raise self.no_colon(colon)
+        self.path.append(key)
+        return skip_space(data, colon + 1)
+
+    def _fault(self, code: str, message: str, hint: str | None, offset: int) -> None:
+        self.faults.append(Fault(code, message, hint, tuple(self.path), offset))
+
+    def _scalar(self, position: int) -> tuple[Any, int]:
+        data = self.data
+        char = data[position : position + 1]
+        if char == b'"':
+            text, end = read_string(data, position)
+            if _SURROGATE.search(text):
+                self._fault("MC018", "half of a surrogate pair", _SURROGATE_HINT, position)
+                text = _SURROGATE.sub("\ufffd", text)
+            return text, end
+        number = _NUMBER.match(data, position)
+        if number:
+            return self._number(number, position), number.end()
+        word = _WORD.match(data, position)
+        if word:
+            if word.group() in _WORDS:
+                return _WORDS[word.group()], word.end()
+            if word.group() in _NOT_FINITE:
+                self._fault("MC016", "not a finite number", "write a number, or null where that is allowed", position)
+                return 0.0, word.end()
+        raise self.no_value(position)
+
+    def _number(self, match: re.Match[bytes], position: int) -> float | int:
+        text = match.group()
+        number = float(text)
+        if number in (float("inf"), float("-inf")):
+            self._fault("MC017", "a number too large for a double", "the limit is about 1.8e308", position)
+            return 0.0
+        return number if match.group(1) or match.group(2) else int(text)
+
+    def _too_deep(self, position: int) -> int:
+        self.faults.append(Fault(
+            "MC019", f"nested deeper than {MAX_DEPTH} levels", "flatten the structure", (), position
+        ))  # fmt: skip
+        end = skip_container(self.data, position)
+        if end is None:
+            raise Broken("MC019", position, f"nested deeper than {MAX_DEPTH} levels", "flatten the structure")
+        return end
+
+    def no_value(self, position: int) -> Broken:
+        data = self.data
+        if position >= len(data):
+            return _truncated(data, "where a value should stand" if self.path else "before any value")
+        char = data[position : position + 1]
+        if char in (b"}", b"]", b",", b":"):
+            return Broken("MC010", position, f"a value is missing before '{char.decode()}'")
+        return self.unexpected(position, "a value should stand here")
+
+    def no_key(self, position: int) -> Broken:
+        if position >= len(self.data):
+            return _truncated(self.data, "where a key should stand")
+        hint = None
+        if re.search(rb"[0-9],\Z", self.data[:position][-2:]) and self.data[position : position + 1].isdigit():
+            hint = "a decimal comma? write a dot"
+        return self.unexpected(position, "a key in double quotes should stand here", hint=hint)
+
+    def no_colon(self, position: int) -> Broken:
+        if position >= len(self.data):
+            return _truncated(self.data, "after a key")
+        return self.unexpected(position, "':' is missing after the key", word_code="MC010")
+
+    def no_comma(self, position: int, closing: bytes) -> Broken:
+        data = self.data
+        if position >= len(data):
+            return _truncated(data, f"before the closing '{closing.decode()}'")
+        char = data[position : position + 1]
+        if char in (b"}", b"]"):
+            return Broken("MC010", position, f"'{char.decode()}' closes what '{closing.decode()}' should close")
+        what = "':' where ',' or the end should stand" if char == b":" else "',' is missing before this"
+        return self.unexpected(position, what, word_code="MC010")
+
+    def unexpected(
+        self, position: int, expected: str, word_code: str = "MC023", hint: str | None = None
+    ) -> Broken:
+        """Name the character that should not be here as well as possible."""
+        rest = self.data[position : position + 32]
+        if len(self.data) - position < 12 and _CUT_OFF.fullmatch(rest):
+            return _truncated(self.data, "inside a value")
+        if rest[:1] == b"\0":
+            return Broken("MC008", position, "a NUL byte", "remove it; the file may be damaged or binary")
+        if rest[:2] in (b"//", b"/*") or rest[:1] == b"#":
+            return _comment(position)
+        if rest.startswith(_QUOTES):
+            return Broken("MC023", position, "JSON strings stand in double quotes", 'write "…"')
+        if re.match(rb"[-+]?\.?[0-9]|[-+]\.?", rest):
+            if word_code == "MC010" or "key" in expected:
+                return Broken("MC010", position, expected, hint)
+            return Broken(
+                "MC022", position, "not a JSON number", "no leading zeros or '+', a digit on both sides of the dot"
+            )
+        word = _WORD.match(rest)
+        if word and word_code != "MC010":
+            hint = _WORD_HINTS.get(word.group())
+            if "key" in expected:
+                hint = "put the key in double quotes"
+            return Broken("MC023", position, expected + ", not a bare word", hint)
+        try:
+            rest[:1] < b"\x80" or rest.decode()
+        except UnicodeDecodeError as error:
+            if error.start == 0:
+                return not_utf8(position)
+        if rest.startswith(b"\xc2\xa0"):
+            return Broken("MC010", position, expected, "a no-break space (U+00A0) stands here: write a plain one")
+        return Broken("MC010", position, expected)
+
+
+_SURROGATE_HINT = "write the whole pair, or the character itself in UTF-8"
+
+
+def skip_container(data: bytes, offset: int) -> int | None:
+    """Where the object or list that opens at `offset` closes, or None. Brackets are counted, not matched by kind."""
+    depth = 0
+    for match in _TOKEN.finditer(data, offset):
+        token = match.group()
+        if token in (b"{", b"["):
+            depth += 1
+        elif token in (b"}", b"]"):
+            depth -= 1
+            if depth == 0:
+                return match.end()
+        elif token == b'"':
+            return None
+    return None
+
+
+def find(data: bytes, path: Path) -> tuple[int, int]:
+    """The offsets of the value at `path` and of its key (for a list item: of the item). Text known to be JSON.
+
+    When the path is not there, as far as it goes.
+    """
+    position = skip_space(data, 0)
+    key_at = position
+    for token in path:
+        step = _find_member(data, position, token) if isinstance(token, str) else _find_item(data, position, token)
+        if step is None:
+            break
+        key_at, position = step
+    return position, key_at
+
+
+def _find_member(data: bytes, position: int, token: str) -> tuple[int, int] | None:
+    found = None
+    if data[position : position + 1] != b"{":
+        return None
+    position = skip_space(data, position + 1)
+    while data[position : position + 1] == b'"':
+        key_at = position
+        key, position = read_string(data, position)
+        position = skip_space(data, skip_space(data, position) + 1)
+        if _SURROGATE.sub("\ufffd", key) == token:
+            found = key_at, position
+        position = skip_space(data, _skip_value(data, position))
+        position = skip_space(data, position + 1)
+    return found
+
+
+def _find_item(data: bytes, position: int, token: int) -> tuple[int, int] | None:
+    if data[position : position + 1] != b"[":
+        return None
+    position = skip_space(data, position + 1)
+    for _ in range(token):
+        position = skip_space(data, _skip_value(data, position))
+        if data[position : position + 1] != b",":
+            return None
+        position = skip_space(data, position + 1)
+    return position, position
+
+
+def _skip_value(data: bytes, position: int) -> int:
+    char = data[position : position + 1]
+    if char == b'"':
+        return read_string(data, position)[1]
+    if char in (b"{", b"[") and char:
+        end = skip_container(data, position)
+        return len(data) if end is None else end
+    return _SCALAR.match(data, position).end()  # type: ignore[union-attr]  # the pattern matches anything

@@ -1,0 +1,122 @@
+"""The bytes of one input: opened as often as needed, read in blocks or at an offset."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import stat
+import tempfile
+from typing import BinaryIO
+
+from medcontract.problems import Finding
+
+_MAGIC = (
+    (b"\x1f\x8b", "a gzip archive", "unpack it first"),
+    (b"PK\x03\x04", "a zip archive or an Office file", "unpack it, or export the sheet as CSV in UTF-8"),
+    (b"PAR1", "a Parquet file", "write the rows as CSV or JSON Lines"),
+    (b"%PDF", "a PDF document", None),
+    (b"\x89PNG", "an image", None),
+    (b"\xff\xd8\xff", "an image", None),
+    (b"SQLite format 3", "a database", None),
+)
+_BOM = b"\xef\xbb\xbf"
+_BOMS = (
+    (b"\xff\xfe\x00\x00", "UTF-32"),
+    (b"\x00\x00\xfe\xff", "UTF-32"),
+    (b"\xff\xfe", "UTF-16"),
+    (b"\xfe\xff", "UTF-16"),
+)
+
+
+class Unreadable(Exception):
+    """There is nothing to read here; the finding says why."""
+
+    def __init__(self, finding: Finding, wrong_call: bool = False) -> None:
+        super().__init__(finding.message)
+        self.finding, self.wrong_call = finding, wrong_call
+
+
+class Source:
+    """A path or bytes, readable again and again: what cannot be is copied to a temporary file first."""
+
+    def __init__(self, origin: str | os.PathLike[str] | bytes, name: str | None = None) -> None:
+        self._bytes = origin if isinstance(origin, bytes) else None
+        self._path = "" if isinstance(origin, bytes) else os.fspath(origin)
+        self.name = name if name is not None else (self._path or "<bytes>")
+        self.start = 0
+        """Where the text begins: after a byte order mark."""
+        self.size = 0
+        self.head = b""
+
+    def prepare(self) -> None:
+        """Look at the first bytes. Raises `Unreadable` where there is no text to read."""
+        try:
+            if self._bytes is None:
+                self._check_kind()
+            with self.open() as stream:
+                self.head = stream.read(4096)
+                self.size = stream.seek(0, os.SEEK_END)
+        except OSError as error:
+            raise _unreadable(error) from None
+        except ValueError:  # a NUL in the path
+            raise Unreadable(Finding("MC001", "no file can have this name"), wrong_call=True) from None
+        self._check_text()
+
+    def _check_kind(self) -> None:
+        mode = os.stat(self._path).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError
+        if stat.S_ISFIFO(mode):
+            self._copy = tempfile.NamedTemporaryFile()  # noqa: SIM115  # lives as long as this source
+            with open(self._path, "rb") as stream:
+                shutil.copyfileobj(stream, self._copy)
+            self._copy.flush()
+            self._path = self._copy.name
+        elif not stat.S_ISREG(mode):
+            raise Unreadable(Finding("MC003", "this is a device or a socket, not a file"), wrong_call=True)
+
+    def _check_text(self) -> None:
+        head = self.head
+        if head.startswith(_BOM):
+            self.start = len(_BOM)
+        wide = _wide_encoding(head)
+        if wide:
+            raise Unreadable(Finding(
+                "MC006", f"the file is in {wide}, not in UTF-8",
+                "save it as UTF-8 (in PowerShell: Out-File -Encoding utf8)", offset=0,
+            ))  # fmt: skip
+        for magic, name, hint in _MAGIC:
+            if head.startswith(magic):
+                raise Unreadable(Finding("MC005", f"this is {name}, not a text file", hint, offset=0))
+
+    def open(self) -> BinaryIO:
+        if self._bytes is not None:
+            return io.BytesIO(self._bytes)
+        return open(self._path, "rb")
+
+    def read(self, offset: int, length: int) -> bytes:
+        with self.open() as stream:
+            stream.seek(offset)
+            return stream.read(length)
+
+
+def _unreadable(error: OSError) -> Unreadable:
+    if isinstance(error, FileNotFoundError):
+        return Unreadable(Finding("MC001", "no such file", "check the spelling and the folder"), wrong_call=True)
+    if isinstance(error, IsADirectoryError):
+        return Unreadable(Finding("MC002", "this is a folder, not a file"), wrong_call=True)
+    reason = (error.strerror or type(error).__name__).lower()
+    return Unreadable(Finding("MC003", f"the file cannot be read: {reason}"), wrong_call=True)
+
+
+def _wide_encoding(head: bytes) -> str | None:
+    for bom, name in _BOMS:
+        if head.startswith(bom):
+            return name
+    if head[:4].count(0) == 3 and head[4:8].count(0) == 3:
+        return "UTF-32"
+    pair = head[:4]
+    if len(pair) == 4 and (pair[0::2] == b"\0\0") != (pair[1::2] == b"\0\0"):
+        return "UTF-16"
+    return None

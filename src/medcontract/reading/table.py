@@ -1,0 +1,227 @@
+"""A `.csv` file (RFC 4180) as a stream of JSON records.
+
+A row is rewritten as the line of JSON that says the same, and from there on takes the path of a line
+of JSONL: the same decoder, the same problems. `Columns` tells how a contract's record lies in a row.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from medcontract.layout import Column
+from medcontract.problems import Finding, Ref, is_plain, shorten
+from medcontract.reading.json_file import too_large
+from medcontract.reading.limits import BLOCK, MAX_RECORD
+from medcontract.reading.scan import not_utf8
+from medcontract.reading.source import Source
+
+class Row(NamedTuple):
+    """One row, as a record or as what is wrong with it."""
+
+    raw: bytes
+    offset: int
+    length: int
+    line: int
+    finding: Finding | None
+
+
+_CELL_BYTES = rb'(?:"[^"]*+(?:""[^"]*+)*+"[^,\r\n]*+|[^",\r\n][^,\r\n]*+|)'
+_ROW = re.compile(_CELL_BYTES + rb"(?:," + _CELL_BYTES + rb")*+(?:\r\n|\n|\r)")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_NOT_FINITE = {"nan": "NaN", "infinity": "Infinity", "inf": "Infinity", "-infinity": "-Infinity", "-inf": "-Infinity"}
+_CELL = re.compile(r'(?:"((?:[^"]|"")*+)"|([^",\r\n]*+))(,|\Z)')
+
+
+class CsvFile:
+    """Reads one `.csv` file: first its header, then its rows."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._rows = _raw_rows(source)
+        self.header: list[str] = []
+        self.broken: Finding | None = None
+        """What keeps the header, and so the file, from being read."""
+        self.length = 0
+        self._read_header()
+
+    def _read_header(self) -> None:
+        for raw, offset, _, closed in self._rows:
+            if raw is not None and not raw.strip(b" \t\r\n"):
+                continue
+            self.length = len(raw or b"")
+            if raw is None:
+                self.broken = too_large(offset)
+            elif not closed:
+                self.broken = _never_closed(offset)
+            else:
+                cells = _cells(raw, offset)
+                if isinstance(cells, Finding):
+                    self.broken = cells
+                else:
+                    self.header = [cell or "" for cell in cells]
+            return
+        self.broken = Finding("MC004", "the file is empty", "was it written to the end?", offset=self._source.start)
+
+    def rows(self, columns: Sequence[Column], open_record: bool) -> Iterator[Row]:
+        """The rows as JSON records. Columns of no contract are left out, unless the record is open to them."""
+        index: dict[str, int] = {}
+        for position, name in enumerate(self.header):
+            index.setdefault(name, position)
+        layout = _Layout(columns, index, open_record)
+        for raw, offset, line, closed in self._rows:
+            if raw is None:
+                yield Row(b"", offset, 0, line, too_large(None))
+                continue
+            if not raw.strip(b" \t\r\n"):
+                continue
+            if not closed:
+                yield Row(b"", offset, len(raw), line, _never_closed(None))
+                continue
+            cells = _cells(raw, None)
+            if isinstance(cells, Finding):
+                yield Row(b"", offset, len(raw), line, cells)
+            elif len(cells) != len(self.header):
+                yield Row(b"", offset, len(raw), line, _ragged(len(cells), len(self.header)))
+            else:
+                yield Row(layout.record(cells), offset, len(raw), line, None)
+
+
+class _Layout:
+    """How the cells of a row become the text of a JSON record."""
+
+    def __init__(self, columns: Sequence[Column], index: dict[str, int], open_record: bool) -> None:
+        self._single: list[tuple[str, int, Column]] = []
+        self._lists: dict[str, list[tuple[int | None, Column]]] = {}
+        for column in columns:
+            position = index.get(column.name)
+            if len(column.path) > 1:
+                self._lists.setdefault(str(column.path[0]), []).append((position, column))
+            elif position is not None:
+                self._single.append((json.dumps(column.name), position, column))
+        self._lists = {name: group for name, group in self._lists.items() if any(p is not None for p, _ in group)}
+        known = {column.name for column in columns}
+        if open_record:
+            self._single += [
+                (json.dumps(name), position, Column(name, "text", False, (name,)))
+                for name, position in index.items()
+                if name not in known
+            ]
+
+    def record(self, cells: list[str | None]) -> bytes:
+        parts = [f"{key}:{_json_cell(cells[position], column)}" for key, position, column in self._single]
+        for name, group in self._lists.items():
+            items = ["null" if p is None else _json_cell(cells[p], column) for p, column in group]
+            text = "null" if all(item == "null" for item in items) else "[" + ",".join(items) + "]"
+            parts.append(f"{json.dumps(name)}:{text}")
+        return ("{" + ",".join(parts) + "}").encode()
+
+
+def _json_cell(cell: str | None, column: Column) -> str:
+    """The cell as the JSON that says the same."""
+    if not cell:
+        return "null" if column.nullable else '""'
+    if column.kind == "number":
+        if _NUMBER.fullmatch(cell):
+            return cell
+        if cell.lower() in _NOT_FINITE:
+            return _NOT_FINITE[cell.lower()]
+    elif column.kind == "boolean" and cell.lower() in ("true", "false"):
+        return cell.lower()
+    return json.dumps(cell, ensure_ascii=False)
+
+
+def _cells(raw: bytes, offset: int | None) -> list[str | None] | Finding:
+    """The cells of one row; an empty cell is None. With `offset`, findings name the exact byte."""
+    text_bytes = raw.rstrip(b"\r\n")
+    nul = text_bytes.find(b"\0")
+    if nul >= 0:
+        return Finding(
+            "MC008", "a NUL byte", "remove it; the file may be damaged or binary",
+            offset=None if offset is None else offset + nul,
+        )  # fmt: skip
+    try:
+        text = text_bytes.decode()
+    except UnicodeDecodeError as error:
+        bad = not_utf8(error.start)
+        return Finding(bad.code, bad.message, bad.hint, offset=None if offset is None else offset + error.start)
+    if '"' not in text:
+        return [cell or None for cell in text.split(",")]
+    cells: list[str | None] = []
+    position = 0
+    while True:
+        match = _CELL.match(text, position)
+        if match is None:
+            return Finding(
+                "MC032", "a quote where CSV allows none",
+                'put the whole cell in double quotes and double those inside: "say ""hello"""',
+                offset=offset,
+            )  # fmt: skip
+        quoted, plain, comma = match.groups()
+        cell = plain if quoted is None else quoted.replace('""', '"')
+        cells.append(cell or None)
+        if not comma:
+            return cells
+        position = match.end()
+
+
+def _raw_rows(source: Source) -> Iterator[tuple[bytes | None, int, int, bool]]:
+    """Rows as bytes with offset and line, and whether their quotes close; None for one beyond the size limit."""
+    with source.open() as stream:
+        stream.seek(source.start)
+        offset, line = source.start, 1
+        data, ended = b"", False
+        while not ended:
+            block = stream.read(max(BLOCK, len(data)))
+            ended = not block
+            data += block
+            # a CR at the very end may be half of a CRLF: wait for the rest
+            whole = data if ended or not data.endswith(b"\r") else data[:-1]
+            at = 0
+            while match := _ROW.match(whole, at):
+                row = match.group()
+                yield row, offset + at, line, True
+                line += _count_breaks(row)
+                at = match.end()
+            data = data[at:]
+            offset += at
+            if len(data) > MAX_RECORD:
+                yield None, offset, line, True
+                return
+        if data:
+            yield data, offset, line, _ROW.fullmatch(data + b"\n") is not None
+
+
+def _count_breaks(row: bytes) -> int:
+    return row.count(b"\n") + row.count(b"\r") - row.count(b"\r\n")
+
+
+def _never_closed(offset: int | None) -> Finding:
+    return Finding("MC030", "a quote in this row never closes", 'close it with "', offset=offset)
+
+
+def _ragged(cells: int, columns: int) -> Finding:
+    message = f"the row has {cells} cell{'s' if cells != 1 else ''}, the header {columns}"
+    hint = "put a cell that holds a comma in double quotes" if cells > columns else "add the missing cells, empty if need be"
+    return Finding("MC031", message, hint)
+
+
+def header_findings(header: Sequence[str], known: Sequence[str], open_record: bool, ref: Ref) -> list[Finding]:
+    """What is wrong with the names in a header row: repeated and unknown columns."""
+    findings: list[Finding] = []
+    seen: set[str] = set()
+    for name in header:
+        shown = f"column '{name}'" if is_plain(name) else "a column"
+        if name in seen:
+            findings.append(
+                Finding("MC015", f"{shown} is repeated", "keep one of them", path=(name,), ref=ref, field=name,
+                        value=shorten(name))
+            )  # fmt: skip
+        elif name not in known and not open_record:
+            findings.append(
+                Finding("MC102", f"{shown} is not in this contract", path=(name,), ref=ref, field=name, value=shorten(name))
+            )
+        seen.add(name)
+    return findings

@@ -1,0 +1,85 @@
+"""What was found so far: all counted, the first ones kept."""
+
+from __future__ import annotations
+
+import re
+
+from medcontract.problems import Finding, Ref
+
+Likeness = tuple[str, str, tuple[object, ...]]
+_MOST_KINDS = 10_000
+
+
+class Tally:
+    """Counts findings and keeps at most `keep` of them (`alike` of each likeness, where that is given).
+
+    Findings about records arrive in file order; those about the file as a whole (`defer`) arrive last
+    but may belong anywhere, so they have room of their own until the report is made.
+    """
+
+    def __init__(self, keep: int, alike: int | None = None, excerpts: bool = False) -> None:
+        self.keep = keep
+        self.alike = alike
+        self.excerpts = excerpts
+        self.columns: list[str] = []
+        """Of a table: problems of one row come in their order."""
+        self.errors = 0
+        self.warnings = 0
+        self._kept: list[Finding] = []
+        self.deferred: list[Finding] = []
+        self.totals: dict[Likeness, int] = {}
+
+    def add(self, finding: Finding) -> None:
+        """A finding in file order."""
+        if self._count(finding):
+            self._kept.append(finding)
+
+    def defer(self, finding: Finding) -> None:
+        """A finding that may belong anywhere in the file."""
+        if self._count(finding, self.deferred):
+            self.deferred.append(finding)
+
+    def _count(self, finding: Finding, room: list[Finding] | None = None) -> bool:
+        if finding.severity == "error":
+            self.errors += 1
+        else:
+            self.warnings += 1
+        kind = likeness(finding)
+        total = self.totals.get(kind, 0)
+        if total or len(self.totals) < _MOST_KINDS:
+            self.totals[kind] = total + 1
+        if self.alike is not None and total >= self.alike:
+            return False
+        return len(self._kept if room is None else room) < self.keep
+
+    def kept(self) -> list[Finding]:
+        return self._kept + self.deferred
+
+    def place_deferred(self, found: dict[int, tuple[int, int]]) -> None:
+        """Fill in where the records are of which only the index was known."""
+        self.deferred = [
+            f._replace(ref=Ref(*found[f.ref.record], *f.ref[2:])) if f.ref and f.ref.record in found else f
+            for f in self.deferred
+        ]
+
+    def settle(self, code: str, innocent: set[int], hints: dict[int, str]) -> None:
+        """Drop the findings of this code about these records, and give the others their hints."""
+        settled: list[Finding] = []
+        for finding in self._kept:
+            record = finding.ref.record if finding.ref else None
+            if finding.code == code and record in innocent:
+                self.errors -= 1
+                continue
+            if finding.code == code and record in hints:
+                finding = finding._replace(hint=hints[record])
+            settled.append(finding)
+        self._kept = settled
+
+
+_NUMBERS = re.compile(r"[0-9]+")
+
+
+def likeness(finding: Finding) -> Likeness:
+    """What makes two findings of different records the same mistake."""
+    path = tuple("*" if isinstance(token, int) else token for token in finding.path)
+    return finding.code, _NUMBERS.sub("#", finding.message), path
