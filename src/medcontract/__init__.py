@@ -1,0 +1,67 @@
+"""medcontract: typed contracts for everything that a medical-AI evaluation reads or writes.
+
+>>> import medcontract
+>>> report = medcontract.validate(b'{"image_id": "I-1", "label": "MEL"}', name="truth.jsonl")
+>>> report.ok, report.contract, report.records
+(True, 'lesions/truth', 1)
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from medcontract._version import __version__
+
+if TYPE_CHECKING:
+    from medcontract.api import contracts, schema
+    from medcontract.contracts.contract import Contract, Validated
+    from medcontract.errors import CallError, InvalidData, MedcontractError, NotRecognised, UnknownContract
+    from medcontract.flow import load, validate
+    from medcontract.problems import FileReport, Problem
+
+_HOME = {
+    "CallError": "errors",
+    "Contract": "contracts.contract",
+    "FileReport": "problems",
+    "InvalidData": "errors",
+    "MedcontractError": "errors",
+    "NotRecognised": "errors",
+    "Problem": "problems",
+    "UnknownContract": "errors",
+    "Validated": "contracts.contract",
+    "contracts": "api",
+    "load": "flow",
+    "schema": "api",
+    "validate": "flow",
+}
+"""Public names are imported when they are used: `import medcontract` is quick."""
+
+__all__ = [
+    "CallError",
+    "Contract",
+    "FileReport",
+    "InvalidData",
+    "MedcontractError",
+    "NotRecognised",
+    "Problem",
+    "UnknownContract",
+    "Validated",
+    "__version__",
+    "contracts",
+    "load",
+    "schema",
+    "validate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'medcontract' has no attribute '{name}'")
+    value = getattr(import_module(f"medcontract.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

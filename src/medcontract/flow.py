@@ -58,15 +58,14 @@ def validate_files(
     alike: int | None = None,
     excerpts: bool = False,
     progress: Progress | None = None,
-) -> tuple[Report, list[Tally]]:
-    """Check several files, each with the contract that the caller names, or None."""
-    reports: list[FileReport] = []
-    tallies: list[Tally] = []
-    for path, contract_id in files:
-        tally = Tally(keep, alike, excerpts)
-        reports.append(judge(Source(path), contract_id, tally, progress))
-        tallies.append(tally)
-    return Report(tuple(reports)), tallies
+) -> Report:
+    """Check several files, each with the contract that the caller names, or None.
+
+    At most `keep` problems a file are kept, `alike` of each sort where that is given.
+    """
+    return Report(
+        tuple(judge(Source(path), contract_id, Tally(keep, alike, excerpts), progress) for path, contract_id in files)
+    )
 
 
 def walk(paths: Iterable[str]) -> list[str]:

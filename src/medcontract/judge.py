@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -23,11 +23,11 @@ from medcontract.problems import FileReport, Finding, Path, Problem, Ref, pointe
 from medcontract.reading import lines
 from medcontract.reading.json_file import Cut, Decode, JsonFile, Member, TooLarge, outline, too_large
 from medcontract.reading.limits import MAX_DEPTH, MAX_DOCUMENT
-from medcontract.reading.places import excerpt, places
+from medcontract.reading.places import Place, excerpt, places
 from medcontract.reading.scan import Broken, find, scan, skip_space
 from medcontract.reading.source import Source, Unreadable
 from medcontract.reading.table import CsvFile, header_findings
-from medcontract.tally import Tally
+from medcontract.tally import Likeness, Tally, likeness
 
 Progress = Callable[[int, int], None]
 """Called now and then with the bytes done and the bytes in all."""
@@ -513,26 +513,39 @@ def _report(
     )
 
 
-def _problems(source: Source, findings: Iterable[Finding], tally: Tally) -> list[Problem]:
+def _problems(source: Source, findings: Sequence[Finding], tally: Tally) -> list[Problem]:
     """Findings with line and column, in file order."""
     offsets = [_offset(source, finding) for finding in findings]
     found = places(source, [o for o in offsets if o is not None]) if any(o is not None for o in offsets) else {}
-    problems: list[tuple[int, int, int, Problem]] = []
     cells = {name: number for number, name in enumerate(tally.columns)}
-    for order, (finding, offset) in enumerate(zip(findings, offsets, strict=True)):
-        ref = finding.ref
-        line = ref.line if ref and ref.line else found[offset].line if offset is not None else None
-        column = None if offset is None or (ref and ref.line) else found[offset].column
-        text, caret = excerpt(source, offset) if tally.excerpts and offset is not None and column else (None, 0)
-        problem = Problem(
-            finding.code, finding.severity, finding.message, finding.hint,
-            pointer((*(ref.prefix if ref else ()), *finding.path)),
-            ref.record if ref else None, line, column, finding.field, finding.value, text, caret,
-        )  # fmt: skip
-        cell = cells.get(finding.field or "", -1)
-        problems.append((offset if offset is not None else -1, cell, order, problem))
-    problems.sort(key=lambda item: item[:3])
-    return [problem for *_, problem in problems[: tally.keep]]
+    order = sorted(
+        range(len(findings)),
+        key=lambda i: (-1 if offsets[i] is None else offsets[i], cells.get(findings[i].field or "", -1), i),
+    )[: tally.keep]
+    problems: list[Problem] = []
+    left = dict(tally.totals)
+    last: dict[Likeness, int] = {}
+    for i in order:
+        kind = likeness(findings[i])
+        left[kind] = left.get(kind, 1) - 1
+        last[kind] = len(problems)
+        problems.append(_problem(source, findings[i], offsets[i], found, tally.excerpts))
+    for kind, position in last.items():
+        problems[position] = problems[position]._replace(more=left[kind])
+    return problems
+
+
+def _problem(
+    source: Source, finding: Finding, offset: int | None, found: dict[int, Place], with_excerpt: bool
+) -> Problem:
+    ref = finding.ref or Ref(0, 0)
+    place = None if offset is None else found[offset]
+    line, column = (ref.line, None) if ref.line else (place.line, place.column) if place else (None, None)
+    text, caret = excerpt(source, offset) if with_excerpt and offset is not None and column else (None, 0)
+    return Problem(
+        finding.code, finding.severity, finding.message, finding.hint, pointer((*ref.prefix, *finding.path)),
+        ref.record, line, column, finding.field, finding.value, text, caret,
+    )  # fmt: skip
 
 
 def _offset(source: Source, finding: Finding) -> int | None:

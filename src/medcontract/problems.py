@@ -64,6 +64,8 @@ class Problem(NamedTuple):
     excerpt: str | None = None
     """The source line around the place, shortened; `caret` is the column of the place in it."""
     caret: int = 0
+    more: int = 0
+    """How many others like this one were found and are not listed; told on the last that is."""
 
 
 class FileReport(NamedTuple):

@@ -1,0 +1,38 @@
+"""`medcontract explain`."""
+
+from __future__ import annotations
+
+import click
+
+from medcontract.cli import output
+
+
+@click.command("explain", short_help="What a problem means and how to mend it.")
+@click.argument("codes", nargs=-1, metavar="[CODE]...")
+@click.option("--format", "chosen", type=click.Choice(["text", "json"]), help="Default: text, or by the ending of --out.")
+@click.option("--out", metavar="FILE", type=click.Path(), help="Write the result there instead of standard output.")
+@click.option("--no-color", is_flag=True, help="No colour; NO_COLOR=1 does the same.")
+def command(codes: tuple[str, ...], chosen: str | None, out: str | None, no_color: bool) -> int:
+    """Explain problem codes such as MC104: what they mean, a mistake, its mending. Without CODE: list them all."""
+    from medcontract.catalogue import CATALOGUE, Entry
+    from medcontract.contracts.suggest import nearest
+    from medcontract.errors import CallError
+    from medcontract.rendering import json, text
+
+    chosen = output.format_of(chosen, out, {".json": "json"})
+    found: list[Entry] = []
+    for code in codes:
+        wanted = code.upper() if code.upper().startswith("MC") else f"MC{code}"
+        if wanted not in CATALOGUE:
+            guess = nearest(wanted, CATALOGUE)
+            raise CallError(f"no problem has the code '{code}'", f"did you mean {guess}?" if guess else None)
+        found.append(CATALOGUE[wanted])
+    style = output.style(no_color, out)
+    if chosen == "json":
+        rendered = json.explanation(found or CATALOGUE.values())
+    elif found:
+        rendered = text.explanation(found, style)
+    else:
+        rendered = text.codes(CATALOGUE.values(), style)
+    output.write(rendered, out)
+    return 0

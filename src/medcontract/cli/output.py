@@ -1,0 +1,100 @@
+"""Where results go: standard output or a file, in colour or not."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import click
+
+from medcontract.errors import CallError
+from medcontract.rendering.text import Style, plain
+
+_COLOURS = {
+    "error": {"fg": "red", "bold": True},
+    "warning": {"fg": "yellow", "bold": True},
+    "hint": {"fg": "cyan"},
+    "dim": {"dim": True},
+    "strong": {"bold": True},
+    "good": {"fg": "green"},
+}
+
+
+def _coloured(text: str, role: str) -> str:
+    return click.style(text, **_COLOURS[role])  # type: ignore[arg-type]  # fg is a str, bold a bool
+
+
+def terminal() -> bool:
+    """Whether a person is looking at standard output."""
+    return sys.stdout.isatty()
+
+
+def style(no_color: bool, out: str | None = None) -> Style:
+    quiet = no_color or out is not None or bool(os.environ.get("NO_COLOR")) or not terminal()
+    return plain if quiet else _coloured
+
+
+def format_of(chosen: str | None, out: str | None, endings: Mapping[str, str], default: str = "text") -> str:
+    """The format that was asked for, or that the ending of the output file stands for."""
+    if chosen:
+        return chosen
+    return endings.get(Path(out).suffix.lower(), default) if out else default
+
+
+def write(text: str, out: str | None) -> None:
+    """To standard output, or to a file that is whole at any time: written beside, then renamed."""
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    target = Path(out)
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(21, "it is a folder")
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n", errors="backslashreplace") as stream:
+                stream.write(text)
+            mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+            Path(temporary).chmod(mode)
+            Path(temporary).replace(target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise CallError(f"cannot write {out}: {(error.strerror or str(error)).lower()}") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def progress(name: str) -> Callable[[int, int], None] | None:
+    """A line on standard error that shows how far the work is, on a terminal and after a second only."""
+    if not sys.stderr.isatty():
+        return None
+    started = time.monotonic()
+    shown = started
+
+    def show(done: int, total: int) -> None:
+        nonlocal shown
+        now = time.monotonic()
+        if now - started > 1 and now - shown > 0.1:
+            shown = now
+            share = done / total if total else 1
+            bar = ("#" * round(30 * share)).ljust(30)
+            sys.stderr.write(f"\r[{bar}] {share:4.0%} {name}\x1b[K")
+            sys.stderr.flush()
+
+    return show
+
+
+def clear_progress() -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()

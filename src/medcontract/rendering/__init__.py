@@ -1,0 +1,1 @@
+"""Data to text. Nothing here prints, reads a file or exits."""

@@ -1,0 +1,71 @@
+"""Reports as JSON, each with a published schema (`medcontract/*`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from medcontract.catalogue import Entry
+from medcontract.problems import FileReport, Problem, Report, is_plain
+
+if TYPE_CHECKING:
+    from medcontract.contracts.contract import Contract
+
+
+def validation(report: Report, show_values: bool = False) -> str:
+    """`medcontract/validation`."""
+    return dumps({"ok": report.ok, "files": [_file(file, show_values) for file in report.files]})
+
+
+def explanation(entries: Iterable[Entry]) -> str:
+    """`medcontract/explanation`."""
+    return dumps({"codes": [entry._asdict() for entry in entries]})
+
+
+def listing(contracts: Iterable[Contract[Any]]) -> str:
+    """`medcontract/listing`."""
+    names = ("id", "version", "kind", "containers", "title", "source")
+    return dumps({"contracts": [{name: getattr(contract, name) for name in names} for contract in contracts]})
+
+
+def dumps(data: Any) -> str:
+    return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+
+
+def printable(path: str) -> str:
+    """A path as valid text: bytes that are no UTF-8 become a replacement character."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _file(file: FileReport, show_values: bool) -> dict[str, Any]:
+    return {
+        "path": printable(file.path),
+        "contract": file.contract,
+        "ok": file.ok,
+        "records": file.records,
+        "errors": file.errors,
+        "warnings": file.warnings,
+        "omitted": file.omitted,
+        "problems": [_problem(problem, show_values) for problem in file.problems],
+    }
+
+
+def _problem(problem: Problem, show_values: bool) -> dict[str, Any]:
+    message, pointer, field = problem.message, problem.pointer, problem.field
+    if show_values:
+        message += f" (got {problem.value})" if problem.value else ""
+    else:
+        pointer = "/".join(token if not token or is_plain(token) else "…" for token in pointer.split("/"))
+        field = field if field is None or is_plain(field) else "…"
+    return {
+        "code": problem.code,
+        "severity": problem.severity,
+        "message": message,
+        "hint": problem.hint,
+        "pointer": pointer,
+        "record": problem.record,
+        "line": problem.line,
+        "column": problem.column,
+        "field": field,
+    }

@@ -1,0 +1,120 @@
+"""Reports as a person reads them, like a good compiler's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from medcontract.catalogue import Entry
+from medcontract.problems import FileReport, Problem, Report
+from medcontract.rendering.json import printable
+
+Style = Callable[[str, str], str]
+"""(text, role) to text with colour; roles are error, warning, hint, dim, strong, good."""
+
+
+def plain(text: str, role: str) -> str:
+    return text
+
+
+def validation(report: Report, style: Style = plain, show_values: bool = False) -> str:
+    lines: list[str] = []
+    for file in report.files:
+        lines += _file(file, style, show_values)
+    lines.append(_summary(report, style))
+    return "\n".join(lines) + "\n"
+
+
+def _file(file: FileReport, style: Style, show_values: bool) -> Iterator[str]:
+    path = printable(file.path)
+    for problem in file.problems:
+        yield from _problem(path, problem, style, show_values)
+    left_out = file.omitted - sum(problem.more for problem in file.problems)
+    if left_out > 0:
+        more = f"{left_out:,} more problem{'s' * (left_out != 1)} of other sorts"
+        yield f"{path}: … and {more} (--max-problems shows more)"
+        yield ""
+    if file.ok and not file.wrong_call:
+        yield f"{path}: {style('ok', 'good')}  {style(_about(file), 'dim')}"
+
+
+def _about(file: FileReport) -> str:
+    records = "" if file.records is None else f", {file.records:,} record{'s' * (file.records != 1)}"
+    return f"{file.contract}{records}"
+
+
+def _problem(path: str, problem: Problem, style: Style, show_values: bool) -> Iterator[str]:
+    place = "".join(f":{n}" for n in (problem.line, problem.column) if n is not None)
+    what = style(f"{problem.severity} {problem.code}", problem.severity)
+    message = problem.message
+    if show_values and problem.value and not problem.excerpt:
+        message += f" (got {problem.value})"
+    yield f"{style(path + place, 'strong')}: {what} {message}"
+    gutter = " " * len(str(problem.line or ""))
+    if show_values and problem.excerpt is not None:
+        yield f" {style(f'{problem.line} |', 'dim')} {problem.excerpt}"
+        yield f" {style(f'{gutter} |', 'dim')} {' ' * _width(problem.excerpt[: problem.caret])}{style('^', problem.severity)}"
+    if problem.hint:
+        yield f" {gutter} {style('=', 'dim')} {style('hint:', 'hint')} {problem.hint}"
+    if problem.more:
+        yield f" {gutter} {style(f'… and {_counted(problem)} like this', 'dim')}"
+    yield ""
+
+
+def _counted(problem: Problem) -> str:
+    what = "record" if problem.record is not None else "problem"
+    return f"{problem.more:,} more {what}{'s' * (problem.more != 1)}"
+
+
+def _width(text: str) -> int:
+    """Columns on a terminal: wide characters take two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _summary(report: Report, style: Style) -> str:
+    errors = sum(file.errors for file in report.files)
+    warnings = sum(file.warnings for file in report.files)
+    bad = sum(not file.ok for file in report.files)
+    records = sum(file.records or 0 for file in report.files)
+    files = f"{len(report.files)} file{'s' * (len(report.files) != 1)}, {records:,} record{'s' * (records != 1)}"
+    if not errors and not warnings:
+        return f"{style('All well.', 'good')} {files}."
+    counts = [f"{n:,} {word}{'s' * (n != 1)}" for n, word in ((errors, "error"), (warnings, "warning")) if n]
+    role = "error" if errors else "warning"
+    where = f" in {bad} of {files}." if errors else f" in {files}."
+    return style(" and ".join(counts), role) + where
+
+
+def explanation(entries: Iterable[Entry], style: Style = plain) -> str:
+    return "\n".join(_explained(entry, style) for entry in entries)
+
+
+def _explained(entry: Entry, style: Style) -> str:
+    import textwrap
+
+    parts = [
+        style(f"{entry.code}  {entry.title}", "strong"),
+        "",
+        textwrap.fill(entry.meaning, 88),
+        "",
+        style("Wrong:", "error"),
+        textwrap.indent(entry.mistake, "    "),
+        style("Right:", "good"),
+        textwrap.indent(entry.mending, "    "),
+        "",
+    ]
+    return "\n".join(parts)
+
+
+def codes(entries: Iterable[Entry], style: Style = plain) -> str:
+    return "".join(f"{style(entry.code, 'strong')}  {entry.title}\n" for entry in entries)
+
+
+def table(rows: list[tuple[str, ...]], style: Style = plain) -> str:
+    """Aligned columns; the first row is the heading."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join([style(lines[0], "strong"), *lines[1:]]) + "\n"
