@@ -166,7 +166,8 @@ _ENTRIES = (
     ),
     Entry(
         "MC030", "Quote never closes (CSV)",
-        "A cell that opens with a double quote ends at the next one. Here there is none: the rest of the file is one cell.",
+        "A cell that opens with a double quote ends at the next one. Here there is none: the rest of the file is one "
+        "cell.",
         'R-1,"could not read page',
         'R-1,"could not read page"',
     ),
@@ -204,7 +205,8 @@ _ENTRIES = (
     ),
     Entry(
         "MC103", "Wrong type",
-        'Types are strict: no "1" for 1, no 1 for true, no null for a required value. 1.0 is accepted for the integer 1.',
+        'Types are strict: no "1" for 1, no 1 for true, no null for a required value. 1.0 is accepted for the '
+        "integer 1.",
         '{"processing_time_sec": "0.84"}',
         '{"processing_time_sec": 0.84}',
     ),

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from medcontract.contracts import registry
 from medcontract.contracts.contract import Validated, vouch
-from medcontract.contracts.registry import contract as find_contract
 from medcontract.errors import CallError, InvalidData
 from medcontract.judge import CONTAINERS, Progress, judge
 from medcontract.problems import FileReport, Report
@@ -29,7 +29,7 @@ def validate(
     Problems are returned, not raised; a wrong `contract` raises `UnknownContract`.
     """
     if contract is not None:
-        find_contract(contract)
+        registry.find(contract)
     return judge(Source(origin, name), contract, Tally(max_problems))
 
 
@@ -48,7 +48,7 @@ def load(origin: Input, contract: str | None = None, *, name: str | None = None)
         raise InvalidData(report)
     from medcontract.whole import read_whole
 
-    return vouch(read_whole(source, find_contract(report.contract)), report.contract)
+    return vouch(read_whole(source, registry.find(report.contract)), report.contract)
 
 
 def validate_files(

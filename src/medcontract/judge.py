@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from pydantic import TypeAdapter
 
-from medcontract.contracts import keys, recognition
-from medcontract.contracts.check import check_shape, quick_parse
-from medcontract.contracts.contract import Contract
-from medcontract.contracts.decode import row_decoder
-from medcontract.contracts.json_schema import contract_schema, record_schema
-from medcontract.contracts.registry import contract as find_contract
+from medcontract.contracts import recognition, registry
+from medcontract.contracts.decode import quick_parse
+from medcontract.contracts.registry import Compiled
 from medcontract.contracts.rules import UNKNOWN, Accumulator, UniqueIndex, check_list, first_hint
 from medcontract.contracts.suggest import nearest
 from medcontract.errors import CallError, NotRecognised
@@ -24,10 +21,13 @@ from medcontract.reading import lines
 from medcontract.reading.json_file import Cut, Decode, JsonFile, Member, TooLarge, outline, too_large
 from medcontract.reading.limits import MAX_DEPTH, MAX_DOCUMENT
 from medcontract.reading.places import Place, excerpt, places
-from medcontract.reading.scan import Broken, find, scan, skip_space
+from medcontract.reading.scan import Broken, find, scan
 from medcontract.reading.source import Source, Unreadable
 from medcontract.reading.table import CsvFile, header_findings
 from medcontract.tally import Likeness, Tally, likeness
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 Progress = Callable[[int, int], None]
 """Called now and then with the bytes done and the bytes in all."""
@@ -48,7 +48,7 @@ def judge(source: Source, contract_id: str | None, tally: Tally, progress: Progr
             contract_id = recognise(source, container)
         except NotRecognised as doubt:
             return _unrecognised(source, container, doubt, tally)
-    contract = find_contract(contract_id)
+    contract = registry.find(contract_id)
     if container not in contract.containers:
         what = "; ".join(f".{name}" for name in contract.containers)
         tally.add(Finding("MC033", f"{contract_id} cannot be read from .{container}", f"it can be read from: {what}"))
@@ -80,11 +80,9 @@ def recognise(source: Source, container: str) -> str:
         return recognition.of_outline(outline(source, recognition.certain))
     if container == "csv":
         return recognition.of_columns(frozenset(CsvFile(source).header))
-    for number, (line, _) in enumerate(lines.lines(source)):
-        if number > 1000:
-            break
+    for raw, _, _ in islice(lines.records(source, lambda raw: None), 1000):
         try:
-            value = scan(line or b"").value
+            value = scan(raw).value
         except Broken:
             continue
         if isinstance(value, dict):
@@ -111,11 +109,11 @@ def _syntax(source: Source, container: str) -> Iterator[Finding]:
         return
     if container == "jsonl":
         index = -1
-        for index, cut in enumerate(lines.records(source, lambda raw: None)):
+        for index, (raw, offset, _) in enumerate(lines.records(source, lambda raw: None)):
             try:
-                scan(cut.raw)
+                scan(raw)
             except Broken as b:
-                yield _broken(b, cut.offset, Ref(cut.offset, len(cut.raw), index))
+                yield _broken(b, offset, Ref(offset, len(raw), index))
         if index < 0:
             yield Finding("MC004", "the file is empty", "was it written to the end?", offset=source.start)
         return
@@ -165,7 +163,7 @@ class _Judge:
     depth = 0
     """Levels that enclose a record in this container."""
 
-    def __init__(self, source: Source, contract: Contract[Any], tally: Tally, progress: Progress | None) -> None:
+    def __init__(self, source: Source, contract: Compiled, tally: Tally, progress: Progress | None) -> None:
         self.source = source
         self.contract = contract
         self.tally = tally
@@ -174,12 +172,12 @@ class _Judge:
         self.broken = False
 
     @cached_property
-    def decode(self) -> Decode:
-        return row_decoder(record_schema(self.contract)) or (lambda raw: None)
-
-    @cached_property
     def adapter(self) -> TypeAdapter[Any]:
-        return self.contract.record_adapter()
+        return self.contract.model.record_adapter()
+
+    @property
+    def decode(self) -> Decode:
+        return self.contract.decode_record
 
     def cuts(self) -> Iterator[Cut]:
         """The records of the file. May raise `Broken` or `TooLarge`."""
@@ -192,7 +190,9 @@ class _Judge:
             for accumulator in accumulators:
                 for finding in accumulator.finish():
                     ref = finding.ref
-                    self.tally.defer(finding._replace(ref=self.ref(ref.record or 0, ref.offset, ref.length) if ref else None))
+                    self.tally.defer(
+                        finding._replace(ref=self.ref(ref.record or 0, ref.offset, ref.length) if ref else None)
+                    )
             self._second_look([a for a in accumulators if isinstance(a, UniqueIndex) and a.suspects])
         self.finish()
 
@@ -201,6 +201,7 @@ class _Judge:
 
     def _stream(self, accumulators: Sequence[Accumulator]) -> None:
         rules = self.contract.record_rules
+        progress = self.progress
         index = 0
         try:
             for raw, offset, value in self.cuts():
@@ -211,12 +212,12 @@ class _Judge:
                         for finding in rule.check(value):
                             self.add(finding, index, offset, len(raw))
                     for accumulator in accumulators:
-                        at_once = accumulator.see(value, index, offset, len(raw))
+                        at_once = accumulator.see(value, index, offset, raw)
                         if at_once:
                             self.add(at_once, index, offset, len(raw))
                 index += 1
-                if self.progress and not index & 1023:
-                    self.progress(offset, self.source.size)
+                if progress and not index & 1023:
+                    progress(offset, self.source.size)
         except Broken as broken:
             self.tally.add(_broken(broken))
             self.broken = True
@@ -237,7 +238,7 @@ class _Judge:
             self.add(too_large(None), index, offset, 0)
             return None
         try:
-            value, findings = examine(raw, self.adapter, record_schema(self.contract), self.depth)
+            value, findings = examine(raw, self.adapter, self.contract.record_schema, self.depth)
         except Broken as broken:
             return self.break_off(broken, index, offset, len(raw))
         for finding in findings:
@@ -276,7 +277,7 @@ class _Judge:
 
     def _quietly(self, raw: bytes) -> Any:
         try:
-            return examine(raw, self.adapter, record_schema(self.contract), self.depth)[0]
+            return examine(raw, self.adapter, self.contract.record_schema, self.depth)[0]
         except Broken:
             return None
 
@@ -291,9 +292,7 @@ class _Judge:
         self.tally.settle(index.rule.code, innocent, hints)
 
 
-def examine(
-    raw: bytes, adapter: TypeAdapter[Any], schema: dict[str, Any], depth: int
-) -> tuple[Any, list[Finding]]:
+def examine(raw: bytes, adapter: TypeAdapter[Any], schema: dict[str, Any], depth: int) -> tuple[Any, list[Finding]]:
     """A record's value (None when it is bad) and its findings, offsets counted from its start. May raise `Broken`."""
     parsed = quick_parse(raw, MAX_DEPTH - depth)
     faults: list[Finding] = []
@@ -305,6 +304,8 @@ def examine(
         ]
         if any(fault.code == "MC019" for fault in faults):
             return None, faults[:1]
+    from medcontract.contracts.check import check_shape
+
     value, shape = check_shape(adapter, parsed)
     spoilt = [fault.path for fault in faults if not fault.at_key]
     shape = [f for f in shape if not any(f.path[: len(path)] == path and path for path in spoilt)]
@@ -316,7 +317,9 @@ def _with_hint(finding: Finding, schema: dict[str, Any]) -> Finding:
     """An unknown key, with the nearest known one."""
     if finding.code != "MC102" or finding.hint:
         return finding
-    guess = nearest(str(finding.path[-1]), keys.known_keys(schema, finding.path[:-1]))
+    from medcontract.contracts.keys import known_keys
+
+    guess = nearest(str(finding.path[-1]), known_keys(schema, finding.path[:-1]))
     return finding._replace(hint=f"did you mean '{guess}'?") if guess else finding
 
 
@@ -361,6 +364,22 @@ class _JsonJudge(_Judge):
             self.tally.defer(_not_an_object(outer, self.contract))
             self.records = 0
             return
+        parts = (msgspec.json.encode(member.key) + b":" + member.raw for member in self.file.header)
+        good = self.contract.decode_whole(b"{" + b",".join(parts) + b"}")
+        members = {member.key: member for member in self.file.header}
+        if good is None:
+            good = self._examine_header()
+        if good is not None:
+            for rule in self.contract.header_rules:
+                for finding in rule.check(good):
+                    self.tally.defer(self._placed(finding, members))
+
+    def _examine_header(self) -> Any:
+        """The header that the fast path did not accept: its value, or None when it is bad."""
+        from pydantic import TypeAdapter
+
+        from medcontract.contracts.check import check_shape
+
         header: dict[str, Any] = {}
         members: dict[str, Member] = {}
         spoilt: list[Path] = []
@@ -374,19 +393,15 @@ class _JsonJudge(_Judge):
                 spoilt += [fault.path for fault in faults]
             for fault in faults:
                 self.tally.defer(fault)
-        value, findings = check_shape(TypeAdapter(self.contract.model), header)
-        start = skip_space(self.source.head, self.source.start)
+        value, findings = check_shape(TypeAdapter(self.contract.model.model), header)
         for finding in findings:
             if not any(finding.path[: len(path)] == path for path in spoilt):
-                self.tally.defer(self._placed(_with_hint(finding, contract_schema(self.contract)), members, start))
-        if not findings and not spoilt:
-            for rule in self.contract.header_rules:
-                for finding in rule.check(value):
-                    self.tally.defer(self._placed(finding, members, start))
+                self.tally.defer(self._placed(_with_hint(finding, self.contract.schema), members))
+        return None if findings or spoilt else value
 
-    def _placed(self, finding: Finding, members: dict[str, Member], start: int) -> Finding:
+    def _placed(self, finding: Finding, members: dict[str, Member]) -> Finding:
         if not finding.path:
-            return finding._replace(offset=start, field=None)
+            return finding._replace(offset=self.file.start, field=None)
         member = members[str(finding.path[0])]
         if finding.at_key and len(finding.path) == 1:
             return finding._replace(offset=member.key_offset)
@@ -394,7 +409,7 @@ class _JsonJudge(_Judge):
         return finding._replace(offset=member.offset + (key_at if finding.at_key else value_at), field=None)
 
 
-def _not_an_object(outer: Member, contract: Contract[Any]) -> Finding:
+def _not_an_object(outer: Member, contract: Compiled) -> Finding:
     hint = f'wrap it: {{"{contract.list_key}": …}}' if outer.raw == b"[]" and contract.list_key else None
     what = "a list" if outer.raw == b"[]" else "this"
     return Finding("MC103", f"an object should stand here, not {what}", hint, offset=outer.offset)
@@ -414,13 +429,21 @@ class _DocumentJudge(_Judge):
             self.tally.add(Finding("MC004", "the file is empty", "was it written to the end?", offset=ref.offset))
             return
         try:
-            value, findings = examine(raw, TypeAdapter(self.contract.model), contract_schema(self.contract), 0)
+            value, findings = self._value(raw)
         except Broken as broken:
             self.tally.add(_broken(broken, ref.offset))
             return
         for finding in findings or self._rules(value):
             exact = None if finding.offset is None else ref.offset + finding.offset
             self.tally.add(finding._replace(ref=ref, offset=exact, field=None))
+
+    def _value(self, raw: bytes) -> tuple[Any, list[Finding]]:
+        value = self.contract.decode_whole(raw)
+        if value is not None:
+            return value, []
+        from pydantic import TypeAdapter
+
+        return examine(raw, TypeAdapter(self.contract.model.model), self.contract.schema, 0)
 
     def _rules(self, value: Any) -> Iterator[Finding]:
         for rule in self.contract.header_rules:
@@ -431,12 +454,12 @@ class _DocumentJudge(_Judge):
 
 
 class _CsvJudge(_Judge):
-    def __init__(self, source: Source, contract: Contract[Any], tally: Tally, progress: Progress | None) -> None:
+    def __init__(self, source: Source, contract: Compiled, tally: Tally, progress: Progress | None) -> None:
         super().__init__(source, contract, tally, progress)
-        self.columns = keys.table_columns(contract)
-        self.open = keys.is_open(contract)
+        self.columns = contract.columns
+        self.open = contract.open
         self.column_of = {column.path: column.name for column in self.columns}
-        self.column_of.update({(name,): group[0] for name, group in contract.spread})
+        self.column_of.update({(name,): group[0] for name, group in contract.spread.items()})
         self.line = 1
         self.lacking: set[str] = set()
 
@@ -447,7 +470,7 @@ class _CsvJudge(_Judge):
             self.line = row.line
             if row.finding:
                 self.bad_row = row.finding
-            yield Cut(row.raw, row.offset, None if row.finding else self.decode(row.raw))
+            yield row.raw, row.offset, None if row.finding else self.decode(row.raw)
 
     def run(self) -> None:
         table = CsvFile(self.source)
@@ -460,15 +483,17 @@ class _CsvJudge(_Judge):
         for finding in header_findings(table.header, names, self.open, header_ref(self.source)):
             guess = nearest(str(finding.path[0]), set(names) - set(table.header)) if finding.code == "MC102" else None
             self.tally.add(finding._replace(hint=f"did you mean '{guess}'?") if guess else finding)
-        for name in keys.always_required(self.contract):
-            if name not in table.header:
-                self._lacks(name)
+        for column in self.columns:
+            if not column.nullable and column.name not in table.header:
+                self._lacks(column.name)
         super().run()
 
     def _lacks(self, name: str) -> None:
         if name not in self.lacking:
             self.lacking.add(name)
-            self.tally.defer(Finding("MC101", f"column '{name}' is missing", path=(name,), ref=header_ref(self.source), field=name))
+            self.tally.defer(
+                Finding("MC101", f"column '{name}' is missing", path=(name,), ref=header_ref(self.source), field=name)
+            )
 
     def ref(self, index: int, offset: int, length: int) -> Ref:
         return Ref(offset, length, index, (), self.line)
@@ -485,7 +510,7 @@ class _CsvJudge(_Judge):
         column = self.column_of.get(path[:2]) or self.column_of.get(path[:1])
         if finding.code == "MC101" and finding.field:
             column = self.column_of.get((finding.field,), finding.field)
-            group = dict(self.contract.spread).get(finding.field, (column,))
+            group = self.contract.spread.get(finding.field, (column,))
             for name in group:
                 self._lacks(name)
             return
@@ -560,4 +585,3 @@ def _offset(source: Source, finding: Finding) -> int | None:
     except (Broken, CallError):
         return ref.offset
     return ref.offset + (key_at if finding.at_key else value_at)
-

@@ -58,7 +58,7 @@ class Tally:
     def place_deferred(self, found: dict[int, tuple[int, int]]) -> None:
         """Fill in where the records are of which only the index was known."""
         self.deferred = [
-            f._replace(ref=Ref(*found[f.ref.record], *f.ref[2:])) if f.ref and f.ref.record in found else f
+            f._replace(ref=_moved(f.ref, *found[f.ref.record])) if f.ref and f.ref.record in found else f
             for f in self.deferred
         ]
 
@@ -74,6 +74,10 @@ class Tally:
                 finding = finding._replace(hint=hints[record])
             settled.append(finding)
         self._kept = settled
+
+
+def _moved(ref: Ref, offset: int, length: int) -> Ref:
+    return ref._replace(offset=offset, length=length)
 
 
 _NUMBERS = re.compile(r"[0-9]+")

@@ -6,22 +6,21 @@ from typing import Any
 
 import msgspec
 
-from medcontract.contracts import keys
-from medcontract.contracts.contract import Contract
+from medcontract.contracts.registry import Compiled
 from medcontract.judge import container_of
 from medcontract.reading import lines
 from medcontract.reading.source import Source
 from medcontract.reading.table import CsvFile
 
 
-def read_whole(source: Source, contract: Contract[Any]) -> Any:
+def read_whole(source: Source, contract: Compiled) -> Any:
     """The model of a `.json`; the tuple of records of a container without header."""
     container = container_of(source)
     if container == "json":
-        return contract.model.model_validate(msgspec.json.decode(source.read(source.start, source.size)))
-    adapter = contract.record_adapter()
+        return contract.model.model.model_validate(msgspec.json.decode(source.read(source.start, source.size)))
+    adapter = contract.model.record_adapter()
     if container == "jsonl":
-        raws = (cut.raw for cut in lines.records(source, lambda raw: None))
+        raws = (raw for raw, _, _ in lines.records(source, lambda raw: None))
     else:
-        raws = (row.raw for row in CsvFile(source).rows(keys.table_columns(contract), keys.is_open(contract)))
+        raws = (row.raw for row in CsvFile(source).rows(contract.columns, contract.open))
     return tuple(adapter.validate_python(msgspec.json.decode(raw)) for raw in raws)

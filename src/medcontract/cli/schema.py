@@ -15,7 +15,9 @@ def command() -> None:
 
 
 @command.command("list")
-@click.option("--format", "chosen", type=click.Choice(["text", "json"]), help="Default: text, or by the ending of --out.")
+@click.option(
+    "--format", "chosen", type=click.Choice(["text", "json"]), help="Default: text, or by the ending of --out."
+)
 @click.option("--out", metavar="FILE", type=click.Path(), help="Write the result there instead of standard output.")
 @click.option("--no-color", is_flag=True, help="No colour; NO_COLOR=1 does the same.")
 def list_contracts(chosen: str | None, out: str | None, no_color: bool) -> int:
@@ -102,7 +104,9 @@ def check(folder: str) -> int:
     for line in wrong:
         click.echo(line)
     if wrong:
-        click.echo(f"{len(wrong)} of {len(files)} schemas are wrong; mend: medcontract schema export {folder}", err=True)
+        click.echo(
+            f"{len(wrong)} of {len(files)} schemas are wrong; mend: medcontract schema export {folder}", err=True
+        )
         return 1
     click.echo(f"All {len(files)} schemas are up to date and valid.")
     return 0

@@ -20,17 +20,21 @@ Examples:
 
 
 def _complete_contract(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    from medcontract.contracts.registry import entries
+    from medcontract.contracts.registry import compiled
 
-    return [contract_id for contract_id in entries() if contract_id.startswith(incomplete)]
+    return [contract_id for contract_id in compiled() if contract_id.startswith(incomplete)]
 
 
 @click.command("validate", epilog=_EPILOG, short_help="Does each file keep its contract?")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
 @click.option("--contract", metavar="ID", shell_complete=_complete_contract, help="The contract of all files.")
-@click.option("--format", "chosen", type=click.Choice(["text", "json"]), help="Default: text, or by the ending of --out.")
+@click.option(
+    "--format", "chosen", type=click.Choice(["text", "json"]), help="Default: text, or by the ending of --out."
+)
 @click.option("--out", metavar="FILE", type=click.Path(), help="Write the result there instead of standard output.")
-@click.option("--max-problems", type=click.IntRange(min=0), metavar="N", help="List at most N problems a file (text: 50).")
+@click.option(
+    "--max-problems", type=click.IntRange(min=0), metavar="N", help="List at most N problems a file (text: 50)."
+)
 @click.option("--show-values", is_flag=True, help="Show offending values even where the output may be shared.")
 @click.option("--no-color", is_flag=True, help="No colour; NO_COLOR=1 does the same.")
 def command(
@@ -42,13 +46,13 @@ def command(
     A folder stands for the data files in it. Values of records are shown on a terminal only.
     """
     from medcontract import flow
-    from medcontract.contracts.registry import contract as find_contract
+    from medcontract.contracts import registry
     from medcontract.rendering import json, text
 
     wanted = [_split(name, contract) for name in files]
     for _, contract_id in wanted:
         if contract_id:
-            find_contract(contract_id)
+            registry.find(contract_id)
     inputs = [(path, contract_id) for name, contract_id in wanted for path in flow.walk([name])]
     chosen = output.format_of(chosen, out, {".json": "json"})
     as_text = chosen == "text"

@@ -1,8 +1,6 @@
 """The strict base model and the field types that all contracts share.
 
-Every type here means the same to Pydantic and in the exported JSON Schema. The patterns use nothing but
-what ECMA-262, Python, Rust and Java read alike; where `$` would let a trailing line break through in some
-of them, a length or a second pattern closes the gap.
+Every type here means the same to Pydantic and in the exported JSON Schema.
 """
 
 from __future__ import annotations
@@ -10,28 +8,20 @@ from __future__ import annotations
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
-    AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Strict, Tag, WithJsonSchema,
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Strict,
+    Tag,
+    WithJsonSchema,
 )  # fmt: skip
 from pydantic import StringConstraints as Constraints
 from pydantic_core import PydanticCustomError
 
-NON_BLANK = r"[^\x09-\x0d\x20\xa0]"
-DATE = (
-    r"^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
-    r"(?:[T ](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])?)?$"
-)
-GUID = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
-_SEGMENT = r"(?:[^/\\.][^/\\]*|\.[^/\\.][^/\\]*|\.\.[^/\\]+)"
-_FIRST_SEGMENT = r"(?:[A-Za-z](?:[^/\\:][^/\\]*)?|[^/\\.A-Za-z][^/\\]*|\.[^/\\.][^/\\]*|\.\.[^/\\]+)"
-RELATIVE_PATH = rf"^{_FIRST_SEGMENT}(?:/{_SEGMENT})*$"
-
-FORMS = {
-    NON_BLANK: "a string with at least one visible character",
-    DATE: "a date: YYYY-MM-DD, or YYYY-MM-DDThh:mm:ss with an optional fraction and offset",
-    GUID: "a GUID: 8-4-4-4-12 hexadecimal digits",
-    RELATIVE_PATH: "a relative path: segments joined by '/', no '.', '..', backslash or drive letter",
-}
-"""What each pattern asks for, in words."""
+from medcontract.contracts.forms import ANSWERED, DATE, FAILED, GUID, NON_BLANK, RELATIVE_PATH
 
 
 def _integral(value: Any) -> Any:
@@ -48,16 +38,13 @@ Date = Annotated[
     Constraints(pattern=DATE),
     WithJsonSchema({"type": "string", "pattern": DATE, "not": {"type": "string", "pattern": "[^0-9TZ:. +-]"}}),
 ]
-Guid = Annotated[
-    str, Constraints(pattern=GUID), WithJsonSchema({"type": "string", "pattern": GUID, "maxLength": 36})
-]
+Guid = Annotated[str, Constraints(pattern=GUID), WithJsonSchema({"type": "string", "pattern": GUID, "maxLength": 36})]
 RelativePath = Annotated[str, Constraints(pattern=RELATIVE_PATH)]
 Count = Annotated[int, Field(ge=0), WHOLE]
 Position = Annotated[int, Field(ge=1), WHOLE]
 NonNegative = Annotated[float, Field(ge=0)]
 Positive = Annotated[float, Field(gt=0)]
 Unit = Annotated[float, Field(ge=0, le=1)]
-
 
 
 def _only(*values: Any) -> AfterValidator:
@@ -89,7 +76,6 @@ class Strictest(BaseModel):
         allow_inf_nan=False,
         hide_input_in_errors=True,
         defer_build=True,
-        use_attribute_docstrings=True,
         protected_namespaces=(),
     )
 
@@ -105,9 +91,6 @@ class Document(Strictest):
 
     schema_: Annotated[str | None, Field(alias="$schema")] = None
     """The schema of this file, for editors."""
-
-
-ANSWERED, FAILED = "form:answered", "form:failed"
 
 
 def _form(value: Any) -> str:

@@ -9,12 +9,8 @@ from typing import Any, NamedTuple
 import msgspec
 from pydantic import TypeAdapter, ValidationError
 
-from medcontract.contracts.base import ANSWERED, FAILED, FORMS, NON_BLANK
-from medcontract.contracts.decode import no_repeated_key
+from medcontract.contracts.forms import ANSWERED, FAILED, FORMS, NON_BLANK
 from medcontract.problems import Finding, Path, is_plain, shorten
-
-Parse = Callable[[bytes], tuple[Any, list[Finding]]]
-"""From text to a value and what is wrong with it as JSON; raises what breaks the syntax."""
 
 
 class Checked(NamedTuple):
@@ -22,20 +18,6 @@ class Checked(NamedTuple):
 
     value: Any
     findings: list[Finding]
-
-    @property
-    def good(self) -> bool:
-        return not self.findings
-
-
-_HUGE = re.compile(rb"[0-9]{300}")
-
-
-def quick_parse(raw: bytes, levels: int) -> Any:
-    """The JSON value of a text without any oddity, else `UNSET`. `levels`: how deep it may be nested."""
-    if raw.count(b"[") + raw.count(b"{") > levels or _HUGE.search(raw) or not no_repeated_key(raw):
-        return msgspec.UNSET
-    return msgspec.json.decode(raw)
 
 
 def check_shape(adapter: TypeAdapter[Any], value: Any) -> Checked:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, TypeAdapter
+from msgspec import Struct
 
-from medcontract.contracts.rules import ListRule, ObjectRule, Rule
+from medcontract.contracts.rules import ObjectRule, Rule
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, TypeAdapter
 
 Kind = Literal["collection", "document"]
-Model = TypeVar("Model", bound=BaseModel, covariant=True)
+Model = TypeVar("Model", bound="BaseModel", covariant=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contract(Generic[Model]):
+class Contract(Struct, Generic[Model], frozen=True, kw_only=True, eq=False):
     """One contract. For a collection, `record` is the type of the items under `list_key`."""
 
     id: str
@@ -50,16 +51,10 @@ class Contract(Generic[Model]):
     def urn(self) -> str:
         return "urn:medcontract:" + self.id.replace("/", ":") + f":v{self.version}"
 
-    @property
-    def list_rules(self) -> tuple[ListRule, ...]:
-        return tuple(rule for rule in self.rules if isinstance(rule, ListRule))
-
-    @property
-    def header_rules(self) -> tuple[ObjectRule, ...]:
-        """Rules about the fields of the document, or of the collection's header."""
-        return tuple(rule for rule in self.rules if isinstance(rule, ObjectRule))
-
     def record_adapter(self) -> TypeAdapter[Any]:
+        """Validates one record of a collection."""
+        from pydantic import TypeAdapter
+
         return TypeAdapter(self.record)
 
 
@@ -91,6 +86,6 @@ class Validated(Generic[Value]):
         return f"<Validated {self._contract}>"
 
 
-def vouch(value: Value, contract: str) -> Validated[Value]:
+def vouch(value: Any, contract: str) -> Validated[Any]:
     """Wrap a value that this layer has just checked."""
     return Validated(_KEY, value, contract)

@@ -14,17 +14,20 @@ in `medcontract.contracts.check` then decides), but it never accepts a bad one:
 
 from __future__ import annotations
 
+import keyword
+import re
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, defstruct
 
-from medcontract.contracts.base import NON_BLANK
+from medcontract.contracts.forms import NON_BLANK
 
 _IGNORED = {"title", "description", "default", "$schema", "$id", "$defs", "x-medcontract-rules"}
 _ANY_LEVELS = 6
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_HUGE = re.compile(rb"[0-9]{300}")
 _plain = msgspec.json.Decoder()
 
 
@@ -43,26 +46,32 @@ _LEAVE = -1_000_000
 
 
 def row_decoder(schema: dict[str, Any]) -> Callable[[bytes], Any] | None:
-    """From the JSON Schema of a record to a function from bytes to a value, or to None when in doubt."""
+    """From the JSON Schema of an object to a function from bytes to a value, or to None when in doubt."""
     try:
-        row_type, check = _Compiler(schema).compile(schema)
+        plan = _Compiler(schema).plan(schema)
     except _NotFast:
         return None
-    if check is None or not isinstance(row_type, type) or not issubclass(row_type, msgspec.Struct):
-        return None
-    decode = msgspec.json.Decoder(row_type).decode
+    names: dict[str, Any] = {
+        "decode": msgspec.json.Decoder(plan.struct).decode, "NOT_JSON": _NOT_JSON, "no_repeated_key": no_repeated_key,
+    }  # fmt: skip
+    lines = [
+        "def function(raw):",
+        "    try:",
+        "        row = decode(raw)",
+        "    except NOT_JSON:",
+        "        return None",
+        *plan.count_keys(names, leave="return None"),
+        "    return row if raw.count(b':') == keys or (keys > 0 and no_repeated_key(raw)) else None",
+    ]
+    decode_row: Callable[[bytes], Any] = _function(lines, names)
+    return decode_row
 
-    def row(raw: bytes) -> Any:
-        try:
-            value = decode(raw)
-        except _NOT_JSON:
-            return None
-        keys = check(value)
-        if raw.count(b":") == keys or (keys > 0 and no_repeated_key(raw)):
-            return value
-        return None
 
-    return row
+def quick_parse(raw: bytes, levels: int) -> Any:
+    """The JSON value of a text without any oddity, else `UNSET`. `levels`: how deep it may be nested."""
+    if raw.count(b"[") + raw.count(b"{") > levels or _HUGE.search(raw) or not no_repeated_key(raw):
+        return UNSET
+    return _plain.decode(raw)
 
 
 def no_repeated_key(raw: bytes) -> bool:
@@ -88,6 +97,49 @@ def _colons(value: Any) -> int:
         elif type(item) is list:
             stack.extend(v for v in item if type(v) in (str, dict, list))
     return count
+
+
+class _Plan(NamedTuple):
+    """How an object is decoded, and what remains to be checked of it."""
+
+    struct: type[msgspec.Struct]
+    needed: int
+    required: list[tuple[str, Check]]
+    optional: list[tuple[str, Check | None]]
+
+    def count_keys(self, names: dict[str, Any], leave: str) -> list[str]:
+        """Lines that set `keys` to the number of keys in `row`, and make absent fields None, as in the model."""
+        names["UNSET"] = UNSET
+        lines = [f"    keys = {self.needed}"]
+        for name, check in self.required:
+            if check is _blank:
+                lines += [f"    if row.{name}.isspace():", f"        {leave}"]
+            else:
+                names[f"check_{name}"] = check
+                lines.append(f"    keys += check_{name}(row.{name})")
+        for name, inner in self.optional:
+            names[f"check_{name}"] = inner
+            more = f"1 + check_{name}(value)" if inner else "1"
+            lines += [
+                f"    value = row.{name}",
+                "    if value is UNSET:",
+                f"        row.{name} = None",
+                "    else:",
+                f"        keys += {more}",
+            ]
+        return lines
+
+    def check(self) -> Check:
+        names: dict[str, Any] = {}
+        lines = ["def function(row):", *self.count_keys(names, f"return {_LEAVE}"), "    return keys"]
+        check: Check = _function(lines, names)
+        return check
+
+
+def _function(lines: list[str], names: dict[str, Any]) -> Any:
+    """A function written for one type: one call a record instead of one a field."""
+    exec("\n".join(lines), names)  # noqa: S102  # made of identifiers and numbers, checked in `plan`
+    return names["function"]
 
 
 class _Compiler:
@@ -128,6 +180,9 @@ class _Compiler:
         return None, None
 
     def _boolean(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
+        if "const" in words:
+            only = words.pop("const")
+            return bool, lambda value: 0 if value is only else _LEAVE
         return bool, None
 
     def _number(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
@@ -136,8 +191,10 @@ class _Compiler:
     def _integer(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
         if "enum" in words:
             return Literal[tuple(words.pop("enum"))], None
-        bounds = {"ge": -(2**63), "le": 2**63 - 1} | {key: int(value) for key, value in _bounds(words).items()}
-        return Annotated[int, Meta(**bounds)], None
+        bounds = _bounds(words)
+        if not set(bounds) <= {"ge", "le"} or any(int(bound) != bound for bound in bounds.values()):
+            raise _NotFast
+        return Annotated[int, Meta(ge=int(bounds.get("ge", -(2**63))), le=int(bounds.get("le", 2**63 - 1)))], None
 
     def _string(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
         if "enum" in words:
@@ -147,17 +204,16 @@ class _Compiler:
         if pattern is None:
             return Annotated[str, Meta(max_length=longest)], None
         if pattern == NON_BLANK and banned is None:
-            return Annotated[str, Meta(min_length=1, max_length=longest)], lambda value: _LEAVE if value.isspace() else 0
-        if banned is not None:
-            pattern = f"(?![\\s\\S]*(?:{banned['pattern']}))[\\s\\S]*?(?:{pattern})"
-        if not pattern.endswith("$"):
+            return Annotated[str, Meta(min_length=1, max_length=longest)], _blank
+        if not (pattern.startswith("^") and pattern.endswith("$")):
             raise _NotFast
-        return Annotated[str, Meta(pattern=r"\A(?:" + pattern[:-1] + r")\Z", max_length=longest)], None
+        unless = f"(?![\\s\\S]*(?:{banned['pattern']}))" if banned else ""
+        return Annotated[str, Meta(pattern=rf"\A{unless}(?:{pattern[1:-1]})\Z", max_length=longest)], None
 
     def _array(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
         item, check = self.compile(words.pop("items", {}))
         limits = {"min_length": words.pop("minItems", None), "max_length": words.pop("maxItems", None)}
-        list_type = Annotated[list[item], Meta(**limits)]
+        list_type = Annotated[list[item], Meta(**limits)]  # type: ignore[valid-type]  # made at run time
         if check is None:
             return list_type, None
         return list_type, lambda value: sum(map(check, value))
@@ -170,50 +226,47 @@ class _Compiler:
             inner, check = self.compile({} if other is True else other)
             if other is not True and check is not None:
                 raise _NotFast
-            return dict[str, inner], _count_keys
-        return self._struct(words, closed=other is False)
+            return dict[str, inner], _count_keys  # type: ignore[valid-type]  # made at run time
+        plan = self._struct(words["properties"], set(words["required"]), closed=other is False)
+        words.clear()
+        return plan.struct, plan.check()
 
-    def _struct(self, words: dict[str, Any], closed: bool) -> tuple[Any, Check | None]:
-        properties, required = words.pop("properties"), set(words.pop("required", ()))
+    def plan(self, schema: dict[str, Any]) -> _Plan:
+        """How the objects of a schema are decoded."""
+        words = {key: value for key, value in schema.items() if key not in _IGNORED}
+        if "$ref" in words:
+            return self.plan(self._defs[words["$ref"].rpartition("/")[2]])
+        if "oneOf" in words:
+            return self.plan(words["oneOf"][0])
+        if set(words) != {"type", "properties", "required", "additionalProperties"}:
+            raise _NotFast
+        return self._struct(words["properties"], set(words["required"]), words["additionalProperties"] is False)
+
+    def _struct(self, properties: dict[str, Any], required: set[str], closed: bool) -> _Plan:
         if not closed:
             raise _NotFast
         needed: list[Any] = []
         optional: list[Any] = []
-        needed_checks: list[tuple[str, Check]] = []
-        optional_checks: list[tuple[str, Check]] = []
-        for name, schema in properties.items():
-            inner, check = self.compile(schema)
-            if name in required:
+        plan = _Plan(msgspec.Struct, len(required), [], [])
+        names = {key: "schema_" if key == "$schema" else key for key in properties}
+        for key, name in names.items():
+            if not name.isidentifier() or keyword.iskeyword(name):
+                raise _NotFast
+            inner, check = self.compile(properties[key])
+            if key in required:
                 needed.append((name, inner))
                 if check is not None:
-                    needed_checks.append((name, check))
+                    plan.required.append((name, check))
             else:
                 optional.append((name, inner | UnsetType, UNSET))
-                optional_checks.append((name, check or _nothing))
-        struct = defstruct("Row", needed + optional, forbid_unknown_fields=True)
-        return struct, _struct_check(len(needed), needed_checks, optional_checks)
+                plan.optional.append((name, check))
+        rename = {name: key for key, name in names.items() if key != name}
+        struct = defstruct("Row", needed + optional, forbid_unknown_fields=True, rename=rename or None)
+        return plan._replace(struct=struct)
 
 
-def _nothing(value: Any) -> int:
-    return 0
-
-
-def _struct_check(needed: int, required: list[tuple[str, Check]], optional: list[tuple[str, Check]]) -> Check:
-    """Counts the keys of an object; an optional one that is absent becomes None, as for the model."""
-
-    def check(row: Any) -> int:
-        keys = needed
-        for name, inner in required:
-            keys += inner(getattr(row, name))
-        for name, inner in optional:
-            value = getattr(row, name)
-            if value is UNSET:
-                setattr(row, name, None)
-            else:
-                keys += 1 + inner(value)
-        return keys
-
-    return check
+def _blank(value: str) -> int:
+    return _LEAVE if value.isspace() else 0
 
 
 def _count_keys(value: Any) -> int:

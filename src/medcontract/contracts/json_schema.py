@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
 from collections.abc import Iterable
 from functools import cache
-from typing import Any
+from importlib import import_module
+from itertools import pairwise
+from typing import Any, cast
 
+from medcontract.contracts.base import Document
 from medcontract.contracts.contract import Contract
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -16,7 +21,7 @@ RULES_KEYWORD = "x-medcontract-rules"
 @cache
 def contract_schema(contract: Contract[Any]) -> dict[str, Any]:
     """The schema of the contract's `.json` form, with its rules."""
-    schema = _tidy(contract.model.model_json_schema(by_alias=True))
+    schema = _documented(_tidy(contract.model.model_json_schema(by_alias=True)), contract)
     rules = [rule.publish() for rule in contract.rules]
     if contract.list_key:
         rules += [{**rule.publish(), "within": contract.list_key} for rule in contract.record_rules]
@@ -26,9 +31,16 @@ def contract_schema(contract: Contract[Any]) -> dict[str, Any]:
 @cache
 def record_schema(contract: Contract[Any]) -> dict[str, Any]:
     """The schema of one record of a collection, with the rules about it."""
-    schema = _tidy(contract.record_adapter().json_schema(by_alias=True))
+    schema = _documented(_tidy(contract.record_adapter().json_schema(by_alias=True)), contract)
     rules = [rule.publish() for rule in contract.record_rules]
     return _dressed(schema, contract, contract.urn + ":record", contract.title + " (one record)", rules)
+
+
+def bare(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema without what is for people."""
+    return cast(
+        "dict[str, Any]", _tidy(schema, drop=("title", "description", "default", "$id", "$schema", RULES_KEYWORD))
+    )
 
 
 def _dressed(
@@ -40,17 +52,50 @@ def _dressed(
     return dressed
 
 
-def _tidy(schema: Any, name_map: bool = False) -> Any:
-    """Without the titles that Pydantic makes up from names. `name_map`: the keys are names, not keywords."""
+def _tidy(schema: Any, drop: tuple[str, ...] = ("title",), names: bool = False) -> Any:
+    """Without these keywords (Pydantic makes up titles from names). `names`: the keys are names, not keywords."""
     if isinstance(schema, list):
-        return [_tidy(item) for item in schema]
+        return [_tidy(item, drop) for item in schema]
     if not isinstance(schema, dict):
         return schema
     return {
-        key: _tidy(value, name_map=not name_map and key in ("properties", "$defs"))
+        key: _tidy(value, drop, names=not names and key in ("properties", "$defs"))
         for key, value in schema.items()
-        if name_map or not (key == "title" and isinstance(value, str))
+        if names or key not in drop
     }
+
+
+def _documented(schema: dict[str, Any], contract: Contract[Any]) -> dict[str, Any]:
+    """With the docstrings of the models' fields as descriptions."""
+    docs = _field_docs(contract.model.__module__) | {"Document": _field_docs(Document.__module__)["Document"]}
+    parents = {model.__name__: model.__mro__ for model in vars(import_module(contract.model.__module__)).values()
+               if isinstance(model, type)}  # fmt: skip
+    objects = {contract.model.__name__: schema, **schema.get("$defs", {})}
+    if contract.record is not None and "properties" in schema and contract.list_key not in schema["properties"]:
+        objects[contract.record.__name__] = objects.pop(contract.model.__name__)
+    for name, node in objects.items():
+        for parent in reversed(parents.get(name, ())):
+            for field, doc in docs.get(parent.__name__, {}).items():
+                key = "$schema" if field == "schema_" else field
+                if key in node.get("properties", {}):
+                    node["properties"][key] = {"description": doc, **node["properties"][key]}
+    return schema
+
+
+@cache
+def _field_docs(module: str) -> dict[str, dict[str, str]]:
+    """The strings under the fields of each class of a module."""
+    tree = ast.parse(inspect.getsource(import_module(module)))
+    return {
+        node.name: {
+            field.target.id: inspect.cleandoc(doc.value.value)
+            for field, doc in pairwise(node.body)
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+            and isinstance(doc, ast.Expr) and isinstance(doc.value, ast.Constant) and isinstance(doc.value.value, str)
+        }
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+    }  # fmt: skip
 
 
 def text(schema: dict[str, Any]) -> str:

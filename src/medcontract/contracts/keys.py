@@ -1,95 +1,87 @@
-"""The keys and columns of contracts, read off their schemas."""
+"""The compiled form of a contract, read off its models and schemas; and keys, read off schemas."""
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from medcontract.contracts.contract import Contract
-from medcontract.contracts.json_schema import contract_schema, record_schema
 from medcontract.layout import CellKind, Column
 from medcontract.problems import Path
 
+if TYPE_CHECKING:
+    from medcontract.contracts.contract import Contract
 
-def index_entry(contract: Contract[Any], module: str) -> dict[str, Any]:
-    """What the index holds of a contract."""
-    whole = contract_schema(contract)
-    columns = table_columns(contract)
-    forms = _forms(record_schema(contract)) if contract.list_key else []
+
+def compile_contract(contract: Contract[Any], module: str) -> dict[str, Any]:
+    """The contract as `compiled.json` holds it."""
+    from medcontract.contracts.json_schema import bare, contract_schema, record_schema
+
+    whole = bare(contract_schema(contract))
+    record = bare(record_schema(contract)) if contract.list_key else {}
+    forms = forms_of(record) if record else []
     spread = dict(contract.spread)
+    columns = _columns(forms, spread) if contract.flat else []
     return {
         "id": contract.id,
         "module": module,
+        "kind": contract.kind,
+        "containers": contract.containers,
         "list_key": contract.list_key,
         "header": sorted(set(whole["properties"]) - {"$schema"}),
         "header_required": sorted(whole["required"]),
         "record": sorted({name for form in forms for name in form["properties"]}),
         "forms": [sorted(form["required"]) for form in forms],
-        "columns": [column.name for column in columns],
-        "column_forms": [
-            [name for key in form["required"] for name in spread.get(key, (key,))] for form in forms if columns
-        ],
+        "column_forms": [[n for key in form["required"] for n in spread.get(key, (key,))] for form in forms if columns],
+        "columns": columns,
+        "spread": spread,
+        "open": any(form.get("additionalProperties") is not False for form in forms),
+        "published_rules": [rule.publish() for rule in contract.rules],
+        "published_record_rules": [rule.publish() for rule in contract.record_rules],
+        "schema": whole,
+        "record_schema": record,
     }
 
 
-def is_open(contract: Contract[Any]) -> bool:
-    """Whether records may have other keys."""
-    return any(form.get("additionalProperties") is not False for form in _forms(record_schema(contract)))
-
-
-@cache
-def table_columns(contract: Contract[Any]) -> tuple[Column, ...]:
-    """The columns of a flat contract, in the order of its fields."""
-    if not contract.flat:
-        return ()
-    forms = _forms(record_schema(contract))
-    spread = dict(contract.spread)
+def _columns(forms: list[dict[str, Any]], spread: dict[str, tuple[str, ...]]) -> list[Column]:
+    """The columns of flat records, in the order of their fields."""
     columns: list[Column] = []
     for name in dict.fromkeys(name for form in forms for name in form["properties"]):
-        needed = all(name in form.get("required", ()) for form in forms)
+        needed = all(name in form["required"] for form in forms)
         for position, column in enumerate(spread.get(name, (name,))):
             path: Path = (name, position) if name in spread else (name,)
             columns.append(Column(column, _cell_kind(forms, name), not needed, path))
-    return tuple(columns)
-
-
-def always_required(contract: Contract[Any]) -> tuple[str, ...]:
-    """Columns that every form of a record needs."""
-    return tuple(column.name for column in table_columns(contract) if not column.nullable)
+    return columns
 
 
 def known_keys(schema: dict[str, Any], path: Path) -> list[str]:
     """The keys that the object at `path` may have."""
     nodes = [schema]
     for token in path:
-        step: list[dict[str, Any]] = []
-        for form in (f for node in nodes for f in _forms(node, schema)):
-            if isinstance(token, int):
-                step.append(form.get("items", {}))
-            else:
-                step.append(form.get("properties", {}).get(token, {}))
-        nodes = step
-    return list(dict.fromkeys(key for node in nodes for form in _forms(node, schema) for key in form.get("properties", ())))
+        forms = [form for node in nodes for form in forms_of(node, schema)]
+        if isinstance(token, int):
+            nodes = [form.get("items", {}) for form in forms]
+        else:
+            nodes = [form.get("properties", {}).get(token, {}) for form in forms]
+    keys = (key for node in nodes for form in forms_of(node, schema) for key in form.get("properties", ()))
+    return list(dict.fromkeys(keys))
 
 
-def _forms(node: dict[str, Any], root: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+def forms_of(node: dict[str, Any], root: dict[str, Any] | None = None) -> list[dict[str, Any]]:
     """The alternatives of a schema, references followed."""
     root = root or node
     if "$ref" in node:
-        return _forms(root["$defs"][node["$ref"].rpartition("/")[2]], root)
+        return forms_of(root["$defs"][node["$ref"].rpartition("/")[2]], root)
     for word in ("oneOf", "anyOf"):
         if word in node:
-            return [form for choice in node[word] for form in _forms(choice, root)]
+            return [form for choice in node[word] for form in forms_of(choice, root)]
     return [node]
 
 
 def _cell_kind(forms: list[dict[str, Any]], name: str) -> CellKind:
     kinds = {
-        kind
+        choice.get("items", choice).get("type")
         for form in forms
         if name in form["properties"]
-        for choice in _forms(form["properties"][name], forms[0])
-        for kind in [choice.get("items", choice).get("type")]
+        for choice in forms_of(form["properties"][name])
     }
     if kinds & {"number", "integer"}:
         return "number"

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
 from medcontract.contracts.base import (
-    WHOLE, Count, Document, Either, Many, NonNegative, Positive, RelativePath, Str, Strictest, Unit, Yes,
+    WHOLE,
+    Count,
+    Document,
+    Either,
+    Many,
+    NonNegative,
+    Positive,
+    RelativePath,
+    Str,
+    Strictest,
+    Unit,
+    Yes,
 )  # fmt: skip
 from medcontract.contracts.contract import Contract
 from medcontract.contracts.rules import Covers, Limit, Reference, Sum, Unique
@@ -82,12 +93,15 @@ class FailedPrediction(Strictest):
     """Absent or null."""
 
 
+AnyPrediction: TypeAlias = Either[Prediction, FailedPrediction]
+
+
 class Predictions(Document):
     """A submission."""
 
     team_name: Str
     """The team that made it."""
-    predictions: Many[Either[Prediction, FailedPrediction]]
+    predictions: Many[AnyPrediction]
     """One record an image."""
 
 
@@ -123,8 +137,6 @@ class ByClass(Strictest):
     NON: Unit
     MEL: Unit
     ON: Unit
-
-
 
 
 class MatrixRow(Strictest):
@@ -191,7 +203,7 @@ TRUTH = Contract(
                   hint="each image stands here once"),),
 )  # fmt: skip
 PREDICTIONS = Contract(
-    id="lesions/predictions", model=Predictions, record=Either[Prediction, FailedPrediction], list_key="predictions",
+    id="lesions/predictions", model=Predictions, record=AnyPrediction, list_key="predictions",
     flat=True, spread=(("probabilities", CLASSES),), source="lesions.md",
     title="Predictions of lesion classification",
     record_rules=(Sum(field="probabilities", minimum=0.999, maximum=1.001, code="MC202",

@@ -23,7 +23,7 @@ class ProblemModel(Strictest):
     hint: Str | None
     """How to mend it."""
     pointer: Text
-    """RFC 6901; in the document for .json, in the record for lines and tables. A key that may hold data is shown as …."""
+    """RFC 6901; in the document for .json, in the record for lines and tables. A key that may be data is shown as …."""
     record: Count | None
     """0-based index of the record."""
     line: Position | None

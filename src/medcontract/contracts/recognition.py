@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from medcontract.contracts.registry import entries
+from medcontract.contracts.registry import compiled
 from medcontract.errors import NotRecognised
 from medcontract.layout import Outline
 
@@ -16,7 +16,7 @@ def by_schema(schema: str | None) -> str | None:
     """The contract that a `$schema` names, if it is one of ours."""
     match = _URN.match(schema) if schema else None
     contract_id = "/".join(match.groups()) if match else None
-    return contract_id if contract_id in entries() else None
+    return contract_id if contract_id in compiled() else None
 
 
 def of_outline(outline: Outline) -> str:
@@ -47,8 +47,9 @@ def of_columns(columns: frozenset[str]) -> str:
     return _choose(
         [
             (cost, entry.id)
-            for entry in entries().values()
-            if (cost := _form_cost(columns, entry.column_forms, entry.columns)) is not None
+            for entry in compiled().values()
+            if (cost := _form_cost(columns, entry.column_forms, frozenset(column.name for column in entry.columns)))
+            is not None
         ],
         "its columns",
     )
@@ -60,7 +61,7 @@ Costs = list[tuple[int, str]]
 def _file_costs(outline: Outline) -> Costs:
     costs: Costs = []
     keys = outline.keys - {"$schema"}
-    for entry in entries().values():
+    for entry in compiled().values():
         if entry.list_key in keys or _half(keys, entry.header_required):
             cost = _cost(keys, entry.header_required, entry.header)
             first = outline.items.get(entry.list_key) if entry.list_key else None
@@ -73,7 +74,7 @@ def _file_costs(outline: Outline) -> Costs:
 def _record_costs(keys: frozenset[str]) -> Costs:
     return [
         (cost, entry.id)
-        for entry in entries().values()
+        for entry in compiled().values()
         if (cost := _form_cost(keys, entry.forms, entry.record)) is not None
     ]
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
 from medcontract.contracts.base import (
-    Date, Document, Either, Many, NonNegative, Open, Str, Strictest, Text, Unit,
+    Date,
+    Document,
+    Either,
+    Many,
+    NonNegative,
+    Open,
+    Str,
+    Strictest,
+    Text,
+    Unit,
 )  # fmt: skip
 from medcontract.contracts.contract import Contract
 from medcontract.contracts.rules import Covers, Equal, Exists, Reference, Unique
@@ -92,6 +101,9 @@ class FailedPrediction(Strictest):
     """Absent or null."""
 
 
+AnyPrediction: TypeAlias = Either[Prediction, FailedPrediction]
+
+
 class Predictions(Document):
     """A submission: predictions of one team, of one or several runs."""
 
@@ -101,7 +113,7 @@ class Predictions(Document):
     """Name of the evaluation; equal to the truth's where both have one."""
     evaluation_date: Date | None = None
     """When they were made."""
-    predictions: Many[Either[Prediction, FailedPrediction]]
+    predictions: Many[AnyPrediction]
     """One record a report and run."""
 
 
@@ -197,7 +209,7 @@ TRUTH = Contract(
                   hint="each report stands here once"),),
 )  # fmt: skip
 PREDICTIONS = Contract(
-    id="reports/predictions", model=Predictions, record=Either[Prediction, FailedPrediction], list_key="predictions",
+    id="reports/predictions", model=Predictions, record=AnyPrediction, list_key="predictions",
     flat=True, source="reports.md", title="Predictions of report classification",
     rules=(
         _DATE_RULE,
@@ -218,7 +230,8 @@ TELEMETRY = Contract(
     id="reports/telemetry", model=Telemetry, source="reports.md", title="Resource use of runs",
     rules=(
         _DATE_RULE,
-        Unique(within="runs", fields=("run_id",), code="MC201", message="'run_id' is repeated", hint="one record a run"),
+        Unique(within="runs", fields=("run_id",), code="MC201", message="'run_id' is repeated",
+               hint="one record a run"),
     ),
 )  # fmt: skip
 SCORE = Contract(id="reports/score", model=Score, source="reports.md", title="Score of a submission", output=True)

@@ -15,15 +15,15 @@ import math
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any, ClassVar, Literal, Protocol
+
+from msgspec import Struct
 
 from medcontract.problems import Finding, Path, Ref, Severity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Struct, frozen=True, kw_only=True):
     """What all kinds have."""
 
     kind: ClassVar[str]
@@ -36,35 +36,47 @@ class Rule:
     def publish(self) -> dict[str, Any]:
         """The rule as JSON."""
         data: dict[str, Any] = {"kind": self.kind, "scope": self.scope}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if value is not None:
-                data[field.name] = list(value) if isinstance(value, tuple) else value
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if value is not None and value != ():
+                data[name] = _listed(value)
         return data
 
     def finding(self, path: Path, ref: Ref | None = None, hint: str | None = None) -> Finding:
         return Finding(self.code, self.message, hint or self.hint, self.severity, path, ref)
 
 
+def _listed(value: Any) -> Any:
+    return [_listed(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _tupled(value: Any) -> Any:
+    return tuple(map(_tupled, value)) if isinstance(value, list) else value
+
+
+def unpublish(data: dict[str, Any]) -> Rule:
+    """The rule that was published as this JSON."""
+    kinds = {kind.kind: kind for scope in (ObjectRule, ListRule, FilesRule) for kind in scope.__subclasses__()}
+    return kinds[data["kind"]](**{name: _tupled(v) for name, v in data.items() if name not in ("kind", "scope")})
+
+
 # --- kinds that look at one object ---------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectRule(Rule):
+class ObjectRule(Rule, frozen=True, kw_only=True):
     """A rule about one record, or about the fields of one document or header."""
 
-    scope = "object"
+    scope: ClassVar = "object"
 
     def check(self, value: Any) -> Sequence[Finding]:
         """What is wrong; the empty tuple when nothing is."""
         raise NotImplementedError
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sum(ObjectRule):
+class Sum(ObjectRule, frozen=True, kw_only=True):
     """The correctly rounded sum of a list of numbers, none negative, lies within bounds (inclusive)."""
 
-    kind = "sum"
+    kind: ClassVar = "sum"
     field: str
     minimum: float
     maximum: float
@@ -82,11 +94,10 @@ class Sum(ObjectRule):
         return (self.finding((self.field,))._replace(value=f"sum {total!r}"),)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Order(ObjectRule):
+class Order(ObjectRule, frozen=True, kw_only=True):
     """The second field is not smaller than the first."""
 
-    kind = "order"
+    kind: ClassVar = "order"
     fields: tuple[str, str]
 
     def check(self, value: Any) -> Sequence[Finding]:
@@ -94,11 +105,10 @@ class Order(ObjectRule):
         return (self.finding((second,)),) if getattr(value, second) < getattr(value, first) else ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exists(ObjectRule):
+class Exists(ObjectRule, frozen=True, kw_only=True):
     """The day that a date names is in the (proleptic Gregorian) calendar, years 0001 to 9999."""
 
-    kind = "exists"
+    kind: ClassVar = "exists"
     field: str
 
     def check(self, value: Any) -> Sequence[Finding]:
@@ -114,11 +124,10 @@ def _day_exists(date: str) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limit(ObjectRule):
+class Limit(ObjectRule, frozen=True, kw_only=True):
     """A number from `minimum` on (and below `below`, where that is given) is worth a word."""
 
-    kind = "limit"
+    kind: ClassVar = "limit"
     field: str
     minimum: float
     below: float | None = None
@@ -129,11 +138,10 @@ class Limit(ObjectRule):
         return (self.finding((self.field,)),) if inside else ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Distinct(ObjectRule):
+class Distinct(ObjectRule, frozen=True, kw_only=True):
     """No item of a list of strings stands in it twice."""
 
-    kind = "distinct"
+    kind: ClassVar = "distinct"
     field: str
 
     def check(self, value: Any) -> Sequence[Finding]:
@@ -143,11 +151,10 @@ class Distinct(ObjectRule):
         return [self.finding((self.field, i)) for i, item in enumerate(items) if item in items[:i]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Requires(ObjectRule):
+class Requires(ObjectRule, frozen=True, kw_only=True):
     """A field that says something (not null, not blank, not empty) needs another that does."""
 
-    kind = "requires"
+    kind: ClassVar = "requires"
     field: str
     requires: str
 
@@ -168,7 +175,7 @@ def says_something(value: Any) -> bool:
 class Accumulator(Protocol):
     """What a list rule remembers while the records stream by. Nothing but numbers and short keys."""
 
-    def see(self, value: Any, index: int, offset: int, length: int) -> Finding | None:
+    def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
         """One record. A finding about this very record may be returned at once."""
         ...
 
@@ -177,22 +184,20 @@ class Accumulator(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListRule(Rule):
+class ListRule(Rule, frozen=True, kw_only=True):
     """A rule about all records of the list named `within`."""
 
-    scope = "list"
+    scope: ClassVar = "list"
     within: str
 
     def begin(self) -> Accumulator:
         raise NotImplementedError  # pragma: no cover
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unique(ListRule):
+class Unique(ListRule, frozen=True, kw_only=True):
     """No two records have the same values in `fields`."""
 
-    kind = "unique"
+    kind: ClassVar = "unique"
     fields: tuple[str, ...]
     defaults: tuple[tuple[str, str], ...] = ()
     """(field, value): what an absent or null field stands for."""
@@ -204,14 +209,15 @@ class Unique(ListRule):
 def check_list(rule: ListRule, items: Iterable[Any]) -> Iterator[tuple[int, Finding]]:
     """The rule on a list that is in memory: findings with the index of their item."""
     if isinstance(rule, Unique):
-        key, first = rule.begin().key, {}
+        key = rule.begin().key
+        first: dict[Any, int] = {}
         for index, item in enumerate(items):
             if first.setdefault(key(item), index) != index:
                 yield index, rule.finding((rule.fields[-1],), hint=first_hint(rule, first[key(item)]))
         return
     accumulator = rule.begin()
     for index, item in enumerate(items):
-        finding = accumulator.see(item, index, 0, 0)
+        finding = accumulator.see(item, index, 0, b"")
         if finding:
             yield index, finding
     for finding in accumulator.finish():
@@ -241,7 +247,7 @@ class UniqueIndex:
         self.suspects: dict[Any, int] = {}
         """Key to the index of the first suspect that has it."""
 
-    def see(self, value: Any, index: int, offset: int, length: int) -> Finding | None:
+    def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
         key = self.key(value)
         code = hash(key) & _HASH_BITS
         if code not in self._seen:
@@ -265,11 +271,10 @@ def _key_with_defaults(rule: Unique) -> Callable[[Any], tuple[Any, ...]]:
     return key
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Constant(ListRule):
+class Constant(ListRule, frozen=True, kw_only=True):
     """All records have the same string in `field`, upper and lower case being the same."""
 
-    kind = "constant"
+    kind: ClassVar = "constant"
     field: str
 
     def begin(self) -> Accumulator:
@@ -282,7 +287,7 @@ class _ConstantCheck:
         self.first: Any = None
         self.done = False
 
-    def see(self, value: Any, index: int, offset: int, length: int) -> Finding | None:
+    def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
         mine = getattr(value, self.rule.field)
         if self.done or mine == self.first or (self.first and mine.lower() == self.first.lower()):
             return None
@@ -296,11 +301,10 @@ class _ConstantCheck:
         return iter(())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rising(ListRule):
+class Rising(ListRule, frozen=True, kw_only=True):
     """In the order of `by`, the values of `field` never fall. Ties in `by` keep the order of the file."""
 
-    kind = "rising"
+    kind: ClassVar = "rising"
     field: str
     by: str
 
@@ -320,7 +324,7 @@ class _RisingCheck:
         """(position, how far the record's index is ahead of it from there on): invalid records are not here."""
         self.fell = False
 
-    def see(self, value: Any, index: int, offset: int, length: int) -> Finding | None:
+    def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
         by, mine = self.get(value)
         position = len(self.by)
         if position:
@@ -345,14 +349,13 @@ class _RisingCheck:
             yield self.rule.finding((self.rule.field,), Ref(UNKNOWN, UNKNOWN, position + ahead))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flag(ListRule):
+class Flag(ListRule, frozen=True, kw_only=True):
     """Within each group, exactly one record has the flag: its first (or last) in the order of `by`.
 
     Without `at`, at most one has it, and it may be any.
     """
 
-    kind = "flag"
+    kind: ClassVar = "flag"
     field: str
     group: str
     at: Literal["first", "last"] | None = None
@@ -380,12 +383,12 @@ class _FlagCheck:
         self.by = attrgetter(*rule.by) if rule.by else None
         self.groups: dict[str, _Group] = {}
 
-    def see(self, value: Any, index: int, offset: int, length: int) -> Finding | None:
+    def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
         rule = self.rule
         name = getattr(value, rule.group)
         group = self.groups.get(name)
         if group is None:
-            group = self.groups[name] = _Group(Ref(offset, length, index))
+            group = self.groups[name] = _Group(Ref(offset, len(raw), index))
         key = self.by(value) if self.by else None
         if self.by and (group.edge is None or (key < group.edge if rule.at == "first" else key > group.edge)):
             group.edge = key
@@ -393,7 +396,7 @@ class _FlagCheck:
             return None
         if group.flagged is not None:
             return self.rule.finding((rule.field,), hint="set it on one record of the case only")
-        group.flagged, group.flagged_key = Ref(offset, length, index), key
+        group.flagged, group.flagged_key = Ref(offset, len(raw), index), key
         return None
 
     def finish(self) -> Iterator[Finding]:
@@ -411,52 +414,46 @@ class _FlagCheck:
 # --- kinds between files: published here, run by `medcontract.contracts.between` -----------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilesRule(Rule):
+class FilesRule(Rule, frozen=True, kw_only=True):
     """A rule about this file and one of another contract."""
 
-    scope = "files"
+    scope: ClassVar = "files"
     other: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Equal(FilesRule):
+class Equal(FilesRule, frozen=True, kw_only=True):
     """A header field is the same in both files, where both have it."""
 
-    kind = "equal"
+    kind: ClassVar = "equal"
     field: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reference(FilesRule):
+class Reference(FilesRule, frozen=True, kw_only=True):
     """The value of `field` stands in the other file too."""
 
-    kind = "reference"
+    kind: ClassVar = "reference"
     field: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Covers(FilesRule):
+class Covers(FilesRule, frozen=True, kw_only=True):
     """Every value of `field` in the other file stands in this one."""
 
-    kind = "covers"
+    kind: ClassVar = "covers"
     field: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agrees(FilesRule):
+class Agrees(FilesRule, frozen=True, kw_only=True):
     """The record of the other file with the same `key` has the same value in `field`."""
 
-    kind = "agrees"
+    kind: ClassVar = "agrees"
     key: str
     field: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SameOrder(FilesRule):
+class SameOrder(FilesRule, frozen=True, kw_only=True):
     """Within each group, this file's records stand in the order that `by` gives them in the other."""
 
-    kind = "same-order"
+    kind: ClassVar = "same-order"
     key: str
     group: str
     by: tuple[str, ...]

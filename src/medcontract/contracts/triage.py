@@ -5,11 +5,34 @@ from __future__ import annotations
 from typing import Any
 
 from medcontract.contracts.base import (
-    Date, Document, Guid, Many, NonNegative, Open, RelativePath, Str, Strictest, Text, Unit, ZeroOrOne,
+    Date,
+    Document,
+    Guid,
+    Many,
+    NonNegative,
+    Open,
+    RelativePath,
+    Str,
+    Strictest,
+    Text,
+    Unit,
+    ZeroOrOne,
 )  # fmt: skip
 from medcontract.contracts.contract import Contract
 from medcontract.contracts.rules import (
-    Agrees, Constant, Covers, Distinct, Equal, Exists, Flag, Order, Reference, Requires, Rising, SameOrder, Unique,
+    Agrees,
+    Constant,
+    Covers,
+    Distinct,
+    Equal,
+    Exists,
+    Flag,
+    Order,
+    Reference,
+    Requires,
+    Rising,
+    SameOrder,
+    Unique,
 )  # fmt: skip
 
 

@@ -23,13 +23,8 @@ Decode = Callable[[bytes], Any]
 """From the bytes of one record to a value that keeps its contract, or None when that is not certain."""
 
 
-class Cut(NamedTuple):
-    """One record as it stands in the file."""
-
-    raw: bytes
-    offset: int
-    value: Any
-    """What `Decode` made of it."""
+Cut = tuple[bytes, int, Any]
+"""One record as it stands in the file: its bytes, its offset, and what `Decode` made of it."""
 
 
 class Member(NamedTuple):
@@ -65,7 +60,7 @@ class TooLarge(Exception):
 
 def too_large(offset: int | None, ref: Ref | None = None) -> Finding:
     return Finding(
-        "MC020", f"one record is larger than {MAX_RECORD >> 20} MiB", "split it, or leave out what the contract does not need",
+        "MC020", f"one record is larger than {MAX_RECORD >> 20} MiB", "leave out what the contract does not need",
         offset=offset, ref=ref,
     )  # fmt: skip
 
@@ -222,6 +217,8 @@ class JsonFile:
         self.header: list[Member] = []
         self.list_at: int | None = None
         """Where the list of records starts, once it was met."""
+        self.start = 0
+        """Where the text starts, white space left out."""
         self.outer: Member | None = None
         """The whole text, when it is not an object."""
 
@@ -230,6 +227,7 @@ class JsonFile:
         window = Window(self._source)
         try:
             first = window.space()
+            self.start = window.base + window.at
             if first != b"{":
                 self.outer = self._whole(window, first)
             else:
@@ -295,12 +293,12 @@ class JsonFile:
             offset = window.base + window.at
             guessed = window.guess(decode) if char == b"{" else None
             if guessed:
-                yield Cut(guessed[0], offset, guessed[1])
+                yield guessed[0], offset, guessed[1]
             else:
                 if char in (b"", b"}", b"]", b",", b":"):
                     raise window.broken(_trailing if char in (b"}", b"]") and char else _no_value)
                 raw = window.cut()
-                yield Cut(raw, offset, decode(raw))
+                yield raw, offset, decode(raw)
                 window.learn()
             char = window.space()
             if char == b"]":

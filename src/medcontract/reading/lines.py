@@ -14,20 +14,26 @@ _LINE_BREAK = re.compile(rb"[\r\n]")
 
 def records(source: Source, decode: Decode) -> Iterator[Cut]:
     """Every line that is not blank, without its line ending. One beyond the size limit has `raw` empty."""
-    for line, offset in lines(source):
-        if line is None:
-            yield Cut(b"", offset, None)
+    for block, offset in blocks(source):
+        if block is None:
+            yield b"", offset, None
             continue
-        value = decode(line)
-        if value is None:
-            line = line.rstrip(b"\r\n")
-            if not line.strip(b" \t"):
-                continue
-        yield Cut(line, offset, value)
+        for line in block:
+            value = decode(line)
+            if value is not None:
+                yield line, offset, value
+            else:
+                text = line.rstrip(b"\r\n")
+                if text.strip(b" \t"):
+                    yield text, offset, None
+            offset += len(line)
 
 
-def lines(source: Source) -> Iterator[tuple[bytes | None, int]]:
-    """Lines with their endings (LF, CRLF or CR) and offsets; None for a line beyond the size limit."""
+def blocks(source: Source) -> Iterator[tuple[list[bytes] | None, int]]:
+    """Lines with their endings (LF, CRLF or CR), many at a time, and the offset of the first.
+
+    None for a line beyond the size limit.
+    """
     with source.open() as stream:
         stream.seek(source.start)
         offset = source.start
@@ -40,15 +46,13 @@ def lines(source: Source) -> Iterator[tuple[bytes | None, int]]:
                 offset += passed
                 block = block[passed:]
                 skipping = end is None
-            pieces = (rest + block).splitlines(keepends=True)
+            text = rest + block
+            pieces = text.splitlines(keepends=True)
             rest = b"" if not pieces or pieces[-1].endswith(b"\n") else pieces.pop()
-            for line in pieces:
-                yield line, offset
-                offset += len(line)
+            yield pieces, offset
+            offset += len(text) - len(rest)
             if len(rest) > MAX_RECORD:
                 yield None, offset
                 offset += len(rest)
                 rest, skipping = b"", True
-        for line in rest.splitlines(keepends=True):
-            yield line, offset
-            offset += len(line)
+        yield rest.splitlines(keepends=True), offset

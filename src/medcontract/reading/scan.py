@@ -54,7 +54,7 @@ _SCALAR = re.compile(rb"[^ \t\n\r,:\]}]*+")
 
 _WORDS: dict[bytes, Any] = {b"true": True, b"false": False, b"null": None}
 _NOT_FINITE = (b"NaN", b"Infinity", b"-Infinity")
-_QUOTES = ("'".encode(), "`".encode(), "\u2018".encode(), "\u2019".encode(), "\u201c".encode(), "\u201d".encode())
+_QUOTES = (b"'", b"`", "\u2018".encode(), "\u2019".encode(), "\u201c".encode(), "\u201d".encode())
 _WORD_HINTS = {
     b"True": "write true", b"False": "write false", b"None": "write null", b"undefined": "write null",
     b"nan": "leave the value out or write null where that is allowed", b"inf": "write a finite number",
@@ -152,9 +152,7 @@ def _bad_string(data: bytes, offset: int) -> Broken:
 
 
 def _truncated(data: bytes, where: str) -> Broken:
-    return Broken(
-        "MC011", len(data), f"the text ends {where}", "the file may be cut off: was it written to the end?"
-    )
+    return Broken("MC011", len(data), f"the text ends {where}", "the file may be cut off: was it written to the end?")
 
 
 class Scanner:
@@ -312,9 +310,7 @@ class Scanner:
         what = "':' where ',' or the end should stand" if char == b":" else "',' is missing before this"
         return self.unexpected(position, what, word_code="MC010")
 
-    def unexpected(
-        self, position: int, expected: str, word_code: str = "MC023", hint: str | None = None
-    ) -> Broken:
+    def unexpected(self, position: int, expected: str, word_code: str = "MC023", hint: str | None = None) -> Broken:
         """Name the character that should not be here as well as possible."""
         rest = self.data[position : position + 32]
         if len(self.data) - position < 12 and _CUT_OFF.fullmatch(rest):

@@ -18,6 +18,7 @@ from medcontract.reading.limits import BLOCK, MAX_RECORD
 from medcontract.reading.scan import not_utf8
 from medcontract.reading.source import Source
 
+
 class Row(NamedTuple):
     """One row, as a record or as what is wrong with it."""
 
@@ -204,7 +205,11 @@ def _never_closed(offset: int | None) -> Finding:
 
 def _ragged(cells: int, columns: int) -> Finding:
     message = f"the row has {cells} cell{'s' if cells != 1 else ''}, the header {columns}"
-    hint = "put a cell that holds a comma in double quotes" if cells > columns else "add the missing cells, empty if need be"
+    hint = (
+        "put a cell that holds a comma in double quotes"
+        if cells > columns
+        else "add the missing cells, empty if need be"
+    )
     return Finding("MC031", message, hint)
 
 
@@ -221,7 +226,9 @@ def header_findings(header: Sequence[str], known: Sequence[str], open_record: bo
             )  # fmt: skip
         elif name not in known and not open_record:
             findings.append(
-                Finding("MC102", f"{shown} is not in this contract", path=(name,), ref=ref, field=name, value=shorten(name))
+                Finding(
+                    "MC102", f"{shown} is not in this contract", path=(name,), ref=ref, field=name, value=shorten(name)
+                )
             )
         seen.add(name)
     return findings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from medcontract.catalogue import Entry
 from medcontract.problems import FileReport, Problem, Report
@@ -52,7 +52,8 @@ def _problem(path: str, problem: Problem, style: Style, show_values: bool) -> It
     gutter = " " * len(str(problem.line or ""))
     if show_values and problem.excerpt is not None:
         yield f" {style(f'{problem.line} |', 'dim')} {problem.excerpt}"
-        yield f" {style(f'{gutter} |', 'dim')} {' ' * _width(problem.excerpt[: problem.caret])}{style('^', problem.severity)}"
+        caret = " " * _width(problem.excerpt[: problem.caret]) + style("^", problem.severity)
+        yield f" {style(f'{gutter} |', 'dim')} {caret}"
     if problem.hint:
         yield f" {gutter} {style('=', 'dim')} {style('hint:', 'hint')} {problem.hint}"
     if problem.more:
@@ -113,7 +114,7 @@ def codes(entries: Iterable[Entry], style: Style = plain) -> str:
     return "".join(f"{style(entry.code, 'strong')}  {entry.title}\n" for entry in entries)
 
 
-def table(rows: list[tuple[str, ...]], style: Style = plain) -> str:
+def table(rows: Sequence[tuple[str, ...]], style: Style = plain) -> str:
     """Aligned columns; the first row is the heading."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -1,0 +1,28 @@
+"""The forms of strings, as patterns, and what each asks for in words.
+
+The patterns use nothing but what ECMA-262, Python, Rust and Java read alike; where `$` would let a trailing
+line break through in some of them, a length or a second pattern closes the gap (see `base`).
+"""
+
+from __future__ import annotations
+
+NON_BLANK = r"[^\x09-\x0d\x20\xa0]"
+DATE = (
+    r"^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
+    r"(?:[T ](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])?)?$"
+)
+GUID = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
+_SEGMENT = r"(?:[^/\\.][^/\\]*|\.[^/\\.][^/\\]*|\.\.[^/\\]+)"
+_FIRST_SEGMENT = r"(?:[A-Za-z](?:[^/\\:][^/\\]*)?|[^/\\.A-Za-z][^/\\]*|\.[^/\\.][^/\\]*|\.\.[^/\\]+)"
+RELATIVE_PATH = rf"^{_FIRST_SEGMENT}(?:/{_SEGMENT})*$"
+
+FORMS = {
+    NON_BLANK: "a string with at least one visible character",
+    DATE: "a date: YYYY-MM-DD, or YYYY-MM-DDThh:mm:ss with an optional fraction and offset",
+    GUID: "a GUID: 8-4-4-4-12 hexadecimal digits",
+    RELATIVE_PATH: "a relative path: segments joined by '/', no '.', '..', backslash or drive letter",
+}
+"""What each pattern asks for, in words."""
+
+ANSWERED, FAILED = "form:answered", "form:failed"
+"""The two forms of a record."""

@@ -1,0 +1,37 @@
+"""Pages of the documentation that are made from the code."""
+
+from __future__ import annotations
+
+from medcontract.catalogue import CATALOGUE
+
+_GROUPS = {
+    "0": "MC0xx: file and syntax",
+    "1": "MC1xx: shape",
+    "2": "MC2xx: rules within a file",
+    "3": "MC3xx: rules between files",
+    "4": "MC4xx: gates",
+    "5": "MC5xx: advice",
+}
+
+
+def codes_page() -> str:
+    """`docs/codes.md`: the catalogue."""
+    lines = [
+        "# Problem codes",
+        "",
+        "Generated from `src/medcontract/catalogue.py`; `medcontract explain CODE` shows the same. Codes are stable:",
+        "none changes its meaning, none is used again.",
+        "",
+    ]
+    group = ""
+    for entry in CATALOGUE.values():
+        if entry.code[2] != group:
+            group = entry.code[2]
+            lines += [f"## {_GROUPS[group]}", ""]
+        lines += [f"### {entry.code} {entry.title}", "", entry.meaning, ""]
+        lines += ["Wrong:", "", *_block(entry.mistake), "", "Right:", "", *_block(entry.mending), ""]
+    return "\n".join(lines)
+
+
+def _block(text: str) -> list[str]:
+    return ["```", *text.splitlines(), "```"]
