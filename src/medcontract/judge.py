@@ -18,7 +18,7 @@ from medcontract.contracts.suggest import nearest
 from medcontract.errors import CallError, NotRecognised
 from medcontract.problems import FileReport, Finding, Path, Problem, Ref, pointer
 from medcontract.reading import lines
-from medcontract.reading.json_file import Cut, Decode, JsonFile, Member, TooLarge, outline, too_large
+from medcontract.reading.json_file import Block, Cut, Decode, JsonFile, Member, TooLarge, outline, too_large
 from medcontract.reading.limits import MAX_DEPTH, MAX_DOCUMENT
 from medcontract.reading.places import Place, excerpt, places
 from medcontract.reading.scan import Broken, find, scan
@@ -183,6 +183,10 @@ class _Judge:
         """The records of the file. May raise `Broken` or `TooLarge`."""
         raise NotImplementedError
 
+    def blocks(self) -> Iterator[Cut | Block]:
+        """As `cuts`; a container that can hands out many good records at a time."""
+        return self.cuts()
+
     def run(self) -> None:
         accumulators = [rule.begin() for rule in self.contract.list_rules]
         self._stream(accumulators)
@@ -200,24 +204,21 @@ class _Judge:
         """What comes after the records: the header, where there is one."""
 
     def _stream(self, accumulators: Sequence[Accumulator]) -> None:
-        rules = self.contract.record_rules
-        progress = self.progress
         index = 0
         try:
-            for raw, offset, value in self.cuts():
-                if value is None:
-                    value = self._thorough(raw, offset, index)
-                if value is not None:
-                    for rule in rules:
-                        for finding in rule.check(value):
-                            self.add(finding, index, offset, len(raw))
-                    for accumulator in accumulators:
-                        at_once = accumulator.see(value, index, offset, raw)
-                        if at_once:
-                            self.add(at_once, index, offset, len(raw))
-                index += 1
-                if progress and not index & 1023:
-                    progress(offset, self.source.size)
+            for raw, offset, value in self.blocks():
+                if isinstance(raw, bytes):
+                    self._record(raw, offset, value, index, accumulators)
+                    index += 1
+                elif self._all_keep(value, accumulators):
+                    index += len(raw)
+                else:
+                    for line, one in zip(raw, value, strict=True):
+                        self._record(line, offset, one, index, accumulators)
+                        index += 1
+                        offset += len(line)
+                if self.progress:
+                    self.progress(offset, self.source.size)
         except Broken as broken:
             self.tally.add(_broken(broken))
             self.broken = True
@@ -225,6 +226,27 @@ class _Judge:
             self.tally.add(too_large(large.offset))
             self.broken = True
         self.records = 0 if self.broken else index
+
+    def _all_keep(self, values: list[Any], accumulators: Sequence[Accumulator]) -> bool:
+        """Whether a block of good records keeps all rules; what the accumulators need is then remembered."""
+        return (
+            len(accumulators) < 2
+            and all(rule.all_keep(values) for rule in self.contract.record_rules)
+            and all(accumulator.see_all(values) for accumulator in accumulators)
+        )
+
+    def _record(self, raw: bytes, offset: int, value: Any, index: int, accumulators: Sequence[Accumulator]) -> None:
+        if value is None:
+            value = self._thorough(raw, offset, index)
+            if value is None:
+                return
+        for rule in self.contract.record_rules:
+            for finding in rule.check(value):
+                self.add(finding, index, offset, len(raw))
+        for accumulator in accumulators:
+            at_once = accumulator.see(value, index, offset, raw)
+            if at_once:
+                self.add(at_once, index, offset, len(raw))
 
     def ref(self, index: int, offset: int, length: int) -> Ref:
         return Ref(offset, length, index)
@@ -326,6 +348,9 @@ def _with_hint(finding: Finding, schema: dict[str, Any]) -> Finding:
 class _LinesJudge(_Judge):
     def cuts(self) -> Iterator[Cut]:
         return lines.records(self.source, self.decode)
+
+    def blocks(self) -> Iterator[Cut | Block]:
+        return lines.records_in_blocks(self.source, self.decode)
 
     def finish(self) -> None:
         if self.records == 0 and not self.tally.errors:

@@ -226,7 +226,7 @@ class _Compiler:
             inner, check = self.compile({} if other is True else other)
             if other is not True and check is not None:
                 raise _NotFast
-            return dict[str, inner], _count_keys  # type: ignore[valid-type]  # made at run time
+            return dict[str, inner], _count_keys if other is True else len  # type: ignore[valid-type]  # made at run time
         plan = self._struct(words["properties"], set(words["required"]), closed=other is False)
         words.clear()
         return plan.struct, plan.check()

@@ -72,6 +72,15 @@ class ObjectRule(Rule, frozen=True, kw_only=True):
         """What is wrong; the empty tuple when nothing is."""
         raise NotImplementedError
 
+    def all_keep(self, values: list[Any]) -> bool:
+        """Whether nothing is wrong with any of these."""
+        return not any(map(self.check, values))
+
+
+_MARGIN = 1e-6
+"""A plain sum of up to a million numbers, none negative and their sum near 1, is off by far less than this: only
+sums near a bound need to be exact."""
+
 
 class Sum(ObjectRule, frozen=True, kw_only=True):
     """The correctly rounded sum of a list of numbers, none negative, lies within bounds (inclusive)."""
@@ -85,13 +94,17 @@ class Sum(ObjectRule, frozen=True, kw_only=True):
         numbers = getattr(value, self.field)
         if numbers is None:
             return ()
-        # A plain sum of numbers in 0..1 is off by far less than this margin: most records need no exact sum.
-        if self.minimum + 1e-6 <= sum(numbers) <= self.maximum - 1e-6 and len(numbers) < 1_000_000:
+        if self.minimum + _MARGIN <= sum(numbers) <= self.maximum - _MARGIN:
             return ()
         total = math.fsum(numbers)
         if self.minimum <= total <= self.maximum:
             return ()
         return (self.finding((self.field,))._replace(value=f"sum {total!r}"),)
+
+    def all_keep(self, values: list[Any]) -> bool:
+        lists = [numbers for numbers in map(attrgetter(self.field), values) if numbers is not None]
+        sums = list(map(sum, lists))
+        return not sums or (self.minimum + _MARGIN <= min(sums) and max(sums) <= self.maximum - _MARGIN)
 
 
 class Order(ObjectRule, frozen=True, kw_only=True):
@@ -179,6 +192,10 @@ class Accumulator(Protocol):
         """One record. A finding about this very record may be returned at once."""
         ...
 
+    def see_all(self, values: list[Any]) -> bool:
+        """Many records at once. False, and nothing remembered, when they must be seen one by one."""
+        ...
+
     def finish(self) -> Iterator[Finding]:
         """What only the end of the list shows."""
         ...
@@ -257,6 +274,13 @@ class UniqueIndex:
             self.suspects.setdefault(key, index)
         return self.rule.finding((self.rule.fields[-1],))
 
+    def see_all(self, values: list[Any]) -> bool:
+        codes = {code & _HASH_BITS for code in map(hash, map(self.key, values))}
+        if len(codes) < len(values) or not self._seen.isdisjoint(codes):
+            return False
+        self._seen |= codes
+        return True
+
     def finish(self) -> Iterator[Finding]:
         return iter(())
 
@@ -281,7 +305,12 @@ class Constant(ListRule, frozen=True, kw_only=True):
         return _ConstantCheck(self)
 
 
-class _ConstantCheck:
+class _OneByOne:
+    def see_all(self, values: list[Any]) -> bool:
+        return False
+
+
+class _ConstantCheck(_OneByOne):
     def __init__(self, rule: Constant) -> None:
         self.rule = rule
         self.first: Any = None
@@ -312,7 +341,7 @@ class Rising(ListRule, frozen=True, kw_only=True):
         return _RisingCheck(self)
 
 
-class _RisingCheck:
+class _RisingCheck(_OneByOne):
     """Two doubles a record, in arrays; sorted at the end only if the file was not in order."""
 
     def __init__(self, rule: Rising) -> None:
@@ -375,7 +404,7 @@ class _Group:
         self.flagged_key: Any = None
 
 
-class _FlagCheck:
+class _FlagCheck(_OneByOne):
     """A little for each group: its first record, its edge, its flagged record."""
 
     def __init__(self, rule: Flag) -> None:

@@ -26,6 +26,9 @@ Decode = Callable[[bytes], Any]
 Cut = tuple[bytes, int, Any]
 """One record as it stands in the file: its bytes, its offset, and what `Decode` made of it."""
 
+Block = tuple[list[bytes], int, list[Any]]
+"""Records that follow each other without a gap and were all decoded: their bytes, the first one's offset, their values."""
+
 
 class Member(NamedTuple):
     """A header field as it stands in the file."""
@@ -186,7 +189,10 @@ class Window:
             raise TooLarge(self.base + self.at)
 
     def guess(self, decode: Decode) -> tuple[bytes, Any] | None:
-        """The next record, cut at the likely border, if decoding proves the guess right."""
+        """The record that starts here, cut at the likely border, if decoding proves the guess right.
+
+        The position is then the start of the next record.
+        """
         if self._border is None:
             return None
         end = self.data.find(self._border, self.at)
@@ -198,7 +204,7 @@ class Window:
             self._misses += 1
             return None
         self._misses = max(0, self._misses - 1)
-        self.at = end + 1
+        self.at = end + self._border.index(b"{")
         return raw, value
 
     def learn(self) -> None:
@@ -291,15 +297,14 @@ class JsonFile:
         while True:
             char = window.space()
             offset = window.base + window.at
-            guessed = window.guess(decode) if char == b"{" else None
-            if guessed:
+            while char == b"{" and (guessed := window.guess(decode)):
                 yield guessed[0], offset, guessed[1]
-            else:
-                if char in (b"", b"}", b"]", b",", b":"):
-                    raise window.broken(_trailing if char in (b"}", b"]") and char else _no_value)
-                raw = window.cut()
-                yield raw, offset, decode(raw)
-                window.learn()
+                offset = window.base + window.at
+            if char in (b"", b"}", b"]", b",", b":"):
+                raise window.broken(_trailing if char in (b"}", b"]") and char else _no_value)
+            raw = window.cut()
+            yield raw, offset, decode(raw)
+            window.learn()
             char = window.space()
             if char == b"]":
                 window.at += 1
