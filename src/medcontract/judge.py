@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 """Called now and then with the bytes done and the bytes in all."""
 
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 CONTAINERS = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
 
 
@@ -79,7 +80,14 @@ def recognise(source: Source, container: str) -> str:
     if container == "json":
         return recognition.of_outline(outline(source, recognition.certain))
     if container == "csv":
-        return recognition.of_columns(frozenset(CsvFile(source).header))
+        header = CsvFile(source).header
+        try:
+            return recognition.of_columns(frozenset(header))
+        except NotRecognised as doubt:
+            other = next((name for char, name in _SEPARATORS.items() if len(header) == 1 and char in header[0]), None)
+            if other:
+                raise NotRecognised(str(doubt), f"the columns seem to be separated by {other}: use commas") from None
+            raise
     for raw, _, _ in islice(lines.records(source, lambda raw: None), 1000):
         try:
             value = scan(raw).value
@@ -351,6 +359,11 @@ class _LinesJudge(_Judge):
 
     def blocks(self) -> Iterator[Cut | Block]:
         return lines.records_in_blocks(self.source, self.decode)
+
+    def break_off(self, broken: Broken, index: int, offset: int, length: int) -> None:
+        if broken.code == "MC011":
+            broken.hint = "each record stands on one line; a file written over several lines is a .json"
+        super().break_off(broken, index, offset, length)
 
     def finish(self) -> None:
         if self.records == 0 and not self.tally.errors:

@@ -115,5 +115,7 @@ def is_plain(token: Token) -> bool:
 
 def shorten(text: str, limit: int = 60) -> str:
     """The text on one line, cut in the middle when long."""
+    if len(text) <= limit and text.isprintable():
+        return text
     flat = "".join(c if c.isprintable() else "·" for c in text[: 4 * limit])
     return flat if len(flat) <= limit else flat[: limit * 2 // 3] + "…" + flat[-limit // 4 :]

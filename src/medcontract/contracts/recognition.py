@@ -25,8 +25,9 @@ def of_outline(outline: Outline) -> str:
     if named:
         return named
     if outline.outer == "list":
-        return _choose(_record_costs(outline.items[""]), "its records")
-    return _choose(_file_costs(outline), "its keys")
+        return _choose(_record_costs(outline.items[""]), "its records", outline.items[""])
+    inside = frozenset(key for keys in outline.items.values() for key in keys)
+    return _choose(_file_costs(outline), "its keys", outline.keys | inside)
 
 
 def certain(outline: Outline) -> bool:
@@ -39,7 +40,7 @@ def certain(outline: Outline) -> bool:
 
 def of_record(keys: frozenset[str]) -> str:
     """The contract of a line of JSONL. Raises `NotRecognised`."""
-    return _choose(_record_costs(keys), "the keys of its first record")
+    return _choose(_record_costs(keys), "the keys of its first record", keys)
 
 
 def of_columns(columns: frozenset[str]) -> str:
@@ -52,6 +53,7 @@ def of_columns(columns: frozenset[str]) -> str:
             is not None
         ],
         "its columns",
+        columns,
     )
 
 
@@ -98,15 +100,26 @@ def _cost(keys: frozenset[str], required: frozenset[str], known: frozenset[str])
     return len(required - keys) + len(keys - known)
 
 
-def _choose(costs: Costs, seen: str) -> str:
+def _choose(costs: Costs, seen: str, keys: frozenset[str]) -> str:
     costs = sorted(costs)
     if not costs:
-        raise NotRecognised(f"no contract fits {seen}", "say it with --contract ID; see: medcontract schema list")
+        near = _nearest(keys)
+        hint = f"nearest: {_join(near)}; say it with --contract {near[0]}" if near else "say it with --contract ID"
+        raise NotRecognised(f"no contract fits {seen}", hint + "; see: medcontract schema list")
     best = [contract_id for cost, contract_id in costs if cost == costs[0][0]]
     if len(best) == 1:
         return best[0]
     names = _join(best[:4])
     raise NotRecognised(f"{seen} fit {names} equally well", f"say which: --contract {best[0]}, or {best[0]}=PATH")
+
+
+def _nearest(keys: frozenset[str]) -> list[str]:
+    """The contracts that share most keys with a file, at most three."""
+    shared = [
+        (-len(keys & (entry.header | entry.record | {column.name for column in entry.columns})), entry.id)
+        for entry in compiled().values()
+    ]
+    return [contract_id for count, contract_id in sorted(shared)[:3] if count]
 
 
 def _join(names: Iterable[str]) -> str:
