@@ -165,6 +165,26 @@ _ENTRIES = (
         '{"follow_up": true}',
     ),
     Entry(
+        "MC025", "Damaged gzip",
+        "The file is gzipped, but what is packed cannot be unpacked from here on: bytes were changed, or something else "
+        "follows the archive.",
+        "gzip -t predictions.jsonl.gz      (crc error)",
+        "gzip -k predictions.jsonl",
+    ),
+    Entry(
+        "MC026", "Cut-off gzip",
+        "The gzip archive ends before its data does. A copy or a download was stopped.",
+        "head -c 1000 predictions.jsonl.gz > part.gz",
+        "cp predictions.jsonl.gz part.gz",
+    ),
+    Entry(
+        "MC027", "Unpacks to too much",
+        "The archive unpacks to more than the limit (--max-unpacked). Small archives that unpack to very much are a known "
+        "way to bring programs down.",
+        "medcontract validate bomb.json.gz",
+        "medcontract validate --max-unpacked 20G large.json.gz",
+    ),
+    Entry(
         "MC030", "Quote never closes (CSV)",
         "A cell that opens with a double quote ends at the next one. Here there is none: the rest of the file is one "
         "cell.",
@@ -246,6 +266,13 @@ _ENTRIES = (
         '{"image_id": "I-1", "error": "unreadable", "probabilities": [1, 0, 0, 0, 0, 0, 0, 0, 0, 0]}',
         '{"image_id": "I-1", "error": "unreadable"}',
     ),
+    Entry(
+        "MC110", "Breaks the schema",
+        "For files that are checked with --schema: the value breaks a keyword that has no code of its own (oneOf, not, "
+        "uniqueItems, multipleOf, if/then, …). The message names it.",
+        '{"items": [1, 1]}      (uniqueItems)',
+        '{"items": [1, 2]}',
+    ),
     # --- rules within a file
     Entry(
         "MC201", "Repeated id",
@@ -321,6 +348,39 @@ _ENTRIES = (
         '{"model_size_mb": 180}',
         '{"model_size_mb": 48.5}',
     ),
+    Entry(
+        "MC214", "Items of a failed run",
+        "Items are listed though `parse_success` is false or there is an `exception`: such a run counts as failed, "
+        "whatever it lists. A warning.",
+        '{"parse_success": false, "medicamentos": [{"nombre_medicamento": "METFORMINA", …}]}',
+        '{"parse_success": false, "medicamentos": []}',
+    ),
+    Entry(
+        "MC215", "Reviewed by nobody",
+        "`label_status` is reviewed, but no `reviewer` is named. A warning.",
+        '{"label_status": "reviewed", "reviewer": ""}',
+        '{"label_status": "reviewed", "reviewer": "annotator-2"}',
+    ),
+    Entry(
+        "MC216", "Ambiguous thousands separator",
+        "A value such as 100.000 may mean a hundred thousand or a hundred with three decimals. It is kept as printed "
+        "and compared as a hundred. A warning.",
+        '{"nombre_prueba": "PLAQUETAS", "valor": "250.000"}',
+        '{"nombre_prueba": "PLAQUETAS", "valor": "250000"}      (if that is what is printed)',
+    ),
+    Entry(
+        "MC217", "No weight",
+        "All weights are 0, so there is nothing to combine.",
+        '{"weights": {"diagnostics": 0, "safety": 0}}',
+        '{"weights": {"diagnostics": 0.6, "safety": 0.4}}',
+    ),
+    Entry(
+        "MC218", "Nothing to score",
+        "A sample needs a reference answer, rationale or diagnosis that is not blank, reference entities (even empty), "
+        "or, where reference and prediction stand in one record, scores.",
+        '{"task_id": "T-1", "sample_id": "S-1", "reference": {"answer": ""}}',
+        '{"task_id": "T-1", "sample_id": "S-1", "reference": {"answer": "Iron deficiency anaemia"}}',
+    ),
     # --- rules between files
     Entry(
         "MC301", "Event differs",
@@ -363,6 +423,61 @@ _ENTRIES = (
         "The record belongs to a run that the telemetry does not list. It counts nowhere.",
         'telemetry: runs "1" and "2", record: run_id "3"',
         'record: run_id "2"',
+    ),
+    Entry(
+        "MC308", "Not in the manifest",
+        "A labeled document does not stand in the manifest. A warning.",
+        "labels: RX-014, manifest: RX-001 to RX-012",
+        "add RX-014 to the manifest",
+    ),
+    Entry(
+        "MC309", "Proof of an unknown document",
+        "A proof names a document that the manifest does not have: it does not count. A warning.",
+        '{"proofs": [{"doc_id": "RX-99", …}]}',
+        '{"proofs": [{"doc_id": "RX-009", …}]}',
+    ),
+    Entry(
+        "MC310", "Labeled as both kinds",
+        "The same document has labels as a prescription and as a laboratory report.",
+        "prescription labels: D-7, laboratory labels: D-7",
+        "prescription labels: D-7",
+    ),
+    Entry(
+        "MC320", "Image missing",
+        "No file stands at `image_path` in the folder of images, or it cannot be read.",
+        '{"image_id": "I-1", "image_path": "img/I-1.jpeg"}      (the file is img/I-1.jpg)',
+        '{"image_id": "I-1", "image_path": "img/I-1.jpg"}',
+    ),
+    Entry(
+        "MC321", "Not a JPEG or PNG",
+        "The content of the file is neither JPEG nor PNG, whatever its name says.",
+        "I-1.png, a WebP file that was renamed",
+        "I-1.png, saved as PNG",
+    ),
+    Entry(
+        "MC322", "Not RGB of 8 bits",
+        "Images have three channels, red, green and blue, of 8 bits each, and no alpha channel. The source's pixel range of "
+        "[0, 512] cannot be: 8 bits end at 255.",
+        "a PNG with transparency, a grey JPEG, a PNG of 16 bits a channel",
+        'Image.open("I-1.png").convert("RGB").save("I-1.png")',
+    ),
+    Entry(
+        "MC323", "Image too small",
+        "The shorter side has less than 512 pixels.",
+        "480 x 640 pixels",
+        "600 x 800 pixels",
+    ),
+    Entry(
+        "MC324", "Damaged image",
+        "The image is cut off or cannot be decoded to its end.",
+        "a JPEG of which half was copied",
+        "the whole JPEG",
+    ),
+    Entry(
+        "MC325", "Image too large",
+        "The header announces more than 100 megapixels; the image is not decoded.",
+        "20000 x 20000 pixels",
+        "2000 x 2000 pixels",
     ),
     # --- advice
     Entry(

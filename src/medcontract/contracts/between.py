@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from medcontract.contracts.rules import Agrees, Covers, Equal, Reference, SameOrder
+from medcontract.contracts.rules import Agrees, Apart, Covers, Equal, Reference, SameOrder
 from medcontract.problems import Finding, Ref
 
 
@@ -27,20 +27,37 @@ def equal(rule: Equal, mine: Located, other: Any) -> Iterator[Finding]:
         yield rule.finding((rule.field,), mine.ref)
 
 
-def reference(rule: Reference, records: Iterable[Located], known: Iterable[str]) -> Iterator[Finding]:
+Key = str | tuple[str, str]
+
+
+def key_of(rule: Reference | Covers, value: Any) -> Key:
+    """The id of a record that a rule compares: a value, or a pair of values."""
+    mine: str = getattr(value, rule.field)
+    return mine if rule.with_field is None else (getattr(value, rule.with_field), mine)
+
+
+def reference(rule: Reference, records: Iterable[Located], known: Iterable[Key]) -> Iterator[Finding]:
     """Records whose id the other file does not have."""
     ids = frozenset(known)
     for record in records:
-        if getattr(record.value, rule.field) not in ids:
+        if key_of(rule, record.value) not in ids:
             yield rule.finding((rule.field,), record.ref)
 
 
-def covers(rule: Covers, answered: Iterable[str], expected: Iterable[str]) -> Iterator[Finding]:
+def apart(rule: Apart, records: Iterable[Located], others: Iterable[str]) -> Iterator[Finding]:
+    """Records whose id the other file has too."""
+    ids = frozenset(others)
+    for record in records:
+        if getattr(record.value, rule.field) in ids:
+            yield rule.finding((rule.field,), record.ref)
+
+
+def covers(rule: Covers, answered: Iterable[Key], expected: Iterable[Key]) -> Iterator[Finding]:
     """Ids of the other file that no record answers, in the other file's order."""
     ids = frozenset(answered)
     for wanted in expected:
         if wanted not in ids:
-            yield rule.finding(())._replace(value=wanted)
+            yield rule.finding(())._replace(value=wanted if isinstance(wanted, str) else " ".join(wanted))
 
 
 def agrees(rule: Agrees, records: Iterable[Located], others: Mapping[str, Any]) -> Iterator[Finding]:

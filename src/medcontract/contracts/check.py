@@ -110,7 +110,7 @@ def _unknown_value(path: Path, context: dict[str, Any], given: Any) -> Made:
     choices = re.findall(r"'([^']*)'", context["expected"])
     if not choices:  # numbers and booleans
         return "MC104", f"{_name(path)} must be {context['expected'].lower()}", None
-    message = f"{_name(path)} must be one of {', '.join(choices)}"
+    message = f"{_name(path)} must be {'one of ' * (len(choices) > 1)}{', '.join(choices)}"
     if not isinstance(given, str):
         return "MC103", f"{_name(path)} must be a string, not {_kind(given)}", f"one of {', '.join(choices)}"
     guess = nearest(given, choices)

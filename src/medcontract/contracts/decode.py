@@ -25,6 +25,7 @@ from msgspec import UNSET, Meta, UnsetType, defstruct
 from medcontract.contracts.forms import NON_BLANK
 
 _IGNORED = {"title", "description", "default", "$schema", "$id", "$defs", "x-medcontract-rules"}
+_OBJECT_WORDS = {"type", "properties", "required", "additionalProperties"}
 _ANY_LEVELS = 6
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _HUGE = re.compile(rb"[0-9]{300}")
@@ -42,7 +43,7 @@ def _anything(levels: int) -> Any:
 
 Check = Callable[[Any], int]
 """Counts the keys inside a value; negative when the value is left to the thorough path."""
-_LEAVE = -1_000_000
+_LEAVE = -(1 << 60)
 
 
 def row_decoder(schema: dict[str, Any]) -> Callable[[bytes], Any] | None:
@@ -199,6 +200,8 @@ class _Compiler:
     def _string(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
         if "enum" in words:
             return Literal[tuple(words.pop("enum"))], None
+        if "const" in words:
+            return Literal[(words.pop("const"),)], None
         pattern, banned = words.pop("pattern", None), words.pop("not", None)
         longest = words.pop("maxLength", None)
         if pattern is None:
@@ -227,8 +230,7 @@ class _Compiler:
             if other is not True and check is not None:
                 raise _NotFast
             return dict[str, inner], _count_keys if other is True else len  # type: ignore[valid-type]  # made at run time
-        plan = self._struct(words["properties"], set(words["required"]), closed=other is False)
-        words.clear()
+        plan = self._struct(words.pop("properties"), set(words.pop("required", ())), closed=other is False)
         return plan.struct, plan.check()
 
     def plan(self, schema: dict[str, Any]) -> _Plan:
@@ -238,9 +240,10 @@ class _Compiler:
             return self.plan(self._defs[words["$ref"].rpartition("/")[2]])
         if "oneOf" in words:
             return self.plan(words["oneOf"][0])
-        if set(words) != {"type", "properties", "required", "additionalProperties"}:
+        if words.get("type") != "object" or not set(words) <= _OBJECT_WORDS:
             raise _NotFast
-        return self._struct(words["properties"], set(words["required"]), words["additionalProperties"] is False)
+        closed = words.get("additionalProperties") is False
+        return self._struct(words.get("properties", {}), set(words.get("required", ())), closed)
 
     def _struct(self, properties: dict[str, Any], required: set[str], closed: bool) -> _Plan:
         if not closed:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from medcontract.contracts.contract import Contract
 
-MODULES = ("lesions", "own", "reports", "triage")
+MODULES = ("benchmark", "extraction", "lesions", "own", "reports", "triage")
 COMPILED = Path(__file__).with_name("compiled.json")
 
 

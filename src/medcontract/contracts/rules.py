@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from operator import attrgetter
 from typing import Any, ClassVar, Literal, Protocol
 
@@ -165,16 +167,95 @@ class Distinct(ObjectRule, frozen=True, kw_only=True):
 
 
 class Requires(ObjectRule, frozen=True, kw_only=True):
-    """A field that says something (not null, not blank, not empty) needs another that does."""
+    """A field that says something (not null, not blank, not empty) needs another that does.
+
+    With `value`, only when the field has that value.
+    """
 
     kind: ClassVar = "requires"
     field: str
     requires: str
+    value: str | None = None
 
     def check(self, value: Any) -> Sequence[Finding]:
-        if not says_something(getattr(value, self.field)) or says_something(getattr(value, self.requires)):
+        mine = getattr(value, self.field)
+        applies = says_something(mine) if self.value is None else mine == self.value
+        if not applies or says_something(getattr(value, self.requires)):
             return ()
         return (self.finding((self.field,)),)
+
+
+class Empty(ObjectRule, frozen=True, kw_only=True):
+    """A list is empty where `flag` is false or `text` says something."""
+
+    kind: ClassVar = "empty"
+    field: str
+    flag: str
+    text: str
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        failed = not getattr(value, self.flag) or says_something(getattr(value, self.text))
+        return (self.finding((self.field,)),) if failed and getattr(value, self.field) else ()
+
+
+class Unlike(ObjectRule, frozen=True, kw_only=True):
+    """In each object of the list `items`, the string `field`, blanks around it left out, does not match `pattern`."""
+
+    kind: ClassVar = "unlike"
+    items: str
+    field: str
+    pattern: str
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        looks_like = _compiled(self.pattern).search
+        return [
+            self.finding((self.items, index, self.field))
+            for index, item in enumerate(getattr(value, self.items))
+            if looks_like(getattr(item, self.field).strip())
+        ]
+
+
+_compiled = cache(re.compile)
+
+
+class SomeAbove(ObjectRule, frozen=True, kw_only=True):
+    """Some value of an object of numbers is above a bound."""
+
+    kind: ClassVar = "some-above"
+    field: str
+    above: float
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        numbers = getattr(value, self.field).values()
+        return () if any(number > self.above for number in numbers) else (self.finding((self.field,)),)
+
+
+class Something(ObjectRule, frozen=True, kw_only=True):
+    """One of `texts` is not blank, or one of `present` is there, or one of `filled` is not empty.
+
+    Names with a dot lead into an object. The place is `field`.
+    """
+
+    kind: ClassVar = "something"
+    field: str
+    texts: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
+    filled: tuple[str, ...] = ()
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        found = (
+            any(says_something(_inside(value, name)) for name in (*self.texts, *self.filled))
+            or any(_inside(value, name) is not None for name in self.present)
+        )  # fmt: skip
+        return () if found else (self.finding((self.field,)),)
+
+
+def _inside(value: Any, name: str) -> Any:
+    for part in name.split("."):
+        if value is None:
+            return None
+        value = getattr(value, part)
+    return value
 
 
 def says_something(value: Any) -> bool:
@@ -458,17 +539,28 @@ class Equal(FilesRule, frozen=True, kw_only=True):
 
 
 class Reference(FilesRule, frozen=True, kw_only=True):
-    """The value of `field` stands in the other file too."""
+    """The value of `field` (with that of `with_field`, the pair) stands in the other file too."""
 
     kind: ClassVar = "reference"
+    field: str
+    with_field: str | None = None
+    within: str | None = None
+    """The list of a document whose items are meant."""
+
+
+class Apart(FilesRule, frozen=True, kw_only=True):
+    """The value of `field` does not stand in the other file."""
+
+    kind: ClassVar = "apart"
     field: str
 
 
 class Covers(FilesRule, frozen=True, kw_only=True):
-    """Every value of `field` in the other file stands in this one."""
+    """Every value of `field` (with that of `with_field`, every pair) in the other file stands in this one."""
 
     kind: ClassVar = "covers"
     field: str
+    with_field: str | None = None
 
 
 class Agrees(FilesRule, frozen=True, kw_only=True):

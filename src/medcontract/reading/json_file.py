@@ -27,7 +27,7 @@ Cut = tuple[bytes, int, Any]
 """One record as it stands in the file: its bytes, its offset, and what `Decode` made of it."""
 
 Block = tuple[list[bytes], int, list[Any]]
-"""Records that follow each other without a gap and were all decoded: their bytes, the first one's offset, their values."""
+"""Records that follow each other without a gap, all decoded: their bytes, the first one's offset, their values."""
 
 
 class Member(NamedTuple):
