@@ -166,8 +166,8 @@ _ENTRIES = (
     ),
     Entry(
         "MC025", "Damaged gzip",
-        "The file is gzipped, but what is packed cannot be unpacked from here on: bytes were changed, or something else "
-        "follows the archive.",
+        "The file is gzipped, but what is packed cannot be unpacked from here on: bytes were changed, or something "
+        "else follows the archive.",
         "gzip -t predictions.jsonl.gz      (crc error)",
         "gzip -k predictions.jsonl",
     ),
@@ -179,8 +179,8 @@ _ENTRIES = (
     ),
     Entry(
         "MC027", "Unpacks to too much",
-        "The archive unpacks to more than the limit (--max-unpacked). Small archives that unpack to very much are a known "
-        "way to bring programs down.",
+        "The archive unpacks to more than the limit (--max-unpacked). Small archives that unpack to very much are a "
+        "known way to bring programs down.",
         "medcontract validate bomb.json.gz",
         "medcontract validate --max-unpacked 20G large.json.gz",
     ),
@@ -456,8 +456,8 @@ _ENTRIES = (
     ),
     Entry(
         "MC322", "Not RGB of 8 bits",
-        "Images have three channels, red, green and blue, of 8 bits each, and no alpha channel. The source's pixel range of "
-        "[0, 512] cannot be: 8 bits end at 255.",
+        "Images have three channels, red, green and blue, of 8 bits each, and no alpha channel. The source's pixel range "
+        "of [0, 512] cannot be: 8 bits end at 255.",
         "a PNG with transparency, a grey JPEG, a PNG of 16 bits a channel",
         'Image.open("I-1.png").convert("RGB").save("I-1.png")',
     ),

@@ -168,6 +168,11 @@ def _not_here(path: Path, context: dict[str, Any], given: Any) -> Made:
     return "MC109", f"{_name(path)} may not stand beside 'error'", "remove it, or remove 'error' if there was none"
 
 
+def _own_check(path: Path, context: dict[str, Any], given: Any) -> Made:
+    """A validator that the contract's author wrote; so is its text."""
+    return "MC110", f"{_name(path)}: {context['error']}", None
+
+
 _BY_TYPE: dict[str, Callable[[Path, dict[str, Any], Any], Made | None]] = {
     "missing": _missing,
     "extra_forbidden": _unknown_key,
@@ -181,6 +186,8 @@ _BY_TYPE: dict[str, Callable[[Path, dict[str, Any], Any], Made | None]] = {
     "greater_than": _bound("above", "gt"),
     "less_than_equal": _bound("at most", "le"),
     "less_than": _bound("below", "lt"),
+    "value_error": _own_check,
+    "assertion_error": _own_check,
     "string_type": _wrong_type("a string"),
     "float_type": _wrong_type("a number", _number_hint),
     "int_type": _wrong_type("an integer", _number_hint),

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+from medcontract.contracts import plugins
 from medcontract.contracts.registry import compiled
 from medcontract.errors import NotRecognised
 from medcontract.layout import Outline
+
+Costs = list[tuple[int, str]]
+"""For each candidate, how many keys are missing or unknown, and its id."""
 
 _URN = re.compile(r"(?:urn:medcontract:|.*/)?([a-z0-9-]+)[:/]([a-z0-9-]+)[:/]v[0-9]+(?:\.json)?\Z")
 
@@ -25,39 +29,28 @@ def of_outline(outline: Outline) -> str:
     if named:
         return named
     if outline.outer == "list":
-        return _choose(_record_costs(outline.items[""]), "its records", outline.items[""])
+        return _choose(lambda: _record_costs(outline.items[""]), "its records", outline.items[""])
     inside = frozenset(key for keys in outline.items.values() for key in keys)
-    return _choose(_file_costs(outline), "its keys", outline.keys | inside)
+    return _choose(lambda: _file_costs(outline), "its keys", outline.keys | inside)
 
 
 def certain(outline: Outline) -> bool:
     """Whether the keys so far leave no doubt: one contract fits them to the letter, and no other as well."""
-    costs = sorted(_file_costs(outline))
-    return by_schema(outline.schema) is not None or (
-        bool(costs) and costs[0][0] == 0 and (len(costs) == 1 or costs[1][0] > 0)
-    )
+    return by_schema(outline.schema) is not None or _perfect(sorted(_file_costs(outline)))
+
+
+def _perfect(costs: Costs) -> bool:
+    return bool(costs) and costs[0][0] == 0 and (len(costs) == 1 or costs[1][0] > 0)
 
 
 def of_record(keys: frozenset[str]) -> str:
     """The contract of a line of JSONL. Raises `NotRecognised`."""
-    return _choose(_record_costs(keys), "the keys of its first record", keys)
+    return _choose(lambda: _record_costs(keys), "the keys of its first record", keys)
 
 
 def of_columns(columns: frozenset[str]) -> str:
     """The contract of a table. Raises `NotRecognised`."""
-    return _choose(
-        [
-            (cost, entry.id)
-            for entry in compiled().values()
-            if (cost := _form_cost(columns, entry.column_forms, frozenset(column.name for column in entry.columns)))
-            is not None
-        ],
-        "its columns",
-        columns,
-    )
-
-
-Costs = list[tuple[int, str]]
+    return _choose(lambda: _column_costs(columns), "its columns", columns)
 
 
 def _file_costs(outline: Outline) -> Costs:
@@ -71,6 +64,15 @@ def _file_costs(outline: Outline) -> Costs:
                 cost += min(_cost(first, form, entry.record) for form in _eligible(first, entry.forms))
             costs.append((cost, entry.id))
     return costs
+
+
+def _column_costs(columns: frozenset[str]) -> Costs:
+    return [
+        (cost, entry.id)
+        for entry in compiled().values()
+        if (cost := _form_cost(columns, entry.column_forms, frozenset(column.name for column in entry.columns)))
+        is not None
+    ]
 
 
 def _record_costs(keys: frozenset[str]) -> Costs:
@@ -100,8 +102,11 @@ def _cost(keys: frozenset[str], required: frozenset[str], known: frozenset[str])
     return len(required - keys) + len(keys - known)
 
 
-def _choose(costs: Costs, seen: str, keys: frozenset[str]) -> str:
-    costs = sorted(costs)
+def _choose(rate: Callable[[], Costs], seen: str, keys: frozenset[str]) -> str:
+    """The cheapest contract. Installed plugins are looked for only when no contract fits to the letter."""
+    costs = sorted(rate())
+    if not _perfect(costs) and plugins.load_installed():
+        costs = sorted(rate())
     if not costs:
         near = _nearest(keys)
         hint = f"nearest: {_join(near)}; say it with --contract {near[0]}" if near else "say it with --contract ID"

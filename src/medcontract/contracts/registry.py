@@ -51,6 +51,8 @@ class Compiled(msgspec.Struct, dict=True):
     published_record_rules: tuple[dict[str, Any], ...]
     schema: dict[str, Any]
     record_schema: dict[str, Any]
+    contract: Any = None
+    """The contract itself, where it was registered and not compiled beforehand."""
 
     @cached_property
     def list_rules(self) -> tuple[ListRule, ...]:
@@ -69,21 +71,23 @@ class Compiled(msgspec.Struct, dict=True):
     @cached_property
     def decode_record(self) -> Callable[[bytes], Any]:
         """The fast path for a record: its value, or None when in doubt."""
-        from medcontract.contracts.decode import row_decoder
-
-        return row_decoder(self.record_schema) or _in_doubt
+        return self._decoder(self.record_schema)
 
     @cached_property
     def decode_whole(self) -> Callable[[bytes], Any]:
         """The fast path for a document, or for a collection's header with an empty list."""
+        return self._decoder(self.schema)
+
+    def _decoder(self, schema: dict[str, Any]) -> Callable[[bytes], Any]:
+        """A registered model may have validators that its schema does not tell of: no fast path for it."""
         from medcontract.contracts.decode import row_decoder
 
-        return row_decoder(self.schema) or _in_doubt
+        return (None if self.contract else row_decoder(schema)) or _in_doubt
 
     @property
     def model(self) -> Contract[Any]:
         """The contract itself, with its Pydantic models."""
-        return _module_contracts(self.module)[self.id]
+        return self.contract or _module_contracts(self.module)[self.id]
 
 
 def _object_rules(published: tuple[dict[str, Any], ...]) -> tuple[ObjectRule, ...]:
@@ -106,7 +110,11 @@ def find(contract_id: str) -> Compiled:
     """The contract with this id. Raises `UnknownContract`, with the nearest id as a hint."""
     item = compiled().get(contract_id)
     if item is None:
-        raise _unknown(contract_id)
+        from medcontract.contracts import plugins
+
+        if not plugins.load_installed() or contract_id not in compiled():
+            raise _unknown(contract_id)
+        item = compiled()[contract_id]
     return item
 
 
@@ -116,7 +124,10 @@ def contract(contract_id: str) -> Contract[Any]:
 
 
 def contracts() -> tuple[Contract[Any], ...]:
-    """All contracts, sorted by id."""
+    """All contracts, those of installed plugins included, sorted by id."""
+    from medcontract.contracts import plugins
+
+    plugins.load_installed()
     return tuple(contract(contract_id) for contract_id in sorted(compiled()))
 
 

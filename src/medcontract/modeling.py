@@ -1,0 +1,53 @@
+"""Everything that a contract of your own is made of. `docs/your-own-contract.md` leads through it.
+
+Models derive from `Document` (a file), `Strictest` (a record or object) or `Open` (a record with other keys);
+fields have the types below; rules say what a schema cannot.
+"""
+
+from __future__ import annotations
+
+from medcontract.contracts.base import (
+    WHOLE,
+    Count,
+    Date,
+    Document,
+    Either,
+    Guid,
+    Many,
+    NonNegative,
+    Open,
+    Position,
+    Positive,
+    RelativePath,
+    Str,
+    Strictest,
+    Text,
+    Unit,
+    Yes,
+    ZeroOrOne,
+)  # fmt: skip
+from medcontract.contracts.contract import Contract
+from medcontract.contracts.plugins import register
+from medcontract.contracts.rules import (
+    Constant,
+    Distinct,
+    Empty,
+    Exists,
+    Flag,
+    Limit,
+    Order,
+    Requires,
+    Rising,
+    SomeAbove,
+    Something,
+    Sum,
+    Unique,
+    Unlike,
+)  # fmt: skip
+
+__all__ = [
+    "WHOLE", "Constant", "Contract", "Count", "Date", "Distinct", "Document", "Either", "Empty", "Exists", "Flag",
+    "Guid", "Limit", "Many", "NonNegative", "Open", "Order", "Position", "Positive", "RelativePath", "Requires",
+    "Rising", "SomeAbove", "Something", "Str", "Strictest", "Sum", "Text", "Unique", "Unit", "Unlike", "Yes",
+    "ZeroOrOne", "register",
+]  # fmt: skip
