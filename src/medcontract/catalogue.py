@@ -48,7 +48,7 @@ _ENTRIES = (
     Entry(
         "MC005", "Not a text file",
         "The first bytes are those of an archive, an image or another binary format. Contracts are read from "
-        ".json, .jsonl and .csv.",
+        ".json, .jsonl, .csv (each may be gzipped) and .parquet.",
         "medcontract validate predictions.xlsx",
         "Export the sheet as CSV in UTF-8: medcontract validate predictions.csv",
     ),
@@ -208,6 +208,12 @@ _ENTRIES = (
         "Only flat records fit a table, only collections fit lines. `medcontract schema list` shows the containers.",
         "medcontract validate --contract reports/telemetry telemetry.csv",
         "medcontract validate --contract reports/telemetry telemetry.json",
+    ),
+    Entry(
+        "MC034", "Damaged Parquet file",
+        "The file is named .parquet, but its content is not, or is damaged.",
+        "predictions.parquet, a CSV that was renamed",
+        "predictions.csv",
     ),
     # --- shape
     Entry(
@@ -456,8 +462,8 @@ _ENTRIES = (
     ),
     Entry(
         "MC322", "Not RGB of 8 bits",
-        "Images have three channels, red, green and blue, of 8 bits each, and no alpha channel. The source's pixel range "
-        "of [0, 512] cannot be: 8 bits end at 255.",
+        "Images have three channels, red, green and blue, of 8 bits each, and no alpha channel. The source's pixel "
+        "range of [0, 512] cannot be: 8 bits end at 255.",
         "a PNG with transparency, a grey JPEG, a PNG of 16 bits a channel",
         'Image.open("I-1.png").convert("RGB").save("I-1.png")',
     ),

@@ -23,7 +23,7 @@ from medcontract.reading.limits import MAX_DEPTH, MAX_DOCUMENT
 from medcontract.reading.places import Place, excerpt, places
 from medcontract.reading.scan import Broken, find, scan
 from medcontract.reading.source import Source, Unreadable
-from medcontract.reading.table import CsvFile, header_findings
+from medcontract.reading.table import CsvFile, Row, header_findings
 from medcontract.tally import Likeness, Tally, likeness
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ Progress = Callable[[int, int], None]
 """Called now and then with the bytes done and the bytes in all."""
 
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
-CONTAINERS = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
+CONTAINERS = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 
 
 def judge(source: Source, contract_id: str | None, tally: Tally, progress: Progress | None = None) -> FileReport:
@@ -54,12 +54,12 @@ def judge(source: Source, contract_id: str | None, tally: Tally, progress: Progr
         what = "; ".join(f".{name}" for name in contract.containers)
         tally.add(Finding("MC033", f"{contract_id} cannot be read from .{container}", f"it can be read from: {what}"))
         return _report(source, contract_id, None, tally, wrong_call=True)
-    judge_type = {"json": _JsonJudge, "jsonl": _LinesJudge, "csv": _CsvJudge}[container]
-    if contract.kind == "document":
-        judge_type = _DocumentJudge
-    file_judge = judge_type(source, contract, tally, progress)
-    file_judge.run()
-    return _report(source, contract_id, file_judge.records, tally)
+    if container == "parquet":
+        from medcontract.tables import ParquetJudge
+
+        return ParquetJudge(source, contract, tally, progress).report()
+    judge_type = _DocumentJudge if contract.kind == "document" else _BY_CONTAINER[container]
+    return judge_type(source, contract, tally, progress).report()
 
 
 def container_of(source: Source) -> str:
@@ -67,6 +67,8 @@ def container_of(source: Source) -> str:
     ending = os.path.splitext(source.name)[1].lower()
     if ending in CONTAINERS:
         return CONTAINERS[ending]
+    if source.is_parquet:
+        return "parquet"
     text = source.head[source.start :].lstrip()
     if not text.startswith((b"{", b"[")):
         return "csv" if text else "json"
@@ -79,6 +81,10 @@ def recognise(source: Source, container: str) -> str:
     """The contract of a file, from its keys. Raises `NotRecognised`."""
     if container == "json":
         return recognition.of_outline(outline(source, recognition.certain))
+    if container == "parquet":
+        from medcontract.tables import parquet_columns
+
+        return recognition.of_columns(frozenset(parquet_columns(source)))
     if container == "csv":
         header = CsvFile(source).header
         try:
@@ -110,6 +116,8 @@ def _unrecognised(source: Source, container: str, doubt: NotRecognised, tally: T
 
 def _syntax(source: Source, container: str) -> Iterator[Finding]:
     """What breaks the syntax of a file whose contract is not known."""
+    if container == "parquet":
+        return
     if container == "csv":
         table = CsvFile(source)
         if table.broken:
@@ -190,6 +198,10 @@ class _Judge:
     def cuts(self) -> Iterator[Cut]:
         """The records of the file. May raise `Broken` or `TooLarge`."""
         raise NotImplementedError
+
+    def report(self) -> FileReport:
+        self.run()
+        return _report(self.source, self.contract.id, self.records, self.tally)
 
     def blocks(self) -> Iterator[Cut | Block]:
         """As `cuts`; a container that can hands out many good records at a time."""
@@ -491,47 +503,51 @@ class _DocumentJudge(_Judge):
                 yield finding._replace(path=(list_rule.within, index, *finding.path))
 
 
-class _CsvJudge(_Judge):
-    def __init__(self, source: Source, contract: Compiled, tally: Tally, progress: Progress | None) -> None:
+class TableJudge(_Judge):
+    """A table: its header once, then its rows as records."""
+
+    header: Sequence[str] = ()
+
+    def __init__(self, source: Source, contract: Compiled, tally: Tally, progress: Progress | None = None) -> None:
         super().__init__(source, contract, tally, progress)
         self.columns = contract.columns
-        self.open = contract.open
         self.column_of = {column.path: column.name for column in self.columns}
         self.column_of.update({(name,): group[0] for name, group in contract.spread.items()})
         self.line = 1
         self.lacking: set[str] = set()
+        self.bad_row = Finding("MC031", "")
+
+    def rows(self) -> Iterator[Row]:
+        """The rows, each as the JSON of its record."""
+        raise NotImplementedError
 
     def cuts(self) -> Iterator[Cut]:
-        self.file = CsvFile(self.source)
-        self.header = set(self.file.header)
-        for row in self.file.rows(self.columns, self.open):
+        for row in self.rows():
             self.line = row.line
             if row.finding:
                 self.bad_row = row.finding
             yield row.raw, row.offset, None if row.finding else self.decode(row.raw)
 
     def run(self) -> None:
-        table = CsvFile(self.source)
-        if table.broken:
-            self.tally.add(_broken_header(table.broken, self.source))
-            self.records = 0
-            return
         names = [column.name for column in self.columns]
-        self.tally.columns = table.header
-        for finding in header_findings(table.header, names, self.open, header_ref(self.source)):
-            guess = nearest(str(finding.path[0]), set(names) - set(table.header)) if finding.code == "MC102" else None
+        there = set(self.header)
+        self.tally.columns = list(self.header)
+        for finding in header_findings(self.header, names, self.contract.open, self.header_ref()):
+            guess = nearest(str(finding.path[0]), set(names) - there) if finding.code == "MC102" else None
             self.tally.add(finding._replace(hint=f"did you mean '{guess}'?") if guess else finding)
         for column in self.columns:
-            if not column.nullable and column.name not in table.header:
+            if not column.nullable and column.name not in there:
                 self._lacks(column.name)
         super().run()
+
+    def header_ref(self) -> Ref:
+        return header_ref(self.source)
 
     def _lacks(self, name: str) -> None:
         if name not in self.lacking:
             self.lacking.add(name)
-            self.tally.defer(
-                Finding("MC101", f"column '{name}' is missing", path=(name,), ref=header_ref(self.source), field=name)
-            )
+            ref = self.header_ref()
+            self.tally.defer(Finding("MC101", f"column '{name}' is missing", path=(name,), ref=ref, field=name))
 
     def ref(self, index: int, offset: int, length: int) -> Ref:
         return Ref(offset, length, index, (), self.line)
@@ -545,20 +561,33 @@ class _CsvJudge(_Judge):
     def add(self, finding: Finding, index: int, offset: int, length: int) -> None:
         """Name the column; a column that the whole table lacks is told once."""
         path = finding.path
-        column = self.column_of.get(path[:2]) or self.column_of.get(path[:1])
         if finding.code == "MC101" and finding.field:
-            column = self.column_of.get((finding.field,), finding.field)
-            group = self.contract.spread.get(finding.field, (column,))
-            for name in group:
+            for name in self.contract.spread.get(finding.field, (finding.field,)):
                 self._lacks(name)
             return
-        if column is None and path:
-            column = str(path[0])
+        column = self.column_of.get(path[:2]) or self.column_of.get(path[:1]) or (str(path[0]) if path else None)
         if column is not None and column not in self.header:
             self._lacks(column)
             return
         value_path: Path = (column,) if column else ()
         super().add(finding._replace(path=value_path, field=column, offset=None), index, offset, length)
+
+
+class _CsvJudge(TableJudge):
+    def rows(self) -> Iterator[Row]:
+        return CsvFile(self.source).rows(self.columns, self.contract.open)
+
+    def run(self) -> None:
+        table = CsvFile(self.source)
+        if table.broken:
+            self.tally.add(_broken_header(table.broken, self.source))
+            self.records = 0
+            return
+        self.header = table.header
+        super().run()
+
+
+_BY_CONTAINER: dict[str, type[_Judge]] = {"json": _JsonJudge, "jsonl": _LinesJudge, "csv": _CsvJudge}
 
 
 def _report(
@@ -578,13 +607,17 @@ def _report(
 
 def _problems(source: Source, findings: Sequence[Finding], tally: Tally) -> list[Problem]:
     """Findings with line and column, in file order."""
-    offsets = [_offset(source, finding) for finding in findings]
-    found = places(source, [o for o in offsets if o is not None]) if any(o is not None for o in offsets) else {}
+    offsets = [None if is_tabular(finding) else _offset(source, finding) for finding in findings]
+    placed = [offset for offset in offsets if offset is not None]
+    found = places(source, placed) if placed else {}
     cells = {name: number for number, name in enumerate(tally.columns)}
-    order = sorted(
-        range(len(findings)),
-        key=lambda i: (-1 if offsets[i] is None else offsets[i], cells.get(findings[i].field or "", -1), i),
-    )[: tally.keep]
+
+    def in_file(i: int) -> tuple[int, int, int]:
+        finding, offset = findings[i], offsets[i]
+        where = offset if offset is not None else finding.ref.offset if finding.ref else -1
+        return where, cells.get(finding.field or "", -1), i
+
+    order = sorted(range(len(findings)), key=in_file)[: tally.keep]
     problems: list[Problem] = []
     left = dict(tally.totals)
     last: dict[Likeness, int] = {}
@@ -603,12 +636,17 @@ def _problem(
 ) -> Problem:
     ref = finding.ref or Ref(0, 0)
     place = None if offset is None else found[offset]
-    line, column = (ref.line, None) if ref.line else (place.line, place.column) if place else (None, None)
-    text, caret = excerpt(source, offset) if with_excerpt and offset is not None and column else (None, 0)
+    line, column = (place.line, place.column) if place else (ref.line or None, None)
+    text, caret = excerpt(source, offset) if with_excerpt and offset is not None else (None, 0)
     return Problem(
         finding.code, finding.severity, finding.message, finding.hint, pointer((*ref.prefix, *finding.path)),
         ref.record, line, column, finding.field, finding.value, text, caret,
     )  # fmt: skip
+
+
+def is_tabular(finding: Finding) -> bool:
+    """Whether the finding is in a table: there is a row, but no byte to point at."""
+    return finding.ref is not None and finding.ref.line is not None
 
 
 def _offset(source: Source, finding: Finding) -> int | None:
@@ -616,8 +654,6 @@ def _offset(source: Source, finding: Finding) -> int | None:
     if finding.offset is not None or finding.ref is None:
         return finding.offset
     ref = finding.ref
-    if ref.line is not None:
-        return ref.offset
     try:
         value_at, key_at = find(source.read(ref.offset, ref.length), finding.path)
     except (Broken, CallError):

@@ -24,7 +24,7 @@ class Ref(NamedTuple):
     prefix: Path = ()
     """What stands before the value's own paths in a pointer, such as ("responses", 3)."""
     line: int | None = None
-    """The line where the record starts, for tables; their values have no column."""
+    """The line where the record starts, for tables, whose values have no column; 0 for tables without lines."""
 
 
 class Finding(NamedTuple):

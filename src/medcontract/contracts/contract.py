@@ -45,7 +45,7 @@ class Contract(Struct, Generic[Model], frozen=True, kw_only=True, eq=False):
     def containers(self) -> tuple[str, ...]:
         if self.kind == "document":
             return ("json",)
-        return ("json", "jsonl", "csv") if self.flat else ("json", "jsonl")
+        return ("json", "jsonl", "csv", "parquet") if self.flat else ("json", "jsonl")
 
     @property
     def urn(self) -> str:

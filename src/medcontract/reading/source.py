@@ -14,7 +14,6 @@ from medcontract.problems import Finding
 _MAGIC = (
     (b"\x1f\x8b", "a gzip archive", "unpack it first"),
     (b"PK\x03\x04", "a zip archive or an Office file", "unpack it, or export the sheet as CSV in UTF-8"),
-    (b"PAR1", "a Parquet file", "write the rows as CSV or JSON Lines"),
     (b"%PDF", "a PDF document", None),
     (b"\x89PNG", "an image", None),
     (b"\xff\xd8\xff", "an image", None),
@@ -89,6 +88,10 @@ class Source:
         for magic, name, hint in _MAGIC:
             if head.startswith(magic):
                 raise Unreadable(Finding("MC005", f"this is {name}, not a text file", hint, offset=0))
+
+    @property
+    def is_parquet(self) -> bool:
+        return self.head.startswith(b"PAR1")
 
     def open(self) -> BinaryIO:
         if self._bytes is not None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 from medcontract.layout import Column
 from medcontract.problems import Finding, Ref, is_plain, shorten
@@ -68,10 +68,7 @@ class CsvFile:
 
     def rows(self, columns: Sequence[Column], open_record: bool) -> Iterator[Row]:
         """The rows as JSON records. Columns of no contract are left out, unless the record is open to them."""
-        index: dict[str, int] = {}
-        for position, name in enumerate(self.header):
-            index.setdefault(name, position)
-        layout = _Layout(columns, index, open_record)
+        layout = Layout(columns, self.header, open_record)
         for raw, offset, line, closed in self._rows:
             if raw is None:
                 yield Row(b"", offset, 0, line, too_large(None))
@@ -87,13 +84,16 @@ class CsvFile:
             elif len(cells) != len(self.header):
                 yield Row(b"", offset, len(raw), line, _ragged(len(cells), len(self.header)))
             else:
-                yield Row(layout.record(cells), offset, len(raw), line, None)
+                yield Row(layout.record(cells, _json_cell), offset, len(raw), line, None)
 
 
-class _Layout:
+class Layout:
     """How the cells of a row become the text of a JSON record."""
 
-    def __init__(self, columns: Sequence[Column], index: dict[str, int], open_record: bool) -> None:
+    def __init__(self, columns: Sequence[Column], header: Sequence[str], open_record: bool) -> None:
+        index: dict[str, int] = {}
+        for place, name in enumerate(header):
+            index.setdefault(name, place)
         self._single: list[tuple[str, int, Column]] = []
         self._lists: dict[str, list[tuple[int | None, Column]]] = {}
         for column in columns:
@@ -111,10 +111,11 @@ class _Layout:
                 if name not in known
             ]
 
-    def record(self, cells: list[str | None]) -> bytes:
-        parts = [f"{key}:{_json_cell(cells[position], column)}" for key, position, column in self._single]
+    def record(self, cells: Sequence[Any], write: Callable[[Any, Column], str]) -> bytes:
+        """The record of a row; `write` gives the JSON of a cell."""
+        parts = [f"{key}:{write(cells[position], column)}" for key, position, column in self._single]
         for name, group in self._lists.items():
-            items = ["null" if p is None else _json_cell(cells[p], column) for p, column in group]
+            items = ["null" if p is None else write(cells[p], column) for p, column in group]
             text = "null" if all(item == "null" for item in items) else "[" + ",".join(items) + "]"
             parts.append(f"{json.dumps(name)}:{text}")
         return ("{" + ",".join(parts) + "}").encode()
