@@ -6,8 +6,9 @@ from pathlib import Path
 
 import msgspec
 
+from medcontract._version import __version__
 from medcontract.contracts import registry
-from medcontract.contracts.json_schema import published
+from medcontract.contracts.publishing import export
 from medcontract.docs import codes_page
 
 ROOT = Path(__file__).parent.parent
@@ -17,7 +18,7 @@ def main() -> None:
     index = msgspec.json.format(msgspec.json.encode(registry.build_index()), indent=1)
     registry.COMPILED.write_bytes(index + b"\n")
     registry.compiled.cache_clear()
-    for name, content in published(registry.contracts()).items():
+    for name, content in export(registry.contracts(), __version__).items():
         path = ROOT / "schemas" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")

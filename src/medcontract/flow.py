@@ -9,8 +9,10 @@ from typing import Any
 from medcontract.contracts import registry
 from medcontract.contracts.contract import Validated, vouch
 from medcontract.errors import CallError, InvalidData
-from medcontract.judge import CONTAINERS, Progress, judge
+from medcontract.judging.records import Progress
+from medcontract.judging.start import CONTAINERS, judge
 from medcontract.problems import FileReport, Report
+from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source
 from medcontract.tally import Tally
 
@@ -57,14 +59,29 @@ def validate_files(
     keep: int = KEEP,
     alike: int | None = None,
     excerpts: bool = False,
+    limits: Limits | None = None,
+    schema: str | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Check several files, each with the contract that the caller names, or None.
+    """Check several files, each with the contract that the caller names, or None; or all with the schema in a file.
 
     At most `keep` problems a file are kept, `alike` of each sort where that is given.
     """
+    if schema is not None:
+        from medcontract.foreign import Foreign, judge_foreign
+
+        foreign = Foreign.load(schema)
+        return Report(
+            tuple(
+                judge_foreign(Source(path, limits=limits), foreign, Tally(keep, alike, excerpts), progress)
+                for path, _ in files
+            )
+        )
     return Report(
-        tuple(judge(Source(path), contract_id, Tally(keep, alike, excerpts), progress) for path, contract_id in files)
+        tuple(
+            judge(Source(path, limits=limits), contract_id, Tally(keep, alike, excerpts), progress)
+            for path, contract_id in files
+        )
     )
 
 
@@ -87,5 +104,5 @@ def _data_files(folder: str) -> Iterable[str]:
     for root, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in files:
-            if not name.startswith(".") and os.path.splitext(name)[1].lower() in CONTAINERS:
+            if not name.startswith(".") and os.path.splitext(name.lower().removesuffix(".gz"))[1] in CONTAINERS:
                 yield os.path.join(root, name)

@@ -45,6 +45,8 @@ class Finding(NamedTuple):
     """The offending value, shortened. Shown on a terminal only."""
     field: str | None = None
     """The column name, for tables."""
+    first: Ref | None = None
+    """The earlier record that this one repeats."""
 
 
 class Problem(NamedTuple):

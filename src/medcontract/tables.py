@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from medcontract.contracts import registry
 from medcontract.errors import CallError
-from medcontract.judge import Progress, TableJudge
+from medcontract.judging.records import Progress
+from medcontract.judging.table import TableJudge
 from medcontract.layout import Column
 from medcontract.problems import FileReport, Finding, Ref
 from medcontract.reading.source import Source, Unreadable

@@ -62,19 +62,6 @@ class Tally:
             for f in self.deferred
         ]
 
-    def settle(self, code: str, innocent: set[int], hints: dict[int, str]) -> None:
-        """Drop the findings of this code about these records, and give the others their hints."""
-        settled: list[Finding] = []
-        for finding in self._kept:
-            record = finding.ref.record if finding.ref else None
-            if finding.code == code and record in innocent:
-                self.errors -= 1
-                continue
-            if finding.code == code and record in hints:
-                finding = finding._replace(hint=hints[record])
-            settled.append(finding)
-        self._kept = settled
-
 
 def _moved(ref: Ref, offset: int, length: int) -> Ref:
     return ref._replace(offset=offset, length=length)

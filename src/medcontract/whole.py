@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from medcontract.contracts.registry import Compiled
-from medcontract.judge import container_of
+from medcontract.judging.start import container_of
 from medcontract.reading import lines
 from medcontract.reading.source import Source
 from medcontract.reading.table import CsvFile
@@ -17,7 +17,7 @@ def read_whole(source: Source, contract: Compiled) -> Any:
     """The model of a `.json`; the tuple of records of a container without header."""
     container = container_of(source)
     if container == "json":
-        return contract.model.model.model_validate(msgspec.json.decode(source.read(source.start, source.size)))
+        return contract.model.model.model_validate(msgspec.json.decode(source.read(source.start, -1)))
     adapter = contract.model.record_adapter()
     if container == "jsonl":
         raws = (raw for raw, _, _ in lines.records(source, lambda raw: None))

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import click
 
-from medcontract.cli import output
+from medcontract.cli import options, output
 
 
 @click.command("explain", short_help="What a problem means and how to mend it.")
 @click.argument("codes", nargs=-1, metavar="[CODE]...")
-@click.option(
-    "--format", "chosen", type=click.Choice(["text", "json"]), help="Default: text, or by the ending of --out."
-)
-@click.option("--out", metavar="FILE", type=click.Path(), help="Write the result there instead of standard output.")
-@click.option("--no-color", is_flag=True, help="No colour; NO_COLOR=1 does the same.")
+@options.result("text", "json")
 def command(codes: tuple[str, ...], chosen: str | None, out: str | None, no_color: bool) -> int:
     """Explain problem codes such as MC104: what they mean, a mistake, its mending. Without CODE: list them all."""
     from medcontract.catalogue import CATALOGUE, Entry

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-TRACKS = ("lesions", "reports", "triage")
+TRACKS = ("benchmark", "extraction", "lesions", "reports", "triage")
 
 
 @click.command("init", short_help="A small, valid, realistic set of files to start from.")

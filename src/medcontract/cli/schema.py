@@ -1,25 +1,54 @@
-"""`medcontract schema list|show|export|check`."""
+"""`medcontract schema list|show|export|check|diff`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from medcontract._version import __version__
 from medcontract.cli import output
+from medcontract.errors import CallError
+
+if TYPE_CHECKING:
+    from medcontract.contracts.publishing import Draft
+
+Decorator = Callable[[Callable[..., int]], Callable[..., int]]
+
+_format: Decorator = click.option(
+    "--format", "chosen", type=click.Choice(["text", "json"]), help="Default: text, or by the ending of --out."
+)
+_out: Decorator = click.option(
+    "--out", metavar="FILE", type=click.Path(), help="Write the result there instead of standard output."
+)
+_no_color: Decorator = click.option("--no-color", is_flag=True, help="No colour; NO_COLOR=1 does the same.")
+_draft: Decorator = click.option(
+    "--draft", type=click.Choice(["2020-12", "draft-07"]), default="2020-12", show_default=True,
+    help="The draft of JSON Schema.",
+)  # fmt: skip
+_base_url: Decorator = click.option(
+    "--base-url", metavar="URL", help="Make each $id the address of its file below URL, instead of a URN."
+)
 
 
 @click.group("schema", short_help="The published JSON Schemas.")
 def command() -> None:
-    """The JSON Schemas of all contracts (draft 2020-12), for every other language."""
+    """The JSON Schemas of all contracts, for every other language.
+
+    \b
+    medcontract schema list
+    medcontract schema show reports/truth --record
+    medcontract schema export out --draft draft-07
+    medcontract schema diff old-schemas new-schemas
+    """
 
 
 @command.command("list")
-@click.option(
-    "--format", "chosen", type=click.Choice(["text", "json"]), help="Default: text, or by the ending of --out."
-)
-@click.option("--out", metavar="FILE", type=click.Path(), help="Write the result there instead of standard output.")
-@click.option("--no-color", is_flag=True, help="No colour; NO_COLOR=1 does the same.")
+@_format
+@_out
+@_no_color
 def list_contracts(chosen: str | None, out: str | None, no_color: bool) -> int:
     """All contracts: id, version, kind, containers, title, source."""
     from medcontract.contracts.registry import contracts
@@ -39,31 +68,46 @@ def list_contracts(chosen: str | None, out: str | None, no_color: bool) -> int:
 @command.command("show")
 @click.argument("contract_id", metavar="ID")
 @click.option("--record", is_flag=True, help="The schema of one record of a collection.")
-@click.option("--out", metavar="FILE", type=click.Path(), help="Write the result there instead of standard output.")
-def show(contract_id: str, record: bool, out: str | None) -> int:
+@_draft
+@_out
+def show(contract_id: str, record: bool, draft: Draft, out: str | None) -> int:
     """The JSON Schema of one contract."""
     from medcontract.contracts import json_schema
+
+    output.write(json_schema.text(_of_contract(contract_id, record, draft)), out)
+    return 0
+
+
+def _of_contract(contract_id: str, record: bool, draft: Draft = "2020-12") -> dict[str, Any]:
+    from medcontract.contracts.publishing import schema_of
     from medcontract.contracts.registry import contract
-    from medcontract.errors import CallError
 
     found = contract(contract_id)
     if record and found.list_key is None:
         raise CallError(f"{contract_id} is a document: it has no records")
-    schema = json_schema.record_schema(found) if record else json_schema.contract_schema(found)
-    output.write(json_schema.text(schema), out)
-    return 0
+    return schema_of(found, record, draft)
 
 
 @command.command("export")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
 @click.argument("ids", nargs=-1, metavar="[ID]...")
-def export(folder: str, ids: tuple[str, ...]) -> int:
-    """Write the schemas of all contracts (or of these IDs) into DIR, as TRACK/NAME/v1.json."""
-    from medcontract.contracts.json_schema import published
+@_draft
+@_base_url
+def export(folder: str, ids: tuple[str, ...], draft: Draft, base_url: str | None) -> int:
+    """Write the schemas of all contracts (or of these IDs) into DIR, with an index.
+
+    The files are TRACK/NAME/v1.json and v1.record.json; in draft-07, v1.draft-07.json and v1.record.draft-07.json.
+    index.json lists what was written, with hashes.
+
+    \b
+    medcontract schema export schemas
+    medcontract schema export public --base-url https://example.org/schemas reports/truth
+    """
+    from medcontract.contracts import publishing
     from medcontract.contracts.registry import contract, contracts
 
-    chosen = [contract(contract_id) for contract_id in ids] if ids else contracts()
-    files = published(chosen)
+    chosen = {contract_id: contract(contract_id) for contract_id in ids}.values() if ids else contracts()
+    files = publishing.export(chosen, __version__, draft, base_url)
     for name, content in files.items():
         target = Path(folder) / name
         try:
@@ -71,42 +115,107 @@ def export(folder: str, ids: tuple[str, ...]) -> int:
         except OSError as error:
             raise click.ClickException(f"cannot make {target.parent}: {error.strerror}") from None
         output.write(content, str(target))
-    click.echo(f"{len(files)} schemas of {len(chosen)} contracts written to {folder}", err=True)
+    count = len(files) - 1
+    click.echo(f"{count} schemas of {len(chosen)} contracts and {publishing.INDEX} written to {folder}", err=True)
     return 0
 
 
 @command.command("check")
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
-def check(folder: str) -> int:
-    """Are the schemas in DIR those of today's contracts, and valid themselves? Exit 1 when not."""
-    from medcontract.contracts.json_schema import published, unsound
-    from medcontract.contracts.registry import contracts
+@_base_url
+def check(folder: str, base_url: str | None) -> int:
+    """Are the schemas in DIR those of today's contracts, and valid themselves? Exit 1 when not.
 
-    files = published(contracts())
-    wrong: list[str] = []
-    for name, content in files.items():
-        path = Path(folder) / name
-        try:
-            there = path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            wrong.append(f"{path}: missing")
-            continue
-        except (OSError, UnicodeDecodeError):
-            wrong.append(f"{path}: cannot be read")
-            continue
-        if there != content:
-            wrong.append(f"{path}: stale, not what today's models give")
-        reason = unsound(there)
-        if reason:
-            wrong.append(f"{path}: {reason}")
-    known = {Path(folder) / name for name in files}
-    wrong += [f"{path}: of no contract" for path in sorted(Path(folder).rglob("v*.json")) if path not in known]
+    With --base-url: those that an export with the same option gives.
+    """
+    from medcontract.contracts.publishing import INDEX, wrong_files
+
+    root = Path(folder)
+    paths = [path for path in (*root.rglob("v*.json"), root / INDEX) if path.exists()]
+    there = {path.relative_to(root).as_posix(): _text(path) for path in paths}
+    wrong = wrong_files(there, __version__, base_url)
     for line in wrong:
-        click.echo(line)
+        click.echo(f"{root / line}")
     if wrong:
-        click.echo(
-            f"{len(wrong)} of {len(files)} schemas are wrong; mend: medcontract schema export {folder}", err=True
-        )
+        files = len({line.partition(": ")[0] for line in wrong})
+        click.echo(f"{files} file{'s' * (files != 1)} wrong; mend: medcontract schema export {folder}", err=True)
         return 1
-    click.echo(f"All {len(files)} schemas are up to date and valid.")
+    click.echo(f"All {len(there) - 1} schemas are up to date and valid.")
     return 0
+
+
+def _text(path: Path) -> str | None:
+    """What a file holds, to the byte; None when it cannot be read."""
+    try:
+        return path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+@command.command("diff")
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW")
+@click.option("--record", is_flag=True, help="An ID stands for the schema of one record.")
+@_format
+@_out
+@_no_color
+def diff(old: str, new: str, record: bool, chosen: str | None, out: str | None, no_color: bool) -> int:
+    """What changed from OLD to NEW, and whom does it break? Exit 1 when it breaks anyone.
+
+    OLD and NEW are files or folders, or IDs of contracts as they are today (./a/b is always a path).
+
+    \b
+    writers  what is valid by OLD may not be by NEW: those who write by OLD
+    readers  what is valid by NEW may not be by OLD: those who read by OLD
+    both     either, or it cannot be judged
+    none     no one: what is accepted is the same
+
+    \b
+    medcontract schema diff v1.json v2.json
+    medcontract schema diff schemas/reports/truth/v1.json reports/truth
+    medcontract schema diff published-schemas schemas --format json
+    """
+    from medcontract.contracts.diff import compare_files
+    from medcontract.rendering import json, text
+
+    before, now = _schemas(old, record), _schemas(new, record)
+    if isinstance(before, dict) != isinstance(now, dict):
+        raise CallError("one is a folder and the other is not", "compare two folders, or two schemas")
+    changes = compare_files(
+        before if isinstance(before, dict) else {new: before[0]}, now if isinstance(now, dict) else {new: now[0]}
+    )
+    if output.format_of(chosen, out, {".json": "json"}) == "json":
+        rendered = json.schema_diff(changes)
+    else:
+        rendered = text.schema_diff(changes, output.style(no_color, out))
+    output.write(rendered, out)
+    return int(any(change.breaks != "none" for change in changes))
+
+
+def _schemas(given: str, record: bool) -> dict[str, Any] | tuple[Any]:
+    """The schemas of a folder by name, or the one that a file or an id stands for."""
+    from medcontract.contracts.publishing import INDEX
+    from medcontract.contracts.registry import compiled
+
+    if given in compiled():
+        return (_of_contract(given, record),)
+    path = Path(given)
+    if not path.is_dir():
+        return (_parsed(path, given),)
+    found = sorted(inner for inner in path.rglob("*.json") if inner != path / INDEX)
+    if not found:
+        raise CallError(f"{given}: no schemas in this folder")
+    return {inner.relative_to(path).as_posix(): _parsed(inner, str(inner)) for inner in found}
+
+
+def _parsed(path: Path, given: str) -> Any:
+    from medcontract.contracts.diff import parse
+
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise CallError(f"{given}: no such file, and no contract has that id", "see: medcontract schema list") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise CallError(f"{given}: cannot be read: {reason.lower()}") from None
+    return parse(content, given)

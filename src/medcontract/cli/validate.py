@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from typing import Any
 
 import click
 
-from medcontract.cli import output
+from medcontract.cli import options, output
+from medcontract.errors import CallError
 
 _NAMED = re.compile(r"([a-z0-9-]+/[a-z0-9-]+)=(.+)", re.DOTALL)
 _EPILOG = """\b
@@ -15,57 +17,48 @@ Examples:
   medcontract validate out.json                     the contract is recognised
   medcontract validate triage/response=out.json     the contract is named
   medcontract validate submission/                  every data file in the folder
+  zcat out.jsonl.gz | medcontract validate --contract lesions/predictions -
+  medcontract validate --schema my.schema.json *.json
   medcontract validate --format json *.jsonl        for programs
 """
 
 
-def _complete_contract(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    from medcontract.contracts.registry import compiled
-
-    return [contract_id for contract_id in compiled() if contract_id.startswith(incomplete)]
-
-
 @click.command("validate", epilog=_EPILOG, short_help="Does each file keep its contract?")
-@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path())
-@click.option("--contract", metavar="ID", shell_complete=_complete_contract, help="The contract of all files.")
-@click.option(
-    "--format", "chosen", type=click.Choice(["text", "json"]), help="Default: text, or by the ending of --out."
-)
-@click.option("--out", metavar="FILE", type=click.Path(), help="Write the result there instead of standard output.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
+@click.option("--contract", metavar="ID", shell_complete=options.complete_contract, help="The contract of all files.")
+@click.option("--schema", metavar="FILE", type=click.Path(), help="Check against this JSON Schema instead.")
+@options.plugins
+@options.result("text", "json")
 @click.option(
     "--max-problems", type=click.IntRange(min=0), metavar="N", help="List at most N problems a file (text: 50)."
 )
 @click.option("--show-values", is_flag=True, help="Show offending values even where the output may be shared.")
-@click.option("--no-color", is_flag=True, help="No colour; NO_COLOR=1 does the same.")
+@click.option("--max-record", type=options.Size(), metavar="SIZE", help="Largest record (default 16M).")
+@click.option("--max-unpacked", type=options.Size(), metavar="SIZE", help="Most that .gz may unpack to (default 4G).")
 def command(
-    files: tuple[str, ...], contract: str | None, chosen: str | None, out: str | None, max_problems: int | None,
-    show_values: bool, no_color: bool,
+    files: tuple[str, ...], contract: str | None, schema: str | None, chosen: str | None, out: str | None,
+    max_problems: int | None, show_values: bool, no_color: bool, max_record: int | None, max_unpacked: int | None,
 ) -> int:  # fmt: skip
     """Check that each FILE keeps its contract, and show every problem at its line and column.
 
-    A folder stands for the data files in it. Values of records are shown on a terminal only.
+    A folder stands for the data files in it, - for standard input (with --contract). Any text file may be gzipped.
+    Values of records are shown on a terminal only.
     """
     from medcontract import flow
-    from medcontract.contracts import registry
+    from medcontract.reading.limits import Limits
     from medcontract.rendering import json, text
 
-    wanted = [_split(name, contract) for name in files]
-    for _, contract_id in wanted:
-        if contract_id:
-            registry.find(contract_id)
-    inputs = [(path, contract_id) for name, contract_id in wanted for path in flow.walk([name])]
     chosen = output.format_of(chosen, out, {".json": "json"})
     as_text = chosen == "text"
     values = show_values or (as_text and out is None and output.terminal())
     limit = max_problems if max_problems is not None else (50 if as_text else flow.KEEP)
+    limits = Limits(*(given or default for given, default in zip((max_record, max_unpacked), Limits(), strict=True)))
+    settings: dict[str, Any] = {
+        "keep": min(limit, flow.KEEP), "alike": 3 if as_text else None, "excerpts": as_text and values,
+        "limits": limits, "progress": output.progress("checking"),
+    }  # fmt: skip
     try:
-        report = flow.validate_files(
-            inputs,
-            keep=min(limit, flow.KEEP),
-            alike=3 if as_text else None,
-            excerpts=as_text and values,
-            progress=output.progress("checking"),
-        )
+        report = flow.validate_files(_inputs(files, contract, schema), schema=schema, **settings)
     finally:
         output.clear_progress()
     if as_text:
@@ -76,6 +69,22 @@ def command(
     if any(file.wrong_call for file in report.files):
         return 2
     return 0 if report.ok else 1
+
+
+def _inputs(files: tuple[str, ...], contract: str | None, schema: str | None) -> list[tuple[str, str | None]]:
+    """The files to check, each with the contract that the call names."""
+    from medcontract import flow
+    from medcontract.contracts import registry
+
+    wanted = [_split(name, contract) for name in files]
+    for name, contract_id in wanted:
+        if contract_id and schema:
+            raise CallError("--schema and a contract were both given", "say which of the two is meant")
+        if contract_id:
+            registry.find(contract_id)
+        elif name == "-" and not schema:
+            raise CallError("standard input needs --contract", "medcontract schema list shows the ids")
+    return [(path, contract_id) for name, contract_id in wanted for path in flow.walk([name])]
 
 
 def _split(name: str, contract: str | None) -> tuple[str, str | None]:

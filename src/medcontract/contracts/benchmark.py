@@ -27,14 +27,18 @@ class Cases(Document):
     """One record a sample."""
 
 
-class Entities(Strictest):
-    """Clinical entities by category."""
+ABSENT: Any = None
+"""A key that may be absent but not null."""
 
-    diagnoses: Many[Str] | None = None
-    treatments: Many[Str] | None = None
-    medications: Many[Str] | None = None
-    symptoms: Many[Str] | None = None
-    labs: Many[Str] | None = None
+
+class Entities(Strictest):
+    """Clinical entities by category; a category without any may be left out."""
+
+    diagnoses: Many[Str] = ABSENT
+    treatments: Many[Str] = ABSENT
+    medications: Many[Str] = ABSENT
+    symptoms: Many[Str] = ABSENT
+    labs: Many[Str] = ABSENT
 
 
 class Answer(Strictest):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 import json
-from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from itertools import pairwise
@@ -100,27 +99,3 @@ def _field_docs(module: str) -> dict[str, dict[str, str]]:
 
 def text(schema: dict[str, Any]) -> str:
     return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
-
-
-def published(contracts: Iterable[Contract[Any]]) -> dict[str, str]:
-    """The files of the published schemas: path to content."""
-    files: dict[str, str] = {}
-    for contract in contracts:
-        files[f"{contract.id}/v{contract.version}.json"] = text(contract_schema(contract))
-        if contract.list_key:
-            files[f"{contract.id}/v{contract.version}.record.json"] = text(record_schema(contract))
-    return files
-
-
-def unsound(content: str) -> str | None:
-    """Why a text is no valid JSON Schema, or None."""
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import SchemaError
-
-    try:
-        Draft202012Validator.check_schema(json.loads(content))
-    except ValueError:
-        return "not JSON"
-    except SchemaError as error:
-        return f"fails its meta-schema: {error.message}"
-    return None

@@ -11,7 +11,7 @@ from medcontract.errors import NotRecognised
 from medcontract.layout import Outline
 
 Costs = list[tuple[int, str]]
-"""For each candidate, how many keys are missing or unknown, and its id."""
+"""For each candidate how far it is off (0: fits to the letter), and its id."""
 
 _URN = re.compile(r"(?:urn:medcontract:|.*/)?([a-z0-9-]+)[:/]([a-z0-9-]+)[:/]v[0-9]+(?:\.json)?\Z")
 
@@ -62,7 +62,8 @@ def _file_costs(outline: Outline) -> Costs:
             first = outline.items.get(entry.list_key) if entry.list_key else None
             if first:
                 cost += min(_cost(first, form, entry.record) for form in _eligible(first, entry.forms))
-            costs.append((cost, entry.id))
+            without_list = entry.list_key is not None and entry.list_key not in keys
+            costs.append((2 * cost + without_list, entry.id))  # of two that fit alike, the one whose list is there
     return costs
 
 

@@ -259,8 +259,10 @@ def _inside(value: Any, name: str) -> Any:
 
 
 def says_something(value: Any) -> bool:
-    """Absent, null, blank and empty all mean: none."""
-    return bool(value.strip("\t\n\v\f\r \xa0")) if isinstance(value, str) else bool(value)
+    """Absent, null, false, blank and empty all mean: none. A number says something, 0 too."""
+    if isinstance(value, str):
+        return bool(value.strip("\t\n\v\f\r \xa0"))
+    return bool(value) or (value == 0 and not isinstance(value, bool))
 
 
 # --- kinds that look at a whole list -------------------------------------------------------------
@@ -311,7 +313,7 @@ def check_list(rule: ListRule, items: Iterable[Any]) -> Iterator[tuple[int, Find
         first: dict[Any, int] = {}
         for index, item in enumerate(items):
             if first.setdefault(key(item), index) != index:
-                yield index, rule.finding((rule.fields[-1],), hint=first_hint(rule, first[key(item)]))
+                yield index, rule.finding((rule.fields[-1],))._replace(first=Ref(0, 0, first[key(item)], (), 0))
         return
     accumulator = rule.begin()
     for index, item in enumerate(items):
@@ -322,11 +324,6 @@ def check_list(rule: ListRule, items: Iterable[Any]) -> Iterator[tuple[int, Find
         yield (finding.ref.record if finding.ref else None) or 0, finding
 
 
-def first_hint(rule: Rule, index: int, line: int | None = None) -> str:
-    where = f"record {index}" if line is None else f"record {index}, line {line}"
-    return f"first in {where}" + (f"; {rule.hint}" if rule.hint else "")
-
-
 _HASH_BITS = (1 << 60) - 1
 
 
@@ -335,25 +332,24 @@ UNKNOWN = -1
 
 
 class UniqueIndex:
-    """Remembers a 60-bit hash of each key, far less than the keys. A hash met twice makes the record a
-    *suspect*; whether its key really is repeated, and where it stood first, a second look at the file tells."""
+    """Remembers a 60-bit hash of each key, far less than the keys. Records whose hash is met twice are *suspects*;
+    whether a key really is repeated, and where it stood first, a second look at the file tells."""
 
     def __init__(self, rule: Unique) -> None:
         self.rule = rule
         self.key = _key_with_defaults(rule) if rule.defaults else attrgetter(*rule.fields)
         self._seen: set[int] = set()
-        self.suspects: dict[Any, int] = {}
-        """Key to the index of the first suspect that has it."""
+        self.suspects: set[int] = set()
+        """Hashes that were met more than once."""
+        self._first: dict[Any, Ref] = {}
 
     def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
-        key = self.key(value)
-        code = hash(key) & _HASH_BITS
-        if code not in self._seen:
+        code = hash(self.key(value)) & _HASH_BITS
+        if code in self._seen:
+            self.suspects.add(code)
+        else:
             self._seen.add(code)
-            return None
-        if len(self.suspects) < 10_000:
-            self.suspects.setdefault(key, index)
-        return self.rule.finding((self.rule.fields[-1],))
+        return None
 
     def see_all(self, values: list[Any]) -> bool:
         codes = {code & _HASH_BITS for code in map(hash, map(self.key, values))}
@@ -364,6 +360,16 @@ class UniqueIndex:
 
     def finish(self) -> Iterator[Finding]:
         return iter(())
+
+    def look_again(self, value: Any, ref: Ref) -> Finding | None:
+        """The second look at a record: a finding when an earlier one has the same key."""
+        key = self.key(value)
+        if hash(key) & _HASH_BITS not in self.suspects:
+            return None
+        first = self._first.setdefault(key, ref)
+        if first is ref:
+            return None
+        return self.rule.finding((self.rule.fields[-1],), ref)._replace(first=first)
 
 
 def _key_with_defaults(rule: Unique) -> Callable[[Any], tuple[Any, ...]]:
@@ -430,7 +436,7 @@ class _RisingCheck(_OneByOne):
         self.get = attrgetter(rule.by, rule.field)
         self.by = array("d")
         self.values = array("d")
-        self.gaps: list[tuple[int, int]] = [(0, 0)]
+        self.gaps: list[tuple[int, float]] = [(0, 0)]
         """(position, how far the record's index is ahead of it from there on): invalid records are not here."""
         self.fell = False
 
@@ -455,8 +461,8 @@ class _RisingCheck(_OneByOne):
                 fallen.append(position)
             last = self.values[position]
         for position in sorted(fallen):
-            ahead = self.gaps[bisect_right(self.gaps, (position, len(self.by) * 2 + 1)) - 1][1]
-            yield self.rule.finding((self.rule.field,), Ref(UNKNOWN, UNKNOWN, position + ahead))
+            ahead = self.gaps[bisect_right(self.gaps, (position, math.inf)) - 1][1]
+            yield self.rule.finding((self.rule.field,), Ref(UNKNOWN, UNKNOWN, position + int(ahead)))
 
 
 class Flag(ListRule, frozen=True, kw_only=True):
@@ -476,17 +482,16 @@ class Flag(ListRule, frozen=True, kw_only=True):
 
 
 class _Group:
-    __slots__ = ("edge", "first", "flagged", "flagged_key")
+    __slots__ = ("edge", "first", "flagged")
 
     def __init__(self, first: Ref) -> None:
         self.first = first
         self.edge: Any = None
-        self.flagged: Ref | None = None
-        self.flagged_key: Any = None
+        self.flagged: list[tuple[Any, Ref]] = []
 
 
 class _FlagCheck(_OneByOne):
-    """A little for each group: its first record, its edge, its flagged record."""
+    """A little for each group: its first record, its edge, its flagged records."""
 
     def __init__(self, rule: Flag) -> None:
         self.rule = rule
@@ -502,23 +507,27 @@ class _FlagCheck(_OneByOne):
         key = self.by(value) if self.by else None
         if self.by and (group.edge is None or (key < group.edge if rule.at == "first" else key > group.edge)):
             group.edge = key
-        if not getattr(value, rule.field):
-            return None
-        if group.flagged is not None:
-            return self.rule.finding((rule.field,), hint="set it on one record of the case only")
-        group.flagged, group.flagged_key = Ref(offset, len(raw), index), key
+        if getattr(value, rule.field):
+            group.flagged.append((key, Ref(offset, len(raw), index)))
         return None
 
     def finish(self) -> Iterator[Finding]:
         rule = self.rule
-        if rule.at is None:
-            return
+        edge = "earliest" if rule.at == "first" else "latest"
         for group in self.groups.values():
-            if group.flagged is None:
+            if rule.at and not group.flagged:
                 yield rule.finding((), group.first, hint=f"no record of this case has '{rule.field}': true")
-            elif group.flagged_key != group.edge:
-                edge = "earliest" if rule.at == "first" else "latest"
-                yield rule.finding((rule.field,), group.flagged, hint=f"another segment is the {edge} of this case")
+            right = next((ref for key, ref in group.flagged if rule.at is None or key == group.edge), None)
+            for _, ref in group.flagged:
+                if ref is right:
+                    continue
+                surplus = right is not None
+                hint = (
+                    "set it on one record of the case only"
+                    if surplus
+                    else f"another segment is the {edge} of this case"
+                )
+                yield rule.finding((rule.field,), ref, hint=hint)
 
 
 # --- kinds between files: published here, run by `medcontract.contracts.between` -----------------

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from medcontract.layout import Outline
 from medcontract.problems import Finding, Ref
-from medcontract.reading.limits import BLOCK, MAX_RECORD
+from medcontract.reading.gunzip import size_text
+from medcontract.reading.limits import BLOCK
 from medcontract.reading.scan import Broken, Scanner, after_end, read_string, scan, skip_space
 from medcontract.reading.source import Source
 
@@ -54,16 +55,17 @@ _SCALAR_END = re.compile(rb"[ \t\n\r,\]}]")
 
 
 class TooLarge(Exception):
-    """One value is larger than `MAX_RECORD`."""
+    """One value is larger than the limit."""
 
     def __init__(self, offset: int) -> None:
         super().__init__(offset)
         self.offset = offset
 
 
-def too_large(offset: int | None, ref: Ref | None = None) -> Finding:
+def too_large(limit: int, offset: int | None, ref: Ref | None = None) -> Finding:
     return Finding(
-        "MC020", f"one record is larger than {MAX_RECORD >> 20} MiB", "leave out what the contract does not need",
+        "MC020", f"one record is larger than {size_text(limit)}",
+        "leave out what the contract does not need, or raise the limit: --max-record",
         offset=offset, ref=ref,
     )  # fmt: skip
 
@@ -75,6 +77,7 @@ class Window:
         self._stream = source.open()
         self._stream.seek(source.start)
         self.base = source.start
+        self._limit = source.limits.record
         self.data = b""
         self.at = 0
         self.ended = False
@@ -179,8 +182,8 @@ class Window:
 
     def _check_size(self) -> None:
         """A value that never ends is either very large or, more likely, broken early on."""
-        if len(self.data) - self.at > MAX_RECORD:
-            raw = self.data[self.at : self.at + MAX_RECORD]
+        if len(self.data) - self.at > self._limit:
+            raw = self.data[self.at : self.at + self._limit]
             try:
                 scan(raw, whole=False)
             except Broken as broken:

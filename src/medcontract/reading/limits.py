@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 BLOCK = 1 << 20
 """Bytes read at a time."""
 
@@ -9,7 +11,17 @@ MAX_DEPTH = 100
 """Levels of nesting in one JSON value: the outermost object is level 1."""
 
 MAX_RECORD = 16 << 20
-"""Bytes in one record or one header value."""
+"""Bytes in one record or one header value, unless the caller says otherwise."""
+
+MAX_UNPACKED = 4 << 30
+"""Bytes that a gzipped file may unpack to, or that come from a pipe, unless the caller says otherwise."""
 
 MAX_DOCUMENT = 128 << 20
 """Bytes in a document contract, which is held in memory as a whole."""
+
+
+class Limits(NamedTuple):
+    """Limits that a caller may change."""
+
+    record: int = MAX_RECORD
+    unpacked: int = MAX_UNPACKED

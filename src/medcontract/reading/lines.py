@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from medcontract.reading.json_file import Block, Cut, Decode
-from medcontract.reading.limits import BLOCK, MAX_RECORD
+from medcontract.reading.limits import BLOCK
 from medcontract.reading.source import Source
 
 _LINE_BREAK = re.compile(rb"[\r\n]")
@@ -65,7 +65,7 @@ def blocks(source: Source) -> Iterator[tuple[list[bytes] | None, int]]:
             rest = b"" if not pieces or pieces[-1].endswith(b"\n") else pieces.pop()
             yield pieces, offset
             offset += len(text) - len(rest)
-            if len(rest) > MAX_RECORD:
+            if len(rest) > source.limits.record:
                 yield None, offset
                 offset += len(rest)
                 rest, skipping = b"", True

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from medcontract.reading.limits import BLOCK
-from medcontract.reading.source import Source
+from medcontract.reading.source import Source, Unreadable
 
 _AROUND = 240
 _CONTINUATION = bytes(range(0x80, 0xC0))
@@ -26,7 +26,7 @@ def places(source: Source, offsets: Iterable[int]) -> dict[int, Place]:
         stream.seek(source.start)
         position = source.start
         while wanted:
-            block = stream.read(BLOCK)
+            block = _next_block(stream)
             done = 0
             while wanted and (wanted[-1] < position + len(block) or not block):
                 stop = max(min(wanted[-1] - position, len(block)), done)
@@ -39,6 +39,15 @@ def places(source: Source, offsets: Iterable[int]) -> dict[int, Place]:
             line, column, after_cr = _advance(block[done:], line, column, after_cr)
             position += len(block)
     return found
+
+
+def _next_block(stream: BinaryIO) -> bytes:
+    """Some bytes; none where the file, or the part of an archive that can be unpacked, ends."""
+    try:
+        block: bytes = stream.read1(BLOCK)  # type: ignore[attr-defined]  # all that `Source.open` gives have it
+    except Unreadable:
+        return b""
+    return block
 
 
 def _advance(text: bytes, line: int, column: int, after_cr: bool) -> tuple[int, int, bool]:

@@ -98,6 +98,8 @@ def after_end(data: bytes, offset: int) -> Broken:
         return Broken("MC008", offset, "a NUL byte", "remove it; the file may be damaged or binary")
     if first in (b"/", b"#"):
         return _comment(offset)
+    if first >= b"\x80" and _is_not_utf8(data[offset : offset + 4]):
+        return not_utf8(offset)
     if first in (b"}", b"]"):
         hint: str | None = "remove the surplus closing bracket"
     elif first in (b"{", b"["):
@@ -107,6 +109,15 @@ def after_end(data: bytes, offset: int) -> Broken:
     else:
         hint = None
     return Broken("MC014", offset, "text after the end of the JSON value", hint)
+
+
+def _is_not_utf8(data: bytes) -> bool:
+    """Whether the text breaks UTF-8 with its very first character."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return error.start == 0
+    return False
 
 
 def not_utf8(offset: int) -> Broken:
@@ -128,8 +139,11 @@ def read_string(data: bytes, offset: int) -> tuple[str, int]:
     if match is None:
         raise _bad_string(data, offset)
     raw = match.group()
-    text = json.loads(raw) if b"\\" in raw else raw[1:-1].decode()
-    return text, match.end()
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        raise not_utf8(offset + error.start) from None
+    return (json.loads(text) if "\\" in text else text[1:-1]), match.end()
 
 
 def _bad_string(data: bytes, offset: int) -> Broken:
@@ -313,7 +327,7 @@ class Scanner:
     def unexpected(self, position: int, expected: str, word_code: str = "MC023", hint: str | None = None) -> Broken:
         """Name the character that should not be here as well as possible."""
         rest = self.data[position : position + 32]
-        if len(self.data) - position < 12 and _CUT_OFF.fullmatch(rest):
+        if _CUT_OFF.fullmatch(self.data, position):
             return _truncated(self.data, "inside a value")
         if rest[:1] == b"\0":
             return Broken("MC008", position, "a NUL byte", "remove it; the file may be damaged or binary")
@@ -333,11 +347,8 @@ class Scanner:
             if "key" in expected:
                 hint = "put the key in double quotes"
             return Broken("MC023", position, expected + ", not a bare word", hint)
-        try:
-            rest[:1] < b"\x80" or rest.decode()
-        except UnicodeDecodeError as error:
-            if error.start == 0:
-                return not_utf8(position)
+        if rest[:1] >= b"\x80" and _is_not_utf8(rest):
+            return not_utf8(position)
         if rest.startswith(b"\xc2\xa0"):
             return Broken("MC010", position, expected, "a no-break space (U+00A0) stands here: write a plain one")
         return Broken("MC010", position, expected)

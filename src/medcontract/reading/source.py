@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import stat
+import sys
 import tempfile
 from typing import BinaryIO
 
 from medcontract.problems import Finding
+from medcontract.reading.gunzip import MAGIC, Gunzip, Unreadable, size_text
+from medcontract.reading.limits import Limits
 
 _MAGIC = (
-    (b"\x1f\x8b", "a gzip archive", "unpack it first"),
     (b"PK\x03\x04", "a zip archive or an Office file", "unpack it, or export the sheet as CSV in UTF-8"),
     (b"%PDF", "a PDF document", None),
     (b"\x89PNG", "an image", None),
@@ -28,34 +29,44 @@ _BOMS = (
 )
 
 
-class Unreadable(Exception):
-    """There is nothing to read here; the finding says why."""
+__all__ = ["STDIN", "Source", "Unreadable"]
 
-    def __init__(self, finding: Finding, wrong_call: bool = False) -> None:
-        super().__init__(finding.message)
-        self.finding, self.wrong_call = finding, wrong_call
+STDIN = "-"
+_IN_MEMORY = 32 << 20
 
 
 class Source:
-    """A path or bytes, readable again and again: what cannot be is copied to a temporary file first."""
+    """A path, bytes or standard input, readable again and again; unpacked where it is gzipped."""
 
-    def __init__(self, origin: str | os.PathLike[str] | bytes, name: str | None = None) -> None:
+    def __init__(
+        self, origin: str | os.PathLike[str] | bytes, name: str | None = None, limits: Limits | None = None
+    ) -> None:
         self._bytes = origin if isinstance(origin, bytes) else None
         self._path = "" if isinstance(origin, bytes) else os.fspath(origin)
         self.name = name if name is not None else (self._path or "<bytes>")
+        self.limits = limits or Limits()
+        self.packed = False
         self.start = 0
         """Where the text begins: after a byte order mark."""
         self.size = 0
+        """Bytes of the file as it is, packed or not."""
         self.head = b""
+        self._packed_stream: BinaryIO | None = None
 
     def prepare(self) -> None:
         """Look at the first bytes. Raises `Unreadable` where there is no text to read."""
         try:
-            if self._bytes is None:
+            if self._path == STDIN:
+                self.name = "<stdin>"
+                self._keep(sys.stdin.buffer)
+            elif self._bytes is None:
                 self._check_kind()
             with self.open() as stream:
-                self.head = stream.read(4096)
                 self.size = stream.seek(0, os.SEEK_END)
+                stream.seek(0)
+                self.packed = stream.read(len(MAGIC)) == MAGIC
+            with self.open() as stream:
+                self.head = stream.read(4096)
         except OSError as error:
             raise _unreadable(error) from None
         except ValueError:  # a NUL in the path
@@ -67,13 +78,26 @@ class Source:
         if stat.S_ISDIR(mode):
             raise IsADirectoryError
         if stat.S_ISFIFO(mode):
-            self._copy = tempfile.NamedTemporaryFile()  # noqa: SIM115  # lives as long as this source
             with open(self._path, "rb") as stream:
-                shutil.copyfileobj(stream, self._copy)
-            self._copy.flush()
-            self._path = self._copy.name
+                self._keep(stream)
         elif not stat.S_ISREG(mode):
             raise Unreadable(Finding("MC003", "this is a device or a socket, not a file"), wrong_call=True)
+
+    def _keep(self, stream: BinaryIO) -> None:
+        """What can be read only once is kept: in memory, or in a temporary file when it is large."""
+        data = stream.read(_IN_MEMORY)
+        if len(data) < _IN_MEMORY:
+            self._bytes = data
+            return
+        self._copy = tempfile.NamedTemporaryFile()  # noqa: SIM115  # lives as long as this source
+        while data:
+            self._copy.write(data)
+            if self._copy.tell() > self.limits.unpacked:
+                raise Unreadable(Finding("MC027", f"more than {size_text(self.limits.unpacked)} came in",
+                                         "raise the limit with --max-unpacked, or give a file"))  # fmt: skip
+            data = stream.read(_IN_MEMORY)
+        self._copy.flush()
+        self._path = self._copy.name
 
     def _check_text(self) -> None:
         head = self.head
@@ -94,9 +118,23 @@ class Source:
         return self.head.startswith(b"PAR1")
 
     def open(self) -> BinaryIO:
-        if self._bytes is not None:
-            return io.BytesIO(self._bytes)
-        return open(self._path, "rb")
+        """The text, from its very first byte."""
+        stream: BinaryIO = io.BytesIO(self._bytes) if self._bytes is not None else open(self._path, "rb")  # noqa: SIM115
+        if not self.packed:
+            return stream
+        self._packed_stream = stream
+        return io.BufferedReader(Gunzip(stream, self.limits.unpacked), 1 << 16)
+
+    def done(self, offset: int) -> int:
+        """How far the reading is, in bytes of the file as it is."""
+        stream = self._packed_stream
+        return offset if stream is None or stream.closed else stream.tell()
+
+    @property
+    def ending(self) -> str:
+        """The ending of the name that tells the container: .json of a.json and of a.json.gz."""
+        name = self.name.lower().removesuffix(".gz")
+        return os.path.splitext(name)[1]
 
     def read(self, offset: int, length: int) -> bytes:
         with self.open() as stream:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from medcontract.layout import Column
 from medcontract.problems import Finding, Ref, is_plain, shorten
 from medcontract.reading.json_file import too_large
-from medcontract.reading.limits import BLOCK, MAX_RECORD
+from medcontract.reading.limits import BLOCK
 from medcontract.reading.scan import not_utf8
 from medcontract.reading.source import Source
 
@@ -54,7 +54,7 @@ class CsvFile:
                 continue
             self.length = len(raw or b"")
             if raw is None:
-                self.broken = too_large(offset)
+                self.broken = too_large(self._source.limits.record, offset)
             elif not closed:
                 self.broken = _never_closed(offset)
             else:
@@ -71,7 +71,7 @@ class CsvFile:
         layout = Layout(columns, self.header, open_record)
         for raw, offset, line, closed in self._rows:
             if raw is None:
-                yield Row(b"", offset, 0, line, too_large(None))
+                yield Row(b"", offset, 0, line, too_large(self._source.limits.record, None))
                 continue
             if not raw.strip(b" \t\r\n"):
                 continue
@@ -189,7 +189,7 @@ def _raw_rows(source: Source) -> Iterator[tuple[bytes | None, int, int, bool]]:
                 at = match.end()
             data = data[at:]
             offset += at
-            if len(data) > MAX_RECORD:
+            if len(data) > source.limits.record:
                 yield None, offset, line, True
                 return
         if data:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from medcontract.catalogue import Entry
@@ -11,6 +11,7 @@ from medcontract.problems import FileReport, Problem, Report, is_plain
 
 if TYPE_CHECKING:
     from medcontract.contracts.contract import Contract
+    from medcontract.contracts.diff import FileChange
 
 
 def validation(report: Report, show_values: bool = False) -> str:
@@ -27,6 +28,12 @@ def listing(contracts: Iterable[Contract[Any]]) -> str:
     """`medcontract/listing`."""
     names = ("id", "version", "kind", "containers", "title", "source")
     return dumps({"contracts": [{name: getattr(contract, name) for name in names} for contract in contracts]})
+
+
+def schema_diff(changes: Sequence[FileChange]) -> str:
+    """`medcontract/schema-diff`."""
+    listed = [{**change._asdict(), "path": printable(change.path)} for change in changes]
+    return dumps({"breaking": any(change.breaks != "none" for change in changes), "changes": listed})
 
 
 def dumps(data: Any) -> str:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from medcontract.catalogue import Entry
 from medcontract.problems import FileReport, Problem, Report
 from medcontract.rendering.json import printable
+
+if TYPE_CHECKING:
+    from medcontract.contracts.diff import FileChange
 
 Style = Callable[[str, str], str]
 """(text, role) to text with colour; roles are error, warning, hint, dim, strong, good."""
@@ -119,3 +123,32 @@ def table(rows: Sequence[tuple[str, ...]], style: Style = plain) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join([style(lines[0], "strong"), *lines[1:]]) + "\n"
+
+
+_ROLES = {"none": "dim", "readers": "warning", "writers": "error", "both": "error"}
+
+
+def schema_diff(changes: Sequence[FileChange], style: Style = plain) -> str:
+    """The changes of each file as a small table, and what they come to."""
+    lines: list[str] = []
+    for path in dict.fromkeys(change.path for change in changes):
+        lines.append(style(printable(path), "strong"))
+        lines += _changes([change for change in changes if change.path == path], style)
+        lines.append("")
+    lines.append(_verdict(changes, style))
+    return "\n".join(lines) + "\n"
+
+
+def _changes(changes: Sequence[FileChange], style: Style) -> Iterator[str]:
+    width = max(len(change.pointer) for change in changes)
+    for change in changes:
+        who = style(change.breaks.ljust(7), _ROLES[change.breaks])
+        yield f"  {who}  {change.pointer.ljust(width)}  {change.message}"
+
+
+def _verdict(changes: Sequence[FileChange], style: Style) -> str:
+    total = f"{len(changes)} change{'s' * (len(changes) != 1)}" if changes else "No change"
+    writers = sum(change.breaks in ("writers", "both") for change in changes)
+    readers = sum(change.breaks in ("readers", "both") for change in changes)
+    counts = [f"{n} break{'s' * (n == 1)} {who}" for n, who in ((writers, "writers"), (readers, "readers")) if n]
+    return f"{total}: {style(', '.join(counts), 'error')}." if counts else f"{total}. {style('Breaks no one.', 'good')}"

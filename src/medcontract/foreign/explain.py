@@ -1,0 +1,190 @@
+"""From the errors of jsonschema to findings: our codes, our words, and one problem for one wrong value.
+
+The messages of jsonschema are not used, because they quote the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from jsonschema.exceptions import ValidationError
+
+from medcontract.contracts.forms import FORMS, NON_BLANK
+from medcontract.contracts.suggest import nearest
+from medcontract.foreign import words
+from medcontract.foreign.branches import Verdict, weigh
+from medcontract.foreign.keywords import Named
+from medcontract.foreign.words import Made
+from medcontract.problems import Finding, Path, is_plain, shorten
+
+KnownKeys = Callable[[Any], set[str]]
+"""From the schema of an object to the keys that it names."""
+
+_WEIGHT = {code: weight for weight, code in enumerate(("MC103", "MC104", "MC106", "MC107", "MC105", "MC108", "MC110"))}
+
+
+def explain(errors: Iterable[ValidationError], known_keys: KnownKeys) -> list[Finding]:
+    """The findings that stand for these errors. Offsets are not worked out."""
+    found: dict[tuple[Path, bool], list[tuple[Finding, bool]]] = {}
+    for error in errors:
+        for finding, plain in _findings(error, known_keys):
+            alike = found.setdefault((finding.path, finding.at_key), [])
+            if all(finding.message != other.message for other, _ in alike):
+                alike.append((finding, plain))
+    return [finding for alike in found.values() for finding in _fewest(alike)]
+
+
+def _fewest(alike: list[tuple[Finding, bool]]) -> Iterable[Finding]:
+    """One finding for a plain value or a value of the wrong type; a container may lack several things at once."""
+    heaviest = min((finding for finding, _ in alike), key=lambda finding: _WEIGHT.get(finding.code, len(_WEIGHT)))
+    if heaviest.at_key or heaviest.code in ("MC103", "MC104") or any(plain for _, plain in alike):
+        return [heaviest]
+    return [finding for finding, _ in alike]
+
+
+def _findings(error: ValidationError, known_keys: KnownKeys) -> Iterator[tuple[Finding, bool]]:
+    if error.validator in ("anyOf", "oneOf") and error.context:
+        verdict = weigh(error)
+        if not isinstance(verdict, Verdict):
+            for inner in verdict:
+                yield from _findings(inner, known_keys)
+            return
+        path: Path = (*error.absolute_path, *verdict.path)
+        value = words.shown(verdict.given)
+        yield (
+            Finding(verdict.code, f"{words.name(path)} {verdict.message}", verdict.hint, path=path, value=value),
+            not isinstance(verdict.given, dict | list),
+        )
+        return
+    yield _finding(error, known_keys), not isinstance(error.instance, dict | list)
+
+
+def _finding(error: ValidationError, known_keys: KnownKeys) -> Finding:
+    path: Path = tuple(error.absolute_path)
+    names = error.cause.args if isinstance(error.cause, Named) else ()
+    keyword = str(error.validator)
+    if keyword == "required" and names:
+        return Finding("MC101", f"'{names[0]}' is missing", path=path)
+    if keyword in ("additionalProperties", "unevaluatedProperties") and names:
+        return _unknown_key(error, path, known_keys)
+    if keyword == "propertyNames" and names:
+        what = f"'{names[0]}' is" if is_plain(names[0]) else "this is"
+        message = f"{what} no key that 'propertyNames' allows"
+        return Finding("MC110", message, path=path, at_key=True, value=shorten(names[0]))
+    make: Callable[[Any, Any, Any], Made] = _BY_KEYWORD.get(keyword, _other)
+    code, phrase, hint = make(error.validator_value, error.instance, error)
+    return Finding(code, f"{words.name(path)} {phrase}", hint, path=path, value=words.shown(error.instance))
+
+
+def _unknown_key(error: ValidationError, path: Path, known_keys: KnownKeys) -> Finding:
+    key = str(path[-1])
+    message = f"'{key}' is not in the schema" if is_plain(key) else "a key that is not in the schema"
+    known = known_keys(error.schema)
+    guess = nearest(key, sorted(known - _keys(error.instance))) or nearest(key, sorted(known))
+    hint = f"did you mean '{guess}'?" if guess else None
+    return Finding("MC102", message, hint, path=path, at_key=True, value=shorten(key))
+
+
+def _keys(instance: Any) -> set[str]:
+    return set(instance) if isinstance(instance, dict) else set()
+
+
+def _bound(phrase: str) -> Callable[[Any, Any, Any], Made]:
+    return lambda limit, given, error: ("MC105", f"must be {phrase} {words.json_text(limit)}", None)
+
+
+def _too_short(limit: Any, given: str, error: Any) -> Made:
+    if not given.strip():
+        return "MC106", "must not be blank" if given else "must not be empty", None
+    return "MC107", f"must have at least {words.count(limit, 'character')}, not {len(given)}", None
+
+
+def _too_long(limit: Any, given: str, error: Any) -> Made:
+    return "MC107", f"must have at most {words.count(limit, 'character')}, not {len(given)}", None
+
+
+def _pattern(pattern: str, given: str, error: Any) -> Made:
+    if pattern == NON_BLANK:
+        return "MC106", "must not be blank", None
+    wanted = FORMS.get(pattern) or f"of the form {shorten(pattern)}"
+    return "MC107", f"must be {wanted}", words.form_hint(given)
+
+
+def _amount(phrase: str, noun: str) -> Callable[[Any, Any, Any], Made]:
+    return lambda limit, given, error: (
+        "MC108", f"must have {phrase} {words.count(limit, noun)}, not {len(given)}", None
+    )  # fmt: skip
+
+
+def _surplus_items(allowed: Any, given: list[Any], error: ValidationError) -> Made:
+    schema = error.schema if isinstance(error.schema, dict) else {}
+    first = schema.get("prefixItems" if error.validator == "items" else "items", [])
+    return "MC108", f"must have at most {words.count(len(first), 'item')}, not {len(given)}", None
+
+
+def _equal_items(unique: Any, given: list[Any], error: ValidationError) -> Made:
+    which = (
+        f": items {error.cause.args[0]} and {error.cause.args[1]} are equal" if isinstance(error.cause, Named) else ""
+    )
+    return "MC110", f"must have no equal items ('uniqueItems'){which}", None
+
+
+def _lacks_companion(needed: Any, given: Any, error: ValidationError) -> Made:
+    if not isinstance(error.cause, Named):
+        return _other(needed, given, error)
+    missing, present = error.cause.args
+    return "MC110", f"lacks '{missing}', which must stand beside '{present}' ('{error.validator}')", None
+
+
+def _excluded(schema: Any, given: Any, error: Any) -> Made:
+    if schema in ({}, True, None):  # a schema that is false is read as {"not": {}}
+        return "MC110", "is not allowed here: the schema for it is false", None
+    return "MC110", "is of a form that 'not' excludes", None
+
+
+def _several_forms(schemas: Any, given: Any, error: Any) -> Made:
+    if isinstance(error.cause, Named):  # cut short, see `keywords.Memory`
+        return _other(schemas, given, error)
+    return "MC110", "is of more than one of the forms in 'oneOf', of which exactly one must fit", None
+
+
+def _contains(schema: Any, given: Any, error: ValidationError) -> Made:
+    word = {"minContains": "too few items", "maxContains": "too many items"}.get(str(error.validator), "no item")
+    return "MC110", f"has {word} of the form that 'contains' asks for", None
+
+
+def _other(value: Any, given: Any, error: ValidationError) -> Made:
+    return "MC110", f"does not keep '{error.validator}' of the schema", None
+
+
+_BY_KEYWORD: dict[str, Callable[[Any, Any, Any], Made]] = {
+    "type": lambda allowed, given, error: words.wrong_type(allowed, given),
+    "enum": lambda allowed, given, error: words.wrong_choice(allowed, given),
+    "const": lambda value, given, error: words.wrong_choice([value], given),
+    "minimum": _bound("at least"),
+    "maximum": _bound("at most"),
+    "exclusiveMinimum": _bound("above"),
+    "exclusiveMaximum": _bound("below"),
+    "minLength": _too_short,
+    "maxLength": _too_long,
+    "pattern": _pattern,
+    "minItems": _amount("at least", "item"),
+    "maxItems": _amount("at most", "item"),
+    "minProperties": _amount("at least", "key"),
+    "maxProperties": _amount("at most", "key"),
+    "items": _surplus_items,
+    "additionalItems": _surplus_items,
+    "uniqueItems": _equal_items,
+    "dependentRequired": _lacks_companion,
+    "dependencies": _lacks_companion,
+    "not": _excluded,
+    "None": _excluded,
+    "oneOf": _several_forms,
+    "contains": _contains,
+    "minContains": _contains,
+    "maxContains": _contains,
+    "multipleOf": lambda value, given, error: (
+        "MC110", f"must be a multiple of {words.json_text(value)} ('multipleOf')", None
+    ),
+}  # fmt: skip

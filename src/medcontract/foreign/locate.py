@@ -1,0 +1,72 @@
+"""Where values stand in a JSON text: many of them, each container that is entered being read through once."""
+
+from __future__ import annotations
+
+import re
+
+from medcontract.problems import Path, Token
+from medcontract.reading.scan import read_string, skip_container, skip_space
+
+_SCALAR = re.compile(rb"[^ \t\n\r,:\]}]*+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+Members = dict[Token, tuple[int, int]]
+"""The offsets of each member's key (for a list item: of the item) and value."""
+
+
+class Locator:
+    """Finds values by path in a text that is known to be JSON. Paths that follow each other cost least."""
+
+    def __init__(self, raw: bytes) -> None:
+        self._raw = raw
+        self._entered: list[tuple[int, Members]] = []
+
+    def find(self, path: Path) -> tuple[int, int]:
+        """The offsets of the value at `path` and of its key. When the path is not there, as far as it goes."""
+        position = key_at = skip_space(self._raw, 0)
+        for depth, token in enumerate(path):
+            found = self._enter(depth, position).get(token)
+            if found is None:
+                break
+            key_at, position = found
+        return position, key_at
+
+    def _enter(self, depth: int, position: int) -> Members:
+        if depth < len(self._entered) and self._entered[depth][0] == position:
+            return self._entered[depth][1]
+        del self._entered[depth:]
+        members = _members(self._raw, position)
+        self._entered.append((position, members))
+        return members
+
+
+def _members(raw: bytes, position: int) -> Members:
+    """The members of the container that opens here. A repeated key is where it stands last, as in the value."""
+    members: Members = {}
+    opening = raw[position : position + 1]
+    position = skip_space(raw, position + 1)
+    if opening == b"[":
+        while position < len(raw) and raw[position : position + 1] != b"]":
+            members[len(members)] = position, position
+            position = _next(raw, position)
+    elif opening == b"{":
+        while raw[position : position + 1] == b'"':
+            key_at = position
+            key, position = read_string(raw, position)
+            position = skip_space(raw, skip_space(raw, position) + 1)
+            members[_SURROGATE.sub("\ufffd", key)] = key_at, position
+            position = _next(raw, position)
+    return members
+
+
+def _next(raw: bytes, position: int) -> int:
+    """Past the value that starts here, and the comma behind it."""
+    char = raw[position : position + 1]
+    if char == b'"':
+        position = read_string(raw, position)[1]
+    elif char in (b"{", b"["):
+        position = skip_container(raw, position) or len(raw)
+    else:
+        position = _SCALAR.match(raw, position).end()  # type: ignore[union-attr]  # the pattern matches anything
+    position = skip_space(raw, position)
+    return skip_space(raw, position + 1) if raw[position : position + 1] == b"," else position

@@ -1,0 +1,94 @@
+"""Phrases for values of a schema that is not ours. What the data holds is never among them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from medcontract.contracts.suggest import nearest
+from medcontract.problems import Path, is_plain, shorten
+
+_TYPES = {
+    "string": "a string", "number": "a number", "integer": "an integer", "boolean": "true or false",
+    "null": "null", "array": "a list", "object": "an object",
+}  # fmt: skip
+_MOST_CHOICES = 12
+
+Made = tuple[str, str, str | None]
+"""Code, what is to be said after the name of the value, hint."""
+
+
+def name(path: Path) -> str:
+    """What to call the value in a sentence: the nearest key, unless it may be data."""
+    names = [token for token in path if isinstance(token, str)]
+    if not names or not is_plain(names[-1]):
+        return "this value" if path else "the value"
+    return f"an item of '{names[-1]}'" if isinstance(path[-1], int) else f"'{names[-1]}'"
+
+
+def kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    names = {str: "a string", int: "a number", float: "a number", dict: "an object", list: "a list"}
+    return names.get(type(value), "something else")
+
+
+def shown(value: Any) -> str | None:
+    """The value for a terminal; None for what is too large for a line."""
+    return None if isinstance(value, dict | list) else json_text(value)
+
+
+def json_text(value: Any) -> str:
+    return shorten(msgspec.json.encode(value).decode() if not isinstance(value, int) else str(value).lower())
+
+
+def types(names: Iterable[str]) -> str:
+    """The types that are allowed, in words."""
+    return " or ".join(_TYPES[word] for word in dict.fromkeys(names) if word in _TYPES)
+
+
+def choices(values: Sequence[Any]) -> str:
+    """The values that a schema lists."""
+    words = [value if isinstance(value, str) and value.isprintable() and value.strip() else json_text(value)
+             for value in values[:_MOST_CHOICES]]  # fmt: skip
+    more = f" and {len(values) - _MOST_CHOICES} more" if len(values) > _MOST_CHOICES else ""
+    return f"{'one of ' * (len(values) > 1)}{', '.join(map(shorten, words))}{more}"
+
+
+def count(number: Any, noun: str) -> str:
+    return f"{number:g} {noun}{'s' if number != 1 else ''}"
+
+
+def type_hint(allowed: Sequence[str], given: Any) -> str | None:
+    """How to mend the usual mistakes of type."""
+    if {"number", "integer"} & set(allowed) and isinstance(given, str):
+        if re.fullmatch(r"\s*-?[0-9]+,[0-9]+\s*", given):
+            return "write the number without quotes and with a dot"
+        return (
+            "write the number without quotes" if re.fullmatch(r"\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*", given) else None
+        )
+    if "boolean" in allowed and isinstance(given, str) and given.lower() in ("true", "false"):
+        return "write true or false without quotes"
+    if "boolean" in allowed and not isinstance(given, dict | list) and given in (0, 1):
+        return "write true or false"
+    return None
+
+
+def form_hint(given: str) -> str | None:
+    return "remove the blanks around it" if given != given.strip() else None
+
+
+def wrong_type(allowed: Any, given: Any) -> Made:
+    names = [allowed] if isinstance(allowed, str) else list(allowed)
+    return "MC103", f"must be {types(names)}, not {kind(given)}", type_hint(names, given)
+
+
+def wrong_choice(allowed: list[Any], given: Any) -> Made:
+    texts = [value for value in allowed if isinstance(value, str)]
+    guess = nearest(given, texts) if isinstance(given, str) and texts else None
+    return "MC104", f"must be {choices(allowed)}", f"did you mean '{guess}'?" if guess else None

@@ -1,0 +1,117 @@
+"""JPEG: what the header announces, and whether the image can be decoded to its end.
+
+Pillow gets the tables and the pixels only: no Exif data, no colour profile, no comments, nothing behind the end.
+It decodes all coefficients but makes an eighth of the size of them, which finds the same damage in less time and
+in a sixty-fourth of the memory.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from medcontract.images.refusal import Header, damaged
+
+_MARKER = re.compile(rb"\xff[\x02-\xcf\xd8-\xfe]")
+"""All but what belongs to the pixels: FF 00, fill bytes and restart markers."""
+_SOI, _EOI, _SOS = 0xD8, 0xD9, 0xDA
+_NO_FRAMES = (0xC4, 0xC8, 0xCC)
+_COMMON = (0xC0, 0xC1, 0xC2, 0xC9, 0xCA)
+"""Baseline, extended and progressive, with Huffman or arithmetic coding. What remains is lossless or hierarchical."""
+_CHANNELS = {1: "grey", 4: "CMYK"}
+
+MAX_SCANS = 100
+"""A progressive image has about ten. Each scan costs a pass over the image, even one of a few bytes."""
+
+
+def header(data: bytes) -> Header:
+    """What the image announces; raises `Refused` where it announces nothing."""
+    for code, start, end in _segments(data):
+        if code == _SOS:
+            break
+        if _is_frame(code):
+            frame = data[start + 4 : end]
+            if len(frame) < 6 or len(frame) != 6 + 3 * frame[5]:
+                break
+            height, width = int.from_bytes(frame[1:3]), int.from_bytes(frame[3:5])
+            if not width or not height:
+                raise damaged(f"the header announces {width} x {height} pixels")
+            return Header(width, height, _not_rgb8(frame[0], frame[5]))
+    raise damaged("the JPEG is cut off or damaged in its header")
+
+
+def _is_frame(code: int) -> bool:
+    return 0xC0 <= code <= 0xCF and code not in _NO_FRAMES
+
+
+def _not_rgb8(bits: int, channels: int) -> str | None:
+    if channels != 3:
+        return _CHANNELS.get(channels, f"{channels} channels")
+    return None if bits == 8 else f"{bits} bits a channel"
+
+
+def _segments(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """Marker, start and end of each whole segment, up to the end of the image or to where the file is cut off."""
+    at = 2
+    while found := _MARKER.search(data, at):
+        start, code = found.start(), data[found.start() + 1]
+        if code == _EOI:
+            yield code, start, start + 2
+        if code in (_SOI, _EOI):
+            return
+        length = int.from_bytes(data[start + 2 : start + 4])
+        at = start + 2 + length
+        if length < 2 or at > len(data):
+            return
+        yield code, start, at
+
+
+def decode(data: bytes) -> None:
+    """Decode all pixels; raises `Refused` where that does not work to the end."""
+    plain = _plain(data)
+    from PIL.JpegImagePlugin import JpegImageFile
+
+    try:
+        with _no_leniency(), JpegImageFile(io.BytesIO(plain)) as image:
+            image.draft("RGB", (1, 1))
+            image.load()
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001  # whatever Pillow stumbles over, it is the image that cannot be decoded
+        raise damaged("the JPEG cannot be decoded to its end") from None
+
+
+def _plain(data: bytes) -> bytes:
+    """The image without what is not needed to decode it."""
+    parts = [data[:2]]
+    frames = scans = first_scan = 0
+    for code, start, end in _segments(data):
+        frames += _is_frame(code)
+        if _is_frame(code) and code not in _COMMON:
+            raise damaged("this is a lossless or hierarchical JPEG, which common programs cannot decode")
+        if code == _SOS:
+            scans += 1
+            first_scan = first_scan or start
+        if frames > 1 or scans > MAX_SCANS:
+            what = "two headers" if frames > 1 else f"more than {MAX_SCANS} scans"
+            raise damaged(f"the JPEG has {what}")
+        if code == _EOI and scans:
+            return b"".join([*parts, memoryview(data)[first_scan:end]])
+        if not scans and not 0xE0 <= code <= 0xEF and code != 0xFE:
+            parts.append(data[start:end])
+    raise damaged("the JPEG is cut off: its end is missing")
+
+
+@contextmanager
+def _no_leniency() -> Iterator[None]:
+    """Many a program tells Pillow to put up with truncated images; here it may not."""
+    from PIL import ImageFile
+
+    lenient = ImageFile.LOAD_TRUNCATED_IMAGES
+    ImageFile.LOAD_TRUNCATED_IMAGES = False
+    try:
+        yield
+    finally:
+        ImageFile.LOAD_TRUNCATED_IMAGES = lenient

@@ -1,0 +1,198 @@
+"""Check the images of many cases, in worker processes where that pays. Results come in the order of the cases."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, closing
+from itertools import chain, islice
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from medcontract.errors import CallError
+from medcontract.images.one import check_image, require_pillow
+from medcontract.images.refusal import ImageProblem
+from medcontract.problems import Finding, Ref, shorten
+
+Case = tuple[int, str, str]
+"""The index of the record, its `image_id`, its `image_path`."""
+Progress = Callable[[int, int | None], None]
+"""Called after each image with the images done and the images in all, where that is known."""
+Outcomes = Generator[tuple[Case, ImageProblem | None], None, None]
+
+FEW = 64
+"""Up to this many cases, starting workers takes longer than it saves."""
+CHUNK = 16
+"""Images that a worker gets at a time."""
+AHEAD = 3
+"""Chunks a worker that are read ahead."""
+_MOST_WORKERS = 61
+"""Windows allows no more."""
+_FELL = ImageProblem(
+    "MC324",
+    "decoding the image brought its process down",
+    "it ran out of memory or was killed; export the image anew",
+)
+
+
+class CaseProblem(NamedTuple):
+    """What is wrong with the image of one case."""
+
+    record: int
+    image_id: str
+    finding: Finding
+    """Its reference knows the number of the record, not its place (an offset of -1)."""
+
+
+def check_images(
+    cases: Iterable[Case],
+    folder: str | os.PathLike[str],
+    *,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Generator[CaseProblem, None, int]:
+    """The problems of all images, at most one an image, in the order of the cases; returns how many were checked.
+
+    Cases are taken as they are needed and not kept. `jobs` is the number of worker processes; 1 is this process
+    alone, and None is one a processor when there are more than a few cases. A script that uses workers needs the
+    usual `if __name__ == "__main__":`. Raises `CallError` without the extra `images` or without the folder.
+    """
+    require_pillow()
+    root = os.path.realpath(folder)
+    if not os.path.isdir(root):
+        raise CallError(f"{os.fspath(folder)}: no such folder of images")
+    if jobs is not None and jobs < 1:
+        raise CallError("jobs: at least 1")
+    return _problems(cases, root, jobs, progress)
+
+
+def _problems(
+    cases: Iterable[Case], root: str, jobs: int | None, progress: Progress | None
+) -> Generator[CaseProblem, None, int]:
+    total = len(cases) if isinstance(cases, Sized) else None
+    done = 0
+    with closing(_outcomes(iter(cases), root, jobs)) as outcomes:
+        for case, problem in outcomes:
+            done += 1
+            if progress:
+                progress(done, total)
+            if problem:
+                yield _located(case, problem)
+    return done
+
+
+def _located(case: Case, problem: ImageProblem) -> CaseProblem:
+    record, image_id, path = case
+    ref = Ref(-1, -1, record)
+    finding = Finding(*problem, path=("image_path",), ref=ref, value=shorten(path))
+    return CaseProblem(record, image_id, finding)
+
+
+def _outcomes(cases: Iterator[Case], root: str, jobs: int | None) -> Outcomes:
+    first = list(islice(cases, FEW + 1))
+    cases = chain(first, cases)
+    count = jobs or (_processors() if len(first) > FEW else 1)
+    if count == 1:
+        return _alone(cases, root)
+    try:
+        workers = _Workers(root, min(count, _MOST_WORKERS))
+    except (ImportError, OSError):  # no semaphores here, as in some sandboxes
+        if jobs:
+            raise CallError("worker processes cannot be started here", "jobs=1 does without") from None
+        return _alone(cases, root)
+    return _together(cases, workers)
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _alone(cases: Iterator[Case], root: str) -> Outcomes:
+    for case in cases:
+        yield case, check_image(case[2], root)
+
+
+def _together(cases: Iterator[Case], workers: _Workers) -> Outcomes:
+    waiting: deque[tuple[list[Case], Future[list[ImageProblem | None]]]] = deque()
+    lonely: _Workers | None = None
+    with ExitStack() as stack:
+        stack.enter_context(workers)
+        while True:
+            while len(waiting) < AHEAD * workers.count and (chunk := list(islice(cases, CHUNK))):
+                waiting.append((chunk, workers.submit(chunk)))
+            if not waiting:
+                return
+            chunk, future = waiting.popleft()
+            try:
+                problems = future.result()
+            except BrokenProcessPool:
+                lonely = lonely or stack.enter_context(_Workers(workers.root, 1))
+                problems = [_by_itself(case, lonely) for case in chunk]
+            yield from zip(chunk, problems, strict=True)
+
+
+def _by_itself(case: Case, lonely: _Workers) -> ImageProblem | None:
+    """An image that a worker died with, or beside: here only the culprit is blamed."""
+    try:
+        return lonely.submit([case]).result()[0]
+    except BrokenProcessPool:
+        return _FELL
+
+
+class _Workers:
+    """A pool of processes that is replaced when one of them dies.
+
+    They are spawned, not forked: a fork of a process with threads, which pandas and this pool have, may hang.
+    """
+
+    def __init__(self, root: str, count: int) -> None:
+        self.root = root
+        self.count = count
+        self._pool = self._start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def submit(self, chunk: list[Case]) -> Future[list[ImageProblem | None]]:
+        paths = [path for _, _, path in chunk]
+        try:
+            return self._pool.submit(check_chunk, paths, self.root)
+        except BrokenProcessPool:
+            self._pool.shutdown()
+            self._pool = self._start()
+            return self._pool.submit(check_chunk, paths, self.root)
+
+    def _start(self) -> ProcessPoolExecutor:
+        """A pool that is known to work: what breaks it later is an image."""
+        pool = ProcessPoolExecutor(self.count, multiprocessing.get_context("spawn"), _leave_interrupts)
+        try:
+            pool.submit(os.getpid).result()
+        except (BrokenProcessPool, RuntimeError):
+            pool.shutdown()
+            raise CallError(
+                "the worker processes do not start",
+                'put the code of the script under `if __name__ == "__main__":`, or use jobs=1',
+            ) from None
+        return pool
+
+
+def _leave_interrupts() -> None:
+    """Ctrl-C is for the process that asked; it ends its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def check_chunk(paths: list[str], root: str) -> list[ImageProblem | None]:
+    """What a worker does."""
+    return [check_image(path, root) for path in paths]

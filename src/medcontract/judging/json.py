@@ -1,0 +1,173 @@
+"""Collections and documents in JSON, collections in JSON Lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from medcontract.contracts.registry import Compiled
+from medcontract.contracts.rules import check_list
+from medcontract.judging.records import RecordsJudge, broken_finding, examine, with_hint
+from medcontract.problems import Finding, Path, Ref
+from medcontract.reading import lines
+from medcontract.reading.json_file import Block, Cut, JsonFile, Member, too_large
+from medcontract.reading.limits import MAX_DOCUMENT
+from medcontract.reading.scan import Broken, find, scan
+
+
+class LinesJudge(RecordsJudge):
+    def cuts(self) -> Iterator[Cut]:
+        return lines.records(self.source, self.decode)
+
+    def blocks(self) -> Iterator[Cut | Block]:
+        return lines.records_in_blocks(self.source, self.decode)
+
+    def break_off(self, broken: Broken, index: int, offset: int, length: int) -> None:
+        if broken.code == "MC011":
+            broken.hint = "each record stands on one line; a file written over several lines is a .json"
+        super().break_off(broken, index, offset, length)
+
+    def finish(self) -> None:
+        if self.records == 0 and not self.tally.errors:
+            self.tally.add(
+                Finding("MC004", "the file is empty", "was it written to the end?", offset=self.source.start)
+            )
+
+
+class JsonJudge(RecordsJudge):
+    depth = 2
+
+    def cuts(self) -> Iterator[Cut]:
+        self.file = JsonFile(self.source, self.contract.list_key, self.decode)
+        return self.file.records()
+
+    def ref(self, index: int, offset: int, length: int) -> Ref:
+        return Ref(offset, length, index, (self.contract.list_key or "", index))
+
+    def break_off(self, broken: Broken, index: int, offset: int, length: int) -> None:
+        broken.offset += offset
+        raise broken
+
+    def finish(self) -> None:
+        if self.broken:
+            return
+        try:
+            self._check_header()
+        except Broken as broken:
+            self.tally.defer(broken_finding(broken))
+            self.records = 0
+
+    def _check_header(self) -> None:
+        """The header is checked as a file whose list is empty."""
+        outer = self.file.outer
+        if outer is not None:
+            self.tally.defer(_not_an_object(outer, self.contract))
+            self.records = 0
+            return
+        parts = (msgspec.json.encode(member.key) + b":" + member.raw for member in self.file.header)
+        good = self.contract.decode_whole(b"{" + b",".join(parts) + b"}")
+        members = {member.key: member for member in self.file.header}
+        if good is None:
+            good = self._examine_header()
+        if good is not None:
+            for rule in self.contract.header_rules:
+                for finding in rule.check(good):
+                    self.tally.defer(self._placed(finding, members))
+
+    def _examine_header(self) -> Any:
+        """The header that the fast path did not accept: its value, or None when it is bad."""
+        from pydantic import TypeAdapter
+
+        from medcontract.contracts.check import check_shape
+
+        header: dict[str, Any] = {}
+        members: dict[str, Member] = {}
+        spoilt: list[Path] = []
+        for member in self.file.header:
+            value, faults = scan_member(member)
+            if member.key in header:
+                faults = [Finding("MC015", "this key is repeated", "keep one of them", path=(member.key,),
+                                  offset=member.key_offset)]  # fmt: skip
+            else:
+                header[member.key], members[member.key] = value, member
+                spoilt += [fault.path for fault in faults]
+            for fault in faults:
+                self.tally.defer(fault)
+        value, findings = check_shape(TypeAdapter(self.contract.model.model), header)
+        for finding in findings:
+            if not any(finding.path[: len(path)] == path for path in spoilt):
+                self.tally.defer(self._placed(with_hint(finding, self.contract.schema), members))
+        return None if findings or spoilt else value
+
+    def _placed(self, finding: Finding, members: dict[str, Member]) -> Finding:
+        if not finding.path:
+            return finding._replace(offset=self.file.start, field=None)
+        member = members[str(finding.path[0])]
+        if finding.at_key and len(finding.path) == 1:
+            return finding._replace(offset=member.key_offset)
+        value_at, key_at = find(member.raw, finding.path[1:])
+        return finding._replace(offset=member.offset + (key_at if finding.at_key else value_at), field=None)
+
+
+def scan_member(member: Member) -> tuple[Any, list[Finding]]:
+    """The value of a header field, and its faults as findings with exact places."""
+    try:
+        scanned = scan(member.raw, depth=1)
+    except Broken as broken:
+        broken.offset += member.offset
+        raise
+    faults = [
+        Finding(f.code, f.message, f.hint, path=(member.key, *f.path), offset=member.offset + f.offset)
+        for f in scanned.faults
+    ]
+    return scanned.value, faults
+
+
+def _not_an_object(outer: Member, contract: Compiled) -> Finding:
+    hint = f'wrap it: {{"{contract.list_key}": …}}' if outer.raw == b"[]" and contract.list_key else None
+    what = "a list" if outer.raw == b"[]" else "this"
+    return Finding("MC103", f"an object should stand here, not {what}", hint, offset=outer.offset)
+
+
+class DocumentJudge(RecordsJudge):
+    """A document is one value, held as a whole."""
+
+    def run(self) -> None:
+        self.records = None
+        raw = self.source.read(self.source.start, MAX_DOCUMENT + 1)
+        if len(raw) > MAX_DOCUMENT:
+            self.tally.add(
+                too_large(self.source.limits.record, 0)._replace(
+                    message=f"the document is larger than {MAX_DOCUMENT >> 20} MiB"
+                )
+            )
+            return
+        ref = Ref(self.source.start, len(raw))
+        if not raw.strip(b" \t\r\n"):
+            self.tally.add(Finding("MC004", "the file is empty", "was it written to the end?", offset=ref.offset))
+            return
+        try:
+            value, findings = self._value(raw)
+        except Broken as broken:
+            self.tally.add(broken_finding(broken, ref.offset))
+            return
+        for finding in findings or self._rules(value):
+            exact = None if finding.offset is None else ref.offset + finding.offset
+            self.tally.add(finding._replace(ref=ref, offset=exact, field=None))
+
+    def _value(self, raw: bytes) -> tuple[Any, list[Finding]]:
+        value = self.contract.decode_whole(raw)
+        if value is not None:
+            return value, []
+        from pydantic import TypeAdapter
+
+        return examine(raw, TypeAdapter(self.contract.model.model), self.contract.schema, 0)
+
+    def _rules(self, value: Any) -> Iterator[Finding]:
+        for rule in self.contract.header_rules:
+            yield from rule.check(value)
+        for list_rule in self.contract.list_rules:
+            for index, finding in check_list(list_rule, getattr(value, list_rule.within)):
+                yield finding._replace(path=(list_rule.within, index, *finding.path))

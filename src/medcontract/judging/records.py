@@ -1,0 +1,215 @@
+"""The path of one record, the same in every container."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from medcontract.contracts.decode import quick_parse
+from medcontract.contracts.registry import Compiled
+from medcontract.contracts.rules import UNKNOWN, Accumulator, UniqueIndex
+from medcontract.contracts.suggest import nearest
+from medcontract.judging.report import make_report
+from medcontract.problems import FileReport, Finding, Ref
+from medcontract.reading.json_file import Block, Cut, Decode, TooLarge, too_large
+from medcontract.reading.limits import MAX_DEPTH
+from medcontract.reading.scan import Broken, scan
+from medcontract.reading.source import Source, Unreadable
+from medcontract.tally import Tally
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+Progress = Callable[[int, int], None]
+"""Called now and then with the bytes done and the bytes in all."""
+
+
+class RecordsJudge:
+    """What all containers of a collection share: the path of one record."""
+
+    depth = 0
+    """Levels that enclose a record in this container."""
+
+    def __init__(self, source: Source, contract: Compiled, tally: Tally, progress: Progress | None) -> None:
+        self.source = source
+        self.contract = contract
+        self.tally = tally
+        self.progress = progress
+        self.records: int | None = 0
+        self.broken = False
+
+    @cached_property
+    def adapter(self) -> TypeAdapter[Any]:
+        return self.contract.model.record_adapter()
+
+    @property
+    def decode(self) -> Decode:
+        return self.contract.decode_record
+
+    def cuts(self) -> Iterator[Cut]:
+        """The records of the file. May raise `Broken` or `TooLarge`."""
+        raise NotImplementedError
+
+    def report(self) -> FileReport:
+        self.run()
+        return make_report(self.source, self.contract.id, self.records, self.tally)
+
+    def blocks(self) -> Iterator[Cut | Block]:
+        """As `cuts`; a container that can hands out many good records at a time."""
+        return self.cuts()
+
+    def run(self) -> None:
+        accumulators = [rule.begin() for rule in self.contract.list_rules]
+        self._stream(accumulators)
+        if not self.broken:
+            for accumulator in accumulators:
+                for finding in accumulator.finish():
+                    ref = finding.ref or Ref(0, 0)
+                    here = self.ref(ref.record or 0, ref.offset, ref.length)
+                    self.tally.defer(self.named(finding._replace(ref=here)))
+            self._second_look([a for a in accumulators if isinstance(a, UniqueIndex) and a.suspects])
+        self.finish()
+
+    def finish(self) -> None:
+        """What comes after the records: the header, where there is one."""
+
+    def _stream(self, accumulators: Sequence[Accumulator]) -> None:
+        index = 0
+        try:
+            for raw, offset, value in self.blocks():
+                if isinstance(raw, bytes):
+                    self._record(raw, offset, value, index, accumulators)
+                    index += 1
+                elif self._all_keep(value, accumulators):
+                    index += len(raw)
+                else:
+                    for line, one in zip(raw, value, strict=True):
+                        self._record(line, offset, one, index, accumulators)
+                        index += 1
+                        offset += len(line)
+                if self.progress:
+                    self.progress(self.source.done(offset), self.source.size)
+        except Broken as broken:
+            self.tally.add(broken_finding(broken))
+            self.broken = True
+        except TooLarge as large:
+            self.tally.add(too_large(self.source.limits.record, large.offset))
+            self.broken = True
+        except Unreadable as unreadable:  # in the middle of an archive
+            self.tally.add(unreadable.finding)
+            self.broken = True
+        self.records = 0 if self.broken else index
+
+    def _all_keep(self, values: list[Any], accumulators: Sequence[Accumulator]) -> bool:
+        """Whether a block of good records keeps all rules; what the accumulators need is then remembered."""
+        return (
+            len(accumulators) < 2
+            and all(rule.all_keep(values) for rule in self.contract.record_rules)
+            and all(accumulator.see_all(values) for accumulator in accumulators)
+        )
+
+    def _record(self, raw: bytes, offset: int, value: Any, index: int, accumulators: Sequence[Accumulator]) -> None:
+        if value is None:
+            value = self._thorough(raw, offset, index)
+            if value is None:
+                return
+        for rule in self.contract.record_rules:
+            for finding in rule.check(value):
+                self.add(finding, index, offset, len(raw))
+        for accumulator in accumulators:
+            at_once = accumulator.see(value, index, offset, raw)
+            if at_once:
+                self.add(at_once, index, offset, len(raw))
+
+    def ref(self, index: int, offset: int, length: int) -> Ref:
+        return Ref(offset, length, index)
+
+    def add(self, finding: Finding, index: int, offset: int, length: int) -> None:
+        self.tally.add(finding._replace(ref=self.ref(index, offset, length)))
+
+    def _thorough(self, raw: bytes, offset: int, index: int) -> Any:
+        """The value of a record that the fast path did not accept, or None when it is bad."""
+        if not raw:
+            self.add(too_large(self.source.limits.record, None), index, offset, 0)
+            return None
+        try:
+            value, findings = examine(raw, self.adapter, self.contract.record_schema, self.depth)
+        except Broken as broken:
+            return self.break_off(broken, index, offset, len(raw))
+        for finding in findings:
+            exact = None if finding.offset is None else offset + finding.offset
+            self.add(finding._replace(offset=exact), index, offset, len(raw))
+        return value
+
+    def break_off(self, broken: Broken, index: int, offset: int, length: int) -> None:
+        """A line whose syntax is broken is one bad record."""
+        self.add(broken_finding(broken, offset), index, offset, length)
+
+    def _second_look(self, indexes: list[UniqueIndex]) -> None:
+        """Which keys really are repeated, and where the records are of which only the number is known."""
+        wanted = {f.ref.record for f in self.tally.deferred if f.ref and f.ref.offset == UNKNOWN}
+        if not indexes and not wanted:
+            return
+        found: dict[int, tuple[int, int]] = {}
+        try:
+            for number, (raw, offset, value) in enumerate(self.cuts()):
+                if number in wanted:
+                    found[number] = offset, len(raw)
+                if value is None and indexes and raw:
+                    value = self._quietly(raw)
+                if value is not None:
+                    for index in indexes:
+                        finding = index.look_again(value, self.ref(number, offset, len(raw)))
+                        if finding:
+                            self.tally.defer(self.named(finding))
+        except (Broken, TooLarge, Unreadable):
+            pass  # the file changed between the two looks: what was found stands
+        self.tally.place_deferred(found)
+
+    def named(self, finding: Finding) -> Finding:
+        """The finding as this container names its place."""
+        return finding
+
+    def _quietly(self, raw: bytes) -> Any:
+        try:
+            return examine(raw, self.adapter, self.contract.record_schema, self.depth)[0]
+        except Broken:
+            return None
+
+
+def examine(raw: bytes, adapter: TypeAdapter[Any], schema: dict[str, Any], depth: int) -> tuple[Any, list[Finding]]:
+    """A record's value (None when it is bad) and its findings, offsets counted from its start. May raise `Broken`."""
+    parsed = quick_parse(raw, MAX_DEPTH - depth)
+    faults: list[Finding] = []
+    if parsed is msgspec.UNSET:
+        scanned = scan(raw, depth=depth)
+        parsed = scanned.value
+        faults = [
+            Finding(f.code, f.message, f.hint, path=f.path, offset=f.offset, at_key=f.at_key) for f in scanned.faults
+        ]
+        if any(fault.code == "MC019" for fault in faults):
+            return None, faults[:1]
+    from medcontract.contracts.check import check_shape
+
+    value, shape = check_shape(adapter, parsed)
+    spoilt = [fault.path for fault in faults if not fault.at_key]
+    shape = [f for f in shape if not any(f.path[: len(path)] == path and path for path in spoilt)]
+    findings = faults + [with_hint(f, schema) for f in shape]
+    return (None if findings else value), findings
+
+
+def with_hint(finding: Finding, schema: dict[str, Any]) -> Finding:
+    """An unknown key, with the nearest known one."""
+    if finding.code != "MC102" or finding.hint:
+        return finding
+    from medcontract.contracts.keys import known_keys
+
+    guess = nearest(str(finding.path[-1]), known_keys(schema, finding.path[:-1]))
+    return finding._replace(hint=f"did you mean '{guess}'?") if guess else finding
+
+
+def broken_finding(broken: Broken, base: int = 0, ref: Ref | None = None) -> Finding:
+    return Finding(broken.code, broken.message, broken.hint, offset=base + broken.offset, ref=ref)

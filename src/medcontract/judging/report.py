@@ -1,0 +1,93 @@
+"""From findings to a report: where each problem stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from medcontract.problems import FileReport, Finding, Problem, Ref, pointer
+from medcontract.reading.places import Place, excerpt, places
+from medcontract.reading.scan import Broken, find
+from medcontract.reading.source import Source, Unreadable
+from medcontract.tally import Likeness, Tally, likeness
+
+
+def make_report(
+    source: Source, contract_id: str | None, records: int | None, tally: Tally, wrong_call: bool = False
+) -> FileReport:
+    findings = tally.kept()
+    return FileReport(
+        path=source.name,
+        contract=contract_id,
+        records=records,
+        errors=tally.errors,
+        warnings=tally.warnings,
+        problems=tuple(_problems(source, findings, tally)),
+        wrong_call=wrong_call,
+    )
+
+
+def _problems(source: Source, findings: Sequence[Finding], tally: Tally) -> list[Problem]:
+    """Findings with line and column, in file order."""
+    offsets = [None if is_tabular(finding) else _offset(source, finding) for finding in findings]
+    firsts = [finding.first.offset for finding in findings if finding.first and finding.first.line is None]
+    placed = [offset for offset in offsets if offset is not None] + firsts
+    found = places(source, placed) if placed else {}
+    cells = {name: number for number, name in enumerate(tally.columns)}
+
+    def in_file(i: int) -> tuple[int, int, int]:
+        finding, offset = findings[i], offsets[i]
+        where = offset if offset is not None else finding.ref.offset if finding.ref else -1
+        return where, cells.get(finding.field or "", -1), i
+
+    order = sorted(range(len(findings)), key=in_file)[: tally.keep]
+    problems: list[Problem] = []
+    left = dict(tally.totals)
+    last: dict[Likeness, int] = {}
+    for i in order:
+        kind = likeness(findings[i])
+        left[kind] = left.get(kind, 1) - 1
+        last[kind] = len(problems)
+        problems.append(_problem(source, findings[i], offsets[i], found, tally.excerpts))
+    for kind, position in last.items():
+        problems[position] = problems[position]._replace(more=left[kind])
+    return problems
+
+
+def _problem(
+    source: Source, finding: Finding, offset: int | None, found: dict[int, Place], with_excerpt: bool
+) -> Problem:
+    ref = finding.ref or Ref(0, 0)
+    place = None if offset is None else found[offset]
+    line, column = (place.line, place.column) if place else (ref.line or None, None)
+    text, caret = excerpt(source, offset) if with_excerpt and offset is not None else (None, 0)
+    return Problem(
+        finding.code, finding.severity, finding.message, _hint(finding, found), pointer((*ref.prefix, *finding.path)),
+        ref.record, line, column, finding.field, finding.value, text, caret,
+    )  # fmt: skip
+
+
+def _hint(finding: Finding, found: dict[int, Place]) -> str | None:
+    """The hint; for what is repeated, with the place where it stood first."""
+    first = finding.first
+    if first is None:
+        return finding.hint
+    line = first.line or (found[first.offset].line if first.line is None else None)
+    where = f"first in record {first.record}" + (f", line {line}" if line else "")
+    return f"{where}; {finding.hint}" if finding.hint else where
+
+
+def is_tabular(finding: Finding) -> bool:
+    """Whether the finding is in a table: there is a row, but no byte to point at."""
+    return finding.ref is not None and finding.ref.line is not None
+
+
+def _offset(source: Source, finding: Finding) -> int | None:
+    """The byte that a finding is about."""
+    if finding.offset is not None or finding.ref is None:
+        return finding.offset
+    ref = finding.ref
+    try:
+        value_at, key_at = find(source.read(ref.offset, ref.length), finding.path)
+    except (Broken, Unreadable):
+        return ref.offset
+    return ref.offset + (key_at if finding.at_key else value_at)

@@ -1,0 +1,150 @@
+"""Which container is it, which contract is meant? Then the judge of that container takes over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+import msgspec
+
+from medcontract.contracts import recognition, registry
+from medcontract.contracts.decode import quick_parse
+from medcontract.contracts.registry import Compiled
+from medcontract.errors import NotRecognised
+from medcontract.judging.json import DocumentJudge, JsonJudge, LinesJudge, scan_member
+from medcontract.judging.records import Progress, RecordsJudge, broken_finding
+from medcontract.judging.report import make_report
+from medcontract.judging.table import CsvJudge, broken_header
+from medcontract.problems import FileReport, Finding, Ref
+from medcontract.reading import lines
+from medcontract.reading.json_file import JsonFile, TooLarge, outline, too_large
+from medcontract.reading.limits import MAX_DEPTH
+from medcontract.reading.scan import Broken, scan
+from medcontract.reading.source import Source, Unreadable
+from medcontract.reading.table import CsvFile
+from medcontract.tally import Tally
+
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+CONTAINERS = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+_BY_CONTAINER: dict[str, type[RecordsJudge]] = {"json": JsonJudge, "jsonl": LinesJudge, "csv": CsvJudge}
+
+
+def judge(source: Source, contract_id: str | None, tally: Tally, progress: Progress | None = None) -> FileReport:
+    """Everything that is wrong with one file. Nothing that the file holds makes this raise."""
+    try:
+        source.prepare()
+        return _judge(source, contract_id, tally, progress)
+    except Unreadable as unreadable:
+        tally.add(unreadable.finding)
+        return make_report(source, contract_id, None, tally, wrong_call=unreadable.wrong_call)
+
+
+def _judge(source: Source, contract_id: str | None, tally: Tally, progress: Progress | None) -> FileReport:
+    container = container_of(source)
+    if contract_id is None:
+        try:
+            contract_id = recognise(source, container)
+        except NotRecognised as doubt:
+            return _unrecognised(source, container, doubt, tally)
+    contract = registry.find(contract_id)
+    if container == "json" and source.ending not in CONTAINERS and _is_record(source, contract):
+        container = "jsonl"
+    if container not in contract.containers:
+        what = "; ".join(f".{name}" for name in contract.containers)
+        tally.add(Finding("MC033", f"{contract_id} cannot be read from .{container}", f"it can be read from: {what}"))
+        return make_report(source, contract_id, None, tally, wrong_call=True)
+    if container == "parquet":
+        from medcontract.tables import ParquetJudge
+
+        return ParquetJudge(source, contract, tally, progress).report()
+    judge_type = DocumentJudge if contract.kind == "document" else _BY_CONTAINER[container]
+    return judge_type(source, contract, tally, progress).report()
+
+
+def container_of(source: Source) -> str:
+    """By the ending of the name; where that says nothing, by a look at the text."""
+    if source.ending in CONTAINERS:
+        return CONTAINERS[source.ending]
+    if source.is_parquet:
+        return "parquet"
+    text = source.head[source.start :].lstrip()
+    if not text.startswith((b"{", b"[")):
+        return "csv" if text else "json"
+    first, _, rest = text.partition(b"\n")
+    whole_line = first.rstrip().endswith(b"}") and quick_parse(first, MAX_DEPTH) is not msgspec.UNSET
+    return "jsonl" if whole_line and rest.lstrip().startswith(b"{") else "json"
+
+
+def _is_record(source: Source, contract: Compiled) -> bool:
+    """Whether a text of unknown container starts with a whole record on one line, not with a file's header."""
+    line = source.head[source.start :].lstrip().partition(b"\n")[0]
+    value = quick_parse(line, MAX_DEPTH)
+    return isinstance(value, dict) and contract.list_key is not None and contract.list_key not in value
+
+
+def recognise(source: Source, container: str) -> str:
+    """The contract of a file, from its keys. Raises `NotRecognised`."""
+    if container == "json":
+        return recognition.of_outline(outline(source, recognition.certain))
+    if container == "parquet":
+        from medcontract.tables import parquet_columns
+
+        return recognition.of_columns(frozenset(parquet_columns(source)))
+    if container == "csv":
+        header = CsvFile(source).header
+        try:
+            return recognition.of_columns(frozenset(header))
+        except NotRecognised as doubt:
+            other = next((name for char, name in _SEPARATORS.items() if len(header) == 1 and char in header[0]), None)
+            if other:
+                raise NotRecognised(str(doubt), f"the columns seem to be separated by {other}: use commas") from None
+            raise
+    for raw, _, _ in islice(lines.records(source, lambda raw: None), 1000):
+        try:
+            value = scan(raw).value
+        except Broken:
+            continue
+        if isinstance(value, dict):
+            return recognition.of_record(frozenset(value))
+    raise NotRecognised("no line of the first 1000 is a JSON object")
+
+
+def _unrecognised(source: Source, container: str, doubt: NotRecognised, tally: Tally) -> FileReport:
+    """A file of no known contract: if its syntax is broken, that is what is wrong with it."""
+    for finding in _syntax(source, container):
+        tally.add(finding)
+    if tally.errors:
+        return make_report(source, None, None, tally)
+    tally.add(Finding("MC009", str(doubt), doubt.hint))
+    return make_report(source, None, None, tally, wrong_call=True)
+
+
+def _syntax(source: Source, container: str) -> Iterator[Finding]:
+    """What breaks the syntax of a file whose contract is not known."""
+    if container == "parquet":
+        return
+    if container == "csv":
+        table = CsvFile(source)
+        if table.broken:
+            yield broken_header(table.broken, source)
+        return
+    if container == "jsonl":
+        index = -1
+        for index, (raw, offset, _) in enumerate(lines.records(source, lambda raw: None)):
+            try:
+                scan(raw)
+            except Broken as b:
+                yield broken_finding(b, offset, Ref(offset, len(raw), index))
+        if index < 0:
+            yield Finding("MC004", "the file is empty", "was it written to the end?", offset=source.start)
+        return
+    try:
+        file = JsonFile(source, None, lambda raw: None)
+        for _ in file.records():
+            pass
+        for member in file.header:
+            scan_member(member)
+    except Broken as b:
+        yield broken_finding(b)
+    except TooLarge as large:
+        yield too_large(source.limits.record, large.offset)

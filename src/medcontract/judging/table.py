@@ -1,0 +1,112 @@
+"""Tables: what they all share, and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from medcontract.contracts.registry import Compiled
+from medcontract.contracts.suggest import nearest
+from medcontract.judging.records import Progress, RecordsJudge
+from medcontract.problems import Finding, Ref
+from medcontract.reading.json_file import Cut
+from medcontract.reading.source import Source
+from medcontract.reading.table import CsvFile, Row, header_findings
+from medcontract.tally import Tally
+
+
+class TableJudge(RecordsJudge):
+    """A table: its header once, then its rows as records."""
+
+    header: Sequence[str] = ()
+
+    def __init__(self, source: Source, contract: Compiled, tally: Tally, progress: Progress | None = None) -> None:
+        super().__init__(source, contract, tally, progress)
+        self.columns = contract.columns
+        self.column_of = {column.path: column.name for column in self.columns}
+        self.column_of.update({(name,): group[0] for name, group in contract.spread.items()})
+        self.line = 1
+        self.lacking: set[str] = set()
+        self.bad_row = Finding("MC031", "")
+
+    def rows(self) -> Iterator[Row]:
+        """The rows, each as the JSON of its record."""
+        raise NotImplementedError
+
+    def cuts(self) -> Iterator[Cut]:
+        for row in self.rows():
+            self.line = row.line
+            if row.finding:
+                self.bad_row = row.finding
+            yield row.raw, row.offset, None if row.finding else self.decode(row.raw)
+
+    def run(self) -> None:
+        names = [column.name for column in self.columns]
+        there = set(self.header)
+        self.tally.columns = list(self.header)
+        for finding in header_findings(self.header, names, self.contract.open, self.header_ref()):
+            guess = nearest(str(finding.path[0]), set(names) - there) if finding.code == "MC102" else None
+            self.tally.add(finding._replace(hint=f"did you mean '{guess}'?") if guess else finding)
+        for column in self.columns:
+            if not column.nullable and column.name not in there:
+                self._lacks(column.name)
+        super().run()
+
+    def header_ref(self) -> Ref:
+        return header_ref(self.source)
+
+    def _lacks(self, name: str) -> None:
+        if name not in self.lacking:
+            self.lacking.add(name)
+            ref = self.header_ref()
+            self.tally.defer(Finding("MC101", f"column '{name}' is missing", path=(name,), ref=ref, field=name))
+
+    def ref(self, index: int, offset: int, length: int) -> Ref:
+        return Ref(offset, length, index, (), self.line)
+
+    def _thorough(self, raw: bytes, offset: int, index: int) -> Any:
+        if not raw:
+            self.add(self.bad_row, index, offset, 0)
+            return None
+        return super()._thorough(raw, offset, index)
+
+    def add(self, finding: Finding, index: int, offset: int, length: int) -> None:
+        """Name the column; a column that the whole table lacks is told once."""
+        if finding.code == "MC101" and finding.field:
+            for name in self.contract.spread.get(finding.field, (finding.field,)):
+                self._lacks(name)
+            return
+        finding = self.named(finding)
+        if finding.field is not None and finding.field not in self.header:
+            self._lacks(finding.field)
+            return
+        super().add(finding._replace(offset=None), index, offset, length)
+
+    def named(self, finding: Finding) -> Finding:
+        path = finding.path
+        column = self.column_of.get(path[:2]) or self.column_of.get(path[:1]) or (str(path[0]) if path else None)
+        return finding._replace(path=(column,) if column else (), field=column)
+
+
+class CsvJudge(TableJudge):
+    def rows(self) -> Iterator[Row]:
+        return CsvFile(self.source).rows(self.columns, self.contract.open)
+
+    def run(self) -> None:
+        table = CsvFile(self.source)
+        if table.broken:
+            self.tally.add(broken_header(table.broken, self.source))
+            self.records = 0
+            return
+        self.header = table.header
+        super().run()
+
+
+def broken_header(finding: Finding, source: Source) -> Finding:
+    """A table has lines, but no columns of characters; an empty file is an empty file."""
+    return finding if finding.code == "MC004" else finding._replace(offset=None, ref=header_ref(source))
+
+
+def header_ref(source: Source) -> Ref:
+    """The header row of a table."""
+    return Ref(source.start, 0, None, (), 1)

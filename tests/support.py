@@ -1,0 +1,131 @@
+"""What several test modules share: the vectors on disk, and what is true of every report."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hypothesis import HealthCheck, settings
+from jsonschema import Draft202012Validator
+
+from medcontract.problems import FileReport, Problem, Report
+from medcontract.rendering import json as json_format
+
+ROOT = Path(__file__).parent.parent
+VECTORS = ROOT / "tests" / "vectors"
+SCHEMAS = ROOT / "schemas"
+
+NOT_RECOGNISABLE = frozenset(
+    {
+        "lesions/model/invalid/top-level-string.json",
+        "reports/cases/invalid/list-is-object.json",
+        "reports/cases/invalid/report-id-column-missing.csv",
+        "triage/inventory/invalid/header-unknown-key.json",
+    }
+)
+"""Vectors whose content fits no contract: here, and only here, the contract has to be named."""
+
+
+class Vector(NamedTuple):
+    """One file that becomes a test by being there."""
+
+    path: Path
+    name: str
+    """Below the folder of vectors, with slashes."""
+    folder: str
+    """The contract whose folder it is in; "syntax" for those that are broken below that."""
+    verdict: str
+    """valid, invalid, or syntax."""
+
+    @property
+    def given(self) -> str | None:
+        """The contract that has to be named for this file."""
+        return self.folder if self.name in NOT_RECOGNISABLE else None
+
+    @property
+    def expected_file(self) -> Path:
+        return self.path.with_name(self.path.name + ".expected")
+
+    @property
+    def expected(self) -> list[str]:
+        """The lines that a report of this file gives."""
+        if not self.expected_file.exists():
+            return [f"contract {self.folder}"]
+        return self.expected_file.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+
+
+@cache
+def vectors() -> tuple[Vector, ...]:
+    """All vectors that are judged alone."""
+    found: list[Vector] = []
+    for path in sorted(VECTORS.rglob("*")):
+        parts = path.relative_to(VECTORS).parts
+        if not path.is_file() or path.name.endswith(".expected") or parts[0] == "between":
+            continue
+        folder, verdict = ("syntax", "syntax") if parts[0] == "syntax" else ("/".join(parts[:2]), parts[2])
+        found.append(Vector(path, "/".join(parts), folder, verdict))
+    return tuple(found)
+
+
+def problem_line(problem: Problem) -> str:
+    """A problem as a line of an `.expected` file."""
+    numbers = ("-" if n is None else str(n) for n in (problem.line, problem.column, problem.record))
+    return " ".join([problem.code, problem.severity, *numbers, problem.pointer or '""'])
+
+
+def report_lines(report: FileReport) -> list[str]:
+    """A report as the lines of an `.expected` file."""
+    return [f"contract {report.contract or '-'}", *map(problem_line, report.problems)]
+
+
+@cache
+def published(contract_id: str) -> Draft202012Validator:
+    """A validator for the published schema of a contract."""
+    return Draft202012Validator(json.loads((SCHEMAS / contract_id / "v1.json").read_bytes()))
+
+
+def assert_sound(report: FileReport) -> None:
+    """What is true of a report whatever the file holds."""
+    assert report.errors + report.warnings == len(report.problems) + report.omitted
+    assert report.omitted >= 0
+    assert report.ok == (report.errors == 0)
+    kept = [problem.severity for problem in report.problems]
+    assert kept.count("error") <= report.errors
+    assert kept.count("warning") <= report.warnings
+    for problem in report.problems:
+        assert problem.line is None or problem.line >= 1
+        assert problem.column is None or problem.column >= 1
+        assert problem.record is None or problem.record >= 0
+        assert problem.line is not None or problem.column is None
+    places = [(problem.line or 0, problem.column or 0) for problem in report.problems]
+    assert places == sorted(places)
+    for show_values in (False, True):
+        rendered = json.loads(json_format.validation(Report((report,)), show_values))
+        published("medcontract/validation").validate(rendered)
+
+
+def lesion(number: int, **changes: Any) -> dict[str, Any]:
+    """A valid record of `lesions/truth`, or one with changes (None takes a key away)."""
+    record: dict[str, Any] = {"image_id": f"ISLA-{number:05}", "label": "NV", **changes}
+    return {key: value for key, value in record.items() if value is not None}
+
+
+def lesions(count: int, **changes: Any) -> bytes:
+    """That many lines of `lesions/truth`."""
+    return "".join(json.dumps(lesion(number, **changes)) + "\n" for number in range(count)).encode()
+
+
+def property_settings(examples: int) -> settings:
+    """Laws are checked on the same examples each time; with `MEDCONTRACT_EXPLORE=20` on 20 times as many, at random."""
+    explore = int(os.environ.get("MEDCONTRACT_EXPLORE", "0"))
+    return settings(
+        max_examples=examples * (explore or 1),
+        derandomize=not explore,
+        database=None,
+        deadline=None,
+        print_blob=True,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
+    )

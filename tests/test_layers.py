@@ -1,0 +1,149 @@
+"""Who may import whom. The listing of the package is its architecture; an upward import fails here."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from tests.support import ROOT
+
+import medcontract
+from medcontract.contracts.contract import Validated
+
+PACKAGE = ROOT / "src" / "medcontract"
+
+MAY_IMPORT: dict[str, set[str]] = {
+    "_version": set(),
+    "catalogue": set(),
+    "errors": set(),
+    "problems": set(),
+    "layout": {"problems"},
+    "reading": {"layout", "problems", "reading"},
+    "contracts": {"contracts", "errors", "layout", "problems"},
+    "rendering": {"catalogue", "problems", "rendering"},
+    "tally": {"problems"},
+    "judge": {"contracts", "errors", "layout", "problems", "reading", "tally"},
+    "whole": {"contracts", "judge", "reading"},
+    "flow": {"contracts", "errors", "judge", "problems", "reading", "tally", "whole"},
+    "api": {"contracts", "errors"},
+    "docs": {"catalogue", "contracts", "errors", "problems"},
+    "cli": {"_version", "api", "catalogue", "cli", "contracts", "docs", "errors", "flow", "problems", "rendering"},
+    "__init__": {"_version", "api", "contracts", "errors", "flow", "problems"},
+    "__main__": {"cli"},
+}
+"""At run time. A module or folder of the package that is not here has no place yet: give it one."""
+MAY_NAME: dict[str, set[str]] = {"errors": {"problems"}, "rendering": {"contracts"}}
+"""For annotations only (`if TYPE_CHECKING`)."""
+
+
+class Import(NamedTuple):
+    layer: str
+    """The module or folder that imports."""
+    target: str
+    """The dotted name that is imported."""
+    typing_only: bool
+    place: str
+
+
+def _modules() -> Iterator[tuple[Path, str, list[str]]]:
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        if parts[0] != "examples":
+            yield path, parts[0], ["medcontract", *parts]
+
+
+def _targets(node: ast.AST, name: list[str]) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if not isinstance(node, ast.ImportFrom):
+        return []
+    base = node.module or ""
+    if node.level:
+        base = ".".join([*name[: -node.level], *([node.module] if node.module else [])])
+    if base == "medcontract":
+        return [f"medcontract.{alias.name}" for alias in node.names]
+    return [base]
+
+
+def _typing_only(tree: ast.AST) -> set[ast.AST]:
+    blocks = [n for n in ast.walk(tree) if isinstance(n, ast.If) and ast.unparse(n.test).endswith("TYPE_CHECKING")]
+    return {inner for block in blocks for statement in block.body for inner in ast.walk(statement)}
+
+
+def _imports() -> Iterator[Import]:
+    for path, layer, name in _modules():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        quiet = _typing_only(tree)
+        for node in ast.walk(tree):
+            for target in _targets(node, name):
+                yield Import(layer, target, node in quiet, f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}")
+
+
+IMPORTS = list(_imports())
+
+
+def test_every_module_has_a_place() -> None:
+    """Each module or folder of the package stands in the table of layers."""
+    assert {layer for _, layer, _ in _modules()} <= set(MAY_IMPORT)
+
+
+@pytest.mark.parametrize("layer", MAY_IMPORT)
+def test_layer(layer: str) -> None:
+    """A layer imports those below it, and no other."""
+    wrong = [
+        f"{found.place} imports {found.target}"
+        for found in IMPORTS
+        if found.layer == layer and found.target.startswith("medcontract.")
+        if (below := found.target.split(".")[1]) not in MAY_IMPORT[layer]
+        and not (found.typing_only and below in MAY_NAME.get(layer, ()))
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("library", ["click", "rich"])
+def test_command_line_libraries_stay_in_the_command_line(library: str) -> None:
+    """What talks to a terminal is imported by `cli` only."""
+    assert {found.place for found in IMPORTS if found.target.split(".")[0] == library and found.layer != "cli"} == set()
+
+
+def test_the_walk_sees_imports() -> None:
+    """The walk over imports finds those that are known to be there, inside functions and for annotations too."""
+    seen = {(found.layer, found.target, found.typing_only) for found in IMPORTS}
+    assert ("__main__", "medcontract.cli.main", False) in seen
+    assert ("cli", "click", False) in seen
+    assert ("cli", "medcontract.flow", False) in seen
+    assert ("errors", "medcontract.problems", True) in seen
+
+
+def test_no_way_around_validation() -> None:
+    """`model_construct` makes a model of what was not checked: it stands nowhere in the package."""
+    assert [path for path, _, _ in _modules() if "model_construct" in path.read_text(encoding="utf-8")] == []
+
+
+def test_validated_cannot_be_made_by_hand() -> None:
+    """A caller cannot vouch for a value; only the contract layer can."""
+    with pytest.raises(TypeError, match="load"):
+        Validated(object(), {"label": "MEL"}, "lesions/truth")
+    with pytest.raises(TypeError):
+        Validated({"label": "MEL"})  # type: ignore[call-arg]
+
+
+def test_validated_cannot_be_changed() -> None:
+    """A validated value stays what it was when it was checked."""
+    validated = medcontract.load(b'{"image_id": "I-1", "label": "MEL"}', name="x.jsonl")
+    with pytest.raises(AttributeError):
+        validated.value = ()  # type: ignore[misc]
+    with pytest.raises(ValueError, match="frozen"):
+        validated.value[0].label = "NV"
+    assert isinstance(validated.value, tuple)
+
+
+def test_public_names() -> None:
+    """`__all__` is sorted, and each name in it can be imported from the package and is listed by `dir`."""
+    assert medcontract.__all__ == sorted(medcontract.__all__)
+    assert set(medcontract.__all__) <= set(dir(medcontract))
+    for name in medcontract.__all__:
+        assert getattr(medcontract, name) is not None
