@@ -64,7 +64,8 @@ _WORDS = (
     "Other", "Urgent", "urgent", "Urgent\n", "Cardiology", "CARDIOLOGY", "error", "warning", "error\n", "collection",
     "MC101", "MC101\n", "MC601", "MC10\u0661", "mc101", "MC1011", "a:b", "\\u003a", '"', "\\", "\uff2d\uff25\uff2c",
 )  # fmt: skip
-STRINGS: tuple[str, ...] = tuple(dict.fromkeys(_DATES + _GUIDS + _PATHS + _BLANKS + _WORDS))
+_HASHES = ("0" * 64, "a" * 64, "A" * 64, "0" * 63, "0" * 65, "0" * 64 + "\n", "0" * 63 + "\n", "0" * 63 + "\u0661")
+STRINGS: tuple[str, ...] = tuple(dict.fromkeys(_DATES + _GUIDS + _PATHS + _BLANKS + _WORDS + _HASHES))
 OTHERS: tuple[Any, ...] = (
     None, True, False, [], {}, [None], [[]], [{}], [0], [""], ["x"], [True], {"": None}, {"a": 1}, {"a": "1"},
     {"a": None}, {"a": True}, {"a": {"b": {"b": []}}}, [1, "a", None, {"k": [False]}],
@@ -248,6 +249,42 @@ def _made_up_object(node: dict[str, Any], root: dict[str, Any], full: bool) -> d
             "b:c": _ANYTHING if other is True else made_up(other, root, full),
         }
     return made
+
+
+SORTS: tuple[tuple[str, bool, Path], ...] = (
+    ("benchmark/report", False, ("schema_version",)),
+    ("extraction/decision", False, ("prescription_accuracy",)),
+    ("extraction/runs", True, ("started_at",)),
+    ("extraction/runs", True, ("valid_items",)),
+    ("lesions/cases", True, ("age",)),
+    ("lesions/cases", True, ("gender",)),
+    ("lesions/cases", True, ("image_id",)),
+    ("lesions/cases", True, ("image_path",)),
+    ("lesions/cases", True, ("location",)),
+    ("lesions/model", False, ("model_size_mb",)),
+    ("lesions/model", False, ("uses_image",)),
+    ("lesions/predictions", True, ("error",)),
+    ("lesions/predictions", True, ("probabilities", 9)),
+    ("medcontract/explanation", False, ("codes", 0, "code")),
+    ("medcontract/index", False, ("schemas", 0, "sha256")),
+    ("medcontract/validation", False, ("files", 0, "problems", 0, "line")),
+    ("reports/predictions", True, ("processing_time_sec",)),
+    ("reports/score", False, ("performance_score",)),
+    ("triage/ground-truth", True, ("gt_lsi_list", 0, "in_hospital")),
+    ("triage/response", False, ("evaluation_date",)),
+    ("triage/response", True, ("end_of_case",)),
+    ("triage/response", True, ("error",)),
+    ("triage/response", True, ("message_sent_time",)),
+    ("triage/response", True, ("run_id",)),
+)
+"""For each sort of value, a place where it stands: contract, whether in its record, path."""
+
+
+def all_values_at(contract_id: str, record: bool, path: Path) -> list[Any]:
+    """A valid document or record with every value in turn at one place."""
+    schema = medcontract.schema(contract_id, record=record)
+    base = made_up(schema, schema, full=True)
+    return [put(base, path, value) for value in OTHERS + NUMBERS + STRINGS]
 
 
 def documents(contract: Contract[Any]) -> list[Any]:

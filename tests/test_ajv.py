@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from pydantic import TypeAdapter
+from tests.mutations import SORTS, all_values_at
 from tests.support import ROOT, SCHEMAS
 from tests.test_same_verdict import (
     accepts,
@@ -26,7 +27,6 @@ from medcontract.contracts import registry
 from medcontract.contracts.contract import Contract
 
 NODE = ROOT / "tests" / "node"
-MUTANTS = 500
 
 pytestmark = pytest.mark.skipif(
     shutil.which("node") is None or not (NODE / "node_modules" / "ajv" / "dist" / "2020.js").exists(),
@@ -67,10 +67,9 @@ def disagreements(cases: list[Case], folder: Path) -> list[str]:
     return sorted(found, key=len)[:10]
 
 
-def changed(contract: Contract[Any], record: bool) -> Case:
-    """Changed documents or records, judged by the model."""
+def judged(contract: Contract[Any], record: bool, values: list[Any]) -> Case:
+    """Documents or records, judged by the model."""
     adapter: TypeAdapter[Any] = contract.record_adapter() if record else TypeAdapter(contract.model)
-    values = (changed_records if record else changed_documents)(contract)[:MUTANTS]
     return Case(contract.urn + (":record" if record else ""), values, [accepts(adapter, value) for value in values])
 
 
@@ -100,9 +99,12 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_changed_documents_and_records(tmp_path: Path) -> None:
-    """ajv agrees on thousands of changed documents and records."""
-    cases = [changed(contract, record=False) for contract in registry.contracts()]
-    cases += [changed(contract, record=True) for contract in registry.contracts() if contract.list_key]
+    """ajv agrees on thousands of changed documents and records, and on every value at a place of each sort."""
+    everything = registry.contracts()
+    cases = [judged(c, record=False, values=changed_documents(c)) for c in everything]
+    cases += [judged(c, record=True, values=changed_records(c)) for c in everything if c.list_key]
+    for contract_id, record, path in SORTS:
+        cases.append(judged(registry.contract(contract_id), record, all_values_at(contract_id, record, path)))
     assert sum(len(case.values) for case in cases) > 5_000
     assert disagreements(cases, tmp_path) == []
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
 import socket
 import stat
+import struct
+import zlib
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,8 +19,12 @@ import pytest
 from tests.support import ROOT, VECTORS, lesion
 
 import medcontract
+from medcontract import flow
 from medcontract.catalogue import CATALOGUE
+from medcontract.docs import codes_page
+from medcontract.images import check_image
 from medcontract.reading import json_file, limits
+from medcontract.reading.limits import Limits
 
 _CODE = re.compile(r"MC[0-9]{3}")
 
@@ -94,7 +100,7 @@ def _an_archive(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileRepo
 
 def _a_large_record(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
     patch.setattr(json_file, "BLOCK", 64)
-    patch.setattr(json_file, "MAX_RECORD", 256)
+    patch.setattr("medcontract.reading.source.Limits", lambda: Limits(record=256))
     records = [lesion(1, image_id="I" * 1000)]
     return medcontract.validate(json.dumps({"labels": records}).encode(), "lesions/truth", name="x.json")
 
@@ -114,7 +120,38 @@ def _nested_records_as_a_table(folder: Path, patch: pytest.MonkeyPatch) -> medco
     return medcontract.validate(b"case_id\nC-1\n", "triage/ground-truth", name="x.csv")
 
 
+_PACKED = gzip.compress(b'{"labels": []}\n' * 100)
+
+
+def _a_damaged_archive(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
+    return medcontract.validate(_PACKED[:-6] + b"??????", "lesions/truth", name="x.json.gz")
+
+
+def _half_an_archive(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
+    return medcontract.validate(_PACKED[:20], "lesions/truth", name="x.json.gz")
+
+
+def _an_archive_of_too_much(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
+    patch.setattr("medcontract.reading.source.Limits", lambda: Limits(unpacked=1000))
+    return medcontract.validate(_PACKED, "lesions/truth", name="x.json.gz")
+
+
+def _no_parquet(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
+    return medcontract.validate(b"image_id,label\nI-1,MEL\n", "lesions/truth", name="x.parquet")
+
+
+def _against_a_schema(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
+    (folder / "schema.json").write_text('{"type": "array", "uniqueItems": true}')
+    (folder / "x.json").write_text("[1, 1]")
+    return flow.validate_files([(str(folder / "x.json"), None)], schema=str(folder / "schema.json")).files[0]
+
+
 OWN: list[tuple[str, bool, Case]] = [
+    ("MC025", False, _a_damaged_archive),
+    ("MC026", False, _half_an_archive),
+    ("MC027", False, _an_archive_of_too_much),
+    ("MC034", False, _no_parquet),
+    ("MC110", False, _against_a_schema),
     ("MC001", True, _no_such_file),
     ("MC002", True, _a_folder),
     ("MC003", True, _no_permission),
@@ -144,7 +181,7 @@ def test_code_occurs(code: str, wrong_call: bool, case: Case, tmp_path: Path, mo
 @pytest.mark.parametrize(
     ("magic", "word"),
     [
-        (b"\x1f\x8b\x08", "gzip"), (b"PK\x03\x04", "zip"), (b"PAR1", "Parquet"), (b"%PDF-1.7", "PDF"),
+        (b"PK\x03\x04", "zip"), (b"%PDF-1.7", "PDF"),
         (b"\x89PNG\r\n", "image"), (b"\xff\xd8\xff\xe0", "image"), (b"SQLite format 3\0", "database"),
     ],
 )  # fmt: skip
@@ -155,12 +192,39 @@ def test_binary_files_are_named(magic: bytes, word: str) -> None:
     assert word in problem.message
 
 
+def _png(width: int, height: int, colour: int) -> bytes:
+    """The beginning of a PNG: it announces a size and a kind of colour, and ends."""
+    announced = b"IHDR" + struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + announced + struct.pack(">I", zlib.crc32(announced))
+
+
+IMAGES: dict[str, bytes | None] = {
+    "MC320": None,
+    "MC321": b"GIF89a" + bytes(100),
+    "MC322": _png(600, 600, 0),
+    "MC323": _png(600, 511, 2),
+    "MC324": _png(600, 600, 2),
+    "MC325": _png(10_001, 10_000, 2),
+}
+"""What a file holds that gives a code when it is checked as an image; None: nothing is there."""
+
+
+@pytest.mark.parametrize(("code", "content"), IMAGES.items(), ids=IMAGES)
+def test_code_of_an_image_occurs(code: str, content: bytes | None, tmp_path: Path) -> None:
+    """A code about images comes about when a file is checked as one."""
+    if content is not None:
+        (tmp_path / "x.png").write_bytes(content)
+    problem = check_image(tmp_path / "x.png")
+    assert problem is not None
+    assert problem.code == code
+
+
 # --- the catalogue -------------------------------------------------------------------------------
 
 
 def test_each_code_occurs() -> None:
     """Every code of the catalogue stands beside some vector, or has a test of its own here; and no other code does."""
-    assert _codes_of_vectors() | {code for code, _, _ in OWN} == set(CATALOGUE)
+    assert _codes_of_vectors() | {code for code, _, _ in OWN} | set(IMAGES) == set(CATALOGUE)
 
 
 def test_codes_of_the_source() -> None:
@@ -198,6 +262,6 @@ def test_limits_in_words() -> None:
 
 def test_page_of_codes_is_up_to_date() -> None:
     """`docs/codes.md` is what the catalogue gives today."""
-    page: str = import_module("medcontract.docs").codes_page()
+    page = codes_page()
     assert (ROOT / "docs" / "codes.md").read_text(encoding="utf-8") == page
     assert [code for code in CATALOGUE if code not in page] == []

@@ -25,15 +25,22 @@ MAY_IMPORT: dict[str, set[str]] = {
     "contracts": {"contracts", "errors", "layout", "problems"},
     "rendering": {"catalogue", "problems", "rendering"},
     "tally": {"problems"},
-    "judge": {"contracts", "errors", "layout", "problems", "reading", "tally"},
-    "whole": {"contracts", "judge", "reading"},
-    "flow": {"contracts", "errors", "judge", "problems", "reading", "tally", "whole"},
+    "images": {"errors", "images", "problems"},
+    "judging": {"contracts", "errors", "judging", "layout", "problems", "reading", "tables", "tally"},
+    "tables": {"contracts", "errors", "judging", "layout", "problems", "reading", "tally"},
+    "foreign": {"contracts", "errors", "foreign", "judging", "layout", "problems", "reading", "tally"},
+    "whole": {"contracts", "judging", "reading", "tables"},
+    "flow": {"contracts", "errors", "foreign", "images", "judging", "problems", "reading", "tally", "whole"},
     "api": {"contracts", "errors"},
+    "modeling": {"contracts"},
     "docs": {"catalogue", "contracts", "errors", "problems"},
-    "cli": {"_version", "api", "catalogue", "cli", "contracts", "docs", "errors", "flow", "problems", "rendering"},
+    "cli": {
+        "_version", "api", "catalogue", "cli", "contracts", "docs", "errors", "flow", "images", "problems", "reading",
+        "rendering",
+    },
     "__init__": {"_version", "api", "contracts", "errors", "flow", "problems"},
     "__main__": {"cli"},
-}
+}  # fmt: skip
 """At run time. A module or folder of the package that is not here has no place yet: give it one."""
 MAY_NAME: dict[str, set[str]] = {"errors": {"problems"}, "rendering": {"contracts"}}
 """For annotations only (`if TYPE_CHECKING`)."""

@@ -24,7 +24,9 @@ from medcontract import flow
 from medcontract.contracts import registry
 from medcontract.layout import Column
 from medcontract.reading import json_file, lines, places, table
+from medcontract.reading import source as source_module
 from medcontract.reading.json_file import JsonFile
+from medcontract.reading.limits import Limits
 from medcontract.reading.scan import Broken, Scanned, find, scan
 from medcontract.reading.source import Source
 from medcontract.reading.table import CsvFile
@@ -202,8 +204,7 @@ def blocks_of(size: int, largest: int | None = None) -> Iterator[None]:
         for module in (places, json_file, lines, table):
             patch.setattr(module, "BLOCK", size)
         if largest is not None:
-            for module in (json_file, lines, table):
-                patch.setattr(module, "MAX_RECORD", largest)
+            patch.setattr(source_module, "Limits", lambda: Limits(record=largest))
         yield
 
 
@@ -562,8 +563,8 @@ def test_wrong_utf_8_anywhere(text: bytes, column: int, contract: str | None) ->
 @pytest.mark.parametrize(
     ("text", "code", "column"),
     [
-        ('[{"image_id" "I"}]', "MC010", 14), ("[tru]", "MC023", 2), ("[1, 01]", "MC022", 5), ('[{"a": [1,]}]', "MC012", 11),
-        ("[[1 2]]", "MC010", 5), ("['a']", "MC023", 2), ('{"x": [{"a": 01}]}', "MC022", 14),
+        ('[{"image_id" "I"}]', "MC010", 14), ("[yes]", "MC023", 2), ("[1, 01]", "MC022", 5), ("[[1 2]]", "MC010", 5),
+        ('[{"a": [1,]}]', "MC012", 11), ("['a']", "MC023", 2), ('{"x": [{"a": 01}]}', "MC022", 14),
     ],
 )  # fmt: skip
 def test_broken_syntax_deep_in_a_list(text: str, code: str, column: int, contract: str | None) -> None:

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, TypeAdapter, ValidationError
-from tests.mutations import EXAMPLES, Path, at, documents, encode, mutants, paths, put, records
+from tests.mutations import EXAMPLES, SORTS, Path, all_values_at, at, documents, encode, mutants, paths, put, records
 from tests.support import ROOT, vectors
 
 import medcontract
@@ -183,6 +183,7 @@ def test_enough_is_compared() -> None:
     """More than 10 000 changed documents and records are compared."""
     count = sum(len(changed_documents(contract)) for contract in CONTRACTS)
     count += sum(len(changed_records(contract)) for contract in COLLECTIONS)
+    count += sum(len(all_values_at(*place)) for place in SORTS)
     assert count > 10_000
 
 
@@ -223,6 +224,17 @@ def test_changed_records(contract: Contract[Any]) -> None:
     verdicts = record_verdicts(texts_of(changed_records(contract)), contract)
     assert disagreements(verdicts) == []
     assert {v.schema for v in verdicts} == {True, False}
+
+
+@pytest.mark.parametrize(("contract_id", "record", "path"), SORTS)
+def test_every_value_at_every_sort_of_place(contract_id: str, record: bool, path: Path) -> None:
+    """All agree on every value that was thought of, at a place of each sort; some are valid there and some not."""
+    contract = registry.contract(contract_id)
+    texts = texts_of(all_values_at(contract_id, record, path))
+    verdicts = record_verdicts(texts, contract) if record else [document_verdicts(text, contract) for text in texts]
+    assert disagreements(verdicts) == []
+    assert {v.schema for v in verdicts} == {True, False}
+    assert [reason for text in texts if (reason := wrongly_accepted(text, form(contract, record)))] == []
 
 
 # --- the fast path -------------------------------------------------------------------------------

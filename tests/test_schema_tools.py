@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator, Draft202012Validator
-from jsonschema.exceptions import SchemaError
 from tests.mutations import documents, mutants, records
 from tests.support import ROOT, SCHEMAS, property_settings, published
 
@@ -70,7 +69,7 @@ def write(name: str, value: Any) -> Path:
 
 
 @cache
-def values(contract: Contract[Any], record: bool, most: int = 300) -> list[Any]:
+def values(contract: Contract[Any], record: bool, most: int = 120) -> list[Any]:
     """Valid values of a contract, and changed ones of which most are not."""
     bases = records(contract) if record else documents(contract)
     return bases + mutants(bases, most)
@@ -202,7 +201,7 @@ def test_check_of_draft07_alone(run: Run) -> None:
 
 @pytest.mark.parametrize("draft", publishing.DRAFTS)
 def test_index(run: Run, draft: publishing.Draft) -> None:
-    """The index keeps its contract, is recognised, lists every contract by id, and its hashes are those of the files."""
+    """The index keeps its contract, is recognised, lists every contract by id, and has the hashes of the files."""
     assert run("export", "out", "--draft", draft).code == 0
     content = Path("out/index.json").read_bytes()
     index = json.loads(content)
@@ -467,7 +466,8 @@ def test_the_same_is_no_change(name: str) -> None:
          ("readers", "/properties/urgency/enum", "'urgency' accepts one more value: Elective")),
         ({"enum": ["a", 1, "", None]}, {"enum": ["a"]},
          ("writers", "/properties/urgency/enum", "'urgency' no longer accepts 3 values: 1, \"\", null")),
-        (STRING, {"anyOf": [STRING, NULL]}, ("readers", "/properties/urgency/anyOf/1", "'urgency' may also be null now")),
+        (STRING, {"anyOf": [STRING, NULL]},
+         ("readers", "/properties/urgency/anyOf/1", "'urgency' may also be null now")),
         ({"type": "number", "minimum": 0}, {"type": "number", "exclusiveMinimum": 1},
          ("writers", "/properties/urgency/exclusiveMinimum",
           "'urgency' must be greater than 1 now; it had to be at least 0")),
@@ -556,7 +556,8 @@ def _edit_branches(rng: random.Random, node: Schema) -> None:
     if word is None:
         inner = dict(node)
         node.clear()
-        node[rng.choice(["anyOf", "oneOf", "allOf"])] = [inner, *rng.choice([[], [{"type": "null"}], [{"minimum": 1}]])]
+        more: list[Schema] = rng.choice([[], [{"type": "null"}], [{"minimum": 1}]])
+        node[rng.choice(["anyOf", "oneOf", "allOf"])] = [inner, *more]
     elif rng.random() < 0.4 and len(node[word]) > 1:
         node[word].pop(rng.randrange(len(node[word])))
     elif rng.random() < 0.5:
@@ -621,7 +622,7 @@ def nodes(schema: Any) -> Iterator[Schema]:
 
 def edited(schema: Schema, rng: random.Random, count: int) -> Schema:
     """The schema with a few changes; definitions stay where they are, so that references lead somewhere."""
-    new = copy.deepcopy(schema)
+    new = {word: value for word, value in copy.deepcopy(schema).items() if word not in ("$id", "$schema")}
     definitions = new.pop("$defs", {})
     for _ in range(count):
         rng.choice(EDITS)(rng, rng.choice([node for part in (new, *definitions.values()) for node in nodes(part)]))
@@ -634,7 +635,7 @@ FORMS = [(c, False) for c in CONTRACTS] + [(c, True) for c in CONTRACTS if c.lis
 
 
 @given(form=st.sampled_from(FORMS), seed=st.integers(0, 2**32), before=st.integers(0, 2), after=st.integers(1, 3))
-@property_settings(150)
+@property_settings(40)
 def test_a_breaking_change_is_never_called_harmless(
     form: tuple[Contract[Any], bool], seed: int, before: int, after: int
 ) -> None:
@@ -648,10 +649,51 @@ def test_a_breaking_change_is_never_called_harmless(
     tighter, looser = verdict(old, new)
     assert verdict(new, old) == (looser, tighter)
     instances = values(*form, 400)
-    for value in rng.sample(instances, min(60, len(instances))) + instances[:3]:
+    for value in rng.sample(instances, min(50, len(instances))) + instances[:3]:
         accepted = by_old.is_valid(value), by_new.is_valid(value)
         assert accepted != (True, False) or tighter, value
         assert accepted != (False, True) or looser, value
+
+
+ATOMS: list[Any] = [None, True, False, 0, 0.5, 1, 2, 2.5, 10, -1, "", "x", "xy", "abc", "m", "Urgent"]
+SMALL: list[Any] = [
+    *ATOMS, [], *([atom] for atom in ATOMS), [1, "x"], [1, 1], ["x", 1], [1, 2, 3], ["x", "y", None], {},
+    *({key: atom} for key in ("x", "error", "") for atom in ATOMS), *({"x": [atom]} for atom in ATOMS),
+    *({"x": atom, "error": "x"} for atom in ATOMS), {"x": {"x": 1}}, {"x": {}, "error": None}, {"longer name": 1},
+    {"x": 1, "error": 2, "": 3}, {"xx": 1}, {"xx": "x", "x": "x"}, [{}], [{"x": 1}], [{"x": "x", "error": 1}],
+]  # fmt: skip
+"""Values of every type, small enough for any of them to matter to a small schema."""
+
+
+def small_schema(rng: random.Random, depth: int = 2) -> Any:
+    """A schema made by a few edits of nothing, with others inside."""
+    node: Schema = {}
+    for _ in range(rng.randint(0, 3)):
+        rng.choice(EDITS)(rng, node)
+    if depth and rng.random() < 0.6:
+        inside = [small_schema(rng, depth - 1) for _ in range(2)]
+        word = rng.choice(["properties", "items", "anyOf", "oneOf", "allOf", "not", "additionalProperties"])
+        listed, one = word.endswith("Of"), inside[0]
+        node[word] = {"x": one, "error": inside[1]} if word == "properties" else inside if listed else one
+    return node
+
+
+@given(seed=st.integers(0, 2**32))
+@property_settings(600)
+def test_no_small_change_is_called_harmless(seed: int) -> None:
+    """The same for small schemas, where nearly every change shows in some small value."""
+    rng = random.Random(seed)  # noqa: S311
+    old = small_schema(rng)
+    if rng.random() < 0.2:
+        old = {"$defs": {"A": old}, "type": rng.choice(["object", "array"]), "items": {"$ref": "#/$defs/A"},
+               "properties": {"x": {"$ref": "#/$defs/A"}, "error": {"$ref": "#"}}}  # fmt: skip
+    new = edited(old, rng, 1)
+    by_old, by_new = Draft202012Validator(old), Draft202012Validator(new)
+    tighter, looser = verdict(old, new)
+    for value in SMALL:
+        accepted = by_old.is_valid(value), by_new.is_valid(value)
+        assert accepted != (True, False) or tighter, (old, new, value)
+        assert accepted != (False, True) or looser, (old, new, value)
 
 
 @given(seed=st.integers(0, 2**32))
@@ -755,6 +797,7 @@ def test_diff_of_folders(run: Run) -> None:
         (b'{"$schema": "https://json-schema.org/draft/2020-12/schema", "reports": []}', "no JSON Schema"),
         (b'{"type": "objekt"}', "meta-schema"),
         (b'{"properties": []}', "meta-schema"),
+        (b'{"$schema": [], "type": "object"}', "$schema"),
         (b'{"$ref": "#/x", "x": {"properties": 5}}', "meta-schema"),
         (b'{"$schema": "http://json-schema.org/draft-04/schema#", "type": "object"}', "draft"),
         (b'{"$schema": "urn:medcontract:reports:truth:v1", "reports": []}', "draft"),
@@ -774,8 +817,9 @@ def test_diff_of_no_schema(run: Run, content: bytes, told: str) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["reports/truth"], ["no-such.json", "reports/truth"], ["reports/truth", "no/such"], ["reports/truth", "folder"],
-     ["empty", "empty"], ["lesions/model", "lesions/model", "--record"], ["reports/truth", "a\0b"],
+    [[], ["reports/truth"], ["no-such.json", "reports/truth"], ["reports/truth", "no/such"],
+     ["reports/truth", "folder"], ["empty", "empty"], ["lesions/model", "lesions/model", "--record"],
+     ["reports/truth", "a\0b"],
      ["reports/truth", "reports/truth", "--format", "html"]],
 )  # fmt: skip
 def test_diff_wrong_calls(run: Run, arguments: list[str]) -> None:
@@ -800,15 +844,13 @@ def test_parse_takes_a_byte_order_mark() -> None:
         "then", "contains", "patternProperties", "dependentSchemas", "unevaluatedProperties", "$schema", "$id",
     ]), inner, max_size=4), max_leaves=12,
 ).flatmap(lambda value: st.tuples(st.just(value), st.just(value) | st.booleans())))  # fmt: skip
-@property_settings(400)
+@property_settings(200)
 def test_never_a_traceback(pair: tuple[Any, Any]) -> None:
     """Whatever is taken for a schema can be compared."""
     try:
         old, new = (parse(json.dumps(value).encode(), "x") for value in pair)
     except CallError:
         return
-    except SchemaError:
-        pytest.fail("a schema that fails its meta-schema is a wrong call")
     compare_files({"x": old}, {"x": new})
     compare_files({"x": old}, {"x": {"type": "object", "properties": {"a": old}, "items": {"$ref": "#"}}})
 

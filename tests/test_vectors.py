@@ -13,7 +13,7 @@ from tests.support import NOT_RECOGNISABLE, VECTORS, Vector, assert_sound, repor
 import medcontract
 from medcontract import flow
 from medcontract.contracts import between, registry
-from medcontract.contracts.rules import Agrees, Covers, Equal, FilesRule, Reference, SameOrder
+from medcontract.contracts.rules import Agrees, Apart, Covers, Equal, FilesRule, Reference, SameOrder
 from medcontract.problems import Finding, Ref, pointer
 
 _EXPECTED_LINE = re.compile(r'MC[0-5][0-9]{2} (error|warning) (-|[1-9][0-9]*) (-|[1-9][0-9]*) (-|[0-9]+) (""|/.*)')
@@ -54,7 +54,7 @@ def test_no_expectation_without_a_file() -> None:
     assert orphans == []
 
 
-def test_only_four_vectors_need_their_contract_named() -> None:
+def test_few_vectors_need_their_contract_named() -> None:
     """The contract of every other vector is recognised from its content, or its syntax is broken."""
     need_it = {v.name for v in vectors() if flow.validate_files([(str(v.path), None)]).files[0].wrong_call}
     assert need_it == NOT_RECOGNISABLE
@@ -81,8 +81,14 @@ def test_line_ends(vector: Vector) -> None:
 
 # --- rules between files -------------------------------------------------------------------------
 
-_STAND_IN = {"lesions/truth": "lesions/cases", "reports/truth": "reports/cases"}
+_STAND_IN = {
+    "benchmark/references": "benchmark/cases",
+    "lesions/truth": "lesions/cases",
+    "reports/truth": "reports/cases",
+}
 """The ids to be processed, for those who have no truth."""
+_ITEMS = {"reports/telemetry": "runs"}
+"""The list of a document that other files refer to."""
 
 
 class Side(NamedTuple):
@@ -90,39 +96,43 @@ class Side(NamedTuple):
 
     name: str
     contract: medcontract.Contract[Any]
-    header: Any
-    """None for containers that have none."""
-    records: list[Any]
+    value: Any
 
     @property
-    def located(self) -> list[between.Located]:
-        return [between.Located(record, Ref(0, 0, index)) for index, record in enumerate(self.records)]
+    def header(self) -> Any:
+        """None for containers that have none."""
+        return None if isinstance(self.value, tuple) else self.value
+
+    def items(self, within: str | None = None) -> list[Any]:
+        if isinstance(self.value, tuple):
+            return list(self.value)
+        return list(getattr(self.value, within or self.contract.list_key or _ITEMS[self.contract.id]))
+
+    def located(self, within: str | None = None) -> list[between.Located]:
+        return [between.Located(item, Ref(0, 0, index)) for index, item in enumerate(self.items(within))]
 
 
 def _side(path: Path) -> Side:
     loaded = medcontract.load(path)
-    contract = registry.contract(loaded.contract)
-    if isinstance(loaded.value, tuple):
-        return Side(path.name, contract, None, list(loaded.value))
-    list_key = contract.list_key or "runs"
-    return Side(path.name, contract, loaded.value, list(getattr(loaded.value, list_key)))
+    return Side(path.name, registry.contract(loaded.contract), loaded.value)
 
 
 def _run(rule: FilesRule, mine: Side, other: Side) -> Iterator[Finding]:
     if isinstance(rule, Equal):
-        if mine.header is None or other.header is None:
-            return
-        yield from between.equal(rule, between.Located(mine.header, Ref(0, 0)), other.header)
+        if mine.header is not None and other.header is not None:
+            yield from between.equal(rule, between.Located(mine.header, Ref(0, 0)), other.header)
     elif isinstance(rule, Reference):
-        known = (getattr(record, rule.field) for record in other.records)
-        yield from between.reference(rule, mine.located, known)
+        known = [between.key_of(rule, item) for item in other.items()]
+        yield from between.reference(rule, mine.located(rule.within), known)
+    elif isinstance(rule, Apart):
+        yield from between.apart(rule, mine.located(), [getattr(item, rule.field) for item in other.items()])
     elif isinstance(rule, Covers):
-        answered, expected = ([getattr(r, rule.field) for r in side.records] for side in (mine, other))
+        answered, expected = ([between.key_of(rule, item) for item in side.items()] for side in (mine, other))
         yield from between.covers(rule, answered, expected)
     elif isinstance(rule, Agrees):
-        yield from between.agrees(rule, mine.located, {getattr(r, rule.key): r for r in other.records})
+        yield from between.agrees(rule, mine.located(), {getattr(item, rule.key): item for item in other.items()})
     elif isinstance(rule, SameOrder):
-        yield from between.same_order(rule, mine.located, {getattr(r, rule.key): r for r in other.records})
+        yield from between.same_order(rule, mine.located(), {getattr(item, rule.key): item for item in other.items()})
     else:
         pytest.fail(f"a kind without a function: {rule.kind}")
 

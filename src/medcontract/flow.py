@@ -8,7 +8,7 @@ from typing import Any
 
 from medcontract.contracts import registry
 from medcontract.contracts.contract import Validated, vouch
-from medcontract.errors import CallError, InvalidData
+from medcontract.errors import CallError, InvalidData, NotRecognised
 from medcontract.judging.records import Progress
 from medcontract.judging.start import CONTAINERS, judge
 from medcontract.problems import FileReport, Report
@@ -45,7 +45,8 @@ def load(origin: Input, contract: str | None = None, *, name: str | None = None)
     report = judge(source, contract, Tally(KEEP))
     if report.wrong_call:
         problem = report.problems[0]
-        raise CallError(f"{report.path}: {problem.message}", problem.hint)
+        kind = NotRecognised if problem.code == "MC009" else CallError
+        raise kind(f"{report.path}: {problem.message}", problem.hint)
     if not report.ok or report.contract is None:
         raise InvalidData(report)
     from medcontract.whole import read_whole

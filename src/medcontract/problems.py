@@ -58,6 +58,8 @@ class Problem(NamedTuple):
     hint: str | None = None
     pointer: str = ""
     """RFC 6901: in the document for `.json`, in the record for lines and tables."""
+    plain_pointer: str = ""
+    """The same, with … for keys that may be data."""
     record: int | None = None
     line: int | None = None
     column: int | None = None
@@ -102,12 +104,14 @@ class Report(NamedTuple):
         return all(file.ok for file in self.files)
 
 
-def pointer(path: Path) -> str:
-    """The RFC 6901 pointer of a path."""
+def pointer(path: Path, plain: bool = False) -> str:
+    """The RFC 6901 pointer of a path. `plain`: with … for keys that may be data."""
+    if plain:
+        path = tuple(token if is_plain(token) else "…" for token in path)
     return "".join("/" + str(token).replace("~", "~0").replace("/", "~1") for token in path)
 
 
-_PLAIN = re.compile(r"[A-Za-z_$][A-Za-z0-9_-]{0,63}\Z|[0-9]{1,20}\Z")
+_PLAIN = re.compile(r"[A-Za-z_$][A-Za-z0-9_-]{0,63}\Z")
 
 
 def is_plain(token: Token) -> bool:

@@ -6,8 +6,15 @@ import click
 
 from medcontract.cli import options, output
 
+_EPILOG = """\b
+Examples:
+  medcontract explain MC104
+  medcontract explain 104 203 --format json
+  medcontract explain                               all codes
+"""
 
-@click.command("explain", short_help="What a problem means and how to mend it.")
+
+@click.command("explain", epilog=_EPILOG, short_help="What a problem means and how to mend it.")
 @click.argument("codes", nargs=-1, metavar="[CODE]...")
 @options.result("text", "json")
 def command(codes: tuple[str, ...], chosen: str | None, out: str | None, no_color: bool) -> int:

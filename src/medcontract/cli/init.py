@@ -10,8 +10,14 @@ import click
 EXAMPLES = Path(__file__).parent.parent / "examples"
 TRACKS = ("benchmark", "extraction", "lesions", "reports", "triage")
 
+_EPILOG = """\b
+Examples:
+  medcontract init reports demo
+  medcontract init triage demo && medcontract validate demo
+"""
 
-@click.command("init", short_help="A small, valid, realistic set of files to start from.")
+
+@click.command("init", epilog=_EPILOG, short_help="A small, valid, realistic set of files to start from.")
 @click.argument("track", type=click.Choice(TRACKS))
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
 @click.option("--force", is_flag=True, help="Overwrite files of the same name.")

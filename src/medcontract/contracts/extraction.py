@@ -385,7 +385,7 @@ MANIFEST = Contract(
 PRESCRIPTION_LABELS = Contract(
     id="extraction/prescription-labels", model=PrescriptionLabels, record=PrescriptionLabel, list_key="documents",
     source="extraction.md", title="Labels of prescriptions", record_rules=(_REVIEWED,),
-    rules=(_unique_doc(), _in_manifest(), _labels_apart("extraction/lab-labels")),
+    rules=(_unique_doc(), _in_manifest()),
 )  # fmt: skip
 LAB_LABELS = Contract(
     id="extraction/lab-labels", model=LabLabels, record=LabLabel, list_key="documents",

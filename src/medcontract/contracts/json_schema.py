@@ -99,3 +99,23 @@ def _field_docs(module: str) -> dict[str, dict[str, str]]:
 
 def text(schema: dict[str, Any]) -> str:
     return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
+
+
+def fault(schema: Any, root: Any = None) -> str | None:
+    """Why a value is no JSON Schema of the draft that it, or the schema around it, names; None when it is one."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.validators import validator_for
+
+    whole = schema if root is None else root
+    if isinstance(schema, bool):
+        return None
+    if not isinstance(schema, dict):
+        return "no JSON Schema: that is an object"
+    if isinstance(whole, dict) and not isinstance(whole.get("$schema", ""), str):
+        return "no JSON Schema: its '$schema' is no string"
+    try:
+        validator_for(whole, default=Draft202012Validator).check_schema(schema)
+    except SchemaError as error:
+        return f"fails its meta-schema: {error.message}"
+    return None

@@ -59,11 +59,11 @@ def _file_costs(outline: Outline) -> Costs:
     for entry in compiled().values():
         if entry.list_key in keys or _half(keys, entry.header_required):
             cost = _cost(keys, entry.header_required, entry.header)
-            first = outline.items.get(entry.list_key) if entry.list_key else None
-            if first:
+            if entry.list_key and entry.list_key not in keys:
+                cost += min(map(len, entry.forms))  # no list: all that its records need is missing too
+            elif first := outline.items.get(entry.list_key or ""):
                 cost += min(_cost(first, form, entry.record) for form in _eligible(first, entry.forms))
-            without_list = entry.list_key is not None and entry.list_key not in keys
-            costs.append((2 * cost + without_list, entry.id))  # of two that fit alike, the one whose list is there
+            costs.append((cost, entry.id))
     return costs
 
 

@@ -279,6 +279,10 @@ class Accumulator(Protocol):
         """Many records at once. False, and nothing remembered, when they must be seen one by one."""
         ...
 
+    def miss(self, parsed: Any) -> None:
+        """A bad record, as it was parsed (None: not at all): what it would have said is not known."""
+        ...
+
     def finish(self) -> Iterator[Finding]:
         """What only the end of the list shows."""
         ...
@@ -358,6 +362,9 @@ class UniqueIndex:
         self._seen |= codes
         return True
 
+    def miss(self, parsed: Any) -> None:
+        return None
+
     def finish(self) -> Iterator[Finding]:
         return iter(())
 
@@ -392,12 +399,17 @@ class Constant(ListRule, frozen=True, kw_only=True):
         return _ConstantCheck(self)
 
 
-class _OneByOne:
+class _Plain:
+    """What most accumulators do: see records one by one, not mind bad ones."""
+
     def see_all(self, values: list[Any]) -> bool:
         return False
 
+    def miss(self, parsed: Any) -> None:
+        return None
 
-class _ConstantCheck(_OneByOne):
+
+class _ConstantCheck(_Plain):
     def __init__(self, rule: Constant) -> None:
         self.rule = rule
         self.first: Any = None
@@ -428,7 +440,7 @@ class Rising(ListRule, frozen=True, kw_only=True):
         return _RisingCheck(self)
 
 
-class _RisingCheck(_OneByOne):
+class _RisingCheck(_Plain):
     """Two doubles a record, in arrays; sorted at the end only if the file was not in order."""
 
     def __init__(self, rule: Rising) -> None:
@@ -490,13 +502,15 @@ class _Group:
         self.flagged: list[tuple[Any, Ref]] = []
 
 
-class _FlagCheck(_OneByOne):
+class _FlagCheck(_Plain):
     """A little for each group: its first record, its edge, its flagged records."""
 
     def __init__(self, rule: Flag) -> None:
         self.rule = rule
         self.by = attrgetter(*rule.by) if rule.by else None
         self.groups: dict[str, _Group] = {}
+        self.unsure: set[Any] = set()
+        """Groups that have a bad record; None: some record may belong to any."""
 
     def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
         rule = self.rule
@@ -511,13 +525,20 @@ class _FlagCheck(_OneByOne):
             group.flagged.append((key, Ref(offset, len(raw), index)))
         return None
 
+    def miss(self, parsed: Any) -> None:
+        name = parsed.get(self.rule.group) if isinstance(parsed, dict) else None
+        self.unsure.add(name if isinstance(name, str) else None)
+
     def finish(self) -> Iterator[Finding]:
         rule = self.rule
         edge = "earliest" if rule.at == "first" else "latest"
-        for group in self.groups.values():
-            if rule.at and not group.flagged:
+        for name, group in self.groups.items():
+            sure = None not in self.unsure and name not in self.unsure
+            if rule.at and not group.flagged and sure:
                 yield rule.finding((), group.first, hint=f"no record of this case has '{rule.field}': true")
             right = next((ref for key, ref in group.flagged if rule.at is None or key == group.edge), None)
+            if right is None and group.flagged and not sure:
+                right = group.flagged[0][1]  # the edge of the case may be a bad record
             for _, ref in group.flagged:
                 if ref is right:
                     continue

@@ -64,25 +64,37 @@ def _lists_values(error: ValidationError, depth: int) -> bool:
 
 
 def _no_choice(errors: list[ValidationError]) -> Verdict:
+    given = errors[0].instance
+    return Verdict(*wrong_choice(_choices(errors), given), given, tuple(errors[0].relative_path))
+
+
+def _choices(errors: list[ValidationError]) -> list[Any]:
     allowed: list[Any] = []
     for error in errors:
         value: Any = error.validator_value
         allowed += [v for v in (value if error.validator == "enum" else [value]) if v not in allowed]
-    given = errors[0].instance
-    return Verdict(*wrong_choice(allowed, given), given, tuple(errors[0].relative_path))
+    return allowed
 
 
 def _of_object(branches: list[Branch], error: ValidationError) -> Branch | Verdict:
-    """Forms of an object are told apart by keys with fixed values, such as "kind"."""
-    tags = [{e.relative_path[0]: e for e in branch if _lists_values(e, 1)} for branch in branches]
-    fitting = [branch for branch, tag in zip(branches, tags, strict=True) if not tag]
-    common = set.intersection(*(set(tag) for tag in tags if tag)) if any(tags) else set()
-    if common and not fitting:
-        key = min(common, key=str)
-        return _no_choice([tag[key] for tag in tags])
-    if common and len(fitting) == 1:
-        return fitting[0]
-    return _nearest(fitting if common else branches, error)
+    """Forms of an object are told apart by keys with fixed values, such as "kind": one fits, or all differ."""
+    for key in dict.fromkeys(e.relative_path[0] for branch in branches for e in branch if _lists_values(e, 1)):
+        at_key = [[e for e in branch if list(e.relative_path) == [key]] for branch in branches]
+        if not all(_lists_values(e, 1) for errors in at_key for e in errors):
+            continue
+        fitting = [branch for branch, errors in zip(branches, at_key, strict=True) if not errors]
+        if len(fitting) == 1:
+            return fitting[0]
+        if fitting:
+            return _nearest(fitting, error)
+        if _differ([errors[0] for errors in at_key]):
+            return _no_choice([errors[0] for errors in at_key])
+    return _nearest(branches, error)
+
+
+def _differ(errors: list[ValidationError]) -> bool:
+    """Whether no value is allowed by two of these."""
+    return len(_choices(errors)) == sum(len(_choices([error])) for error in errors)
 
 
 def _nearest(branches: list[Branch], error: ValidationError) -> Branch | Verdict:

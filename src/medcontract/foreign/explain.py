@@ -6,7 +6,7 @@ The messages of jsonschema are not used, because they quote the data.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from jsonschema.exceptions import ValidationError
 
@@ -24,40 +24,58 @@ KnownKeys = Callable[[Any], set[str]]
 _WEIGHT = {code: weight for weight, code in enumerate(("MC103", "MC104", "MC106", "MC107", "MC105", "MC108", "MC110"))}
 
 
+class _Told(NamedTuple):
+    """A finding, and what decides whether it is told beside others."""
+
+    finding: Finding
+    plain: bool
+    """It is about a value that is neither a list nor an object."""
+    doubtful: bool = False
+    """It is about a key that the schema knows, but in a part that failed: most likely for another reason."""
+
+
 def explain(errors: Iterable[ValidationError], known_keys: KnownKeys) -> list[Finding]:
     """The findings that stand for these errors. Offsets are not worked out."""
-    found: dict[tuple[Path, bool], list[tuple[Finding, bool]]] = {}
-    for error in errors:
-        for finding, plain in _findings(error, known_keys):
-            alike = found.setdefault((finding.path, finding.at_key), [])
-            if all(finding.message != other.message for other, _ in alike):
-                alike.append((finding, plain))
-    return [finding for alike in found.values() for finding in _fewest(alike)]
+    found: dict[tuple[Path, bool], list[_Told]] = {}
+    doubtful: dict[Path, Finding] = {}
+    for told in (told for error in errors for told in _findings(error, known_keys)):
+        finding = told.finding
+        if told.doubtful:
+            doubtful[finding.path] = finding
+            continue
+        alike = found.setdefault((finding.path, finding.at_key), [])
+        if all(finding.message != other.finding.message for other in alike):
+            alike.append(told)
+    around = {path[:length] for path, _ in found for length in range(len(path) + 1)}
+    return [finding for alike in found.values() for finding in _fewest(alike)] + [
+        finding for path, finding in doubtful.items() if path[:-1] not in around
+    ]
 
 
-def _fewest(alike: list[tuple[Finding, bool]]) -> Iterable[Finding]:
+def _fewest(alike: list[_Told]) -> Iterable[Finding]:
     """One finding for a plain value or a value of the wrong type; a container may lack several things at once."""
-    heaviest = min((finding for finding, _ in alike), key=lambda finding: _WEIGHT.get(finding.code, len(_WEIGHT)))
-    if heaviest.at_key or heaviest.code in ("MC103", "MC104") or any(plain for _, plain in alike):
+    findings = [told.finding for told in alike]
+    heaviest = min(findings, key=lambda finding: _WEIGHT.get(finding.code, len(_WEIGHT)))
+    if heaviest.at_key or heaviest.code in ("MC103", "MC104") or any(told.plain for told in alike):
         return [heaviest]
-    return [finding for finding, _ in alike]
+    return findings
 
 
-def _findings(error: ValidationError, known_keys: KnownKeys) -> Iterator[tuple[Finding, bool]]:
-    if error.validator in ("anyOf", "oneOf") and error.context:
-        verdict = weigh(error)
-        if not isinstance(verdict, Verdict):
-            for inner in verdict:
-                yield from _findings(inner, known_keys)
-            return
-        path: Path = (*error.absolute_path, *verdict.path)
-        value = words.shown(verdict.given)
-        yield (
-            Finding(verdict.code, f"{words.name(path)} {verdict.message}", verdict.hint, path=path, value=value),
-            not isinstance(verdict.given, dict | list),
-        )
+def _findings(error: ValidationError, known_keys: KnownKeys) -> Iterator[_Told]:
+    if error.validator not in ("anyOf", "oneOf") or not error.context:
+        finding = _finding(error, known_keys)
+        doubtful = error.validator == "unevaluatedProperties" and _is_known(finding, known_keys(error.schema))
+        yield _Told(finding, not isinstance(error.instance, dict | list), doubtful)
         return
-    yield _finding(error, known_keys), not isinstance(error.instance, dict | list)
+    verdict = weigh(error)
+    if isinstance(verdict, Verdict):
+        path: Path = (*error.absolute_path, *verdict.path)
+        message = f"{words.name(path)} {verdict.message}"
+        finding = Finding(verdict.code, message, verdict.hint, path=path, value=words.shown(verdict.given))
+        yield _Told(finding, not isinstance(verdict.given, dict | list))
+        return
+    for inner in verdict:
+        yield from _findings(inner, known_keys)
 
 
 def _finding(error: ValidationError, known_keys: KnownKeys) -> Finding:
@@ -84,6 +102,10 @@ def _unknown_key(error: ValidationError, path: Path, known_keys: KnownKeys) -> F
     guess = nearest(key, sorted(known - _keys(error.instance))) or nearest(key, sorted(known))
     hint = f"did you mean '{guess}'?" if guess else None
     return Finding("MC102", message, hint, path=path, at_key=True, value=shorten(key))
+
+
+def _is_known(finding: Finding, known: set[str]) -> bool:
+    return finding.at_key and finding.path[-1] in known
 
 
 def _keys(instance: Any) -> set[str]:

@@ -14,36 +14,22 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urldefrag, urljoin, urlsplit
+from urllib.parse import urldefrag
 
-from jsonschema.protocols import Validator
 from jsonschema_specifications import REGISTRY as BUNDLED  # type: ignore[import-untyped]  # comes with jsonschema
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
 from medcontract.errors import CallError
+from medcontract.foreign.checker import Checker
 from medcontract.foreign.documents import Document, draft_of, read_document, wrong_schema
 from medcontract.foreign.drafts import IN_PLACE, Draft, inner_schemas
-from medcontract.foreign.explain import KnownKeys, explain
 from medcontract.foreign.keywords import Memory, extended
-from medcontract.foreign.room import with_room
-from medcontract.problems import Finding, Path, shorten
+from medcontract.foreign.loops import endless, on_loop
+from medcontract.foreign.references import Reference, absolute, local_path, tokens
+from medcontract.problems import Path
 
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
-_LOCAL_HOSTS = ("", "localhost")
-
-
-class Reference(NamedTuple):
-    """One `$ref` (or like it), and where it stands."""
-
-    document: Document
-    schema: dict[str, Any]
-    path: Path
-    text: str
-    uri: str
-
-    def wrong(self, message: str, hint: str | None = None) -> CallError:
-        return wrong_schema(self.document, self.path, f"reference to '{shorten(self.text)}': {message}", hint)
 
 
 class Visit(NamedTuple):
@@ -52,21 +38,6 @@ class Visit(NamedTuple):
     schema: dict[str, Any]
     document: Document
     path: Path
-
-
-class Checker(NamedTuple):
-    """A schema that is ready for use."""
-
-    validator: Validator
-    memory: Memory
-    known_keys: KnownKeys
-
-    def findings(self, value: Any) -> list[Finding]:
-        """What is wrong with a value. May raise `RecursionError`."""
-        try:
-            return with_room(lambda: explain(self.validator.iter_errors(value), self.known_keys))
-        finally:
-            self.memory.told.clear()
 
 
 class Library:
@@ -148,7 +119,7 @@ class Library:
                 continue
             self._visited[id(node)] = Visit(node, document, path)
             self._same_draft(document, node, path)
-            base = self._identify(document, node, base)
+            base = self._identify(document, node, base, path)
             self._check_patterns(document, node, path)
             self._note_references(document, node, base, path)
             for inner in inner_schemas(node, self.draft):
@@ -162,12 +133,15 @@ class Library:
             raise _mixed(document, (*path, "$schema"), draft, self.draft)
         node.pop("$schema", None)  # or jsonschema would take a validator of its own for this part
 
-    def _identify(self, document: Document, node: dict[str, Any], base: str) -> str:
+    def _identify(self, document: Document, node: dict[str, Any], base: str, path: Path) -> str:
         """The base of the references in a schema, which its `$id` may change."""
         identity = node.get("$id")
         if not isinstance(identity, str) or (self.draft.lonely_ref and (identity.startswith("#") or "$ref" in node)):
             return base
-        node["$id"] = _absolute(base, identity, document).rstrip("#")
+        try:
+            node["$id"] = absolute(base, identity, document).rstrip("#")
+        except ValueError:
+            raise wrong_schema(document, (*path, "$id"), "'$id' is not a URI reference") from None
         return str(node["$id"])
 
     def _check_patterns(self, document: Document, node: dict[str, Any], path: Path) -> None:
@@ -191,7 +165,7 @@ class Library:
                 continue
             place = (*path, keyword)
             try:
-                uri = base + text if text.startswith("#") else _absolute(base, text, document)
+                uri = base + text if text.startswith("#") else absolute(base, text, document)
             except ValueError:
                 raise wrong_schema(document, place, f"'{keyword}' is not a URI reference") from None
             if not text.startswith("#"):
@@ -210,7 +184,7 @@ class Library:
         if isinstance(target, dict) and id(target) not in self._visited:
             # it stands where the draft knows of no schema, so it was not looked at yet
             document = self._documents.get(uri, reference.document)
-            path = _tokens(document.contents, fragment)
+            path = tokens(document.contents, fragment)
             self._check(document, target, path)
             self._read(document, target, uri, path)
             self._register(document)
@@ -229,7 +203,7 @@ class Library:
         if uri in BUNDLED:
             self._add(Document(uri, uri, copy.deepcopy(BUNDLED.contents(uri))), uri)
             return
-        path = self._path(uri, reference)
+        path = local_path(uri, reference, self._documents.values())
         if not os.path.isfile(path):
             raise reference.wrong(f"no such file: {path}", "only local files are read, nothing is fetched")
         document = read_document(path)
@@ -239,33 +213,6 @@ class Library:
         else:
             self._documents[uri] = known
             self._register(known, uri)
-
-    def _path(self, uri: str, reference: Reference) -> str:
-        """The local file that stands for a URI."""
-        parts = urlsplit(uri)
-        if parts.scheme == "file" and parts.netloc in _LOCAL_HOSTS:
-            return _file_path(parts.path)
-        text = urlsplit(reference.text)
-        if not text.scheme and not text.netloc:  # relative: beside the file, whatever its $id says
-            return _file_path(urlsplit(urljoin(reference.document.uri, text.path)).path)
-        beside = self._beside(uri)
-        if beside is not None:
-            return beside
-        if parts.scheme in ("http", "https"):
-            hint = "save that schema as a file beside this one, and refer to the file"
-            raise reference.wrong("it is on the network, and nothing is ever fetched", hint)
-        raise reference.wrong("no schema here has this $id", "only schemas in local files can be referred to")
-
-    def _beside(self, uri: str) -> str | None:
-        """A file that stands to a schema file as this URI stands to the schema's `$id`."""
-        for document in self._documents.values():
-            contents = document.contents
-            folder = str(contents.get("$id", "") if isinstance(contents, dict) else "").rpartition("/")[0] + "/"
-            if folder != "/" and uri.startswith(folder):
-                path = _file_path(urlsplit(urljoin(document.uri, uri.removeprefix(folder))).path)
-                if os.path.isfile(path):
-                    return path
-        return None
 
     # --- loops
 
@@ -279,43 +226,26 @@ class Library:
         yield from self._targets.get(id(node), ())
         yield from (inner.schema for inner in inner_schemas(node, self.draft))
 
+    def _graph(self, following: Callable[[dict[str, Any]], Iterator[Any]]) -> dict[int, list[int]]:
+        visits = self._visited.items()
+        return {node: [id(s) for s in following(visit.schema) if id(s) in self._visited] for node, visit in visits}
+
     def _refuse_loops(self) -> None:
         """A schema that applies itself to the same value again would never come to an end."""
-        endless = self._endless(self._same_value)
-        node, seen = next(iter(endless), 0), set[int]()
-        while endless and node not in seen:
-            seen.add(node)
-            node = next(id(s) for s in self._same_value(self._visited[node].schema) if id(s) in endless)
-        if endless:
-            visit = self._visited[node]
+        graph = self._graph(self._same_value)
+        nodes = endless(graph)
+        if nodes:
+            visit = self._visited[on_loop(graph, nodes)]
             raise wrong_schema(visit.document, visit.path, "this schema refers to itself without end", _LOOP)
 
     def _remember_recursive(self) -> None:
         """Have the validator remember what recursive schemas say. With dynamic references that depends on the way."""
         if self._dynamic:
             return
-        endless = self._endless(self._inside)
+        nodes = endless(self._graph(self._inside))
         for source, targets in self._targets.items():
-            if id(targets[0]) in endless:
+            if id(targets[0]) in nodes:
                 self._memory.recursive[source] = id(targets[0])
-
-    def _endless(self, following: Callable[[dict[str, Any]], Iterator[Any]]) -> dict[int, None]:
-        """The schemas from which one can go on without end."""
-        ahead = {
-            node: [id(s) for s in following(v.schema) if id(s) in self._visited] for node, v in self._visited.items()
-        }
-        behind: dict[int, list[int]] = {node: [] for node in ahead}
-        for node, nexts in ahead.items():
-            for following_node in nexts:
-                behind[following_node].append(node)
-        left = {node: len(nexts) for node, nexts in ahead.items()}
-        ends = [node for node, count in left.items() if not count]
-        while ends:
-            for node in behind[ends.pop()]:
-                left[node] -= 1
-                if not left[node]:
-                    ends.append(node)
-        return {node: None for node, count in left.items() if count}
 
 
 _LOOP = "a schema may be recursive only through values inside values, such as 'properties' or 'items'"
@@ -331,26 +261,3 @@ def _meta(draft: Draft) -> Checker:
 def _mixed(document: Document, path: Path, found: Draft, wanted: Draft) -> CallError:
     message = f"this is {found.name}, but the schema that was asked for is {wanted.name}"
     return wrong_schema(document, path, message, "bring schemas that refer to each other to one draft")
-
-
-def _absolute(base: str, text: str, document: Document) -> str:
-    """A reference as an absolute URI. A base such as urn:… has no folder: then the document's file has."""
-    joined = urljoin(base, text)
-    return joined if urlsplit(joined).scheme else urljoin(document.uri, text)
-
-
-def _file_path(path: str) -> str:
-    return unquote(path).removeprefix("/") if os.name == "nt" else unquote(path)
-
-
-def _tokens(contents: Any, fragment: str) -> Path:
-    """The path that a JSON pointer in a fragment stands for."""
-    path: Path = ()
-    for segment in unquote(fragment).split("/")[1:]:
-        token = int(segment) if isinstance(contents, list) else segment.replace("~1", "/").replace("~0", "~")
-        try:
-            contents = contents[token]
-        except (LookupError, TypeError):
-            break
-        path = (*path, token)
-    return path

@@ -8,8 +8,9 @@ from typing import Any
 from referencing.exceptions import Unresolvable
 
 from medcontract.errors import CallError
+from medcontract.foreign.checker import Checker
 from medcontract.foreign.documents import draft_of, read_document
-from medcontract.foreign.library import Checker, Library
+from medcontract.foreign.library import Library
 from medcontract.problems import Finding
 from medcontract.reading.limits import MAX_DEPTH
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from medcontract.images.refusal import Header, damaged
+from medcontract.images.refusal import MAX_PARTS, Header, damaged, too_many_parts
 
 _MARKER = re.compile(rb"\xff[\x02-\xcf\xd8-\xfe]")
 """All but what belongs to the pixels: FF 00, fill bytes and restart markers."""
@@ -55,7 +55,10 @@ def _not_rgb8(bits: int, channels: int) -> str | None:
 def _segments(data: bytes) -> Iterator[tuple[int, int, int]]:
     """Marker, start and end of each whole segment, up to the end of the image or to where the file is cut off."""
     at = 2
-    while found := _MARKER.search(data, at):
+    for _ in range(MAX_PARTS):
+        found = _MARKER.search(data, at)
+        if not found:
+            return
         start, code = found.start(), data[found.start() + 1]
         if code == _EOI:
             yield code, start, start + 2
@@ -66,6 +69,7 @@ def _segments(data: bytes) -> Iterator[tuple[int, int, int]]:
         if length < 2 or at > len(data):
             return
         yield code, start, at
+    raise too_many_parts()
 
 
 def decode(data: bytes) -> None:

@@ -10,7 +10,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 
-from medcontract.images.refusal import Header, damaged
+from medcontract.images.refusal import MAX_PARTS, Header, damaged, too_many_parts
 
 _COLOURS = {0: "grey", 2: "RGB", 3: "a palette of colours", 4: "grey with an alpha channel", 6: "RGB with alpha"}
 _CHECKED = (b"IHDR", b"PLTE", b"IDAT", b"IEND")
@@ -52,7 +52,9 @@ def _not_rgb8(data: bytes, bits: int, colour: int) -> str | None:
 def _chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
     """Type, start and length of the content of each whole chunk, up to the last one or to where the file is cut off."""
     at = 8
-    while at + 12 <= len(data):
+    for _ in range(MAX_PARTS):
+        if at + 12 > len(data):
+            return
         length, kind = struct.unpack_from(">I4s", data, at)
         if at + 12 + length > len(data):
             return
@@ -60,6 +62,7 @@ def _chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
         if kind == b"IEND":
             return
         at += 12 + length
+    raise too_many_parts()
 
 
 def _sound(data: bytes, kind: bytes, start: int, length: int) -> bool:

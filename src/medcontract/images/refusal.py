@@ -13,6 +13,9 @@ MAX_PIXELS = 100_000_000
 MAX_BYTES = 200_000_000
 """More than this, and the file is not read."""
 
+MAX_PARTS = 100_000
+"""Chunks of a PNG or segments of a JPEG. Files of 200 MB have some 25,000; millions of empty ones only take time."""
+
 
 class ImageProblem(NamedTuple):
     """Why an image is refused. Neither text holds anything of the path or of the picture."""
@@ -37,6 +40,10 @@ class Refused(Exception):
     def __init__(self, code: str, message: str, hint: str | None = None) -> None:
         super().__init__(message)
         self.problem = ImageProblem(code, message, hint)
+
+
+def too_many_parts() -> Refused:
+    return damaged(f"the file is cut into more than {MAX_PARTS:,} parts")
 
 
 def damaged(what: str) -> Refused:

@@ -115,6 +115,9 @@ class RecordsJudge:
         if value is None:
             value = self._thorough(raw, offset, index)
             if value is None:
+                parsed = quick_parse(raw, MAX_DEPTH) if raw and accumulators else None
+                for accumulator in accumulators:
+                    accumulator.miss(parsed)
                 return
         for rule in self.contract.record_rules:
             for finding in rule.check(value):

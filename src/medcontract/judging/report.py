@@ -60,9 +60,10 @@ def _problem(
     place = None if offset is None else found[offset]
     line, column = (place.line, place.column) if place else (ref.line or None, None)
     text, caret = excerpt(source, offset) if with_excerpt and offset is not None else (None, 0)
+    path = (*ref.prefix, *finding.path)
     return Problem(
-        finding.code, finding.severity, finding.message, _hint(finding, found), pointer((*ref.prefix, *finding.path)),
-        ref.record, line, column, finding.field, finding.value, text, caret,
+        finding.code, finding.severity, finding.message, _hint(finding, found),
+        pointer(path), pointer(path, plain=True), ref.record, line, column, finding.field, finding.value, text, caret,
     )  # fmt: skip
 
 

@@ -63,22 +63,22 @@ def _judge(source: Source, contract_id: str | None, tally: Tally, progress: Prog
 
 def container_of(source: Source) -> str:
     """By the ending of the name; where that says nothing, by a look at the text."""
-    if source.ending in CONTAINERS:
-        return CONTAINERS[source.ending]
     if source.is_parquet:
         return "parquet"
+    if source.ending in CONTAINERS:
+        return CONTAINERS[source.ending]
     text = source.head[source.start :].lstrip()
     if not text.startswith((b"{", b"[")):
         return "csv" if text else "json"
-    first, _, rest = text.partition(b"\n")
+    first = text.splitlines()[0]
     whole_line = first.rstrip().endswith(b"}") and quick_parse(first, MAX_DEPTH) is not msgspec.UNSET
-    return "jsonl" if whole_line and rest.lstrip().startswith(b"{") else "json"
+    return "jsonl" if whole_line and text[len(first) :].lstrip().startswith(b"{") else "json"
 
 
 def _is_record(source: Source, contract: Compiled) -> bool:
     """Whether a text of unknown container starts with a whole record on one line, not with a file's header."""
-    line = source.head[source.start :].lstrip().partition(b"\n")[0]
-    value = quick_parse(line, MAX_DEPTH)
+    lines_there = source.head[source.start :].lstrip().splitlines()
+    value = quick_parse(lines_there[0], MAX_DEPTH) if lines_there else None
     return isinstance(value, dict) and contract.list_key is not None and contract.list_key not in value
 
 

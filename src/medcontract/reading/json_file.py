@@ -133,14 +133,21 @@ class Window:
         if first == b"{":
             match = _OBJECT.match(self.data, self.at)
             if match:
+                raw = match.group()
+                if len(raw) > self._limit:
+                    raise TooLarge(self.base + self.at)
                 self.at = match.end()
-                return match.group()
+                return raw
         size = self._size(first)
         if size is None:
             raw = self.data[self.at :]
             self._fail(raw)
             self.at = len(self.data)
             return raw
+        if size == 0:
+            raise self.broken(_no_value)
+        if size > self._limit:
+            raise TooLarge(self.base + self.at)
         raw = self.data[self.at : self.at + size]
         self.at += size
         return raw
@@ -202,7 +209,7 @@ class Window:
         if end < 0:
             return None
         raw = self.data[self.at : end + 1]
-        value = decode(raw)
+        value = decode(raw) if len(raw) <= self._limit else None
         if value is None:
             self._misses += 1
             return None
@@ -253,8 +260,8 @@ class JsonFile:
             raise window.broken(_no_value)
         offset = window.base + window.at
         if first == b"[":
-            for _ in self._items(window, lambda raw: None):
-                pass
+            for raw, at, _ in self._items(window, lambda raw: None):
+                _scan_at(raw, at)
             return Member("", offset, b"[]", offset)
         raw = window.cut()
         _scan_at(raw, offset)
@@ -282,7 +289,9 @@ class JsonFile:
             else:
                 if char in (b"", b"}", b"]", b",", b":"):
                     raise window.broken(_no_value)
-                self.header.append(Member(key, key_offset, window.cut(), offset))
+                raw = window.cut()
+                _scan_at(raw, offset)
+                self.header.append(Member(key, key_offset, raw, offset))
             char = window.space()
             after_comma = char == b","
             if char == b"}":

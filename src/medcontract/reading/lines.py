@@ -63,10 +63,20 @@ def blocks(source: Source) -> Iterator[tuple[list[bytes] | None, int]]:
             text = rest + block
             pieces = text.splitlines(keepends=True)
             rest = b"" if not pieces or pieces[-1].endswith(b"\n") else pieces.pop()
-            yield pieces, offset
+            if pieces and len(max(pieces, key=len)) > source.limits.record:
+                yield from _without_long_lines(pieces, offset, source.limits.record)
+            else:
+                yield pieces, offset
             offset += len(text) - len(rest)
             if len(rest) > source.limits.record:
                 yield None, offset
                 offset += len(rest)
                 rest, skipping = b"", True
-        yield rest.splitlines(keepends=True), offset
+        yield from _without_long_lines(rest.splitlines(keepends=True), offset, source.limits.record)
+
+
+def _without_long_lines(pieces: list[bytes], offset: int, limit: int) -> Iterator[tuple[list[bytes] | None, int]]:
+    for line in pieces:
+        too_long = len(line.rstrip(b"\r\n")) > limit
+        yield (None if too_long else [line]), offset
+        offset += len(line)

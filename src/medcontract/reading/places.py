@@ -21,7 +21,7 @@ def places(source: Source, offsets: Iterable[int]) -> dict[int, Place]:
     """Line and column (1-based, in code points) of each offset. Lines end with LF, CRLF or CR; a BOM is no column."""
     wanted = sorted(set(offsets), reverse=True)
     found: dict[int, Place] = {}
-    line, column, after_cr = 1, 1, False
+    here = _Position()
     with source.open() as stream:
         stream.seek(source.start)
         position = source.start
@@ -30,15 +30,44 @@ def places(source: Source, offsets: Iterable[int]) -> dict[int, Place]:
             done = 0
             while wanted and (wanted[-1] < position + len(block) or not block):
                 stop = max(min(wanted[-1] - position, len(block)), done)
-                line, column, after_cr = _advance(block[done:stop], line, column, after_cr)
-                if after_cr and block[stop : stop + 1] == b"\n":  # inside CRLF: still the line that it ends
-                    found[wanted.pop()] = Place(line - 1, column)
-                else:
-                    found[wanted.pop()] = Place(line, column)
+                here = here.after(block[done:stop])
+                found[wanted.pop()] = here.place(inside_crlf=block[stop : stop + 1] == b"\n")
                 done = stop
-            line, column, after_cr = _advance(block[done:], line, column, after_cr)
+            here = here.after(block[done:])
             position += len(block)
     return found
+
+
+class _Position(NamedTuple):
+    """A place between two bytes, and the column of the CR before it, if there is one."""
+
+    line: int = 1
+    column: int = 1
+    cr: int | None = None
+
+    def place(self, inside_crlf: bool) -> Place:
+        """Between CR and LF it is still the line that they end."""
+        if self.cr is not None and inside_crlf:
+            return Place(self.line - 1, self.cr + 1)
+        return Place(self.line, self.column)
+
+    def after(self, text: bytes) -> _Position:
+        """The position after `text`."""
+        if self.cr is not None and text[:1] == b"\n":
+            return _Position(self.line, self.column).after(text[1:])
+        if not text:
+            return self
+        if text[-1] == 0x0D:
+            before = _Position(self.line, self.column).after(text[:-1])
+            return _Position(before.line + 1, 1, before.column)
+        breaks = text.count(b"\n")
+        returns = text.count(b"\r")
+        if returns:
+            breaks += returns - text.count(b"\r\n")
+        if not breaks:
+            return _Position(self.line, self.column + count_characters(text))
+        last_line = text[max(text.rfind(b"\n"), text.rfind(b"\r")) + 1 :]
+        return _Position(self.line + breaks, 1 + count_characters(last_line))
 
 
 def _next_block(stream: BinaryIO) -> bytes:
@@ -48,27 +77,6 @@ def _next_block(stream: BinaryIO) -> bytes:
     except Unreadable:
         return b""
     return block
-
-
-def _advance(text: bytes, line: int, column: int, after_cr: bool) -> tuple[int, int, bool]:
-    """Line and column after `text`."""
-    if not text:
-        return line, column, after_cr
-    if after_cr and text[0] == 0x0A:
-        text = text[1:]
-        if not text:
-            return line, column, False
-    breaks = text.count(b"\n")
-    returns = text.count(b"\r")
-    if returns:
-        breaks += returns - text.count(b"\r\n")
-    if breaks:
-        line += breaks
-        column = 1
-        text_left = text[max(text.rfind(b"\n"), text.rfind(b"\r")) + 1 :]
-    else:
-        text_left = text
-    return line, column + count_characters(text_left), text[-1] == 0x0D
 
 
 def count_characters(text: bytes) -> int:

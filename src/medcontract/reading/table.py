@@ -184,7 +184,7 @@ def _raw_rows(source: Source) -> Iterator[tuple[bytes | None, int, int, bool]]:
             at = 0
             while match := _ROW.match(whole, at):
                 row = match.group()
-                yield row, offset + at, line, True
+                yield (row if len(row) <= source.limits.record else None), offset + at, line, True
                 line += _count_breaks(row)
                 at = match.end()
             data = data[at:]

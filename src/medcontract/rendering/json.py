@@ -63,7 +63,7 @@ def _problem(problem: Problem, show_values: bool) -> dict[str, Any]:
     if show_values:
         message += f" (got {problem.value})" if problem.value else ""
     else:
-        pointer = "/".join(token if not token or is_plain(token) else "…" for token in pointer.split("/"))
+        pointer = problem.plain_pointer
         field = field if field is None or is_plain(field) else "…"
     return {
         "code": problem.code,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 from medcontract.contracts.diff.change import Breaks
 from medcontract.contracts.diff.node import ANNOTATIONS, DEFINITIONS, find_reference, is_annotation
 from medcontract.contracts.diff.walk import DECISIVE, compare
+from medcontract.contracts.json_schema import fault
 from medcontract.errors import CallError
 
 _DIALECTS = ("draft/2020-12/schema", "draft/2019-09/schema", "draft-07/schema", "draft-06/schema")
@@ -67,26 +68,14 @@ def _refuse(constant: str) -> NoReturn:
 
 def _no_schema(schema: Any) -> str | None:
     """Why a value is no JSON Schema that can be compared."""
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import SchemaError
-    from jsonschema.validators import validator_for
-
-    if not isinstance(schema, dict | bool):
-        return "no JSON Schema: that is an object"
-    if isinstance(schema, bool):
-        return None
+    if not isinstance(schema, dict):
+        return fault(schema)
     dialect = schema.get("$schema")
     if isinstance(dialect, str) and not dialect.rstrip("#").endswith(_DIALECTS):
         return "its '$schema' names no draft of JSON Schema that is known here"
     if schema and not any(is_annotation(word) or word in DECISIVE | DEFINITIONS for word in schema.keys() - _SHARED):
         return "no JSON Schema: it has none of its keywords"
-    validator = validator_for(schema, default=Draft202012Validator)
-    try:
-        for part in (schema, *_referred(schema, schema)):
-            validator.check_schema(part)
-    except SchemaError as error:
-        return f"no JSON Schema: fails its meta-schema: {error.message}"
-    return None
+    return next(filter(None, (fault(part, schema) for part in (schema, *_referred(schema, schema)))), None)
 
 
 _SHARED = ANNOTATIONS - {"$id", "$comment"}
