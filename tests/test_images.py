@@ -38,7 +38,7 @@ needs_kill = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this sys
 
 def picture(width: int = 512, height: int = 512, mode: str = "RGB") -> Image.Image:
     """A picture of blurred noise: the same each time, and small when compressed."""
-    noise = Image.frombytes("L", (32, 32), random.Random(width).randbytes(1024))  # noqa: S311
+    noise = Image.frombytes("L", (32, 32), random.Random(width).randbytes(1024))
     return noise.resize((width, height), Image.Resampling.BILINEAR).convert(mode)
 
 

@@ -26,8 +26,8 @@ T = TypeVar("T")
 
 CONTRACTS = registry.contracts()
 COLLECTIONS = tuple(contract for contract in CONTRACTS if contract.list_key)
-RECORD_MUTANTS = 800
-DOCUMENT_MUTANTS = {"collection": 150, "document": 300}
+RECORD_MUTANTS = 600
+DOCUMENT_MUTANTS = {"collection": 100, "document": 200}
 
 each_contract = pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contract: contract.id)
 each_form = pytest.mark.parametrize(

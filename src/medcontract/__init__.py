@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from medcontract.errors import CallError, InvalidData, MedcontractError, NotRecognised, UnknownContract
     from medcontract.flow import load, validate
     from medcontract.problems import FileReport, Problem
+    from medcontract.tables import validate_frame
 
 _HOME = {
     "CallError": "errors",
@@ -34,6 +35,7 @@ _HOME = {
     "load": "flow",
     "schema": "api",
     "validate": "flow",
+    "validate_frame": "tables",
 }
 """Public names are imported when they are used: `import medcontract` is quick."""
 
@@ -52,6 +54,7 @@ __all__ = [
     "load",
     "schema",
     "validate",
+    "validate_frame",
 ]
 
 

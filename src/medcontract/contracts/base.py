@@ -21,7 +21,7 @@ from pydantic import (
 from pydantic import StringConstraints as Constraints
 from pydantic_core import PydanticCustomError
 
-from medcontract.contracts.forms import ANSWERED, DATE, FAILED, GUID, NON_BLANK, RELATIVE_PATH
+from medcontract.contracts.forms import ANSWERED, BLANK, BLANKS, DATE, FAILED, GUID, NON_BLANK, RELATIVE_PATH
 
 
 def _integral(value: Any) -> Any:
@@ -33,6 +33,8 @@ WHOLE = BeforeValidator(_integral)
 """For integers; stands after the bounds: `Annotated[int, Field(ge=0), WHOLE]`."""
 Str = Annotated[str, Constraints(pattern=NON_BLANK)]
 Text = str
+NoError = Annotated[str, Constraints(pattern=BLANK)] | None
+"""The `error` of a record that has none: absent, null and blank all mean that."""
 Date = Annotated[
     str,
     Constraints(pattern=DATE),
@@ -94,9 +96,10 @@ class Document(Strictest):
 
 
 def _form(value: Any) -> str:
-    """A record with an `error` is a failed one; what else it holds does not matter for that."""
+    """A record with an `error` (not null, not blank) is a failed one; what else it holds does not matter for that."""
     error = value.get("error") if isinstance(value, dict) else getattr(value, "error", None)
-    return ANSWERED if error is None else FAILED
+    none = error is None or (isinstance(error, str) and not error.strip(BLANKS))
+    return ANSWERED if none else FAILED
 
 
 _Answered = TypeVar("_Answered")

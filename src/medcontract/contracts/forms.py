@@ -7,6 +7,9 @@ line break through in some of them, a length or a second pattern closes the gap 
 from __future__ import annotations
 
 NON_BLANK = r"[^\x09-\x0d\x20\xa0]"
+BLANKS = "\t\n\v\f\r \xa0"
+"""The characters that count as blank: U+0009 to U+000D, U+0020, U+00A0."""
+BLANK = r"^[\x09-\x0d\x20\xa0]*$"
 DATE = (
     r"^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])"
     r"(?:[T ](?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])?)?$"

@@ -12,6 +12,7 @@ from medcontract.contracts.base import (
     Document,
     Either,
     Many,
+    NoError,
     NonNegative,
     Positive,
     RelativePath,
@@ -78,8 +79,8 @@ class Prediction(Strictest):
     """The image's id in the truth."""
     probabilities: Annotated[Many[Unit], Field(min_length=10, max_length=10)]
     """One for each class: AK BCC SK SCC VASC DF NV NON MEL ON. Their sum is 1."""
-    error: None = None
-    """Absent or null: the image was processed."""
+    error: NoError = None
+    """Absent, null or blank: the image was processed."""
 
 
 class FailedPrediction(Strictest):

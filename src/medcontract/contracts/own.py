@@ -19,6 +19,7 @@ class ProblemModel(Strictest):
     code: Code
     """Stable; `medcontract explain CODE` says more."""
     severity: Literal["error", "warning"]
+    """Only errors make a file invalid."""
     message: Str
     """What is wrong."""
     hint: Str | None
@@ -47,7 +48,9 @@ class FileModel(Strictest):
     records: Count | None
     """Records read; null for documents and where nothing could be read."""
     errors: Count
+    """How many, those left out too."""
     warnings: Count
+    """How many, those left out too."""
     omitted: Count
     """Problems that were counted but are not listed."""
     problems: Many[ProblemModel]
@@ -67,10 +70,15 @@ class Listed(Strictest):
     """One contract."""
 
     id: Str
+    """`<track>/<name>`."""
     version: Position
+    """The major version."""
     kind: Literal["collection", "document"]
+    """A list of records, or one object."""
     containers: Many[Str]
+    """The sorts of files that it may stand in."""
     title: Str
+    """What it is, in a few words."""
     source: Str | None
     """The document that it comes from."""
 
@@ -86,8 +94,11 @@ class Explained(Strictest):
     """One code of the catalogue."""
 
     code: Code
+    """The code; it never gets another meaning."""
     title: Str
+    """What it is, in a few words."""
     meaning: Str
+    """What it means, in full."""
     mistake: Str
     """An example of it."""
     mending: Str

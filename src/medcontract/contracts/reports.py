@@ -11,6 +11,7 @@ from medcontract.contracts.base import (
     Document,
     Either,
     Many,
+    NoError,
     NonNegative,
     Open,
     Str,
@@ -78,8 +79,8 @@ class Prediction(Strictest):
     """The predicted need of a follow-up."""
     processing_time_sec: NonNegative
     """How long the report took, in seconds."""
-    error: None = None
-    """Absent or null: the report was processed."""
+    error: NoError = None
+    """Absent, null or blank: the report was processed."""
 
 
 class FailedPrediction(Strictest):

@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 from msgspec import Struct
 
+from medcontract.contracts.forms import BLANKS
 from medcontract.problems import Finding, Path, Ref, Severity
 
 
@@ -261,7 +262,7 @@ def _inside(value: Any, name: str) -> Any:
 def says_something(value: Any) -> bool:
     """Absent, null, false, blank and empty all mean: none. A number says something, 0 too."""
     if isinstance(value, str):
-        return bool(value.strip("\t\n\v\f\r \xa0"))
+        return bool(value.strip(BLANKS))
     return bool(value) or (value == 0 and not isinstance(value, bool))
 
 

@@ -11,7 +11,7 @@ from medcontract.contracts import recognition, registry
 from medcontract.contracts.decode import quick_parse
 from medcontract.contracts.registry import Compiled
 from medcontract.errors import NotRecognised
-from medcontract.judging.json import DocumentJudge, JsonJudge, LinesJudge, scan_member
+from medcontract.judging.json import DocumentJudge, JsonJudge, LinesJudge
 from medcontract.judging.records import Progress, RecordsJudge, broken_finding
 from medcontract.judging.report import make_report
 from medcontract.judging.table import CsvJudge, broken_header
@@ -121,30 +121,32 @@ def _unrecognised(source: Source, container: str, doubt: NotRecognised, tally: T
 
 def _syntax(source: Source, container: str) -> Iterator[Finding]:
     """What breaks the syntax of a file whose contract is not known."""
-    if container == "parquet":
-        return
     if container == "csv":
         table = CsvFile(source)
         if table.broken:
             yield broken_header(table.broken, source)
-        return
-    if container == "jsonl":
-        index = -1
-        for index, (raw, offset, _) in enumerate(lines.records(source, lambda raw: None)):
-            try:
-                scan(raw)
-            except Broken as b:
-                yield broken_finding(b, offset, Ref(offset, len(raw), index))
-        if index < 0:
-            yield Finding("MC004", "the file is empty", "was it written to the end?", offset=source.start)
-        return
-    try:
-        file = JsonFile(source, None, lambda raw: None)
-        for _ in file.records():
-            pass
-        for member in file.header:
-            scan_member(member)
-    except Broken as b:
-        yield broken_finding(b)
-    except TooLarge as large:
-        yield too_large(source.limits.record, large.offset)
+    elif container == "jsonl":
+        yield from _line_syntax(source)
+    elif container == "json":
+        try:
+            for _ in JsonFile(source, None, lambda raw: None).records():
+                pass
+        except Broken as broken:
+            yield broken_finding(broken)
+        except TooLarge as large:
+            yield too_large(source.limits.record, large.offset)
+
+
+def _line_syntax(source: Source) -> Iterator[Finding]:
+    index = -1
+    for index, (raw, offset, _) in enumerate(lines.records(source, lambda raw: None)):
+        ref = Ref(offset, len(raw), index)
+        if not raw:
+            yield too_large(source.limits.record, None, ref)
+            continue
+        try:
+            scan(raw)
+        except Broken as broken:
+            yield broken_finding(broken, offset, ref)
+    if index < 0:
+        yield Finding("MC004", "the file is empty", "was it written to the end?", offset=source.start)

@@ -85,7 +85,10 @@ class TableJudge(RecordsJudge):
     def named(self, finding: Finding) -> Finding:
         path = finding.path
         column = self.column_of.get(path[:2]) or self.column_of.get(path[:1]) or (str(path[0]) if path else None)
-        return finding._replace(path=(column,) if column else (), field=column)
+        hint = finding.hint
+        if hint and "without quotes" in hint:  # a cell has none
+            hint = "write true or false" if "true" in hint else "write the number as in JSON, such as 0.5"
+        return finding._replace(path=(column,) if column else (), field=column, hint=hint)
 
 
 class CsvJudge(TableJudge):

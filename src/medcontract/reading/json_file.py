@@ -13,6 +13,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import msgspec
+
 from medcontract.layout import Outline
 from medcontract.problems import Finding, Ref
 from medcontract.reading.gunzip import size_text
@@ -40,6 +42,7 @@ class Member(NamedTuple):
     offset: int
 
 
+_decode = msgspec.json.Decoder().decode
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 
 
@@ -81,6 +84,8 @@ class Window:
         self.data = b""
         self.at = 0
         self.ended = False
+        self.levels = 0
+        """How many brackets are open around the values that are cut."""
         self._border: bytes | None = None
         self._misses = 0
 
@@ -154,7 +159,7 @@ class Window:
 
     def _fail(self, raw: bytes) -> None:
         try:
-            scan(raw, whole=False)
+            scan(raw, depth=self.levels, whole=False)
         except Broken as broken:
             raise self.move(broken, self.at) from None
 
@@ -269,6 +274,7 @@ class JsonFile:
 
     def _members(self, window: Window) -> Iterator[Cut]:
         window.at += 1
+        window.levels = 1
         after_comma = False
         while True:
             char = window.space()
@@ -303,8 +309,10 @@ class JsonFile:
 
     def _items(self, window: Window, decode: Decode) -> Iterator[Cut]:
         window.at += 1
+        window.levels += 1
         if window.space() == b"]":
             window.at += 1
+            window.levels -= 1
             return
         while True:
             char = window.space()
@@ -320,6 +328,7 @@ class JsonFile:
             char = window.space()
             if char == b"]":
                 window.at += 1
+                window.levels -= 1
                 return
             if char != b",":
                 raise window.broken(_no_comma_in_list)
@@ -327,6 +336,13 @@ class JsonFile:
 
 
 def _scan_at(raw: bytes, offset: int) -> None:
+    """Raise what breaks the syntax of a value, if anything does."""
+    try:
+        _decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    else:
+        return
     try:
         scan(raw)
     except Broken as broken:

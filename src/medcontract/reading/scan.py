@@ -52,6 +52,7 @@ _CUT_OFF = re.compile(
 )
 _SCALAR = re.compile(rb"[^ \t\n\r,:\]}]*+")
 
+_CUT_HINT = "the file may be cut off: was it written to the end?"
 _WORDS: dict[bytes, Any] = {b"true": True, b"false": False, b"null": None}
 _NOT_FINITE = (b"NaN", b"Infinity", b"-Infinity")
 _QUOTES = (b"'", b"`", "\u2018".encode(), "\u2019".encode(), "\u201c".encode(), "\u201d".encode())
@@ -166,7 +167,7 @@ def _bad_string(data: bytes, offset: int) -> Broken:
 
 
 def _truncated(data: bytes, where: str) -> Broken:
-    return Broken("MC011", len(data), f"the text ends {where}", "the file may be cut off: was it written to the end?")
+    return Broken("MC011", len(data), f"the text ends {where}", _CUT_HINT)
 
 
 class Scanner:

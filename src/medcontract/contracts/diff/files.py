@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from medcontract.contracts.diff.change import Breaks
-from medcontract.contracts.diff.node import ANNOTATIONS, DEFINITIONS, find_reference, is_annotation
+from medcontract.contracts.diff.node import ANNOTATIONS, DEFINITIONS, find_reference, is_annotation, is_own
 from medcontract.contracts.diff.walk import DECISIVE, compare
 from medcontract.contracts.json_schema import fault
 from medcontract.errors import CallError
@@ -75,7 +75,8 @@ def _no_schema(schema: Any) -> str | None:
         return "its '$schema' names no draft of JSON Schema that is known here"
     if schema and not any(is_annotation(word) or word in DECISIVE | DEFINITIONS for word in schema.keys() - _SHARED):
         return "no JSON Schema: it has none of its keywords"
-    return next(filter(None, (fault(part, schema) for part in (schema, *_referred(schema, schema)))), None)
+    faults = (fault(part, schema) for part in (schema, *_referred(schema, schema)))
+    return next(filter(None, (*faults, *_obstacles(schema, schema))), None)
 
 
 _SHARED = ANNOTATIONS - {"$id", "$comment"}
@@ -91,3 +92,26 @@ def _referred(root: Any, value: Any) -> Iterator[Any]:
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     for item in inside:
         yield from _referred(root, item)
+
+
+_DATA = frozenset({"const", "enum", "default", "examples"})
+
+
+def _obstacles(root: Any, value: Any) -> Iterator[str]:
+    """References that lead to a part of the schema by ways that are not known here: changes there would be missed."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _obstacles(root, item)
+    if not isinstance(value, dict):
+        return
+    reference = value.get("$ref")
+    if isinstance(reference, str) and is_own(root, reference) and find_reference(root, reference) is None:
+        yield f"its reference to '{reference}' cannot be followed"
+    if value is not root and isinstance(value.get("$id"), str):
+        yield "a schema with an '$id' of its own stands in it: cannot be compared"
+    for word in ("$dynamicRef", "$recursiveRef"):
+        if isinstance(value.get(word), str):
+            yield f"it uses '{word}': cannot be compared"
+    for word, inner in value.items():
+        if word not in _DATA and not word.startswith("x-"):
+            yield from _obstacles(root, inner)

@@ -151,11 +151,16 @@ def find_reference(root: Any, reference: Any) -> tuple[str, Any] | None:
     return (pointer, found) if pointer is not None and isinstance(found, dict | bool) else None
 
 
+def is_own(root: Any, reference: str) -> bool:
+    """Whether a reference leads to a part of the same schema."""
+    own = root.get("$id") if isinstance(root, dict) else None
+    return reference.partition("#")[0] in ("", own)
+
+
 def _local(root: Any, reference: str) -> str | None:
     """The pointer in a reference to the schema's own parts."""
-    base, _, fragment = reference.partition("#")
-    own = root.get("$id") if isinstance(root, dict) else None
-    if base not in ("", own) or (fragment and not fragment.startswith("/")):
+    _, _, fragment = reference.partition("#")
+    if not is_own(root, reference) or (fragment and not fragment.startswith("/")):
         return None
     from urllib.parse import unquote
 
