@@ -11,6 +11,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
@@ -653,6 +654,46 @@ def test_worker_that_dies(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert [p for p in problems if p.record not in fatal] == [p for p in expected if p.record not in fatal]
     assert {p.record: p.finding.code for p in problems if p.record in fatal} == dict.fromkeys(fatal, "MC324")
     assert "brought its process down" in next(p for p in problems if p.record == 20).finding.message
+
+
+ENDLESS = """
+import itertools, multiprocessing
+from medcontract.images import check_images
+
+def tell(done, total):
+    if done == 100:
+        print(*(child.pid for child in multiprocessing.active_children()), flush=True)
+
+if __name__ == "__main__":
+    cases = ((number, "I", "good.jpg") for number in itertools.count())
+    list(check_images(cases, ".", jobs=2, progress=tell))
+"""
+
+
+def exists(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return Path(f"/proc/{process}/stat").read_text().split(") ")[1][0] != "Z"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up as on Linux")
+@pytest.mark.parametrize("how", ["SIGINT", "SIGKILL"])
+def test_no_worker_is_left(how: str, folder: Path) -> None:
+    """Workers end with the process that asked, be it interrupted or killed."""
+    (folder / "script.py").write_text(ENDLESS)
+    with subprocess.Popen(
+        [sys.executable, "script.py"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as asking:
+        assert asking.stdout
+        workers = [int(process) for process in asking.stdout.readline().split()]
+        asking.send_signal(getattr(signal, how))
+    assert len(workers) == 2
+    deadline = time.monotonic() + 20
+    while any(map(exists, workers)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not any(map(exists, workers))
 
 
 def test_script_without_a_guard(folder: Path) -> None:

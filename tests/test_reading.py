@@ -329,7 +329,7 @@ def test_rows_come_back_with_equal_cells(rows: list[list[str]], line_end: str, m
     columns = [Column(name, "text", False, (name,)) for name in names]
     with blocks_of(block):
         file = CsvFile(source_of(b"\xef\xbb\xbf" * mark + out.getvalue().encode(), "x.csv"))
-        found = list(file.rows(columns, open_record=False))
+        found = list(file.rows(columns, False, lambda raw: None))
     assert file.header == names
     assert [row.finding for row in found] == [None] * len(rows)
     assert [list(json.loads(row.raw).values()) for row in found] == rows

@@ -393,6 +393,8 @@ UNJUDGED: dict[str, tuple[Any, Any]] = {
     "dependent keys": ({"dependentRequired": {"a": ["b"]}}, {"dependentRequired": {"a": ["c"]}}),
     "what is left over": ({"properties": {"a": {}}, "unevaluatedProperties": False},
                           {"properties": {"b": {}}, "unevaluatedProperties": False}),
+    "left over, in other words": ({"unevaluatedProperties": False},
+                                  {"unevaluatedProperties": False, "additionalProperties": True}),
     "renamed": (closed(a=STRING), closed(b=STRING)),
     "another rule": (rules(RULE), rules({**RULE, "fields": ["c"]})),
     "no rules": ({"x-medcontract-rules": 1}, {"x-medcontract-rules": 2}),

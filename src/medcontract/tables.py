@@ -58,7 +58,8 @@ class _RowsJudge(TableJudge):
         index = 0
         for columns in self.batches():
             for cells in zip(*columns, strict=True):
-                yield Row(layout.record(cells, self.write), index, 0, 0, None)
+                record = layout.record(cells, self.write)
+                yield Row(record, index, 0, 0, None, self.decode(record))
                 index += 1
 
 

@@ -22,5 +22,5 @@ def read_whole(source: Source, contract: Compiled) -> Any:
     if container == "jsonl":
         raws = (raw for raw, _, _ in lines.records(source, lambda raw: None))
     else:
-        raws = (row.raw for row in CsvFile(source).rows(contract.columns, contract.open))
+        raws = (row.raw for row in CsvFile(source).rows(contract.columns, contract.open, lambda raw: None))
     return tuple(adapter.validate_python(msgspec.json.decode(raw)) for raw in raws)

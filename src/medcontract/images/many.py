@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -176,7 +177,7 @@ class _Workers:
 
     def _start(self) -> ProcessPoolExecutor:
         """A pool that is known to work: what breaks it later is an image."""
-        pool = ProcessPoolExecutor(self.count, multiprocessing.get_context("spawn"), _leave_interrupts)
+        pool = ProcessPoolExecutor(self.count, multiprocessing.get_context("spawn"), _begin_worker)
         try:
             pool.submit(os.getpid).result()
         except (BrokenProcessPool, RuntimeError):
@@ -188,9 +189,17 @@ class _Workers:
         return pool
 
 
-def _leave_interrupts() -> None:
-    """Ctrl-C is for the process that asked; it ends its workers."""
+def _begin_worker() -> None:
+    """Ctrl-C is for the process that asked, which ends its workers; and they do not outlive it when it is killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent:
+        parent.join()
+        os._exit(1)
 
 
 def check_chunk(paths: list[str], root: str) -> list[ImageProblem | None]:

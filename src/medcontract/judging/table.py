@@ -38,7 +38,7 @@ class TableJudge(RecordsJudge):
             self.line = row.line
             if row.finding:
                 self.bad_row = row.finding
-            yield row.raw, row.offset, None if row.finding else self.decode(row.raw)
+            yield row.raw, row.offset, row.value
 
     def run(self) -> None:
         names = [column.name for column in self.columns]
@@ -93,7 +93,7 @@ class TableJudge(RecordsJudge):
 
 class CsvJudge(TableJudge):
     def rows(self) -> Iterator[Row]:
-        return CsvFile(self.source).rows(self.columns, self.contract.open)
+        return CsvFile(self.source).rows(self.columns, self.contract.open, self.decode)
 
     def run(self) -> None:
         table = CsvFile(self.source)

@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from medcontract.layout import Column
+from medcontract.layout import CellKind, Column
 from medcontract.problems import Finding, Ref, is_plain, shorten
-from medcontract.reading.json_file import too_large
+from medcontract.reading.json_file import Decode, too_large
 from medcontract.reading.limits import BLOCK
 from medcontract.reading.scan import not_utf8
 from medcontract.reading.source import Source
@@ -27,10 +27,13 @@ class Row(NamedTuple):
     length: int
     line: int
     finding: Finding | None
+    value: Any = None
+    """What `Decode` made of the record."""
 
 
 _CELL_BYTES = rb'(?:"[^"]*+(?:""[^"]*+)*+"[^,\r\n]*+|[^",\r\n][^,\r\n]*+|)'
 _ROW = re.compile(_CELL_BYTES + rb"(?:," + _CELL_BYTES + rb")*+(?:\r\n|\n|\r)")
+_PLAIN_ROW = re.compile(rb"[A-Za-z0-9_.,+/ @#()=;-]*+(?:\r\n|\n|\r)?")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _NOT_FINITE = {"nan": "NaN", "infinity": "Infinity", "inf": "Infinity", "-infinity": "-Infinity", "-inf": "-Infinity"}
 _CELL = re.compile(r'(?:"((?:[^"]|"")*+)"|([^",\r\n]*+))(,|\Z)')
@@ -66,7 +69,7 @@ class CsvFile:
             return
         self.broken = Finding("MC004", "the file is empty", "was it written to the end?", offset=self._source.start)
 
-    def rows(self, columns: Sequence[Column], open_record: bool) -> Iterator[Row]:
+    def rows(self, columns: Sequence[Column], open_record: bool, decode: Decode) -> Iterator[Row]:
         """The rows as JSON records. Columns of no contract are left out, unless the record is open to them."""
         layout = Layout(columns, self.header, open_record)
         for raw, offset, line, closed in self._rows:
@@ -78,13 +81,19 @@ class CsvFile:
             if not closed:
                 yield Row(b"", offset, len(raw), line, _never_closed(None))
                 continue
+            quick = layout.quick_record(raw)
+            value = decode(quick) if quick else None
+            if quick and value is not None:
+                yield Row(quick, offset, len(raw), line, None, value)
+                continue
             cells = _cells(raw, None)
             if isinstance(cells, Finding):
                 yield Row(b"", offset, len(raw), line, cells)
             elif len(cells) != len(self.header):
                 yield Row(b"", offset, len(raw), line, _ragged(len(cells), len(self.header)))
             else:
-                yield Row(layout.record(cells, _json_cell), offset, len(raw), line, None)
+                record = layout.record(cells, _json_cell)
+                yield Row(record, offset, len(raw), line, None, decode(record))
 
 
 class Layout:
@@ -110,6 +119,47 @@ class Layout:
                 for name, position in index.items()
                 if name not in known
             ]
+
+        self._width = len(header)
+        self._pieces = self._quick_pieces()
+
+    def _quick_pieces(self) -> list[tuple[str, int, str, CellKind | None]] | None:
+        """For each cell of a record: what stands before it, its position, what an empty one is, its kind."""
+        pieces: list[tuple[str, int, str, CellKind | None]] = []
+        for key, position, column in self._single:
+            pieces.append((f",{key}:", position, "null" if column.nullable else '""', column.kind))
+        for name, group in self._lists.items():
+            for number, (place, column) in enumerate(group):
+                if place is None or column.kind != "number":
+                    return None
+                pieces.append((f",{json.dumps(name)}:[" if number == 0 else ",", place, "", None))
+            pieces[-1] = (*pieces[-1][:2], "]", None)
+        return pieces
+
+    def quick_record(self, raw: bytes) -> bytes | None:
+        """The record of a row of plain characters, with numbers taken on trust: decoding shows whether they are any.
+
+        None where that will not do. Plain characters need no escapes and cannot close what stands around them.
+        """
+        if self._pieces is None or not _PLAIN_ROW.fullmatch(raw):
+            return None
+        cells = raw.decode("ascii").rstrip("\r\n").split(",")
+        if len(cells) != self._width:
+            return None
+        parts: list[str] = []
+        for before, position, empty, kind in self._pieces:
+            cell = cells[position]
+            if kind == "text":
+                parts.append(f'{before}"{cell}"' if cell else before + empty)
+            elif cell and cell[0] in "-0123456789" and " " not in cell:
+                parts.append(before + cell + (empty if kind is None else ""))
+            elif not cell and kind is not None:
+                parts.append(before + empty)
+            elif kind == "boolean" and cell.lower() in ("true", "false"):
+                parts.append(before + cell.lower())
+            else:
+                return None
+        return ("{" + "".join(parts)[1:] + "}").encode()
 
     def record(self, cells: Sequence[Any], write: Callable[[Any, Column], str]) -> bytes:
         """The record of a row; `write` gives the JSON of a cell."""

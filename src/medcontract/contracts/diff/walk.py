@@ -9,15 +9,16 @@ from typing import Any
 from medcontract.contracts.diff import words
 from medcontract.contracts.diff.branches import alternatives, apart, matched, spoken
 from medcontract.contracts.diff.change import Change, breaking, merged, unjudged
-from medcontract.contracts.diff.node import Node, read
+from medcontract.contracts.diff.node import Node, key, read
 from medcontract.contracts.diff.rules import compare_rules
+from medcontract.contracts.json_schema import bare
 
 _STRUCTURE = frozenset({
     "properties", "patternProperties", "additionalProperties", "propertyNames", "items", "prefixItems", "contains",
     "minContains", "maxContains", "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "dependentSchemas",
 })  # fmt: skip
 _NO_WAY_TO_TELL = ("unevaluatedProperties", "unevaluatedItems")
-"""What they mean depends on everything beside them."""
+"""What they mean depends on everything beside them, even on what accepts the same as before."""
 
 
 DECISIVE = words.KNOWN | _STRUCTURE | {*_NO_WAY_TO_TELL, "$ref"}
@@ -81,10 +82,9 @@ class _Walk:
             changes += self._arrays(old, new, label) if "array" in common else []
             changes += self._combined(old, new, label)
         yield from changes
-        if changes:
-            for word in _NO_WAY_TO_TELL:
-                if word in old.words and word in new.words:
-                    yield unjudged(new.place(word), f"'{word}' of {label} depends on what changed beside it")
+        for word in _NO_WAY_TO_TELL:
+            if word in old.words and word in new.words and key(bare(old.root)) != key(bare(new.root)):
+                yield unjudged(new.place(word), f"'{word}' of {label} depends on what changed beside it")
 
     # --- objects and lists ---
 
