@@ -212,7 +212,7 @@ def valid_files(contract_id: str) -> tuple[tuple[str, bytes], ...]:
     )
 
 
-_STRINGS = ("a: b", "2026-05-31", "2026-05-31T23:59:59.5+02:00", _GUID, "a/b.png", "MC101", "0" * 64)
+_STRINGS = ("a: b", "2026-05-31", "2026-05-31T23:59:59.5+02:00", _GUID, "a/b.png", "MC101", "0" * 64, " ")
 _NUMBERS = (1, 0.5, 2, 10, 100)
 _ANYTHING = {"a": {"b": [1, {"c": None, "d": "e:f"}]}, "g": []}
 

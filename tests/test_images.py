@@ -671,11 +671,11 @@ if __name__ == "__main__":
 
 
 def exists(process: int) -> bool:
+    """Whether a process is there and has not ended."""
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
         return False
-    return Path(f"/proc/{process}/stat").read_text().split(") ")[1][0] != "Z"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up as on Linux")

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import msgspec
 from pydantic import TypeAdapter, ValidationError
 
 from medcontract.contracts.forms import ANSWERED, FAILED, FORMS, NON_BLANK
+from medcontract.contracts.words import kind, name, shown
 from medcontract.problems import Finding, Path, is_plain, shorten
 
 
@@ -37,7 +37,7 @@ def _findings(error: dict[str, Any]) -> Iterator[Finding]:
     given = error["input"]
     make = _BY_TYPE.get(error["type"])
     if make is None:
-        code, message, hint = "MC103", f"{_name(path)} is not as it should be", None
+        code, message, hint = "MC103", f"{name(path)} is not as it should be", None
     else:
         made = make(path, context, given)
         if made is None:
@@ -48,30 +48,7 @@ def _findings(error: dict[str, Any]) -> Iterator[Finding]:
     elif error["type"] == "missing":
         yield Finding(code, message, hint, path=path[:-1], field=str(path[-1]))
     else:
-        yield Finding(code, message, hint, path=path, value=_shown(given))
-
-
-def _name(path: Path) -> str:
-    """What to call the value in a sentence: the nearest key, unless it may be data."""
-    names = [token for token in path if isinstance(token, str)]
-    if not names or not is_plain(names[-1]):
-        return "this value" if path else "the value"
-    return f"an item of '{names[-1]}'" if isinstance(path[-1], int) else f"'{names[-1]}'"
-
-
-def _kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    names = {str: "a string", int: "a number", float: "a number", dict: "an object", list: "a list"}
-    return names.get(type(value), "something else")
-
-
-def _shown(value: Any) -> str | None:
-    if isinstance(value, dict | list):
-        return None
-    return shorten(msgspec.json.encode(value).decode())
+        yield Finding(code, message, hint, path=path, value=shown(given))
 
 
 Made = tuple[str, str, str | None]
@@ -80,8 +57,8 @@ Made = tuple[str, str, str | None]
 def _wrong_type(wanted: str, schema_hint: Callable[[Any], str | None] = lambda value: None) -> Any:
     def make(path: Path, context: dict[str, Any], given: Any) -> Made:
         if path == ():
-            return "MC103", f"{wanted} should stand here, not {_kind(given)}", schema_hint(given)
-        return "MC103", f"{_name(path)} must be {wanted}, not {_kind(given)}", schema_hint(given)
+            return "MC103", f"{wanted} should stand here, not {kind(given)}", schema_hint(given)
+        return "MC103", f"{name(path)} must be {wanted}, not {kind(given)}", schema_hint(given)
 
     return make
 
@@ -109,10 +86,10 @@ def _unknown_value(path: Path, context: dict[str, Any], given: Any) -> Made:
 
     choices = re.findall(r"'([^']*)'", context["expected"])
     if not choices:  # numbers and booleans
-        return "MC104", f"{_name(path)} must be {context['expected'].lower()}", None
-    message = f"{_name(path)} must be {'one of ' * (len(choices) > 1)}{', '.join(choices)}"
+        return "MC104", f"{name(path)} must be {context['expected'].lower()}", None
+    message = f"{name(path)} must be {'one of ' * (len(choices) > 1)}{', '.join(choices)}"
     if not isinstance(given, str):
-        return "MC103", f"{_name(path)} must be a string, not {_kind(given)}", f"one of {', '.join(choices)}"
+        return "MC103", f"{name(path)} must be a string, not {kind(given)}", f"one of {', '.join(choices)}"
     guess = nearest(given, choices)
     return "MC104", message, f"did you mean '{guess}'?" if guess else None
 
@@ -120,8 +97,8 @@ def _unknown_value(path: Path, context: dict[str, Any], given: Any) -> Made:
 def _pattern(path: Path, context: dict[str, Any], given: Any) -> Made:
     wanted = FORMS.get(context["pattern"])
     if context["pattern"] == NON_BLANK:
-        return "MC106", f"{_name(path)} must not be blank", None
-    return "MC107", f"{_name(path)} must be {wanted or 'of the form that the schema gives'}", _form_hint(given)
+        return "MC106", f"{name(path)} must not be blank", None
+    return "MC107", f"{name(path)} must be {wanted or 'of the form that the schema gives'}", _form_hint(given)
 
 
 def _form_hint(given: str) -> str | None:
@@ -136,7 +113,7 @@ def _form_hint(given: str) -> str | None:
 
 def _bound(word: str, key: str) -> Any:
     def make(path: Path, context: dict[str, Any], given: Any) -> Made:
-        return "MC105", f"{_name(path)} must be {word} {context[key]:g}", None
+        return "MC105", f"{name(path)} must be {word} {context[key]:g}", None
 
     return make
 
@@ -152,7 +129,7 @@ def _too_many(path: Path, context: dict[str, Any], given: Any) -> Made:
 
 
 def _length(path: Path, word: str, limit: int, actual: int) -> str:
-    return f"{_name(path)} must have {word} {limit} item{'s' if limit != 1 else ''}, not {actual}"
+    return f"{name(path)} must have {word} {limit} item{'s' if limit != 1 else ''}, not {actual}"
 
 
 def _missing(path: Path, context: dict[str, Any], given: Any) -> Made:
@@ -165,12 +142,12 @@ def _unknown_key(path: Path, context: dict[str, Any], given: Any) -> Made:
 
 
 def _not_here(path: Path, context: dict[str, Any], given: Any) -> Made:
-    return "MC109", f"{_name(path)} may not stand beside 'error'", "remove it, or remove 'error' if there was none"
+    return "MC109", f"{name(path)} may not stand beside 'error'", "remove it, or remove 'error' if there was none"
 
 
 def _own_check(path: Path, context: dict[str, Any], given: Any) -> Made:
     """A validator that the contract's author wrote; so is its text."""
-    return "MC110", f"{_name(path)}: {context['error']}", None
+    return "MC110", f"{name(path)}: {context['error']}", None
 
 
 _BY_TYPE: dict[str, Callable[[Path, dict[str, Any], Any], Made | None]] = {
@@ -179,7 +156,7 @@ _BY_TYPE: dict[str, Callable[[Path, dict[str, Any], Any], Made | None]] = {
     "none_required": _not_here,
     "literal_error": _unknown_value,
     "string_pattern_mismatch": _pattern,
-    "string_too_long": lambda path, context, given: ("MC107", f"{_name(path)} is too long", None),
+    "string_too_long": lambda path, context, given: ("MC107", f"{name(path)} is too long", None),
     "too_short": _too_few,
     "too_long": _too_many,
     "greater_than_equal": _bound("at least", "ge"),

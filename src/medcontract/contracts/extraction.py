@@ -61,41 +61,36 @@ class Manifest(Document):
     """One record a document."""
 
 
-class Medication(Strictest):
+class MedicationFields(Strictest):
+    """What is printed beside a medication's name."""
+
+    dosis: Text
+    """Dose."""
+    frecuencia: Text
+    """How often."""
+    duracion: Text
+    """How long."""
+    instrucciones: Text
+    """Instructions."""
+
+
+class Medication(MedicationFields):
     """A medication as printed."""
 
     nombre_medicamento: Str
     """Its name."""
-    dosis: Text
-    """Dose."""
-    frecuencia: Text
-    """How often."""
-    duracion: Text
-    """How long."""
-    instrucciones: Text
-    """Instructions."""
 
 
-class PredictedMedication(Strictest):
+class PredictedMedication(MedicationFields):
     """A medication as a model read it."""
 
     nombre_medicamento: Text
     """Its name; blank: not a valid item."""
-    dosis: Text
-    """Dose."""
-    frecuencia: Text
-    """How often."""
-    duracion: Text
-    """How long."""
-    instrucciones: Text
-    """Instructions."""
 
 
-class LabTest(Strictest):
-    """A laboratory result as printed; values stay strings ("6,00", "> 100", "1/640")."""
+class LabTestFields(Strictest):
+    """What is printed beside a test's name; values stay strings ("6,00", "> 100", "1/640")."""
 
-    nombre_prueba: Str
-    """Its name."""
     valor: Text
     """The value."""
     unidad: Text
@@ -106,30 +101,25 @@ class LabTest(Strictest):
     """normal, alto, bajo, positivo and whatever else laboratories write."""
 
 
-class PredictedLabTest(Strictest):
+class LabTest(LabTestFields):
+    """A laboratory result as printed."""
+
+    nombre_prueba: Str
+    """Its name."""
+
+
+class PredictedLabTest(LabTestFields):
     """A laboratory result as a model read it."""
 
     nombre_prueba: Text
     """Its name; blank: not a valid item."""
-    valor: Text
-    """The value."""
-    unidad: Text
-    """The unit."""
-    rango_referencia: Text
-    """The reference range."""
-    estado: Text
-    """The state."""
 
 
-class PrescriptionLabel(Strictest):
-    """What a prescription says."""
+class Labeled(Strictest):
+    """What the labels of all documents have."""
 
     doc_id: Str
     """The document's id in the manifest."""
-    doc_type: Literal["prescription"]
-    """The kind of document."""
-    medications: Annotated[Many[Medication], Field(min_length=1)]
-    """In the order of the document."""
     image_path: RelativePath | None = None
     """Its image."""
     image_paths: Many[RelativePath] | None = None
@@ -142,6 +132,15 @@ class PrescriptionLabel(Strictest):
     """Who reviewed it."""
     notes: Text | None = None
     """Anything else."""
+
+
+class PrescriptionLabel(Labeled):
+    """What a prescription says."""
+
+    doc_type: Literal["prescription"]
+    """The kind of document."""
+    medications: Annotated[Many[Medication], Field(min_length=1)]
+    """In the order of the document."""
 
 
 class PrescriptionLabels(Document):
@@ -151,27 +150,13 @@ class PrescriptionLabels(Document):
     """One record a document."""
 
 
-class LabLabel(Strictest):
+class LabLabel(Labeled):
     """What a laboratory report says."""
 
-    doc_id: Str
-    """The document's id in the manifest."""
     doc_type: Literal["lab"]
     """The kind of document."""
     results: Annotated[Many[LabTest], Field(min_length=1)]
     """In the order of the document."""
-    image_path: RelativePath | None = None
-    """Its image."""
-    image_paths: Many[RelativePath] | None = None
-    """Its images, if there are several."""
-    label_status: LabelStatus | None = None
-    """How far the labels are."""
-    annotator: Text | None = None
-    """Who labeled it."""
-    reviewer: Text | None = None
-    """Who reviewed it."""
-    notes: Text | None = None
-    """Anything else."""
 
 
 class LabLabels(Document):
@@ -181,21 +166,26 @@ class LabLabels(Document):
     """One record a document."""
 
 
-class PrescriptionPrediction(Strictest):
-    """What a model read in a prescription."""
+class Read(Strictest):
+    """What predictions for all documents have."""
 
     doc_id: Str
     """The document's id in the labels."""
     parse_success: bool
     """Whether the model's answer could be parsed."""
-    medicamentos: Many[PredictedMedication]
-    """In the order of the document; may be empty."""
     exception: Text | None = None
     """What the run died of; absent, null or blank: nothing."""
     raw_response: Text | None = None
     """The model's answer as it came."""
     latency_sec: NonNegative | None = None
     """How long it took, in seconds."""
+
+
+class PrescriptionPrediction(Read):
+    """What a model read in a prescription."""
+
+    medicamentos: Many[PredictedMedication]
+    """In the order of the document; may be empty."""
 
 
 class PrescriptionPredictions(Document):
@@ -205,21 +195,11 @@ class PrescriptionPredictions(Document):
     """One record a document."""
 
 
-class LabPrediction(Strictest):
+class LabPrediction(Read):
     """What a model read in a laboratory report."""
 
-    doc_id: Str
-    """The document's id in the labels."""
-    parse_success: bool
-    """Whether the model's answer could be parsed."""
     resultados: Many[PredictedLabTest]
     """In the order of the document; may be empty."""
-    exception: Text | None = None
-    """What the run died of; absent, null or blank: nothing."""
-    raw_response: Text | None = None
-    """The model's answer as it came."""
-    latency_sec: NonNegative | None = None
-    """How long it took, in seconds."""
 
 
 class LabPredictions(Document):

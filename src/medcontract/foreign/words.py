@@ -6,10 +6,14 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import msgspec
-
 from medcontract.contracts.suggest import nearest
-from medcontract.problems import Path, is_plain, shorten
+from medcontract.contracts.words import json_text, kind, name, shown
+from medcontract.problems import shorten
+
+__all__ = [
+    "Made", "choices", "count", "form_hint", "json_text", "kind", "name", "shown", "type_hint", "types", "wrong_choice",
+    "wrong_type",
+]  # fmt: skip
 
 _TYPES = {
     "string": "a string", "number": "a number", "integer": "an integer", "boolean": "true or false",
@@ -19,32 +23,6 @@ _MOST_CHOICES = 12
 
 Made = tuple[str, str, str | None]
 """Code, what is to be said after the name of the value, hint."""
-
-
-def name(path: Path) -> str:
-    """What to call the value in a sentence: the nearest key, unless it may be data."""
-    names = [token for token in path if isinstance(token, str)]
-    if not names or not is_plain(names[-1]):
-        return "this value" if path else "the value"
-    return f"an item of '{names[-1]}'" if isinstance(path[-1], int) else f"'{names[-1]}'"
-
-
-def kind(value: Any) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    names = {str: "a string", int: "a number", float: "a number", dict: "an object", list: "a list"}
-    return names.get(type(value), "something else")
-
-
-def shown(value: Any) -> str | None:
-    """The value for a terminal; None for what is too large for a line."""
-    return None if isinstance(value, dict | list) else json_text(value)
-
-
-def json_text(value: Any) -> str:
-    return shorten(msgspec.json.encode(value).decode() if not isinstance(value, int) else str(value).lower())
 
 
 def types(names: Iterable[str]) -> str:

@@ -1,0 +1,37 @@
+"""Phrases for values. What the data holds is never among them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from medcontract.problems import Path, is_plain, shorten
+
+
+def name(path: Path) -> str:
+    """What to call the value in a sentence: the nearest key, unless it may be data."""
+    names = [token for token in path if isinstance(token, str)]
+    if not names or not is_plain(names[-1]):
+        return "this value" if path else "the value"
+    return f"an item of '{names[-1]}'" if isinstance(path[-1], int) else f"'{names[-1]}'"
+
+
+def kind(value: Any) -> str:
+    """What sort of JSON value it is."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    names = {str: "a string", int: "a number", float: "a number", dict: "an object", list: "a list"}
+    return names.get(type(value), "something else")
+
+
+def shown(value: Any) -> str | None:
+    """The value for a terminal; None for what is too large for a line."""
+    return None if isinstance(value, dict | list) else json_text(value)
+
+
+def json_text(value: Any) -> str:
+    """The value as JSON, shortened. (Not msgspec for integers: it has none beyond 64 bits.)"""
+    return shorten(str(value).lower() if isinstance(value, int) else msgspec.json.encode(value).decode())
