@@ -233,7 +233,7 @@ def made_up(node: dict[str, Any], root: dict[str, Any], full: bool) -> Any:
         return [item] * max(node.get("minItems", 0), int(full))
     if kind in ("string", "number", "integer"):
         accepts = Draft202012Validator(node).is_valid
-        return next(value for value in (node.get("const"), *_STRINGS, *_NUMBERS) if accepts(value))
+        return next(value for value in (node.get("const"), *_STRINGS, *_NUMBERS, *STRINGS, *NUMBERS) if accepts(value))
     scalars: dict[Any, Any] = {"boolean": node.get("const", full), "null": None}
     return scalars.get(kind, _ANYTHING if full else None)
 

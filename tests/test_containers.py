@@ -315,3 +315,13 @@ def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(medcontract.CallError, match="pyarrow") as caught:
         medcontract.validate(b"PAR1" + b"\0" * 20, "lesions/truth", name="x.parquet")
     assert "medcontract[parquet]" in (caught.value.hint or "")
+
+
+def test_a_time_beyond_the_calendar(tmp_path: Path) -> None:
+    """A Parquet file with a time that no calendar has is damaged, not a crash."""
+    pa = pytest.importorskip("pyarrow", reason="reading Parquet needs pyarrow")
+    from pyarrow import parquet
+
+    table = pa.table({"report_id": ["R-1"], "received_at": pa.array([2**62], pa.timestamp("ms"))})
+    parquet.write_table(table, tmp_path / "cases.parquet")
+    assert [p.code for p in medcontract.validate(tmp_path / "cases.parquet").problems] == ["MC034"]

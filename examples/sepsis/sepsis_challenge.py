@@ -12,7 +12,17 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from medcontract.modeling import (
-    Contract, Document, Limit, Many, NonNegative, Order, Requires, Str, Strictest, Unique, Unit,
+    Contract,
+    Document,
+    Limit,
+    Many,
+    NonNegative,
+    Order,
+    Requires,
+    Str,
+    Strictest,
+    Unique,
+    Unit,
 )  # fmt: skip
 
 
@@ -73,8 +83,8 @@ TRUTH = Contract(
 ALARMS = Contract(
     id="sepsis/alarms", model=Alarms, record=Alarm, list_key="alarms", flat=True, title="Alarms of a model",
     record_rules=(
-        Order(fields=("raised_hour", "cleared_hour"), code="MC203", message="the alarm was cleared before it was raised",
-              hint="are the two hours swapped?"),
+        Order(fields=("raised_hour", "cleared_hour"), code="MC203",
+              message="the alarm was cleared before it was raised", hint="are the two hours swapped?"),
         Limit(field="raised_hour", minimum=2400, code="MC501", severity="warning",
               message="an alarm after 100 days", hint="hours count from admission"),
     ),

@@ -88,8 +88,10 @@ class ParquetJudge(_RowsJudge):
 
     def batches(self) -> Iterator[Sequence[Sequence[Any]]]:
         with self.source.open() as stream:
-            for batch in _guarded(_parquet(stream).iter_batches(batch_size=_BATCH)):
-                yield [column.to_pylist() for column in batch.columns]
+            yield from _guarded(
+                [column.to_pylist() for column in batch.columns]
+                for batch in _parquet(stream).iter_batches(batch_size=_BATCH)
+            )
 
     @staticmethod
     def write(value: Any, column: Column) -> str:
@@ -119,7 +121,7 @@ def _guarded(batches: Iterable[Any]) -> Iterator[Any]:
 
     try:
         yield from batches
-    except (pa.ArrowException, OSError, ValueError):
+    except (pa.ArrowException, OSError, ValueError, OverflowError):  # the last: a time that Python has no name for
         raise Unreadable(_damaged()) from None
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from medcontract._version import __version__
-from medcontract.cli import output
+from medcontract.cli import options, output
 from medcontract.errors import CallError
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def command() -> None:
 
 
 @command.command("list")
+@options.plugins
 @_format
 @_out
 @_no_color
@@ -66,6 +67,7 @@ def list_contracts(chosen: str | None, out: str | None, no_color: bool) -> int:
 
 
 @command.command("show")
+@options.plugins
 @click.argument("contract_id", metavar="ID")
 @click.option("--record", is_flag=True, help="The schema of one record of a collection.")
 @_draft
@@ -89,6 +91,7 @@ def _of_contract(contract_id: str, record: bool, draft: Draft = "2020-12") -> di
 
 
 @command.command("export")
+@options.plugins
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @_draft
@@ -121,6 +124,7 @@ def export(folder: str, ids: tuple[str, ...], draft: Draft, base_url: str | None
 
 
 @command.command("check")
+@options.plugins
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
 @_base_url
 def check(folder: str, base_url: str | None) -> int:
@@ -153,6 +157,7 @@ def _text(path: Path) -> str | None:
 
 
 @command.command("diff")
+@options.plugins
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
 @click.option("--record", is_flag=True, help="An ID stands for the schema of one record.")

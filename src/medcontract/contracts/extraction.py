@@ -280,16 +280,23 @@ class DocumentScore(Strictest):
     """The score of one document."""
 
     doc_id: Str
+    """The document."""
     doc_type: DocType
+    """What kind of document it is."""
     score: Unit
+    """The document's score."""
     recall: Unit
     """Paired / labeled items."""
     field_accuracy: Unit
     """Correct / counted fields of the pairs."""
     matched: Count
+    """Labeled items that were paired."""
     labeled: Count
+    """Labeled items."""
     correct_fields: Count
+    """Fields of the pairs that are right."""
     total_fields: Count
+    """Fields of the pairs that count."""
 
 
 class Gate(Strictest):
@@ -299,6 +306,7 @@ class Gate(Strictest):
         "prescription_accuracy", "lab_accuracy", "pipeline_success_rate", "reliability", "offline_evidence",
         "standout_proofs",
     ]  # fmt: skip
+    """Its name."""
     goal: NonNegative
     """What is asked for."""
     measured: NonNegative | None
@@ -313,12 +321,17 @@ class Decision(Document):
     """GO or NO-GO, and why."""
 
     prescription_accuracy: Percent | None
+    """Mean over labeled prescriptions; null without any."""
     lab_accuracy: Percent | None
+    """Mean over labeled laboratory reports; null without any."""
     pipeline_success_rate: Percent | None
+    """Runs that succeeded; null without any."""
     documents: Many[DocumentScore]
     """Sorted by type, then id."""
     gates: Annotated[Many[Gate], Field(min_length=6, max_length=6)]
+    """In the order of the protocol."""
     decision: Literal["GO", "NO-GO"]
+    """GO when all gates are passed."""
 
 
 _AMBIGUOUS = r"^[1-9][0-9]{0,2}(?:[.,][0-9]{3})+$"

@@ -177,6 +177,7 @@ class Score(Document):
     accuracy: Unit
     """Correct / expected images."""
     f1_by_class: ByClass
+    """F1 of each class."""
     f1_malignant: Unit
     """Mean of BCC, SCC, MEL."""
     f1_medium: Unit
@@ -184,11 +185,17 @@ class Score(Document):
     f1_benign: Unit
     """Mean of AK, DF, NV, NON, ON."""
     weighted_f1: Unit
+    """The three means, weighted 3, 2 and 1."""
     prediction_score: Unit
+    """Mean of accuracy and weighted_f1."""
     efficiency_score: Unit | None
+    """Mean of the parts for size and speed."""
     final_score: Unit | None
+    """0.9 prediction_score + 0.1 efficiency_score."""
     points: Annotated[NonNegative, Field(le=100)] | None
+    """100 final_score."""
     confusion_matrix: Matrix
+    """Images by true and predicted class."""
 
 
 CASES = Contract(

@@ -13,7 +13,7 @@ from medcontract.layout import Outline
 Costs = list[tuple[int, str]]
 """For each candidate how far it is off (0: fits to the letter), and its id."""
 
-_URN = re.compile(r"(?:urn:medcontract:|.*/)?([a-z0-9-]+)[:/]([a-z0-9-]+)[:/]v[0-9]+(?:\.json)?\Z")
+_URN = re.compile(r"(?:urn:medcontract:|.*/)?([a-z0-9-]+)[:/]([a-z0-9-]+)[:/]v[0-9]+(?:[.:]draft-07)?(?:\.json)?\Z")
 
 
 def by_schema(schema: str | None) -> str | None:

@@ -158,6 +158,7 @@ class Figures(Strictest):
     urgency_f1: Unit
     """F1 weighted over the three classes."""
     urgency_f1_by_class: UrgencyF1
+    """F1 of each class."""
     follow_up_f1: Unit
     """F1 of the class true."""
     avg_processing_time: NonNegative | None
@@ -178,6 +179,7 @@ class RunFigures(Figures):
     """Figures of one run."""
 
     run_id: Str
+    """The run."""
     success_rate: Unit
     """Processed / expected reports."""
     valid: bool

@@ -164,8 +164,11 @@ class CaseMetrics(Strictest):
     prediction_lead_time: float
     """Seconds, summed over groups."""
     correct_predictions: Many[CorrectPrediction]
+    """All that were predicted, recurring ones too."""
     incorrect_predictions: IncorrectPredictions
+    """What was wrong."""
     errors: Many[SegmentError]
+    """Errors during the case."""
 
 
 class Metrics(Document):
