@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import medcontract
-from medcontract.contracts import registry
+from medcontract.definitions import registry
 
 ROOT = Path(__file__).parent.parent
 FINDINGS = Path(__file__).parent / "findings"

@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 
 from medcontract._version import __version__
-from medcontract.contracts import registry
-from medcontract.contracts.publishing import export
+from medcontract.definitions import registry
+from medcontract.definitions.publishing import export
 from medcontract.docs import codes_page
 
 ROOT = Path(__file__).parent.parent

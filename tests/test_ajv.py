@@ -23,8 +23,8 @@ from tests.test_same_verdict import (
     sound_lines,
 )
 
-from medcontract.contracts import registry
-from medcontract.contracts.contract import Contract
+from medcontract.definitions import registry
+from medcontract.definitions.contract import Contract
 
 NODE = ROOT / "tests" / "node"
 

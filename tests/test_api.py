@@ -16,7 +16,7 @@ from tests.support import SCHEMAS, VECTORS, lesion, lesions
 
 import medcontract
 from medcontract import CallError, InvalidData, MedcontractError, NotRecognised, UnknownContract
-from medcontract.contracts import registry
+from medcontract.definitions import registry
 
 RECORD = json.dumps(lesion(1)).encode()
 
@@ -221,11 +221,11 @@ def test_contracts() -> None:
     "before",
     [
         "",
-        "import medcontract.contracts.registry",
+        "import medcontract.definitions.registry",
         "medcontract.validate(b'{}')",
         "medcontract.contracts()",
         "medcontract.schema('lesions/truth')",
-        "from medcontract.contracts.contract import Contract",
+        "from medcontract.definitions.contract import Contract",
     ],
 )
 def test_public_names_in_a_new_process(before: str) -> None:

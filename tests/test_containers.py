@@ -16,7 +16,7 @@ from tests.support import VECTORS
 
 import medcontract
 from medcontract.cli.main import main
-from medcontract.contracts.frames import frame_schema
+from medcontract.definitions.frames import frame_schema
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source
 

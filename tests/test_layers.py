@@ -11,7 +11,7 @@ import pytest
 from tests.support import ROOT
 
 import medcontract
-from medcontract.contracts.contract import Validated
+from medcontract.definitions.contract import Validated
 
 PACKAGE = ROOT / "src" / "medcontract"
 
@@ -22,27 +22,27 @@ MAY_IMPORT: dict[str, set[str]] = {
     "problems": set(),
     "layout": {"problems"},
     "reading": {"layout", "problems", "reading"},
-    "contracts": {"contracts", "errors", "layout", "problems"},
+    "definitions": {"definitions", "errors", "layout", "problems"},
     "rendering": {"catalogue", "problems", "rendering"},
     "tally": {"problems"},
     "images": {"errors", "images", "problems"},
-    "judging": {"contracts", "errors", "judging", "layout", "problems", "reading", "tables", "tally"},
-    "tables": {"contracts", "errors", "judging", "layout", "problems", "reading", "tally"},
-    "foreign": {"contracts", "errors", "foreign", "judging", "layout", "problems", "reading", "tally"},
-    "whole": {"contracts", "judging", "reading", "tables"},
-    "flow": {"contracts", "errors", "foreign", "images", "judging", "problems", "reading", "tally", "whole"},
-    "api": {"contracts", "errors"},
-    "modeling": {"contracts"},
-    "docs": {"catalogue", "contracts", "errors", "problems"},
+    "judging": {"definitions", "errors", "judging", "layout", "problems", "reading", "tables", "tally"},
+    "tables": {"definitions", "errors", "judging", "layout", "problems", "reading", "tally"},
+    "foreign": {"definitions", "errors", "foreign", "judging", "layout", "problems", "reading", "tally"},
+    "whole": {"definitions", "judging", "reading", "tables"},
+    "flow": {"definitions", "errors", "foreign", "images", "judging", "problems", "reading", "tally", "whole"},
+    "api": {"definitions", "errors"},
+    "modeling": {"definitions"},
+    "docs": {"catalogue", "definitions", "errors", "problems"},
     "cli": {
-        "_version", "api", "catalogue", "cli", "contracts", "docs", "errors", "flow", "images", "problems", "reading",
+        "_version", "api", "catalogue", "cli", "definitions", "docs", "errors", "flow", "images", "problems", "reading",
         "rendering",
     },
-    "__init__": {"_version", "api", "contracts", "errors", "flow", "problems"},
+    "__init__": {"_version", "api", "definitions", "errors", "flow", "problems"},
     "__main__": {"cli"},
 }  # fmt: skip
 """At run time. A module or folder of the package that is not here has no place yet: give it one."""
-MAY_NAME: dict[str, set[str]] = {"errors": {"problems"}, "rendering": {"contracts"}}
+MAY_NAME: dict[str, set[str]] = {"errors": {"problems"}, "rendering": {"definitions"}}
 """For annotations only (`if TYPE_CHECKING`)."""
 
 

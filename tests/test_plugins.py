@@ -16,7 +16,7 @@ from tests.support import ROOT
 
 import medcontract
 from medcontract.cli.main import main
-from medcontract.contracts import plugins, registry
+from medcontract.definitions import plugins, registry
 from medcontract.modeling import Contract, Document, Many, Str, Strictest, Unit, register
 
 SEPSIS = ROOT / "examples" / "sepsis"

@@ -21,7 +21,7 @@ from tests.support import assert_sound, lesion, lesions, property_settings, repo
 
 import medcontract
 from medcontract import flow
-from medcontract.contracts import registry
+from medcontract.definitions import registry
 from medcontract.layout import Column
 from medcontract.reading import json_file, lines, places, table
 from medcontract.reading import source as source_module

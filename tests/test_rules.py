@@ -17,8 +17,8 @@ from tests.support import assert_sound, lesion, problem_line, property_settings
 
 import medcontract
 from medcontract import flow
-from medcontract.contracts import registry, rules
-from medcontract.contracts.rules import Distinct, Exists, Limit, Order, Requires, Sum
+from medcontract.definitions import registry, rules
+from medcontract.definitions.rules import Distinct, Exists, Limit, Order, Requires, Sum
 from medcontract.judging.start import judge
 from medcontract.reading.source import Source
 from medcontract.tally import Tally
@@ -400,7 +400,7 @@ def test_hashes_that_collide_change_nothing(
         return report.errors, report.warnings, report.omitted, report.records, told
 
     exact = run()
-    monkeypatch.setattr("medcontract.contracts.rules.lists._HASH_BITS", 0)
+    monkeypatch.setattr("medcontract.definitions.rules.lists._HASH_BITS", 0)
     assert run() == exact
     assert exact[0] == 5
 

@@ -17,9 +17,9 @@ from tests.mutations import EXAMPLES, SORTS, Path, all_values_at, at, documents,
 from tests.support import ROOT, vectors
 
 import medcontract
-from medcontract.contracts import registry
-from medcontract.contracts.contract import Contract
-from medcontract.contracts.decode import row_decoder
+from medcontract.definitions import registry
+from medcontract.definitions.contract import Contract
+from medcontract.definitions.decode import row_decoder
 from medcontract.problems import FileReport
 
 T = TypeVar("T")

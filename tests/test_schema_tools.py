@@ -21,10 +21,10 @@ from tests.support import ROOT, SCHEMAS, property_settings, published
 import medcontract
 from medcontract._version import __version__
 from medcontract.cli.main import main
-from medcontract.contracts import publishing, recognition, registry
-from medcontract.contracts.contract import Contract
-from medcontract.contracts.diff import compare, compare_files, parse
-from medcontract.contracts.draft07 import to_draft07
+from medcontract.definitions import publishing, recognition, registry
+from medcontract.definitions.contract import Contract
+from medcontract.definitions.diff import compare, compare_files, parse
+from medcontract.definitions.draft07 import to_draft07
 from medcontract.errors import CallError
 
 CONTRACTS = registry.contracts()

@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 from tests.support import SCHEMAS
 
 from medcontract.catalogue import CATALOGUE
-from medcontract.contracts import registry, rules
+from medcontract.definitions import registry, rules
 
 Schema = dict[str, Any]
 

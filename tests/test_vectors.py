@@ -12,8 +12,8 @@ from tests.support import NOT_RECOGNISABLE, VECTORS, Vector, assert_sound, repor
 
 import medcontract
 from medcontract import flow
-from medcontract.contracts import between, registry
-from medcontract.contracts.rules import Agrees, Apart, Covers, Equal, FilesRule, Reference, SameOrder
+from medcontract.definitions import between, registry
+from medcontract.definitions.rules import Agrees, Apart, Covers, Equal, FilesRule, Reference, SameOrder
 from medcontract.problems import Finding, Ref, pointer
 
 _EXPECTED_LINE = re.compile(r'MC[0-5][0-9]{2} (error|warning) (-|[1-9][0-9]*) (-|[1-9][0-9]*) (-|[0-9]+) (""|/.*)')

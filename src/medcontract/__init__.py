@@ -15,7 +15,7 @@ from medcontract._version import __version__
 
 if TYPE_CHECKING:
     from medcontract.api import contracts, schema
-    from medcontract.contracts.contract import Contract, Validated
+    from medcontract.definitions.contract import Contract, Validated
     from medcontract.errors import CallError, InvalidData, MedcontractError, NotRecognised, UnknownContract
     from medcontract.flow import load, validate
     from medcontract.problems import FileReport, Problem
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 _HOME = {
     "CallError": "errors",
-    "Contract": "contracts.contract",
+    "Contract": "definitions.contract",
     "FileReport": "problems",
     "InvalidData": "errors",
     "MedcontractError": "errors",
     "NotRecognised": "errors",
     "Problem": "problems",
     "UnknownContract": "errors",
-    "Validated": "contracts.contract",
+    "Validated": "definitions.contract",
     "contracts": "api",
     "load": "flow",
     "schema": "api",

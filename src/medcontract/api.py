@@ -5,8 +5,8 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-from medcontract.contracts import json_schema, registry
-from medcontract.contracts.contract import Contract
+from medcontract.definitions import json_schema, registry
+from medcontract.definitions.contract import Contract
 from medcontract.errors import CallError
 
 

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
-from medcontract.contracts import registry
-from medcontract.contracts.contract import Validated, vouch
+from medcontract.definitions import registry
+from medcontract.definitions.contract import Validated, vouch
 from medcontract.errors import CallError, InvalidData, NotRecognised
 from medcontract.judging.records import Progress
 from medcontract.judging.start import CONTAINERS, judge

@@ -6,7 +6,7 @@ fields have the types below; rules say what a schema cannot.
 
 from __future__ import annotations
 
-from medcontract.contracts.base import (
+from medcontract.definitions.base import (
     WHOLE,
     Count,
     Date,
@@ -26,9 +26,9 @@ from medcontract.contracts.base import (
     Yes,
     ZeroOrOne,
 )  # fmt: skip
-from medcontract.contracts.contract import Contract
-from medcontract.contracts.plugins import register
-from medcontract.contracts.rules import (
+from medcontract.definitions.contract import Contract
+from medcontract.definitions.plugins import register
+from medcontract.definitions.rules import (
     Constant,
     Distinct,
     Empty,

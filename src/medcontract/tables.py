@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from medcontract.contracts import registry
+from medcontract.definitions import registry
 from medcontract.errors import CallError
 from medcontract.judging.records import Progress
 from medcontract.judging.table import TableJudge

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from medcontract.contracts.registry import Compiled
+from medcontract.definitions.registry import Compiled
 from medcontract.judging.start import container_of
 from medcontract.reading import lines
 from medcontract.reading.source import Source

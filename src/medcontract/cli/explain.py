@@ -20,7 +20,7 @@ Examples:
 def command(codes: tuple[str, ...], chosen: str | None, out: str | None, no_color: bool) -> int:
     """Explain problem codes such as MC104: what they mean, a mistake, its mending. Without CODE: list them all."""
     from medcontract.catalogue import CATALOGUE, Entry
-    from medcontract.contracts.suggest import nearest
+    from medcontract.definitions.suggest import nearest
     from medcontract.errors import CallError
     from medcontract.rendering import json, text
 

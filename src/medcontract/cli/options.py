@@ -49,7 +49,7 @@ def plugins(command: F) -> F:
     """--plugin MODULE: contracts of the user's own, loaded before anything else."""
 
     def load(ctx: click.Context, param: click.Parameter, names: tuple[str, ...]) -> None:
-        from medcontract.contracts.plugins import load_module
+        from medcontract.definitions.plugins import load_module
 
         for name in names:
             load_module(name)
@@ -62,6 +62,6 @@ def plugins(command: F) -> F:
 
 def complete_contract(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Contract ids for the shell."""
-    from medcontract.contracts.registry import compiled
+    from medcontract.definitions.registry import compiled
 
     return [contract_id for contract_id in compiled() if contract_id.startswith(incomplete)]

@@ -13,7 +13,7 @@ from medcontract.cli import options, output
 from medcontract.errors import CallError
 
 if TYPE_CHECKING:
-    from medcontract.contracts.publishing import Draft
+    from medcontract.definitions.publishing import Draft
 
 Decorator = Callable[[Callable[..., int]], Callable[..., int]]
 
@@ -52,7 +52,7 @@ def command() -> None:
 @_no_color
 def list_contracts(chosen: str | None, out: str | None, no_color: bool) -> int:
     """All contracts: id, version, kind, containers, title, source."""
-    from medcontract.contracts.registry import contracts
+    from medcontract.definitions.registry import contracts
     from medcontract.rendering import json, text
 
     found = contracts()
@@ -74,15 +74,15 @@ def list_contracts(chosen: str | None, out: str | None, no_color: bool) -> int:
 @_out
 def show(contract_id: str, record: bool, draft: Draft, out: str | None) -> int:
     """The JSON Schema of one contract."""
-    from medcontract.contracts import json_schema
+    from medcontract.definitions import json_schema
 
     output.write(json_schema.text(_of_contract(contract_id, record, draft)), out)
     return 0
 
 
 def _of_contract(contract_id: str, record: bool, draft: Draft = "2020-12") -> dict[str, Any]:
-    from medcontract.contracts.publishing import schema_of
-    from medcontract.contracts.registry import contract
+    from medcontract.definitions.publishing import schema_of
+    from medcontract.definitions.registry import contract
 
     found = contract(contract_id)
     if record and found.list_key is None:
@@ -106,8 +106,8 @@ def export(folder: str, ids: tuple[str, ...], draft: Draft, base_url: str | None
     medcontract schema export schemas
     medcontract schema export public --base-url https://example.org/schemas reports/truth
     """
-    from medcontract.contracts import publishing
-    from medcontract.contracts.registry import contract, contracts
+    from medcontract.definitions import publishing
+    from medcontract.definitions.registry import contract, contracts
 
     chosen = {contract_id: contract(contract_id) for contract_id in ids}.values() if ids else contracts()
     files = publishing.export(chosen, __version__, draft, base_url)
@@ -132,7 +132,7 @@ def check(folder: str, base_url: str | None) -> int:
 
     With --base-url: those that an export with the same option gives.
     """
-    from medcontract.contracts.publishing import INDEX, wrong_files
+    from medcontract.definitions.publishing import INDEX, wrong_files
 
     root = Path(folder)
     paths = [path for path in (*root.rglob("v*.json"), root / INDEX) if path.exists()]
@@ -180,7 +180,7 @@ def diff(old: str, new: str, record: bool, chosen: str | None, out: str | None, 
     medcontract schema diff schemas/reports/truth/v1.json reports/truth
     medcontract schema diff published-schemas schemas --format json
     """
-    from medcontract.contracts.diff import compare_files
+    from medcontract.definitions.diff import compare_files
     from medcontract.rendering import json, text
 
     before, now = _schemas(old, record), _schemas(new, record)
@@ -199,8 +199,8 @@ def diff(old: str, new: str, record: bool, chosen: str | None, out: str | None, 
 
 def _schemas(given: str, record: bool) -> dict[str, Any] | tuple[Any]:
     """The schemas of a folder by name, or the one that a file or an id stands for."""
-    from medcontract.contracts.publishing import INDEX
-    from medcontract.contracts.registry import compiled
+    from medcontract.definitions.publishing import INDEX
+    from medcontract.definitions.registry import compiled
 
     if given in compiled():
         return (_of_contract(given, record),)
@@ -214,7 +214,7 @@ def _schemas(given: str, record: bool) -> dict[str, Any] | tuple[Any]:
 
 
 def _parsed(path: Path, given: str) -> Any:
-    from medcontract.contracts.diff import parse
+    from medcontract.definitions.diff import parse
 
     try:
         content = path.read_bytes()

@@ -74,7 +74,7 @@ def command(
 def _inputs(files: tuple[str, ...], contract: str | None, schema: str | None) -> list[tuple[str, str | None]]:
     """The files to check, each with the contract that the call names."""
     from medcontract import flow
-    from medcontract.contracts import registry
+    from medcontract.definitions import registry
 
     wanted = [_split(name, contract) for name in files]
     for name, contract_id in wanted:

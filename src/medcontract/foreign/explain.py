@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from jsonschema.exceptions import ValidationError
 
-from medcontract.contracts.forms import FORMS, NON_BLANK
-from medcontract.contracts.suggest import nearest
+from medcontract.definitions.forms import FORMS, NON_BLANK
+from medcontract.definitions.suggest import nearest
 from medcontract.foreign import words
 from medcontract.foreign.branches import Verdict, weigh
 from medcontract.foreign.keywords import Named

@@ -7,7 +7,7 @@ import re
 import warnings
 from typing import Any
 
-from medcontract.contracts.decode import no_repeated_key
+from medcontract.definitions.decode import no_repeated_key
 from medcontract.foreign.locate import Locator
 from medcontract.foreign.schema import Foreign
 from medcontract.judging.records import Progress

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from medcontract.contracts.suggest import nearest
-from medcontract.contracts.words import json_text, kind, name, shown
+from medcontract.definitions.suggest import nearest
+from medcontract.definitions.words import json_text, kind, name, shown
 from medcontract.problems import shorten
 
 __all__ = [

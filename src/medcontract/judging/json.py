@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from medcontract.contracts.registry import Compiled
-from medcontract.contracts.rules import check_list
+from medcontract.definitions.registry import Compiled
+from medcontract.definitions.rules import check_list
 from medcontract.judging.records import RecordsJudge, broken_finding, examine, with_hint
 from medcontract.problems import Finding, Path, Ref
 from medcontract.reading import lines
@@ -80,7 +80,7 @@ class JsonJudge(RecordsJudge):
         """The header that the fast path did not accept: its value, or None when it is bad."""
         from pydantic import TypeAdapter
 
-        from medcontract.contracts.check import check_shape
+        from medcontract.definitions.check import check_shape
 
         header: dict[str, Any] = {}
         members: dict[str, Member] = {}

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from medcontract.contracts.decode import quick_parse
-from medcontract.contracts.registry import Compiled
-from medcontract.contracts.rules import UNKNOWN, Accumulator, UniqueIndex
-from medcontract.contracts.suggest import nearest
+from medcontract.definitions.decode import quick_parse
+from medcontract.definitions.registry import Compiled
+from medcontract.definitions.rules import UNKNOWN, Accumulator, UniqueIndex
+from medcontract.definitions.suggest import nearest
 from medcontract.judging.report import make_report
 from medcontract.problems import FileReport, Finding, Ref
 from medcontract.reading.json_file import Block, Cut, Decode, TooLarge, too_large
@@ -195,7 +195,7 @@ def examine(raw: bytes, adapter: TypeAdapter[Any], schema: dict[str, Any], depth
         ]
         if any(fault.code == "MC019" for fault in faults):
             return None, faults[:1]
-    from medcontract.contracts.check import check_shape
+    from medcontract.definitions.check import check_shape
 
     value, shape = check_shape(adapter, parsed)
     spoilt = [fault.path for fault in faults if not fault.at_key]
@@ -208,7 +208,7 @@ def with_hint(finding: Finding, schema: dict[str, Any]) -> Finding:
     """An unknown key, with the nearest known one."""
     if finding.code != "MC102" or finding.hint:
         return finding
-    from medcontract.contracts.keys import known_keys
+    from medcontract.definitions.keys import known_keys
 
     guess = nearest(str(finding.path[-1]), known_keys(schema, finding.path[:-1]))
     return finding._replace(hint=f"did you mean '{guess}'?") if guess else finding

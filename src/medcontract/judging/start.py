@@ -7,9 +7,9 @@ from itertools import islice
 
 import msgspec
 
-from medcontract.contracts import recognition, registry
-from medcontract.contracts.decode import quick_parse
-from medcontract.contracts.registry import Compiled
+from medcontract.definitions import recognition, registry
+from medcontract.definitions.decode import quick_parse
+from medcontract.definitions.registry import Compiled
 from medcontract.errors import NotRecognised
 from medcontract.judging.json import DocumentJudge, JsonJudge, LinesJudge
 from medcontract.judging.records import Progress, RecordsJudge, broken_finding

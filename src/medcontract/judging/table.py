@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from medcontract.contracts.registry import Compiled
-from medcontract.contracts.suggest import nearest
+from medcontract.definitions.registry import Compiled
+from medcontract.definitions.suggest import nearest
 from medcontract.judging.records import Progress, RecordsJudge
 from medcontract.problems import Finding, Ref
 from medcontract.reading.json_file import Cut

@@ -10,8 +10,8 @@ from medcontract.catalogue import Entry
 from medcontract.problems import FileReport, Problem, Report, is_plain
 
 if TYPE_CHECKING:
-    from medcontract.contracts.contract import Contract
-    from medcontract.contracts.diff import FileChange
+    from medcontract.definitions.contract import Contract
+    from medcontract.definitions.diff import FileChange
 
 
 def validation(report: Report, show_values: bool = False) -> str:

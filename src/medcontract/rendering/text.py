@@ -10,7 +10,7 @@ from medcontract.problems import FileReport, Problem, Report
 from medcontract.rendering.json import printable
 
 if TYPE_CHECKING:
-    from medcontract.contracts.diff import FileChange
+    from medcontract.definitions.diff import FileChange
 
 Style = Callable[[str, str], str]
 """(text, role) to text with colour; roles are error, warning, hint, dim, strong, good."""

@@ -1,0 +1,188 @@
+"""The thorough path: what exactly is wrong with a value that the fast path did not accept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
+
+from medcontract.definitions.forms import ANSWERED, FAILED, FORMS, NON_BLANK
+from medcontract.definitions.words import kind, name, shown
+from medcontract.problems import Finding, Path, is_plain, shorten
+
+
+class Checked(NamedTuple):
+    """A value that keeps its shape, or the findings that say why not."""
+
+    value: Any
+    findings: list[Finding]
+
+
+def check_shape(adapter: TypeAdapter[Any], value: Any) -> Checked:
+    """Validate a parsed value."""
+    try:
+        return Checked(adapter.validate_python(value), [])
+    except ValidationError as error:
+        findings: list[Finding] = []
+        tagged = _has_forms(adapter)
+        for item in error.errors(include_url=False):
+            findings.extend(_findings(item, tagged and item["loc"][:1] in ((ANSWERED,), (FAILED,))))  # type: ignore[arg-type]  # a TypedDict
+        return Checked(None, findings)
+
+
+def _has_forms(adapter: TypeAdapter[Any]) -> bool:
+    """Whether records come in two forms: then the form is the first part of an error's path."""
+    schema: Any = adapter.core_schema
+    while schema["type"] == "definitions":
+        schema = schema["schema"]
+    return bool(schema["type"] == "tagged-union")
+
+
+def _findings(error: dict[str, Any], tagged: bool) -> Iterator[Finding]:
+    path: Path = error["loc"]
+    if tagged:  # the form that was chosen comes first
+        path = path[1:]
+    context = error.get("ctx") or {}
+    given = error["input"]
+    make = _BY_TYPE.get(error["type"])
+    if make is None:
+        code, message, hint = "MC103", f"{name(path)} is not as it should be", None
+    else:
+        made = make(path, context, given)
+        if made is None:
+            return
+        code, message, hint = made
+    if error["type"] == "extra_forbidden":
+        yield Finding(code, message, hint, path=path, at_key=True, value=shorten(str(path[-1])))
+    elif error["type"] == "missing":
+        yield Finding(code, message, hint, path=path[:-1], field=str(path[-1]))
+    else:
+        yield Finding(code, message, hint, path=path, value=shown(given))
+
+
+Made = tuple[str, str, str | None]
+
+
+def _wrong_type(wanted: str, schema_hint: Callable[[Any], str | None] = lambda value: None) -> Any:
+    def make(path: Path, context: dict[str, Any], given: Any) -> Made:
+        if path == ():
+            return "MC103", f"{wanted} should stand here, not {kind(given)}", schema_hint(given)
+        return "MC103", f"{name(path)} must be {wanted}, not {kind(given)}", schema_hint(given)
+
+    return make
+
+
+def _number_hint(given: Any) -> str | None:
+    if not isinstance(given, str):
+        return None
+    try:
+        float(given)
+    except ValueError:
+        if re.fullmatch(r"\s*-?[0-9]+,[0-9]+\s*", given):
+            return "write the number without quotes and with a dot"
+        return None
+    return "write the number without quotes"
+
+
+def _boolean_hint(given: Any) -> str | None:
+    if isinstance(given, str):
+        return "write true or false without quotes"
+    return "write true or false" if given in (0, 1) else None
+
+
+def _unknown_value(path: Path, context: dict[str, Any], given: Any) -> Made:
+    from medcontract.definitions.suggest import nearest
+
+    choices = re.findall(r"'([^']*)'", context["expected"])
+    if not choices:  # numbers and booleans
+        return "MC104", f"{name(path)} must be {context['expected'].lower()}", None
+    message = f"{name(path)} must be {'one of ' * (len(choices) > 1)}{', '.join(choices)}"
+    if not isinstance(given, str):
+        return "MC103", f"{name(path)} must be a string, not {kind(given)}", f"one of {', '.join(choices)}"
+    guess = nearest(given, choices)
+    return "MC104", message, f"did you mean '{guess}'?" if guess else None
+
+
+def _pattern(path: Path, context: dict[str, Any], given: Any) -> Made:
+    wanted = FORMS.get(context["pattern"])
+    if context["pattern"] == NON_BLANK:
+        return "MC106", f"{name(path)} must not be blank", None
+    return "MC107", f"{name(path)} must be {wanted or 'of the form that the schema gives'}", _form_hint(given)
+
+
+def _form_hint(given: str) -> str | None:
+    if "\\" in given:
+        return "write '/' for '\\'"
+    if re.match(r"\s*[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}", given):
+        return "year first: 2026-05-31"
+    if given != given.strip():
+        return "remove the blanks around it"
+    return None
+
+
+def _bound(word: str, key: str) -> Any:
+    def make(path: Path, context: dict[str, Any], given: Any) -> Made:
+        return "MC105", f"{name(path)} must be {word} {context[key]:g}", None
+
+    return make
+
+
+def _too_few(path: Path, context: dict[str, Any], given: Any) -> Made | None:
+    if len(given) >= context["min_length"]:
+        return None  # Pydantic counts good items only; the bad ones have findings of their own
+    return "MC108", _length(path, "at least", context["min_length"], len(given)), None
+
+
+def _too_many(path: Path, context: dict[str, Any], given: Any) -> Made:
+    return "MC108", _length(path, "at most", context["max_length"], len(given)), None
+
+
+def _length(path: Path, word: str, limit: int, actual: int) -> str:
+    return f"{name(path)} must have {word} {limit} item{'s' if limit != 1 else ''}, not {actual}"
+
+
+def _missing(path: Path, context: dict[str, Any], given: Any) -> Made:
+    return "MC101", f"'{path[-1]}' is missing", None
+
+
+def _unknown_key(path: Path, context: dict[str, Any], given: Any) -> Made:
+    key = path[-1]
+    return "MC102", f"'{key}' is not in this contract" if is_plain(key) else "a key that is not in this contract", None
+
+
+def _not_here(path: Path, context: dict[str, Any], given: Any) -> Made:
+    return "MC109", f"{name(path)} may not stand beside 'error'", "remove it, or remove 'error' if there was none"
+
+
+def _own_check(path: Path, context: dict[str, Any], given: Any) -> Made:
+    """A validator that the contract's author wrote; so is its text."""
+    return "MC110", f"{name(path)}: {context['error']}", None
+
+
+_BY_TYPE: dict[str, Callable[[Path, dict[str, Any], Any], Made | None]] = {
+    "missing": _missing,
+    "extra_forbidden": _unknown_key,
+    "none_required": _not_here,
+    "literal_error": _unknown_value,
+    "string_pattern_mismatch": _pattern,
+    "string_too_long": lambda path, context, given: ("MC107", f"{name(path)} is too long", None),
+    "too_short": _too_few,
+    "too_long": _too_many,
+    "greater_than_equal": _bound("at least", "ge"),
+    "greater_than": _bound("above", "gt"),
+    "less_than_equal": _bound("at most", "le"),
+    "less_than": _bound("below", "lt"),
+    "value_error": _own_check,
+    "assertion_error": _own_check,
+    "string_type": _wrong_type("a string"),
+    "float_type": _wrong_type("a number", _number_hint),
+    "int_type": _wrong_type("an integer", _number_hint),
+    "bool_type": _wrong_type("true or false", _boolean_hint),
+    "tuple_type": _wrong_type("a list"),
+    "list_type": _wrong_type("a list"),
+    "dict_type": _wrong_type("an object"),
+    "model_type": _wrong_type("an object"),
+    "model_attributes_type": _wrong_type("an object"),
+}

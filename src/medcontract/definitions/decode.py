@@ -1,0 +1,284 @@
+"""The fast path: decode a record and prove, at parser speed, that its shape is right.
+
+A msgspec type is derived from the record's JSON Schema. It may refuse a good record (the thorough path
+in `medcontract.definitions.check` then decides), but it never accepts a bad one:
+
+- a keyword that is not understood here means: no fast path;
+- of two forms of a record, the first (answered) is taken;
+- `1.0` for an integer is left to the thorough path;
+- strings that `str.isspace` calls blank are left to the thorough path;
+- values of any shape are accepted down to a few levels, deeper ones are left to the thorough path;
+- repeated keys, which no parser reports, are excluded by counting: every key has its colon, so when the
+  text has no more colons than the value has keys (and strings have colons), no key was dropped.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, defstruct
+
+from medcontract.definitions.forms import NON_BLANK
+
+_IGNORED = {"title", "description", "default", "$schema", "$id", "$defs", "x-medcontract-rules"}
+_OBJECT_WORDS = {"type", "properties", "required", "additionalProperties"}
+_ANY_LEVELS = 6
+_NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_HUGE = re.compile(rb"[0-9]{300}")
+_plain = msgspec.json.Decoder()
+
+
+class _NotFast(Exception):
+    """The schema says something that has no counterpart here."""
+
+
+def _anything(levels: int) -> Any:
+    scalar = None | bool | float | str
+    return scalar if levels == 0 else scalar | list[_anything(levels - 1)] | dict[str, _anything(levels - 1)]  # type: ignore[misc]
+
+
+Check = Callable[[Any], int]
+"""Counts the keys inside a value; negative when the value is left to the thorough path."""
+_LEAVE = -(1 << 60)
+
+
+def row_decoder(schema: dict[str, Any]) -> Callable[[bytes], Any] | None:
+    """From the JSON Schema of an object to a function from bytes to a value, or to None when in doubt."""
+    try:
+        plan = _Compiler(schema).plan(schema)
+    except _NotFast:
+        return None
+    names: dict[str, Any] = {
+        "decode": msgspec.json.Decoder(plan.struct).decode, "NOT_JSON": _NOT_JSON, "no_repeated_key": no_repeated_key,
+    }  # fmt: skip
+    lines = [
+        "def function(raw):",
+        "    try:",
+        "        row = decode(raw)",
+        "    except NOT_JSON:",
+        "        return None",
+        *plan.count_keys(names, leave="return None"),
+        "    return row if raw.count(b':') == keys or (keys > 0 and no_repeated_key(raw)) else None",
+    ]
+    decode_row: Callable[[bytes], Any] = _function(lines, names)
+    return decode_row
+
+
+def quick_parse(raw: bytes, levels: int) -> Any:
+    """The JSON value of a text without any oddity, else `UNSET`. `levels`: how deep it may be nested."""
+    if raw.count(b"[") + raw.count(b"{") > levels or _HUGE.search(raw) or not no_repeated_key(raw):
+        return UNSET
+    return _plain.decode(raw)
+
+
+def no_repeated_key(raw: bytes) -> bool:
+    """Whether the JSON text certainly repeats no key in any object."""
+    if b"\\u003" in raw:  # may be an escaped colon
+        return False
+    try:
+        return raw.count(b":") == _colons(_plain.decode(raw))
+    except _NOT_JSON:
+        return False
+
+
+def _colons(value: Any) -> int:
+    count = 0
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if type(item) is str:
+            count += item.count(":")
+        elif type(item) is dict:
+            count += len(item) + sum(key.count(":") for key in item)
+            stack.extend(v for v in item.values() if type(v) in (str, dict, list))
+        elif type(item) is list:
+            stack.extend(v for v in item if type(v) in (str, dict, list))
+    return count
+
+
+class _Plan(NamedTuple):
+    """How an object is decoded, and what remains to be checked of it."""
+
+    struct: type[msgspec.Struct]
+    needed: int
+    required: list[tuple[str, Check]]
+    optional: list[tuple[str, Check | None]]
+
+    def count_keys(self, names: dict[str, Any], leave: str) -> list[str]:
+        """Lines that set `keys` to the number of keys in `row`, and make absent fields None, as in the model."""
+        names["UNSET"] = UNSET
+        lines = [f"    keys = {self.needed}"]
+        for name, check in self.required:
+            if check is _blank:
+                lines += [f"    if row.{name}.isspace():", f"        {leave}"]
+            else:
+                names[f"check_{name}"] = check
+                lines.append(f"    keys += check_{name}(row.{name})")
+        for name, inner in self.optional:
+            names[f"check_{name}"] = inner
+            more = f"1 + check_{name}(value)" if inner else "1"
+            lines += [
+                f"    value = row.{name}",
+                "    if value is UNSET:",
+                f"        row.{name} = None",
+                "    else:",
+                f"        keys += {more}",
+            ]
+        return lines
+
+    def check(self) -> Check:
+        names: dict[str, Any] = {}
+        lines = ["def function(row):", *self.count_keys(names, f"return {_LEAVE}"), "    return keys"]
+        check: Check = _function(lines, names)
+        return check
+
+
+def _function(lines: list[str], names: dict[str, Any]) -> Any:
+    """A function written for one type: one call a record instead of one a field."""
+    exec("\n".join(lines), names)  # noqa: S102  # made of identifiers and numbers, checked in `plan`
+    return names["function"]
+
+
+class _Compiler:
+    """From schemas to msgspec types and checks."""
+
+    def __init__(self, root: dict[str, Any]) -> None:
+        self._defs: dict[str, Any] = root.get("$defs", {})
+
+    def compile(self, schema: dict[str, Any]) -> tuple[Any, Check | None]:
+        """The type of a schema, and what remains to be checked of its values (None: nothing)."""
+        words = {key: value for key, value in schema.items() if key not in _IGNORED}
+        if "$ref" in words:
+            return self.compile(self._defs[words["$ref"].rpartition("/")[2]])
+        if "oneOf" in words:
+            return self.compile(words["oneOf"][0])
+        if "anyOf" in words:
+            return self._optional(words["anyOf"])
+        if not words:
+            return _anything(_ANY_LEVELS), _count_keys
+        kind = words.pop("type", None)
+        make = getattr(self, f"_{kind}", None)
+        if make is None:
+            raise _NotFast
+        result: tuple[Any, Check | None] = make(words)
+        if words:
+            raise _NotFast
+        return result
+
+    def _optional(self, choices: list[dict[str, Any]]) -> tuple[Any, Check | None]:
+        if len(choices) != 2 or choices[1] != {"type": "null"}:
+            raise _NotFast
+        inner, check = self.compile(choices[0])
+        if check is None:
+            return inner | None, None
+        return inner | None, lambda value: 0 if value is None else check(value)
+
+    def _null(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
+        return None, None
+
+    def _boolean(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
+        if "const" in words:
+            only = words.pop("const")
+            return bool, lambda value: 0 if value is only else _LEAVE
+        return bool, None
+
+    def _number(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
+        return Annotated[float, Meta(**_bounds(words))], None
+
+    def _integer(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
+        if "enum" in words:
+            return Literal[tuple(words.pop("enum"))], None
+        bounds = _bounds(words)
+        if not set(bounds) <= {"ge", "le"} or any(int(bound) != bound for bound in bounds.values()):
+            raise _NotFast
+        return Annotated[int, Meta(ge=int(bounds.get("ge", -(2**63))), le=int(bounds.get("le", 2**63 - 1)))], None
+
+    def _string(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
+        if "enum" in words:
+            return Literal[tuple(words.pop("enum"))], None
+        if "const" in words:
+            return Literal[(words.pop("const"),)], None
+        pattern, banned = words.pop("pattern", None), words.pop("not", None)
+        longest = words.pop("maxLength", None)
+        if pattern is None:
+            return Annotated[str, Meta(max_length=longest)], None
+        if pattern == NON_BLANK and banned is None:
+            return Annotated[str, Meta(min_length=1, max_length=longest)], _blank
+        if not (pattern.startswith("^") and pattern.endswith("$")):
+            raise _NotFast
+        unless = f"(?![\\s\\S]*(?:{banned['pattern']}))" if banned else ""
+        return Annotated[str, Meta(pattern=rf"\A{unless}(?:{pattern[1:-1]})\Z", max_length=longest)], None
+
+    def _array(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
+        item, check = self.compile(words.pop("items", {}))
+        limits = {"min_length": words.pop("minItems", None), "max_length": words.pop("maxItems", None)}
+        list_type = Annotated[list[item], Meta(**limits)]  # type: ignore[valid-type]  # made at run time
+        if check is None:
+            return list_type, None
+        return list_type, lambda value: sum(map(check, value))
+
+    def _object(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
+        other = words.pop("additionalProperties", True)
+        if "properties" not in words:
+            if other is False:
+                raise _NotFast
+            inner, check = self.compile({} if other is True else other)
+            if other is not True and check is not None:
+                raise _NotFast
+            return dict[str, inner], _count_keys if other is True else len  # type: ignore[valid-type]  # made at run time
+        plan = self._struct(words.pop("properties"), set(words.pop("required", ())), closed=other is False)
+        return plan.struct, plan.check()
+
+    def plan(self, schema: dict[str, Any]) -> _Plan:
+        """How the objects of a schema are decoded."""
+        words = {key: value for key, value in schema.items() if key not in _IGNORED}
+        if "$ref" in words:
+            return self.plan(self._defs[words["$ref"].rpartition("/")[2]])
+        if "oneOf" in words:
+            return self.plan(words["oneOf"][0])
+        if words.get("type") != "object" or not set(words) <= _OBJECT_WORDS:
+            raise _NotFast
+        closed = words.get("additionalProperties") is False
+        return self._struct(words.get("properties", {}), set(words.get("required", ())), closed)
+
+    def _struct(self, properties: dict[str, Any], required: set[str], closed: bool) -> _Plan:
+        if not closed:
+            raise _NotFast
+        needed: list[Any] = []
+        optional: list[Any] = []
+        plan = _Plan(msgspec.Struct, len(required), [], [])
+        names = {key: "schema_" if key == "$schema" else key for key in properties}
+        for key, name in names.items():
+            if not name.isidentifier() or keyword.iskeyword(name):
+                raise _NotFast
+            inner, check = self.compile(properties[key])
+            if key in required:
+                needed.append((name, inner))
+                if check is not None:
+                    plan.required.append((name, check))
+            else:
+                optional.append((name, inner | UnsetType, UNSET))
+                plan.optional.append((name, check))
+        rename = {name: key for key, name in names.items() if key != name}
+        struct = defstruct("Row", needed + optional, forbid_unknown_fields=True, rename=rename or None)
+        return plan._replace(struct=struct)
+
+
+def _blank(value: str) -> int:
+    return _LEAVE if value.isspace() else 0
+
+
+def _count_keys(value: Any) -> int:
+    """The keys in a value of any shape, lists left out: objects in a list make the count too small, never too large."""
+    if type(value) is not dict:
+        return 0
+    return len(value) + sum(map(_count_keys, value.values()))
+
+
+def _bounds(words: dict[str, Any]) -> dict[str, Any]:
+    names = {"minimum": "ge", "maximum": "le", "exclusiveMinimum": "gt", "exclusiveMaximum": "lt"}
+    return {short: words.pop(word) for word, short in names.items() if word in words}

@@ -1,0 +1,121 @@
+"""JSON Schemas (draft 2020-12) of the contracts, derived from their models."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+from functools import cache
+from importlib import import_module
+from itertools import pairwise
+from typing import Any, cast
+
+from medcontract.definitions.base import Document
+from medcontract.definitions.contract import Contract
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+RULES_KEYWORD = "x-medcontract-rules"
+
+
+@cache
+def contract_schema(contract: Contract[Any]) -> dict[str, Any]:
+    """The schema of the contract's `.json` form, with its rules."""
+    schema = _documented(_tidy(contract.model.model_json_schema(by_alias=True)), contract)
+    rules = [rule.publish() for rule in contract.rules]
+    if contract.list_key:
+        rules += [{**rule.publish(), "within": contract.list_key} for rule in contract.record_rules]
+    return _dressed(schema, contract, contract.urn, contract.title, rules)
+
+
+@cache
+def record_schema(contract: Contract[Any]) -> dict[str, Any]:
+    """The schema of one record of a collection, with the rules about it."""
+    schema = _documented(_tidy(contract.record_adapter().json_schema(by_alias=True)), contract)
+    rules = [rule.publish() for rule in contract.record_rules]
+    return _dressed(schema, contract, contract.urn + ":record", contract.title + " (one record)", rules)
+
+
+def bare(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema without what is for people."""
+    return cast(
+        "dict[str, Any]", _tidy(schema, drop=("title", "description", "default", "$id", "$schema", RULES_KEYWORD))
+    )
+
+
+def _dressed(
+    schema: dict[str, Any], contract: Contract[Any], urn: str, title: str, rules: list[dict[str, Any]]
+) -> dict[str, Any]:
+    dressed = {"$schema": DIALECT, "$id": urn, "title": f"{contract.id}: {title}", **schema}
+    if rules:
+        dressed[RULES_KEYWORD] = rules
+    return dressed
+
+
+def _tidy(schema: Any, drop: tuple[str, ...] = ("title",), names: bool = False) -> Any:
+    """Without these keywords (Pydantic makes up titles from names). `names`: the keys are names, not keywords."""
+    if isinstance(schema, list):
+        return [_tidy(item, drop) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: _tidy(value, drop, names=not names and key in ("properties", "$defs"))
+        for key, value in schema.items()
+        if names or key not in drop
+    }
+
+
+def _documented(schema: dict[str, Any], contract: Contract[Any]) -> dict[str, Any]:
+    """With the docstrings of the models' fields as descriptions."""
+    docs = _field_docs(contract.model.__module__) | {"Document": _field_docs(Document.__module__)["Document"]}
+    parents = {model.__name__: model.__mro__ for model in vars(import_module(contract.model.__module__)).values()
+               if isinstance(model, type)}  # fmt: skip
+    objects = {contract.model.__name__: schema, **schema.get("$defs", {})}
+    if contract.record is not None and "properties" in schema and contract.list_key not in schema["properties"]:
+        objects[contract.record.__name__] = objects.pop(contract.model.__name__)
+    for name, node in objects.items():
+        for parent in reversed(parents.get(name, ())):
+            for field, doc in docs.get(parent.__name__, {}).items():
+                key = "$schema" if field == "schema_" else field
+                if key in node.get("properties", {}):
+                    node["properties"][key] = {"description": doc, **node["properties"][key]}
+    return schema
+
+
+@cache
+def _field_docs(module: str) -> dict[str, dict[str, str]]:
+    """The strings under the fields of each class of a module."""
+    tree = ast.parse(inspect.getsource(import_module(module)))
+    return {
+        node.name: {
+            field.target.id: inspect.cleandoc(doc.value.value)
+            for field, doc in pairwise(node.body)
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+            and isinstance(doc, ast.Expr) and isinstance(doc.value, ast.Constant) and isinstance(doc.value.value, str)
+        }
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+    }  # fmt: skip
+
+
+def text(schema: dict[str, Any]) -> str:
+    return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
+
+
+def fault(schema: Any, root: Any = None) -> str | None:
+    """Why a value is no JSON Schema of the draft that it, or the schema around it, names; None when it is one."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.validators import validator_for
+
+    whole = schema if root is None else root
+    if isinstance(schema, bool):
+        return None
+    if not isinstance(schema, dict):
+        return "no JSON Schema: that is an object"
+    if isinstance(whole, dict) and not isinstance(whole.get("$schema", ""), str):
+        return "no JSON Schema: its '$schema' is no string"
+    try:
+        validator_for(whole, default=Draft202012Validator).check_schema(schema)
+    except SchemaError as error:
+        return f"fails its meta-schema: {error.message}"
+    return None

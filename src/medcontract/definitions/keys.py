@@ -1,0 +1,88 @@
+"""The compiled form of a contract, read off its models and schemas; and keys, read off schemas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from medcontract.layout import CellKind, Column
+from medcontract.problems import Path
+
+if TYPE_CHECKING:
+    from medcontract.definitions.contract import Contract
+
+
+def compile_contract(contract: Contract[Any], module: str) -> dict[str, Any]:
+    """The contract as `compiled.json` holds it."""
+    from medcontract.definitions.json_schema import bare, contract_schema, record_schema
+
+    whole = bare(contract_schema(contract))
+    record = bare(record_schema(contract)) if contract.list_key else {}
+    forms = forms_of(record) if record else []
+    spread = dict(contract.spread)
+    columns = _columns(forms, spread) if contract.flat else []
+    return {
+        "id": contract.id,
+        "module": module,
+        "kind": contract.kind,
+        "containers": contract.containers,
+        "list_key": contract.list_key,
+        "header": sorted(set(whole["properties"]) - {"$schema"}),
+        "header_required": sorted(whole["required"]),
+        "record": sorted({name for form in forms for name in form["properties"]}),
+        "forms": [sorted(form["required"]) for form in forms],
+        "column_forms": [[n for key in form["required"] for n in spread.get(key, (key,))] for form in forms if columns],
+        "columns": columns,
+        "spread": spread,
+        "open": any(form.get("additionalProperties") is not False for form in forms),
+        "published_rules": [rule.publish() for rule in contract.rules],
+        "published_record_rules": [rule.publish() for rule in contract.record_rules],
+        "schema": whole,
+        "record_schema": record,
+    }
+
+
+def _columns(forms: list[dict[str, Any]], spread: dict[str, tuple[str, ...]]) -> list[Column]:
+    """The columns of flat records, in the order of their fields."""
+    columns: list[Column] = []
+    for name in dict.fromkeys(name for form in forms for name in form["properties"]):
+        needed = all(name in form["required"] for form in forms)
+        for position, column in enumerate(spread.get(name, (name,))):
+            path: Path = (name, position) if name in spread else (name,)
+            columns.append(Column(column, _cell_kind(forms, name), not needed, path))
+    return columns
+
+
+def known_keys(schema: dict[str, Any], path: Path) -> list[str]:
+    """The keys that the object at `path` may have."""
+    nodes = [schema]
+    for token in path:
+        forms = [form for node in nodes for form in forms_of(node, schema)]
+        if isinstance(token, int):
+            nodes = [form.get("items", {}) for form in forms]
+        else:
+            nodes = [form.get("properties", {}).get(token, {}) for form in forms]
+    keys = (key for node in nodes for form in forms_of(node, schema) for key in form.get("properties", ()))
+    return list(dict.fromkeys(keys))
+
+
+def forms_of(node: dict[str, Any], root: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+    """The alternatives of a schema, references followed."""
+    root = root or node
+    if "$ref" in node:
+        return forms_of(root["$defs"][node["$ref"].rpartition("/")[2]], root)
+    for word in ("oneOf", "anyOf"):
+        if word in node:
+            return [form for choice in node[word] for form in forms_of(choice, root)]
+    return [node]
+
+
+def _cell_kind(forms: list[dict[str, Any]], name: str) -> CellKind:
+    kinds = {
+        choice.get("items", choice).get("type")
+        for form in forms
+        if name in form["properties"]
+        for choice in forms_of(form["properties"][name])
+    }
+    if kinds & {"number", "integer"}:
+        return "number"
+    return "boolean" if "boolean" in kinds else "text"

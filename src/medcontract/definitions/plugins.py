@@ -1,0 +1,101 @@
+"""Contracts that users bring: registered by a call, named as a module, or found among installed packages."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import msgspec
+
+from medcontract.definitions import registry
+from medcontract.definitions.contract import Contract
+from medcontract.errors import CallError
+
+GROUP = "medcontract.contracts"
+_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*/[a-z0-9]+(?:-[a-z0-9]+)*")
+
+
+def register(*contracts: Contract[Any]) -> None:
+    """Make contracts known: to recognition, `validate`, `load`, `schema` and the command line.
+
+    Raises `CallError` when one is not sound or its id is taken.
+    """
+    for contract in contracts:
+        _check(contract)
+        known = registry.compiled()
+        if contract.id in known and known[contract.id].contract is not contract:
+            raise CallError(f"{contract.id}: another contract has this id", "choose another track or name")
+        known[contract.id] = _compile(contract)
+
+
+def _compile(contract: Contract[Any]) -> registry.Compiled:
+    from medcontract.definitions.keys import compile_contract
+
+    try:
+        data = msgspec.to_builtins(compile_contract(contract, contract.model.__module__))
+    except (KeyError, TypeError) as error:
+        raise CallError(f"{contract.id}: its schema cannot be made ({error})") from None
+    compiled = msgspec.convert(data, registry.Compiled)
+    compiled.contract = contract
+    return compiled
+
+
+def _check(contract: Any) -> None:
+    """A contract that would break our promises is refused at once, with the reason."""
+    from medcontract.definitions.base import Document, Strictest
+
+    if not isinstance(contract, Contract):
+        raise CallError(f"{contract!r} is not a Contract", "make one: medcontract.modeling.Contract(id=…, model=…)")
+    name = contract.id
+    if not _ID.fullmatch(name):
+        raise CallError(f"'{name}' is no id of a contract", "write track/name in lower case, such as 'sepsis/truth'")
+    if not issubclass(contract.model, Document):
+        raise CallError(f"{name}: the model must derive from medcontract.modeling.Document")
+    if contract.list_key is not None and contract.list_key not in contract.model.model_fields:
+        raise CallError(f"{name}: the model has no field '{contract.list_key}', its list key")
+    if (contract.list_key is None) != (contract.record is None):
+        raise CallError(f"{name}: a collection has both list_key and record, a document neither")
+    if isinstance(contract.record, type) and not issubclass(contract.record, Strictest):
+        raise CallError(f"{name}: records must derive from medcontract.modeling.Strictest or Open")
+
+
+def load_module(name: str) -> None:
+    """Import a module and register the contracts in its `CONTRACTS`. The current folder is searched too."""
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        module = import_module(name)
+    except Exception as error:  # noqa: BLE001  # whatever a user's module does when imported
+        raise CallError(f"the plugin '{name}' cannot be imported: {_words(error)}") from None
+    contracts = getattr(module, "CONTRACTS", None)
+    if not isinstance(contracts, Iterable):
+        raise CallError(f"the plugin '{name}' has no CONTRACTS", "put its contracts into a tuple of that name")
+    register(*contracts)
+
+
+@cache
+def load_installed() -> bool:
+    """Register the contracts of installed packages (entry points of the group `medcontract.contracts`), once.
+
+    An entry point names a Contract, several, or a module with `CONTRACTS`. Whether there were any.
+    """
+    from importlib.metadata import entry_points
+
+    found = False
+    for entry in sorted(entry_points(group=GROUP)):
+        try:
+            value = entry.load()
+        except Exception as error:  # noqa: BLE001  # whatever a user's module does when imported
+            raise CallError(f"the plugin '{entry.value}' cannot be loaded: {_words(error)}") from None
+        value = getattr(value, "CONTRACTS", value)
+        register(*(value if isinstance(value, tuple | list) else (value,)))
+        found = True
+    return found
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,0 +1,133 @@
+"""Which contract does a file keep? Told from its keys, never from its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from medcontract.definitions import plugins
+from medcontract.definitions.registry import compiled
+from medcontract.errors import NotRecognised
+from medcontract.layout import Outline
+
+Costs = list[tuple[int, str]]
+"""For each candidate how far it is off (0: fits to the letter), and its id."""
+
+_URN = re.compile(r"(?:urn:medcontract:|.*/)?([a-z0-9-]+)[:/]([a-z0-9-]+)[:/]v[0-9]+(?:[.:]draft-07)?(?:\.json)?\Z")
+
+
+def by_schema(schema: str | None) -> str | None:
+    """The contract that a `$schema` names, if it is one of ours."""
+    match = _URN.match(schema) if schema else None
+    contract_id = "/".join(match.groups()) if match else None
+    return contract_id if contract_id in compiled() else None
+
+
+def of_outline(outline: Outline) -> str:
+    """The contract of a `.json` file. Raises `NotRecognised`."""
+    named = by_schema(outline.schema)
+    if named:
+        return named
+    if outline.outer == "list":
+        return _choose(lambda: _record_costs(outline.items[""]), "its records", outline.items[""])
+    inside = frozenset(key for keys in outline.items.values() for key in keys)
+    return _choose(lambda: _file_costs(outline), "its keys", outline.keys | inside)
+
+
+def certain(outline: Outline) -> bool:
+    """Whether the keys so far leave no doubt: one contract fits them to the letter, and no other as well."""
+    return by_schema(outline.schema) is not None or _perfect(sorted(_file_costs(outline)))
+
+
+def _perfect(costs: Costs) -> bool:
+    return bool(costs) and costs[0][0] == 0 and (len(costs) == 1 or costs[1][0] > 0)
+
+
+def of_record(keys: frozenset[str]) -> str:
+    """The contract of a line of JSONL. Raises `NotRecognised`."""
+    return _choose(lambda: _record_costs(keys), "the keys of its first record", keys)
+
+
+def of_columns(columns: frozenset[str]) -> str:
+    """The contract of a table. Raises `NotRecognised`."""
+    return _choose(lambda: _column_costs(columns), "its columns", columns)
+
+
+def _file_costs(outline: Outline) -> Costs:
+    costs: Costs = []
+    keys = outline.keys - {"$schema"}
+    for entry in compiled().values():
+        if entry.list_key in keys or _half(keys, entry.header_required):
+            cost = _cost(keys, entry.header_required, entry.header)
+            if entry.list_key and entry.list_key not in keys:
+                cost += min(map(len, entry.forms))  # no list: all that its records need is missing too
+            elif first := outline.items.get(entry.list_key or ""):
+                cost += min(_cost(first, form, entry.record) for form in _eligible(first, entry.forms))
+            costs.append((cost, entry.id))
+    return costs
+
+
+def _column_costs(columns: frozenset[str]) -> Costs:
+    return [
+        (cost, entry.id)
+        for entry in compiled().values()
+        if (cost := _form_cost(columns, entry.column_forms, frozenset(column.name for column in entry.columns)))
+        is not None
+    ]
+
+
+def _record_costs(keys: frozenset[str]) -> Costs:
+    return [
+        (cost, entry.id)
+        for entry in compiled().values()
+        if (cost := _form_cost(keys, entry.forms, entry.record)) is not None
+    ]
+
+
+def _eligible(keys: frozenset[str], forms: tuple[frozenset[str], ...]) -> list[frozenset[str]]:
+    """The forms that a record with these keys may have: a failed one only if it has an `error`."""
+    return [form for form in forms if "error" not in form or "error" in keys]
+
+
+def _form_cost(keys: frozenset[str], forms: tuple[frozenset[str], ...], known: frozenset[str]) -> int | None:
+    """The cost of the form that fits best, or None when none has half of its keys."""
+    return min((_cost(keys, form, known) for form in _eligible(keys, forms) if _half(keys, form)), default=None)
+
+
+def _half(keys: frozenset[str], required: frozenset[str]) -> bool:
+    return bool(required) and 2 * len(keys & required) >= len(required)
+
+
+def _cost(keys: frozenset[str], required: frozenset[str], known: frozenset[str]) -> int:
+    """Missing plus unknown keys."""
+    return len(required - keys) + len(keys - known)
+
+
+def _choose(rate: Callable[[], Costs], seen: str, keys: frozenset[str]) -> str:
+    """The cheapest contract. Installed plugins are looked for only when no contract fits to the letter."""
+    costs = sorted(rate())
+    if not _perfect(costs) and plugins.load_installed():
+        costs = sorted(rate())
+    if not costs:
+        near = _nearest(keys)
+        hint = f"nearest: {_join(near)}; say it with --contract {near[0]}" if near else "say it with --contract ID"
+        raise NotRecognised(f"no contract fits {seen}", hint + "; see: medcontract schema list")
+    best = [contract_id for cost, contract_id in costs if cost == costs[0][0]]
+    if len(best) == 1:
+        return best[0]
+    names = _join(best[:4])
+    raise NotRecognised(f"{seen} fit {names} equally well", f"say which: --contract {best[0]}, or {best[0]}=PATH")
+
+
+def _nearest(keys: frozenset[str]) -> list[str]:
+    """The contracts that share most keys with a file, at most three."""
+    shared = [
+        (-len(keys & (entry.header | entry.record | {column.name for column in entry.columns})), entry.id)
+        for entry in compiled().values()
+    ]
+    return [contract_id for count, contract_id in sorted(shared)[:3] if count]
+
+
+def _join(names: Iterable[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,152 @@
+"""All contracts by id: in compiled form at once, as models when they are asked for.
+
+`compiled.json` is generated from the models. It holds what recognising and checking a good file needs (keys,
+schemas without prose, columns, rules), so that neither Pydantic nor any model is imported before something is
+wrong with a file.
+"""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from medcontract.definitions.rules import ListRule, ObjectRule, unpublish
+from medcontract.errors import UnknownContract
+from medcontract.layout import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from medcontract.definitions.contract import Contract
+
+MODULES = ("benchmark", "extraction", "lesions", "own", "reports", "triage")
+COMPILED = Path(__file__).with_name("compiled.json")
+
+
+class Compiled(msgspec.Struct, dict=True):
+    """One contract, ready for use."""
+
+    id: str
+    module: str
+    kind: Literal["collection", "document"]
+    containers: tuple[str, ...]
+    list_key: str | None
+    header: frozenset[str]
+    header_required: frozenset[str]
+    record: frozenset[str]
+    forms: tuple[frozenset[str], ...]
+    """For each form of a record, the keys that it requires; a failed record is one with `error`."""
+    column_forms: tuple[frozenset[str], ...]
+    columns: tuple[Column, ...]
+    """Of its table; empty for contracts that have none."""
+    spread: dict[str, tuple[str, ...]]
+    """List fields that are spread over columns."""
+    open: bool
+    """Records may have other keys."""
+    published_rules: tuple[dict[str, Any], ...]
+    published_record_rules: tuple[dict[str, Any], ...]
+    schema: dict[str, Any]
+    record_schema: dict[str, Any]
+    contract: Any = None
+    """The contract itself, where it was registered and not compiled beforehand."""
+
+    @cached_property
+    def list_rules(self) -> tuple[ListRule, ...]:
+        rules = [unpublish(rule) for rule in self.published_rules if rule["scope"] == "list"]
+        return tuple(rule for rule in rules if isinstance(rule, ListRule))
+
+    @cached_property
+    def header_rules(self) -> tuple[ObjectRule, ...]:
+        """Rules about the fields of the document, or of the collection's header."""
+        return _object_rules(self.published_rules)
+
+    @cached_property
+    def record_rules(self) -> tuple[ObjectRule, ...]:
+        return _object_rules(self.published_record_rules)
+
+    @cached_property
+    def decode_record(self) -> Callable[[bytes], Any]:
+        """The fast path for a record: its value, or None when in doubt."""
+        return self._decoder(self.record_schema)
+
+    @cached_property
+    def decode_whole(self) -> Callable[[bytes], Any]:
+        """The fast path for a document, or for a collection's header with an empty list."""
+        return self._decoder(self.schema)
+
+    def _decoder(self, schema: dict[str, Any]) -> Callable[[bytes], Any]:
+        """A registered model may have validators that its schema does not tell of: no fast path for it."""
+        from medcontract.definitions.decode import row_decoder
+
+        return (None if self.contract else row_decoder(schema)) or _in_doubt
+
+    @property
+    def model(self) -> Contract[Any]:
+        """The contract itself, with its Pydantic models."""
+        return self.contract or _module_contracts(self.module)[self.id]
+
+
+def _object_rules(published: tuple[dict[str, Any], ...]) -> tuple[ObjectRule, ...]:
+    rules = [unpublish(rule) for rule in published if rule["scope"] == "object"]
+    return tuple(rule for rule in rules if isinstance(rule, ObjectRule))
+
+
+def _in_doubt(raw: bytes) -> None:
+    return None
+
+
+@cache
+def compiled() -> dict[str, Compiled]:
+    """All contracts, by id."""
+    found = msgspec.json.decode(COMPILED.read_bytes(), type=list[Compiled])
+    return {item.id: item for item in found}
+
+
+def find(contract_id: str) -> Compiled:
+    """The contract with this id. Raises `UnknownContract`, with the nearest id as a hint."""
+    item = compiled().get(contract_id)
+    if item is None:
+        from medcontract.definitions import plugins
+
+        if not plugins.load_installed() or contract_id not in compiled():
+            raise _unknown(contract_id)
+        item = compiled()[contract_id]
+    return item
+
+
+def contract(contract_id: str) -> Contract[Any]:
+    """The contract with this id, with its models."""
+    return find(contract_id).model
+
+
+def contracts() -> tuple[Contract[Any], ...]:
+    """All contracts, those of installed plugins included, sorted by id."""
+    from medcontract.definitions import plugins
+
+    plugins.load_installed()
+    return tuple(contract(contract_id) for contract_id in sorted(compiled()))
+
+
+def build_index() -> list[dict[str, Any]]:
+    """What `compiled.json` should hold, from the models."""
+    from medcontract.definitions.keys import compile_contract
+
+    found = [compile_contract(c, module) for module in MODULES for c in _module_contracts(module).values()]
+    return sorted(found, key=lambda item: str(item["id"]))
+
+
+@cache
+def _module_contracts(module: str) -> dict[str, Contract[Any]]:
+    return {c.id: c for c in import_module(f"medcontract.definitions.{module}").CONTRACTS}
+
+
+def _unknown(contract_id: str) -> UnknownContract:
+    from medcontract.definitions.suggest import nearest
+
+    guess = nearest(contract_id, compiled())
+    hint = f"did you mean '{guess}'? " if guess else ""
+    return UnknownContract(f"no contract has the id '{contract_id}'", hint + "see: medcontract schema list")

@@ -1,0 +1,84 @@
+"""What a JSON Schema cannot say, as data of a few kinds, each kind run here and nowhere else.
+
+A rule is a frozen value: fields, bounds, code, severity, message, hint. It is published with the
+schema (`x-medcontract-rules`), so that another language can implement the kinds once and check all
+rules. Kinds that look at one object have `check`; kinds that look at a whole list have `begin`, which
+returns an accumulator; kinds between files are run by `medcontract.definitions.between`.
+
+Rules see values whose shape is right, by attribute.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from medcontract.definitions.rules.base import Rule
+from medcontract.definitions.rules.files import Agrees, Apart, Covers, Equal, FilesRule, Reference, SameOrder
+from medcontract.definitions.rules.lists import (
+    UNKNOWN,
+    Accumulator,
+    Constant,
+    Flag,
+    ListRule,
+    Rising,
+    Unique,
+    UniqueIndex,
+    check_list,
+)
+from medcontract.definitions.rules.objects import (
+    Distinct,
+    Empty,
+    Exists,
+    Limit,
+    ObjectRule,
+    Order,
+    Requires,
+    SomeAbove,
+    Something,
+    Sum,
+    Unlike,
+    says_something,
+)
+
+__all__ = [
+    "UNKNOWN",
+    "Accumulator",
+    "Agrees",
+    "Apart",
+    "Constant",
+    "Covers",
+    "Distinct",
+    "Empty",
+    "Equal",
+    "Exists",
+    "FilesRule",
+    "Flag",
+    "Limit",
+    "ListRule",
+    "ObjectRule",
+    "Order",
+    "Reference",
+    "Requires",
+    "Rising",
+    "Rule",
+    "SameOrder",
+    "SomeAbove",
+    "Something",
+    "Sum",
+    "Unique",
+    "UniqueIndex",
+    "Unlike",
+    "check_list",
+    "says_something",
+    "unpublish",
+]
+
+
+def _tupled(value: Any) -> Any:
+    return tuple(map(_tupled, value)) if isinstance(value, list) else value
+
+
+def unpublish(data: dict[str, Any]) -> Rule:
+    """The rule that was published as this JSON."""
+    kinds = {kind.kind: kind for scope in (ObjectRule, ListRule, FilesRule) for kind in scope.__subclasses__()}
+    return kinds[data["kind"]](**{name: _tupled(v) for name, v in data.items() if name not in ("kind", "scope")})

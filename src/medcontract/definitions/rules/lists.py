@@ -1,0 +1,296 @@
+"""Rules about all records of a list, which streams by: an accumulator keeps numbers and short keys, never records."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
+from typing import Any, ClassVar, Literal, Protocol
+
+from medcontract.definitions.rules.base import Rule
+from medcontract.problems import Finding, Ref
+
+
+class Accumulator(Protocol):
+    """What a list rule remembers while the records stream by. Nothing but numbers and short keys."""
+
+    def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
+        """One record. A finding about this very record may be returned at once."""
+        ...
+
+    def see_all(self, values: list[Any]) -> bool:
+        """Many records at once. False, and nothing remembered, when they must be seen one by one."""
+        ...
+
+    def miss(self, parsed: Any) -> None:
+        """A bad record, as it was parsed (None: not at all): what it would have said is not known."""
+        ...
+
+    def finish(self) -> Iterator[Finding]:
+        """What only the end of the list shows."""
+        ...
+
+
+class ListRule(Rule, frozen=True, kw_only=True):
+    """A rule about all records of the list named `within`."""
+
+    scope: ClassVar = "list"
+    within: str
+
+    def begin(self) -> Accumulator:
+        raise NotImplementedError  # pragma: no cover
+
+
+class Unique(ListRule, frozen=True, kw_only=True):
+    """No two records have the same values in `fields`."""
+
+    kind: ClassVar = "unique"
+    fields: tuple[str, ...]
+    defaults: tuple[tuple[str, str], ...] = ()
+    """(field, value): what an absent or null field stands for."""
+
+    def begin(self) -> UniqueIndex:
+        return UniqueIndex(self)
+
+
+def check_list(rule: ListRule, items: Iterable[Any]) -> Iterator[tuple[int, Finding]]:
+    """The rule on a list that is in memory: findings with the index of their item."""
+    if isinstance(rule, Unique):
+        key = rule.begin().key
+        first: dict[Any, int] = {}
+        for index, item in enumerate(items):
+            if first.setdefault(key(item), index) != index:
+                yield index, rule.finding((rule.fields[-1],))._replace(first=Ref(0, 0, first[key(item)], (), 0))
+        return
+    accumulator = rule.begin()
+    for index, item in enumerate(items):
+        finding = accumulator.see(item, index, 0, b"")
+        if finding:
+            yield index, finding
+    for finding in accumulator.finish():
+        yield (finding.ref.record if finding.ref else None) or 0, finding
+
+
+_HASH_BITS = (1 << 60) - 1
+
+
+UNKNOWN = -1
+"""The offset of a record of which only the index was kept: a second look at the file tells."""
+
+
+class UniqueIndex:
+    """Remembers a 60-bit hash of each key, far less than the keys. Records whose hash is met twice are *suspects*;
+    whether a key really is repeated, and where it stood first, a second look at the file tells."""
+
+    def __init__(self, rule: Unique) -> None:
+        self.rule = rule
+        self.key = _key_with_defaults(rule) if rule.defaults else attrgetter(*rule.fields)
+        self._seen: set[int] = set()
+        self.suspects: set[int] = set()
+        """Hashes that were met more than once."""
+        self._first: dict[Any, Ref] = {}
+
+    def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
+        code = hash(self.key(value)) & _HASH_BITS
+        if code in self._seen:
+            self.suspects.add(code)
+        else:
+            self._seen.add(code)
+        return None
+
+    def see_all(self, values: list[Any]) -> bool:
+        codes = {code & _HASH_BITS for code in map(hash, map(self.key, values))}
+        if len(codes) < len(values) or not self._seen.isdisjoint(codes):
+            return False
+        self._seen |= codes
+        return True
+
+    def miss(self, parsed: Any) -> None:
+        return None
+
+    def finish(self) -> Iterator[Finding]:
+        return iter(())
+
+    def look_again(self, value: Any, ref: Ref) -> Finding | None:
+        """The second look at a record: a finding when an earlier one has the same key."""
+        key = self.key(value)
+        if hash(key) & _HASH_BITS not in self.suspects:
+            return None
+        first = self._first.setdefault(key, ref)
+        if first is ref:
+            return None
+        return self.rule.finding((self.rule.fields[-1],), ref)._replace(first=first)
+
+
+def _key_with_defaults(rule: Unique) -> Callable[[Any], tuple[Any, ...]]:
+    defaults = dict(rule.defaults)
+
+    def key(value: Any) -> tuple[Any, ...]:
+        mine = (getattr(value, name) for name in rule.fields)
+        return tuple(defaults.get(name) if v is None else v for name, v in zip(rule.fields, mine, strict=True))
+
+    return key
+
+
+class Constant(ListRule, frozen=True, kw_only=True):
+    """All records have the same string in `field`, upper and lower case being the same."""
+
+    kind: ClassVar = "constant"
+    field: str
+
+    def begin(self) -> Accumulator:
+        return _ConstantCheck(self)
+
+
+class _Plain:
+    """What most accumulators do: see records one by one, not mind bad ones."""
+
+    def see_all(self, values: list[Any]) -> bool:
+        return False
+
+    def miss(self, parsed: Any) -> None:
+        return None
+
+
+class _ConstantCheck(_Plain):
+    def __init__(self, rule: Constant) -> None:
+        self.rule = rule
+        self.first: Any = None
+        self.done = False
+
+    def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
+        mine = getattr(value, self.rule.field)
+        if self.done or mine == self.first or (self.first and mine.lower() == self.first.lower()):
+            return None
+        if self.first is None:
+            self.first = mine
+            return None
+        self.done = True
+        return self.rule.finding((self.rule.field,))
+
+    def finish(self) -> Iterator[Finding]:
+        return iter(())
+
+
+class Rising(ListRule, frozen=True, kw_only=True):
+    """In the order of `by`, the values of `field` never fall. Ties in `by` keep the order of the file."""
+
+    kind: ClassVar = "rising"
+    field: str
+    by: str
+
+    def begin(self) -> Accumulator:
+        return _RisingCheck(self)
+
+
+class _RisingCheck(_Plain):
+    """Two doubles a record, in arrays; sorted at the end only if the file was not in order."""
+
+    def __init__(self, rule: Rising) -> None:
+        self.rule = rule
+        self.get = attrgetter(rule.by, rule.field)
+        self.by = array("d")
+        self.values = array("d")
+        self.gaps: list[tuple[int, float]] = [(0, 0)]
+        """(position, how far the record's index is ahead of it from there on): invalid records are not here."""
+        self.fell = False
+
+    def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
+        by, mine = self.get(value)
+        position = len(self.by)
+        if position:
+            self.fell = self.fell or mine < self.values[-1] or by < self.by[-1]
+        if index - position != self.gaps[-1][1]:
+            self.gaps.append((position, index - position))
+        self.by.append(by)
+        self.values.append(mine)
+        return None
+
+    def finish(self) -> Iterator[Finding]:
+        if not self.fell:
+            return
+        last = -math.inf
+        fallen: list[int] = []
+        for position in sorted(range(len(self.by)), key=self.by.__getitem__):
+            if self.values[position] < last:
+                fallen.append(position)
+            last = self.values[position]
+        for position in sorted(fallen):
+            ahead = self.gaps[bisect_right(self.gaps, (position, math.inf)) - 1][1]
+            yield self.rule.finding((self.rule.field,), Ref(UNKNOWN, UNKNOWN, position + int(ahead)))
+
+
+class Flag(ListRule, frozen=True, kw_only=True):
+    """Within each group, exactly one record has the flag: its first (or last) in the order of `by`.
+
+    Without `at`, at most one has it, and it may be any.
+    """
+
+    kind: ClassVar = "flag"
+    field: str
+    group: str
+    at: Literal["first", "last"] | None = None
+    by: tuple[str, ...] = ()
+
+    def begin(self) -> Accumulator:
+        return _FlagCheck(self)
+
+
+class _Group:
+    __slots__ = ("edge", "first", "flagged")
+
+    def __init__(self, first: Ref) -> None:
+        self.first = first
+        self.edge: Any = None
+        self.flagged: list[tuple[Any, Ref]] = []
+
+
+class _FlagCheck(_Plain):
+    """A little for each group: its first record, its edge, its flagged records."""
+
+    def __init__(self, rule: Flag) -> None:
+        self.rule = rule
+        self.by = attrgetter(*rule.by) if rule.by else None
+        self.groups: dict[str, _Group] = {}
+        self.unsure: set[Any] = set()
+        """Groups that have a bad record; None: some record may belong to any."""
+
+    def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
+        rule = self.rule
+        name = getattr(value, rule.group)
+        group = self.groups.get(name)
+        if group is None:
+            group = self.groups[name] = _Group(Ref(offset, len(raw), index))
+        key = self.by(value) if self.by else None
+        if self.by and (group.edge is None or (key < group.edge if rule.at == "first" else key > group.edge)):
+            group.edge = key
+        if getattr(value, rule.field):
+            group.flagged.append((key, Ref(offset, len(raw), index)))
+        return None
+
+    def miss(self, parsed: Any) -> None:
+        name = parsed.get(self.rule.group) if isinstance(parsed, dict) else None
+        self.unsure.add(name if isinstance(name, str) else None)
+
+    def finish(self) -> Iterator[Finding]:
+        rule = self.rule
+        edge = "earliest" if rule.at == "first" else "latest"
+        for name, group in self.groups.items():
+            sure = None not in self.unsure and name not in self.unsure
+            if rule.at and not group.flagged and sure:
+                yield rule.finding((), group.first, hint=f"no record of this case has '{rule.field}': true")
+            right = next((ref for key, ref in group.flagged if rule.at is None or key == group.edge), None)
+            if right is None and group.flagged and not sure:
+                right = group.flagged[0][1]  # the edge of the case may be a bad record
+            for _, ref in group.flagged:
+                if ref is right:
+                    continue
+                surplus = right is not None
+                hint = (
+                    "set it on one record of the case only"
+                    if surplus
+                    else f"another segment is the {edge} of this case"
+                )
+                yield rule.finding((rule.field,), ref, hint=hint)

@@ -1,0 +1,215 @@
+"""Rules about one record, or about the fields of one document or header."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Sequence
+from functools import cache
+from operator import attrgetter
+from typing import Any, ClassVar
+
+from medcontract.definitions.forms import BLANKS
+from medcontract.definitions.rules.base import Rule
+from medcontract.problems import Finding
+
+
+class ObjectRule(Rule, frozen=True, kw_only=True):
+    """A rule about one record, or about the fields of one document or header."""
+
+    scope: ClassVar = "object"
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        """What is wrong; the empty tuple when nothing is."""
+        raise NotImplementedError
+
+    def all_keep(self, values: list[Any]) -> bool:
+        """Whether nothing is wrong with any of these."""
+        return not any(map(self.check, values))
+
+
+_MARGIN = 1e-6
+"""A plain sum of up to a million numbers, none negative and their sum near 1, is off by far less than this: only
+sums near a bound need to be exact."""
+
+
+class Sum(ObjectRule, frozen=True, kw_only=True):
+    """The correctly rounded sum of a list of numbers, none negative, lies within bounds (inclusive)."""
+
+    kind: ClassVar = "sum"
+    field: str
+    minimum: float
+    maximum: float
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        numbers = getattr(value, self.field)
+        if numbers is None:
+            return ()
+        if self.minimum + _MARGIN <= sum(numbers) <= self.maximum - _MARGIN:
+            return ()
+        total = math.fsum(numbers)
+        if self.minimum <= total <= self.maximum:
+            return ()
+        return (self.finding((self.field,))._replace(value=f"sum {total!r}"),)
+
+    def all_keep(self, values: list[Any]) -> bool:
+        lists = [numbers for numbers in map(attrgetter(self.field), values) if numbers is not None]
+        sums = list(map(sum, lists))
+        return not sums or (self.minimum + _MARGIN <= min(sums) and max(sums) <= self.maximum - _MARGIN)
+
+
+class Order(ObjectRule, frozen=True, kw_only=True):
+    """The second field is not smaller than the first."""
+
+    kind: ClassVar = "order"
+    fields: tuple[str, str]
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        first, second = self.fields
+        return (self.finding((second,)),) if getattr(value, second) < getattr(value, first) else ()
+
+
+class Exists(ObjectRule, frozen=True, kw_only=True):
+    """The day that a date names is in the (proleptic Gregorian) calendar, years 0001 to 9999."""
+
+    kind: ClassVar = "exists"
+    field: str
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        date = getattr(value, self.field)
+        return () if date is None or _day_exists(date) else (self.finding((self.field,)),)
+
+
+def _day_exists(date: str) -> bool:
+    try:
+        datetime.date(int(date[:4]), int(date[5:7]), int(date[8:10]))
+    except ValueError:
+        return False
+    return True
+
+
+class Limit(ObjectRule, frozen=True, kw_only=True):
+    """A number from `minimum` on (and below `below`, where that is given) is worth a word."""
+
+    kind: ClassVar = "limit"
+    field: str
+    minimum: float
+    below: float | None = None
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        number = getattr(value, self.field)
+        inside = number >= self.minimum and (self.below is None or number < self.below)
+        return (self.finding((self.field,)),) if inside else ()
+
+
+class Distinct(ObjectRule, frozen=True, kw_only=True):
+    """No item of a list of strings stands in it twice."""
+
+    kind: ClassVar = "distinct"
+    field: str
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        items = getattr(value, self.field)
+        if len(items) < 2 or len(set(items)) == len(items):
+            return ()
+        return [self.finding((self.field, i)) for i, item in enumerate(items) if item in items[:i]]
+
+
+class Requires(ObjectRule, frozen=True, kw_only=True):
+    """A field that says something (not null, not blank, not empty) needs another that does.
+
+    With `value`, only when the field has that value.
+    """
+
+    kind: ClassVar = "requires"
+    field: str
+    requires: str
+    value: str | None = None
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        mine = getattr(value, self.field)
+        applies = says_something(mine) if self.value is None else mine == self.value
+        if not applies or says_something(getattr(value, self.requires)):
+            return ()
+        return (self.finding((self.field,)),)
+
+
+class Empty(ObjectRule, frozen=True, kw_only=True):
+    """A list is empty where `flag` is false or `text` says something."""
+
+    kind: ClassVar = "empty"
+    field: str
+    flag: str
+    text: str
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        failed = not getattr(value, self.flag) or says_something(getattr(value, self.text))
+        return (self.finding((self.field,)),) if failed and getattr(value, self.field) else ()
+
+
+class Unlike(ObjectRule, frozen=True, kw_only=True):
+    """In each object of the list `items`, the string `field`, blanks around it left out, does not match `pattern`."""
+
+    kind: ClassVar = "unlike"
+    items: str
+    field: str
+    pattern: str
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        looks_like = _compiled(self.pattern).search
+        return [
+            self.finding((self.items, index, self.field))
+            for index, item in enumerate(getattr(value, self.items))
+            if looks_like(getattr(item, self.field).strip(BLANKS))
+        ]
+
+
+_compiled = cache(re.compile)
+
+
+class SomeAbove(ObjectRule, frozen=True, kw_only=True):
+    """Some value of an object of numbers is above a bound."""
+
+    kind: ClassVar = "some-above"
+    field: str
+    above: float
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        numbers = getattr(value, self.field).values()
+        return () if any(number > self.above for number in numbers) else (self.finding((self.field,)),)
+
+
+class Something(ObjectRule, frozen=True, kw_only=True):
+    """One of `texts` is not blank, or one of `present` is there, or one of `filled` is not empty.
+
+    Names with a dot lead into an object. The place is `field`.
+    """
+
+    kind: ClassVar = "something"
+    field: str
+    texts: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
+    filled: tuple[str, ...] = ()
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        found = (
+            any(says_something(_inside(value, name)) for name in (*self.texts, *self.filled))
+            or any(_inside(value, name) is not None for name in self.present)
+        )  # fmt: skip
+        return () if found else (self.finding((self.field,)),)
+
+
+def _inside(value: Any, name: str) -> Any:
+    for part in name.split("."):
+        if value is None:
+            return None
+        value = getattr(value, part)
+    return value
+
+
+def says_something(value: Any) -> bool:
+    """Absent, null, false, blank and empty all mean: none. A number says something, 0 too."""
+    if isinstance(value, str):
+        return bool(value.strip(BLANKS))
+    return bool(value) or (value == 0 and not isinstance(value, bool))
