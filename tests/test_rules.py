@@ -17,7 +17,7 @@ from tests.support import assert_sound, lesion, problem_line, property_settings
 
 import medcontract
 from medcontract import flow
-from medcontract.definitions import registry, rules
+from medcontract.definitions import registry
 from medcontract.definitions.rules import Distinct, Exists, Limit, Order, Requires, Sum
 from medcontract.judging.start import judge
 from medcontract.reading.source import Source
@@ -412,7 +412,7 @@ def test_unique_agrees_with_a_set(ids: list[str], collide: bool) -> None:
     content = "\n".join(json.dumps({"image_id": name, "label": "NV"}) for name in ids).encode() or b"\n"
     with pytest.MonkeyPatch.context() as patch:
         if collide:
-            patch.setattr(rules, "_HASH_BITS", 1)
+            patch.setattr("medcontract.definitions.rules.lists._HASH_BITS", 1)
         report = medcontract.validate(content, "lesions/truth", name="x.jsonl")
     assert [p.record for p in report.problems if p.code == "MC201"] == [
         n for n, name in enumerate(ids) if name in ids[:n]
