@@ -6,8 +6,10 @@ python benchmarks/generate.py [--only NAME ...] [--out DIR]
 from __future__ import annotations
 
 import argparse
+import gzip
 import json
 import random
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -41,6 +43,7 @@ class Sizes(NamedTuple):
     plain_mb: float
     lesions: int
     lesions_small: int
+    prescriptions: int
     reports: int
 
 
@@ -199,6 +202,40 @@ def lesion_table(folder: Path, sizes: Sizes) -> list[Path]:
     return [path]
 
 
+MEDICATIONS = ("METFORMINA 850 mg", "LOSARTÁN 50 mg", "ACETAMINOFÉN 500 mg", "AMOXICILINA 500 mg", "OMEPRAZOL 20 mg")
+FREQUENCIES = ("cada 8 horas", "cada 12 horas", "una vez al día", "antes del desayuno")
+INSTRUCTIONS = ("tomar con alimentos", "no suspender sin indicación médica", "", "en ayunas")
+
+
+def prescription(rng: random.Random, number: int) -> Record:
+    """What a model read in one prescription."""
+    items = [
+        {
+            "nombre_medicamento": rng.choice(MEDICATIONS),
+            "dosis": f"{rng.randint(1, 2)} tableta",
+            "frecuencia": rng.choice(FREQUENCIES),
+            "duracion": f"{rng.choice((5, 7, 10, 30))} días",
+            "instrucciones": rng.choice(INSTRUCTIONS),
+        }
+        for _ in range(rng.randint(2, 5))
+    ]
+    latency = round(rng.uniform(0.4, 9), 3)
+    return {"doc_id": f"RX-{number:06d}", "parse_success": True, "medicamentos": items, "latency_sec": latency}
+
+
+def prescriptions(folder: Path, sizes: Sizes) -> list[Path]:
+    """extraction/prescription-predictions, one a line, plain and gzipped."""
+    path = folder / "prescriptions_100k.jsonl"
+    packed = folder / "prescriptions_100k.jsonl.gz"
+    rng = random.Random(SEED)
+    with open_for_writing(path) as out:
+        for number in range(1, sizes.prescriptions + 1):
+            out.write(json.dumps(prescription(rng, number), ensure_ascii=False) + "\n")
+    with path.open("rb") as plain, gzip.GzipFile(packed, "wb", mtime=0) as archive:
+        shutil.copyfileobj(plain, archive)
+    return [path, packed]
+
+
 def reports_small(folder: Path, sizes: Sizes) -> list[Path]:
     """A small reports/predictions, for the start-up rows."""
     path = folder / "reports_small.json"
@@ -217,6 +254,7 @@ TARGETS: dict[str, Callable[[Path, Sizes], list[Path]]] = {
     "lesions_100k.jsonl": lesion_lines_small,
     "lesions_100k.csv": lesion_table,
     "lesions_1m": lesion_lines,
+    "prescriptions_100k": prescriptions,
 }
 
 
@@ -232,6 +270,7 @@ def main() -> None:
     parser.add_argument("--plain-mb", type=float, default=10, help="size of triage_10mb.json (%(default)s)")
     parser.add_argument("--lesions", type=int, default=1_000_000, help="records of lesions_1m.jsonl (%(default)s)")
     parser.add_argument("--lesions-small", type=int, default=100_000, help="records of lesions_100k.* (%(default)s)")
+    parser.add_argument("--prescriptions", type=int, default=100_000, help="of prescriptions_100k.* (%(default)s)")
     parser.add_argument("--reports", type=int, default=250, help="records of reports_small.json (%(default)s)")
     options = parser.parse_args()
     sizes = Sizes(**{name: getattr(options, name) for name in Sizes._fields})

@@ -57,6 +57,8 @@ SUBJECTS = (
     Subject("lesions_100k.jsonl", "lesions", "lesions/predictions"),
     Subject("lesions_100k.csv", "", "lesions/predictions"),
     Subject("lesions_1m.jsonl", "lesions", "lesions/predictions"),
+    Subject("prescriptions_100k.jsonl", "", "extraction/prescription-predictions"),
+    Subject("prescriptions_100k.jsonl.gz", "", "extraction/prescription-predictions"),
 )
 
 
@@ -69,7 +71,7 @@ def ajv_command(subject: Subject, path: Path) -> Iterable[Command]:
     node = shutil.which("node")
     published = ROOT / "schemas" / subject.contract / ("v1.record.json" if path.suffix == ".jsonl" else "v1.json")
     installed = (ROOT / "tests" / "node" / "node_modules" / "ajv").is_dir()
-    if node and installed and published.is_file() and path.suffix != ".csv":
+    if node and installed and published.is_file() and path.suffix in (".json", ".jsonl"):
         yield Command("ajv script (node)", (node, str(PEERS / "ajv_script.mjs"), str(published), str(path)))
 
 

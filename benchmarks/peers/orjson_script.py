@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 from pathlib import Path
 
@@ -10,8 +11,8 @@ import orjson
 
 def main() -> None:
     path = Path(sys.argv[1])
-    if path.suffix == ".jsonl":
-        with path.open("rb") as lines:
+    if ".jsonl" in path.suffixes:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
             for line in lines:
                 orjson.loads(line)
     else:
