@@ -16,6 +16,7 @@ from medcontract._version import __version__
 if TYPE_CHECKING:
     from medcontract.api import contracts, schema
     from medcontract.definitions.contract import Contract, Validated
+    from medcontract.definitions.frames import frame_schema
     from medcontract.errors import CallError, InvalidData, MedcontractError, NotRecognised, UnknownContract
     from medcontract.flow import load, validate
     from medcontract.problems import FileReport, Problem
@@ -32,6 +33,7 @@ _HOME = {
     "UnknownContract": "errors",
     "Validated": "definitions.contract",
     "contracts": "api",
+    "frame_schema": "definitions.frames",
     "load": "flow",
     "schema": "api",
     "validate": "flow",
@@ -51,6 +53,7 @@ __all__ = [
     "Validated",
     "__version__",
     "contracts",
+    "frame_schema",
     "load",
     "schema",
     "validate",
