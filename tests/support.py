@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -128,3 +129,8 @@ def property_settings(examples: int) -> settings:
         print_blob=True,
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example],
     )
+
+
+def mind_interrupts() -> None:
+    """In a child process: SIGINT as usual, also where the tests were started with it ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from tests.support import SCHEMAS, VECTORS, lesion, lesions, published
+from tests.support import SCHEMAS, VECTORS, lesion, lesions, mind_interrupts, published
 
 import medcontract
 from medcontract import _version, flow
@@ -197,11 +197,13 @@ def test_interrupt_of_a_process(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     arguments = [*COMMAND, "validate", str(pipe)]
     with (
-        subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as waiting,
+        subprocess.Popen(
+            arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=mind_interrupts
+        ) as waiting,
         pipe.open("wb"),  # returns when the other end is open
     ):
         waiting.send_signal(signal.SIGINT)
-        out, err = waiting.communicate()
+        out, err = waiting.communicate(timeout=60)
     assert (waiting.returncode, out, err.strip()) == (130, b"", b"Interrupted.")
 
 
@@ -447,7 +449,8 @@ def test_what_is_cut_is_counted_and_said(
     assert out.count(": error MC") == shown
     for number in alike:
         assert f"… and {number} more record" in out
-    assert f"… and {others} more problem{'s' * (others != 1)} of other sorts" in out
+    plural = "s" * (others != 1)
+    assert (f"… and {others} more problem{plural} of other sorts" if shown else f": {others} problem{plural} (") in out
     assert shown + sum(alike) + others == 500
 
 

@@ -23,7 +23,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageFile
-from tests.support import ROOT, property_settings
+from tests.support import ROOT, mind_interrupts, property_settings
 
 from medcontract.catalogue import CATALOGUE
 from medcontract.errors import CallError
@@ -684,8 +684,9 @@ def test_no_worker_is_left(how: str, folder: Path) -> None:
     """Workers end with the process that asked, be it interrupted or killed."""
     (folder / "script.py").write_text(ENDLESS)
     with subprocess.Popen(
-        [sys.executable, "script.py"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as asking:
+        [sys.executable, "script.py"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=mind_interrupts,
+    ) as asking:  # fmt: skip
         assert asking.stdout
         workers = [int(process) for process in asking.stdout.readline().split()]
         asking.send_signal(getattr(signal, how))

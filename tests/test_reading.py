@@ -27,7 +27,8 @@ from medcontract.reading import json_file, lines, places, table
 from medcontract.reading import source as source_module
 from medcontract.reading.json_file import JsonFile
 from medcontract.reading.limits import Limits
-from medcontract.reading.scan import Broken, Scanned, find, scan
+from medcontract.reading.locate import find
+from medcontract.reading.scan import Broken, Scanned, scan
 from medcontract.reading.source import Source
 from medcontract.reading.table import CsvFile
 

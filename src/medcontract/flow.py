@@ -106,4 +106,6 @@ def _data_files(folder: str) -> Iterable[str]:
         folders[:] = [name for name in folders if not name.startswith(".")]
         for name in files:
             if not name.startswith(".") and os.path.splitext(name.lower().removesuffix(".gz"))[1] in CONTAINERS:
-                yield os.path.join(root, name)
+                path = os.path.join(root, name)
+                if os.path.isfile(path):  # no pipes: nobody may ever write to them
+                    yield path

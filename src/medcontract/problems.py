@@ -15,6 +15,9 @@ Token = str | int
 Path = tuple[Token, ...]
 
 
+NO_CARET = -1
+
+
 class Ref(NamedTuple):
     """Where one JSON value (a record, a header value, a whole document) stands in the file's bytes."""
 
@@ -67,9 +70,11 @@ class Problem(NamedTuple):
     value: str | None = None
     excerpt: str | None = None
     """The source line around the place, shortened; `caret` is the column of the place in it."""
-    caret: int = 0
+    caret: int = NO_CARET
     more: int = 0
     """How many others like this one were found and are not listed; told on the last that is."""
+    more_are: str = "record"
+    """What these others are: records with one such problem each, or problems."""
 
 
 class FileReport(NamedTuple):

@@ -28,6 +28,9 @@ class Tally:
         self._kept: list[Finding] = []
         self.deferred: list[Finding] = []
         self.totals: dict[Likeness, int] = {}
+        self.several: set[Likeness] = set()
+        """Sorts of findings that one record has more than one of."""
+        self._last: dict[Likeness, int | None] = {}
 
     def add(self, finding: Finding) -> None:
         """A finding in file order."""
@@ -46,6 +49,11 @@ class Tally:
             self.warnings += 1
         kind = likeness(finding)
         total = self.totals.get(kind, 0)
+        record = finding.ref.record if finding.ref else None
+        if total and self._last.get(kind) == record:
+            self.several.add(kind)
+        if total or len(self.totals) < _MOST_KINDS:
+            self._last[kind] = record
         if total or len(self.totals) < _MOST_KINDS:
             self.totals[kind] = total + 1
         if self.alike is not None and total >= self.alike:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from medcontract.definitions.registry import Compiled
-from medcontract.judging.start import container_of
+from medcontract.judging.start import container_for
 from medcontract.reading import lines
 from medcontract.reading.source import Source
 from medcontract.reading.table import CsvFile
@@ -15,7 +15,7 @@ from medcontract.reading.table import CsvFile
 
 def read_whole(source: Source, contract: Compiled) -> Any:
     """The model of a `.json`; the tuple of records of a container without header."""
-    container = container_of(source)
+    container = container_for(source, contract)
     if container == "json":
         return contract.model.model.model_validate(msgspec.json.decode(source.read(source.start, -1)))
     adapter = contract.model.record_adapter()

@@ -47,6 +47,11 @@ def group() -> None:
     """
 
 
+def _drop_output() -> None:
+    """What is left to be written is lost, and Python is not to try again when it closes the stream."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def run(arguments: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -71,8 +76,11 @@ def run(arguments: Sequence[str]) -> int:
     except MedcontractError as error:
         click.echo(f"medcontract: {error}", err=True)
         return 1
-    except BrokenPipeError:
-        # the reader went away: nothing more to say, also not when Python closes the stream
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader went away: nothing more to say
+        _drop_output()
         return 1
+    except OSError as error:  # a full disk behind standard output
+        _drop_output()
+        click.echo(f"medcontract: cannot write: {(error.strerror or str(error)).lower()}", err=True)
+        return 2
     return outcome if isinstance(outcome, int) else 0

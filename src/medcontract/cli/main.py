@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -15,12 +16,29 @@ COMMANDS = {
 }
 
 
+def _open_streams() -> None:
+    """A stream that the caller closed swallows what is written to it."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  # open as long as the process
+
+
+def _print_version() -> int:
+    try:
+        sys.stdout.write(f"medcontract {__version__}\n")
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
+    return 0
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line. Returns the exit code: 0 well, 1 the data is wrong, 2 the call is wrong, 130 Ctrl-C."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    _open_streams()
     if arguments in (["--version"], ["-V"]):  # before anything is imported
-        sys.stdout.write(f"medcontract {__version__}\n")
-        return 0
+        return _print_version()
     from medcontract.cli.group import run
 
     return run(arguments)

@@ -52,12 +52,12 @@ def write(text: str, out: str | None) -> None:
         return
     target = Path(out)
     try:
-        target = target.resolve() if target.is_symlink() else target
         if target.is_dir():
             raise IsADirectoryError(21, "it is a folder")
         if target.exists() and not target.is_file():  # a pipe or a device: nothing to keep whole
             target.write_text(text, encoding="utf-8", errors="backslashreplace")
             return
+        target = target.resolve() if target.is_symlink() else target
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
         try:
             with os.fdopen(handle, "w", encoding="utf-8", newline="\n", errors="backslashreplace") as stream:

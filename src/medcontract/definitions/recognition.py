@@ -13,7 +13,7 @@ from medcontract.layout import Outline
 Costs = list[tuple[int, str]]
 """For each candidate how far it is off (0: fits to the letter), and its id."""
 
-_URN = re.compile(r"(?:urn:medcontract:|.*/)?([a-z0-9-]+)[:/]([a-z0-9-]+)[:/]v[0-9]+(?:[.:]draft-07)?(?:\.json)?\Z")
+_URN = re.compile(r"(?:urn:medcontract:|.*/)?([a-z0-9-]+)[:/]([a-z0-9-]+)[:/]v1(?:[.:]draft-07)?(?:\.json)?\Z")
 
 
 def by_schema(schema: str | None) -> str | None:
@@ -115,7 +115,7 @@ def _choose(rate: Callable[[], Costs], seen: str, keys: frozenset[str]) -> str:
     best = [contract_id for cost, contract_id in costs if cost == costs[0][0]]
     if len(best) == 1:
         return best[0]
-    names = _join(best[:4])
+    names = _join(best[:8])
     raise NotRecognised(f"{seen} fit {names} equally well", f"say which: --contract {best[0]}, or {best[0]}=PATH")
 
 

@@ -8,7 +8,6 @@
     keywords    the few keywords that jsonschema tells too little about
     explain     from jsonschema's errors to findings with our codes (branches: anyOf, oneOf; words: phrases)
     checker     the schema, ready for use (room: with room for deep recursion)
-    locate      where the values stand that findings are about
     judging     the path of one file, as in `medcontract.judge`
 """
 

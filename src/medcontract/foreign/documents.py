@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from medcontract.errors import CallError
 from medcontract.foreign.drafts import LATEST, SUPPORTED, Draft, draft_named
-from medcontract.foreign.locate import Locator
 from medcontract.problems import Path, pointer
 from medcontract.reading.limits import MAX_RECORD
+from medcontract.reading.locate import Locator
 from medcontract.reading.places import places
 from medcontract.reading.scan import Broken, scan
 from medcontract.reading.source import Source, Unreadable

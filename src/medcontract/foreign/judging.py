@@ -8,7 +8,6 @@ import warnings
 from typing import Any
 
 from medcontract.definitions.decode import no_repeated_key
-from medcontract.foreign.locate import Locator
 from medcontract.foreign.schema import Foreign
 from medcontract.judging.records import Progress
 from medcontract.judging.report import make_report
@@ -17,6 +16,7 @@ from medcontract.problems import FileReport, Finding, Path, Ref
 from medcontract.reading import lines
 from medcontract.reading.json_file import too_large
 from medcontract.reading.limits import MAX_DEPTH, MAX_DOCUMENT
+from medcontract.reading.locate import Locator
 from medcontract.reading.scan import Broken, scan
 from medcontract.reading.source import Source, Unreadable
 from medcontract.tally import Tally

@@ -14,7 +14,15 @@ from medcontract.problems import Finding, Path, Ref
 from medcontract.reading import lines
 from medcontract.reading.json_file import Block, Cut, JsonFile, Member, too_large
 from medcontract.reading.limits import MAX_DOCUMENT
-from medcontract.reading.scan import Broken, find, scan
+from medcontract.reading.locate import find
+from medcontract.reading.scan import Broken, scan
+
+
+def one_line_hint(broken: Broken) -> Broken:
+    """A line that is cut off is most likely one of several that a record was written over."""
+    if broken.code == "MC011":
+        broken.hint = "each record stands on one line; a file written over several lines is a .json"
+    return broken
 
 
 class LinesJudge(RecordsJudge):
@@ -25,9 +33,7 @@ class LinesJudge(RecordsJudge):
         return lines.records_in_blocks(self.source, self.decode)
 
     def break_off(self, broken: Broken, index: int, offset: int, length: int) -> None:
-        if broken.code == "MC011":
-            broken.hint = "each record stands on one line; a file written over several lines is a .json"
-        super().break_off(broken, index, offset, length)
+        super().break_off(one_line_hint(broken), index, offset, length)
 
     def finish(self) -> None:
         if self.records == 0 and not self.tally.errors:

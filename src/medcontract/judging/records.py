@@ -198,10 +198,25 @@ def examine(raw: bytes, adapter: TypeAdapter[Any], schema: dict[str, Any], depth
     from medcontract.definitions.check import check_shape
 
     value, shape = check_shape(adapter, parsed)
-    spoilt = [fault.path for fault in faults if not fault.at_key]
-    shape = [f for f in shape if not any(f.path[: len(path)] == path and path for path in spoilt)]
-    findings = faults + [with_hint(f, schema) for f in shape]
+    findings = faults + _hinted([f for f in shape if not _is_echo(f, faults, shape)], schema)
     return (None if findings else value), findings
+
+
+_MOST_HINTS = 100
+
+
+def _hinted(findings: list[Finding], schema: dict[str, Any]) -> list[Finding]:
+    return [with_hint(f, schema) for f in findings[:_MOST_HINTS]] + findings[_MOST_HINTS:]
+
+
+def _is_echo(finding: Finding, faults: list[Finding], shape: list[Finding]) -> bool:
+    """Whether the finding is about a value that something else is wrong with already."""
+    if any(finding.path[: len(fault.path)] == fault.path for fault in faults if not fault.at_key):
+        return True
+    if finding.code == "MC109":
+        return any(other.path == ("error",) for other in shape)
+    bad_keys = [fault.path for fault in faults if fault.code == "MC018" and fault.at_key]
+    return finding.code == "MC102" and finding.path[:-1] in bad_keys and "\ufffd" in str(finding.path[-1])
 
 
 def with_hint(finding: Finding, schema: dict[str, Any]) -> Finding:

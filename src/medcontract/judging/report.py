@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from medcontract.problems import FileReport, Finding, Problem, Ref, pointer
+from medcontract.problems import NO_CARET, FileReport, Finding, Problem, Ref, pointer
+from medcontract.reading.locate import Locator
 from medcontract.reading.places import Place, excerpt, places
-from medcontract.reading.scan import Broken, find
+from medcontract.reading.scan import Broken
 from medcontract.reading.source import Source, Unreadable
 from medcontract.tally import Likeness, Tally, likeness
 
@@ -28,7 +29,7 @@ def make_report(
 
 def _problems(source: Source, findings: Sequence[Finding], tally: Tally) -> list[Problem]:
     """Findings with line and column, in file order."""
-    offsets = [None if is_tabular(finding) else _offset(source, finding) for finding in findings]
+    offsets = _offsets(source, findings)
     firsts = [finding.first.offset for finding in findings if finding.first and finding.first.line is None]
     placed = [offset for offset in offsets if offset is not None] + firsts
     found = places(source, placed) if placed else {}
@@ -49,7 +50,8 @@ def _problems(source: Source, findings: Sequence[Finding], tally: Tally) -> list
         last[kind] = len(problems)
         problems.append(_problem(source, findings[i], offsets[i], found, tally.excerpts))
     for kind, position in last.items():
-        problems[position] = problems[position]._replace(more=left[kind])
+        several = kind in tally.several
+        problems[position] = problems[position]._replace(more=left[kind], more_are="problem" if several else "record")
     return problems
 
 
@@ -59,11 +61,16 @@ def _problem(
     ref = finding.ref or Ref(0, 0)
     place = None if offset is None else found[offset]
     line, column = (place.line, place.column) if place else (ref.line or None, None)
-    text, caret = excerpt(source, offset) if with_excerpt and offset is not None else (None, 0)
+    text, caret = None, NO_CARET
+    if with_excerpt and offset is not None:
+        text, caret = excerpt(source, offset)
+    elif with_excerpt and ref.line:
+        text = excerpt(source, ref.offset)[0]
     path = (*ref.prefix, *finding.path)
+    field = finding.field if is_tabular(finding) else None
     return Problem(
         finding.code, finding.severity, finding.message, _hint(finding, found),
-        pointer(path), pointer(path, plain=True), ref.record, line, column, finding.field, finding.value, text, caret,
+        pointer(path), pointer(path, plain=True), ref.record, line, column, field, finding.value, text, caret,
     )  # fmt: skip
 
 
@@ -82,13 +89,28 @@ def is_tabular(finding: Finding) -> bool:
     return finding.ref is not None and finding.ref.line is not None
 
 
-def _offset(source: Source, finding: Finding) -> int | None:
-    """The byte that a finding is about."""
-    if finding.offset is not None or finding.ref is None:
-        return finding.offset
-    ref = finding.ref
+def _offsets(source: Source, findings: Sequence[Finding]) -> list[int | None]:
+    """The byte that each finding is about. Findings of one record follow each other: it is read once."""
+    offsets: list[int | None] = []
+    record: Ref | None = None
+    locator = Locator(b"")
+    for finding in findings:
+        ref = finding.ref
+        if is_tabular(finding) or ref is None or finding.offset is not None:
+            offsets.append(None if is_tabular(finding) else finding.offset)
+            continue
+        if record is None or ref[:2] != record[:2]:
+            record, locator = ref, Locator(_read(source, ref))
+        try:
+            value_at, key_at = locator.find(finding.path)
+        except Broken:  # the file changed meanwhile
+            value_at = key_at = 0
+        offsets.append(ref.offset + (key_at if finding.at_key else value_at))
+    return offsets
+
+
+def _read(source: Source, ref: Ref) -> bytes:
     try:
-        value_at, key_at = find(source.read(ref.offset, ref.length), finding.path)
-    except (Broken, Unreadable):
-        return ref.offset
-    return ref.offset + (key_at if finding.at_key else value_at)
+        return source.read(ref.offset, ref.length)
+    except Unreadable:
+        return b""

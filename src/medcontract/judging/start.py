@@ -11,7 +11,7 @@ from medcontract.definitions import recognition, registry
 from medcontract.definitions.decode import quick_parse
 from medcontract.definitions.registry import Compiled
 from medcontract.errors import NotRecognised
-from medcontract.judging.json import DocumentJudge, JsonJudge, LinesJudge
+from medcontract.judging.json import DocumentJudge, JsonJudge, LinesJudge, one_line_hint
 from medcontract.judging.records import Progress, RecordsJudge, broken_finding
 from medcontract.judging.report import make_report
 from medcontract.judging.table import CsvJudge, broken_header
@@ -47,8 +47,7 @@ def _judge(source: Source, contract_id: str | None, tally: Tally, progress: Prog
         except NotRecognised as doubt:
             return _unrecognised(source, container, doubt, tally)
     contract = registry.find(contract_id)
-    if container == "json" and source.ending not in CONTAINERS and _is_record(source, contract):
-        container = "jsonl"
+    container = container_for(source, contract)
     if container not in contract.containers:
         what = "; ".join(f".{name}" for name in contract.containers)
         tally.add(Finding("MC033", f"{contract_id} cannot be read from .{container}", f"it can be read from: {what}"))
@@ -73,6 +72,13 @@ def container_of(source: Source) -> str:
     first = text.splitlines()[0]
     whole_line = first.rstrip().endswith(b"}") and quick_parse(first, MAX_DEPTH) is not msgspec.UNSET
     return "jsonl" if whole_line and text[len(first) :].lstrip().startswith(b"{") else "json"
+
+
+def container_for(source: Source, contract: Compiled) -> str:
+    """As `container_of`, for a text whose contract is known."""
+    container = container_of(source)
+    is_lines = container == "json" and source.ending not in CONTAINERS and _is_record(source, contract)
+    return "jsonl" if is_lines else container
 
 
 def _is_record(source: Source, contract: Compiled) -> bool:
@@ -106,7 +112,7 @@ def recognise(source: Source, container: str) -> str:
             continue
         if isinstance(value, dict):
             return recognition.of_record(frozenset(value))
-    raise NotRecognised("no line of the first 1000 is a JSON object")
+    raise NotRecognised("no line of the first 1000 is a JSON object", "one record a line; is this a .json file?")
 
 
 def _unrecognised(source: Source, container: str, doubt: NotRecognised, tally: Tally) -> FileReport:
@@ -147,6 +153,6 @@ def _line_syntax(source: Source) -> Iterator[Finding]:
         try:
             scan(raw)
         except Broken as broken:
-            yield broken_finding(broken, offset, ref)
+            yield broken_finding(one_line_hint(broken), offset, ref)
     if index < 0:
         yield Finding("MC004", "the file is empty", "was it written to the end?", offset=source.start)

@@ -85,10 +85,19 @@ class TableJudge(RecordsJudge):
     def named(self, finding: Finding) -> Finding:
         path = finding.path
         column = self.column_of.get(path[:2]) or self.column_of.get(path[:1]) or (str(path[0]) if path else None)
+        message = finding.message
+        for name, columns in self.contract.spread.items():
+            message = message.replace(f"an item of '{name}'", f"'{column}'")
+            message = message.replace(
+                f"'{name}' must be a list, not null", f"'{columns[0]}' to '{columns[-1]}' are empty"
+            )
+            message = message.replace(f"'{name}'", f"'{columns[0]}' to '{columns[-1]}'")
+        if finding.value == '""':
+            message = message.replace("not a string", "not empty")
         hint = finding.hint
         if hint and "without quotes" in hint:  # a cell has none
             hint = "write true or false" if "true" in hint else "write the number as in JSON, such as 0.5"
-        return finding._replace(path=(column,) if column else (), field=column, hint=hint)
+        return finding._replace(path=(column,) if column else (), field=column, hint=hint, message=message)
 
 
 class CsvJudge(TableJudge):

@@ -197,7 +197,7 @@ class Window:
         if len(self.data) - self.at > self._limit:
             raw = self.data[self.at : self.at + self._limit]
             try:
-                scan(raw, whole=False)
+                scan(raw, depth=self.levels, whole=False)
             except Broken as broken:
                 if broken.offset < len(raw):
                     raise self.move(broken, self.at) from None

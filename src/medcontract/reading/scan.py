@@ -50,7 +50,6 @@ _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\]]', re.DOTALL)
 _CUT_OFF = re.compile(
     rb"-?(?:0|[1-9][0-9]*)?(?:\.[0-9]*)?(?:[eE][+-]?)?|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|N(?:a)?|-?I(?:n(?:f(?:i(?:n(?:it?)?)?)?)?)?"
 )
-_SCALAR = re.compile(rb"[^ \t\n\r,:\]}]*+")
 
 _CUT_HINT = "the file may be cut off: was it written to the end?"
 _WORDS: dict[bytes, Any] = {b"true": True, b"false": False, b"null": None}
@@ -240,7 +239,8 @@ class Scanner:
             raise self.no_key(position)
         key, after = read_string(data, position)
         if _SURROGATE.search(key):
-            self._fault("MC018", "a key with half of a surrogate pair", _SURROGATE_HINT, position)
+            message = "a key with half of a surrogate pair"
+            self.faults.append(Fault("MC018", message, _SURROGATE_HINT, tuple(self.path), position, at_key=True))
             key = _SURROGATE.sub("\ufffd", key)
         if key in container:
             self.faults.append(
@@ -372,56 +372,3 @@ def skip_container(data: bytes, offset: int) -> int | None:
         elif token == b'"':
             return None
     return None
-
-
-def find(data: bytes, path: Path) -> tuple[int, int]:
-    """The offsets of the value at `path` and of its key (for a list item: of the item). Text known to be JSON.
-
-    When the path is not there, as far as it goes.
-    """
-    position = skip_space(data, 0)
-    key_at = position
-    for token in path:
-        step = _find_member(data, position, token) if isinstance(token, str) else _find_item(data, position, token)
-        if step is None:
-            break
-        key_at, position = step
-    return position, key_at
-
-
-def _find_member(data: bytes, position: int, token: str) -> tuple[int, int] | None:
-    found = None
-    if data[position : position + 1] != b"{":
-        return None
-    position = skip_space(data, position + 1)
-    while data[position : position + 1] == b'"':
-        key_at = position
-        key, position = read_string(data, position)
-        position = skip_space(data, skip_space(data, position) + 1)
-        if _SURROGATE.sub("\ufffd", key) == token:
-            found = key_at, position
-        position = skip_space(data, _skip_value(data, position))
-        position = skip_space(data, position + 1)
-    return found
-
-
-def _find_item(data: bytes, position: int, token: int) -> tuple[int, int] | None:
-    if data[position : position + 1] != b"[":
-        return None
-    position = skip_space(data, position + 1)
-    for _ in range(token):
-        position = skip_space(data, _skip_value(data, position))
-        if data[position : position + 1] != b",":
-            return None
-        position = skip_space(data, position + 1)
-    return position, position
-
-
-def _skip_value(data: bytes, position: int) -> int:
-    char = data[position : position + 1]
-    if char == b'"':
-        return read_string(data, position)[1]
-    if char in (b"{", b"[") and char:
-        end = skip_container(data, position)
-        return len(data) if end is None else end
-    return _SCALAR.match(data, position).end()  # type: ignore[union-attr]  # the pattern matches anything

@@ -58,7 +58,7 @@ class Source:
         try:
             if self._path == STDIN:
                 self.name = "<stdin>"
-                self._keep(sys.stdin.buffer)
+                self._keep(_standard_input())
             elif self._bytes is None:
                 self._check_kind()
             with self.open() as stream:
@@ -140,6 +140,12 @@ class Source:
         with self.open() as stream:
             stream.seek(offset)
             return stream.read(length)
+
+
+def _standard_input() -> BinaryIO:
+    if sys.stdin is None:
+        raise OSError(9, "standard input is closed")
+    return sys.stdin.buffer
 
 
 def _unreadable(error: OSError) -> Unreadable:

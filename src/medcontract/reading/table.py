@@ -57,7 +57,7 @@ class CsvFile:
                 continue
             self.length = len(raw or b"")
             if raw is None:
-                self.broken = too_large(self._source.limits.record, offset)
+                self.broken = _large_row(self._source.limits.record, offset)
             elif not closed:
                 self.broken = _never_closed(offset)
             else:
@@ -74,7 +74,7 @@ class CsvFile:
         layout = Layout(columns, self.header, open_record)
         for raw, offset, line, closed in self._rows:
             if raw is None:
-                yield Row(b"", offset, 0, line, too_large(self._source.limits.record, None))
+                yield Row(b"", offset, 0, line, _large_row(self._source.limits.record, None))
                 continue
             if not raw.strip(b" \t\r\n"):
                 continue
@@ -248,6 +248,10 @@ def _raw_rows(source: Source) -> Iterator[tuple[bytes | None, int, int, bool]]:
 
 def _count_breaks(row: bytes) -> int:
     return row.count(b"\n") + row.count(b"\r") - row.count(b"\r\n")
+
+
+def _large_row(limit: int, offset: int | None) -> Finding:
+    return too_large(limit, offset)._replace(hint="does a quote never close? If not, raise the limit: --max-record")
 
 
 def _never_closed(offset: int | None) -> Finding:

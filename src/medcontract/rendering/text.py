@@ -29,13 +29,14 @@ def validation(report: Report, style: Style = plain, show_values: bool = False) 
 
 
 def _file(file: FileReport, style: Style, show_values: bool) -> Iterator[str]:
-    path = printable(file.path)
+    path = "".join(c if c.isprintable() else "·" for c in printable(file.path))
     for problem in file.problems:
         yield from _problem(path, problem, style, show_values)
     left_out = file.omitted - sum(problem.more for problem in file.problems)
     if left_out > 0:
-        more = f"{left_out:,} more problem{'s' * (left_out != 1)} of other sorts"
-        yield f"{path}: … and {more} (--max-problems shows more)"
+        plural = "s" * (left_out != 1)
+        listed = f"… and {left_out:,} more problem{plural} of other sorts"
+        yield f"{path}: {listed if file.problems else f'{left_out:,} problem{plural}'} (--max-problems shows more)"
         yield ""
     if file.ok and not file.wrong_call:
         yield f"{path}: {style('ok', 'good')}  {style(_about(file), 'dim')}"
@@ -56,8 +57,9 @@ def _problem(path: str, problem: Problem, style: Style, show_values: bool) -> It
     gutter = " " * len(str(problem.line or ""))
     if show_values and problem.excerpt is not None:
         yield f" {style(f'{problem.line} |', 'dim')} {problem.excerpt}"
-        caret = " " * _width(problem.excerpt[: problem.caret]) + style("^", problem.severity)
-        yield f" {style(f'{gutter} |', 'dim')} {caret}"
+        if problem.caret >= 0:
+            caret = " " * _width(problem.excerpt[: problem.caret]) + style("^", problem.severity)
+            yield f" {style(f'{gutter} |', 'dim')} {caret}"
     if problem.hint:
         yield f" {gutter} {style('=', 'dim')} {style('hint:', 'hint')} {problem.hint}"
     if problem.more:
@@ -66,7 +68,7 @@ def _problem(path: str, problem: Problem, style: Style, show_values: bool) -> It
 
 
 def _counted(problem: Problem) -> str:
-    what = "record" if problem.record is not None else "problem"
+    what = problem.more_are if problem.record is not None else "problem"
     return f"{problem.more:,} more {what}{'s' * (problem.more != 1)}"
 
 

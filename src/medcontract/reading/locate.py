@@ -70,3 +70,8 @@ def _next(raw: bytes, position: int) -> int:
         position = _SCALAR.match(raw, position).end()  # type: ignore[union-attr]  # the pattern matches anything
     position = skip_space(raw, position)
     return skip_space(raw, position + 1) if raw[position : position + 1] == b"," else position
+
+
+def find(raw: bytes, path: Path) -> tuple[int, int]:
+    """The offsets of one value and of its key."""
+    return Locator(raw).find(path)
