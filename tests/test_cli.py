@@ -6,6 +6,7 @@ import errno
 import io
 import json
 import os
+import shlex
 import signal
 import stat
 import subprocess
@@ -886,3 +887,29 @@ def test_schema_export_of_some(run: Run) -> None:
     assert {path for path in written if "index" not in path} == {
         "out/lesions/model/v1.json", "out/reports/truth/v1.json", "out/reports/truth/v1.record.json",
     }  # fmt: skip
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@pytest.mark.parametrize("arguments", [["--version"], ["explain", "MC104"], ["schema", "list"]])
+def test_a_full_disk(arguments: list[str]) -> None:
+    """Where standard output cannot be written the call fails with 2, without a traceback."""
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("closing", [">&-", "2>&-", "<&-"])
+def test_closed_streams(closing: str, tmp_path: Path) -> None:
+    """A stream that the caller closed is no reason for a traceback."""
+    (tmp_path / "x.jsonl").write_text('{"image_id": "I-1", "label": "MEL"}')
+    command = f"{shlex.join(COMMAND)} validate {shlex.quote(str(tmp_path / 'x.jsonl'))} {closing}"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)  # noqa: S602  # for its redirections
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+
+
+def test_pipes_in_a_folder_are_passed_over(run: Run, tmp_path: Path) -> None:
+    """Walking a folder never waits for somebody to write to a pipe in it."""
+    os.mkfifo(tmp_path / "a.json")
+    (tmp_path / "x.jsonl").write_text('{"image_id": "I-1", "label": "MEL"}')
+    assert run("validate", tmp_path).code == 0

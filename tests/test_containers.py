@@ -318,10 +318,65 @@ def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_time_beyond_the_calendar(tmp_path: Path) -> None:
-    """A Parquet file with a time that no calendar has is damaged, not a crash."""
+    """A time that no calendar has is one odd cell, not a damaged file."""
     pa = pytest.importorskip("pyarrow", reason="reading Parquet needs pyarrow")
     from pyarrow import parquet
 
     table = pa.table({"report_id": ["R-1"], "received_at": pa.array([2**62], pa.timestamp("ms"))})
     parquet.write_table(table, tmp_path / "cases.parquet")
-    assert [p.code for p in medcontract.validate(tmp_path / "cases.parquet").problems] == ["MC034"]
+    report = medcontract.validate(tmp_path / "cases.parquet")
+    assert (report.contract, report.records, report.problems) == ("reports/cases", 1, ())
+    assert medcontract.load(tmp_path / "cases.parquet").value[0].report_id == "R-1"
+
+
+def test_load_a_parquet_file(tmp_path: Path) -> None:
+    """A valid Parquet file can be loaded, as any other container."""
+    pytest.importorskip("pyarrow", reason="reading Parquet needs pyarrow")
+    rows = [_good("lesions/cases", n) for n in range(3)]
+    pd.DataFrame(rows, index=[5, 7, 9]).to_parquet(tmp_path / "cases.parquet")
+    loaded = medcontract.load(tmp_path / "cases.parquet")
+    assert [record.image_id for record in loaded.value] == ["I-0000", "I-0001", "I-0002"]
+
+
+def test_odd_cells_of_a_frame() -> None:
+    """Cells that JSON has nothing for are problems of their column, never a crash."""
+    loop: list[Any] = []
+    loop.append(loop)
+    for cell in (10**5000, loop, object(), b"x", {"a": loop}):
+        frame = pd.DataFrame({"image_id": pd.Series([cell], dtype=object), "label": "MEL"})
+        report = medcontract.validate_frame(frame, "lesions/truth")
+        assert [problem.field for problem in report.problems] == ["image_id"]
+    with pytest.raises(medcontract.CallError, match="DataFrame"):
+        medcontract.validate_frame([1], "lesions/truth")  # type: ignore[arg-type]
+
+
+def test_decimals_are_numbers() -> None:
+    """What databases hand out as Decimal is a number."""
+    from decimal import Decimal
+
+    frame = pd.DataFrame([_wide(1, NV=Decimal("0.1"), AK=Decimal("1E-1"))])
+    assert medcontract.validate_frame(frame, "lesions/predictions").ok
+
+
+def test_many_wrong_items_in_one_record() -> None:
+    """A record of very many wrong items is told by its first ones."""
+    data = json.dumps({"offline_runs": [1] * 50_000, "proofs": []}).encode()
+    report = medcontract.validate(data, "extraction/evidence", name="x.json")
+    assert report.errors == 1000
+    assert report.problems[-1].pointer == "/offline_runs/999"
+    too_many = medcontract.validate(
+        json.dumps({"image_id": "a", "probabilities": [0.0] * 5000}).encode(), "lesions/predictions", name="x.jsonl"
+    )
+    assert [problem.message for problem in too_many.problems] == [
+        "'probabilities' must have at most 10 items, not 5000"
+    ]
+
+
+def test_blank_lines_without_end() -> None:
+    """Blank lines cost next to nothing and count as nothing, in lines and in tables."""
+    line = b'{"image_id": "I-1", "label": "MEL"}'
+    blank = b"\n" * 3_000_000
+    report = medcontract.validate(blank + line + blank + line[:-1] + b"\n", "lesions/truth", name="x.jsonl")
+    assert [(p.code, p.line, p.record) for p in report.problems] == [("MC011", 6_000_001, 1)]
+    table = medcontract.validate(b"image_id,label\n" + blank + b"I-1,mel\n", "lesions/truth", name="x.csv")
+    assert [(p.code, p.line, p.record) for p in table.problems] == [("MC104", 3_000_002, 0)]

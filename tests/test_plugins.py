@@ -17,7 +17,7 @@ from tests.support import ROOT
 import medcontract
 from medcontract.cli.main import main
 from medcontract.definitions import plugins, registry
-from medcontract.modeling import Contract, Document, Many, Str, Strictest, Unit, register
+from medcontract.modeling import Contract, Document, Limit, Many, Order, Str, Strictest, Unique, Unit, register
 
 SEPSIS = ROOT / "examples" / "sepsis"
 
@@ -157,6 +157,60 @@ def test_unsound_contracts_are_refused(changes: dict[str, Any], words: str) -> N
         register(_contract(**changes))
 
 
+def _rule(kind: type[Any], **settings: Any) -> Any:
+    return kind(**{"code": "MC201", "message": "wrong", **settings})
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"record_rules": (_rule(Order, fields=("nope", "share")),)}, "names 'nope', which is no field"),
+        ({"rules": (_rule(Unique, within="records", fields=("nope",)),)}, "names 'nope', which is no field"),
+        ({"rules": (_rule(Unique, within="nope", fields=("name",)),)}, "a list 'nope'"),
+        ({"record_rules": (_rule(Unique, within="records", fields=("name",)),)}, "not into record_rules|whole list"),
+        ({"record_rules": (_rule(Limit, field="share", minimum=1, code="XX1"),)}, "unknown code"),
+        ({"record_rules": (_rule(Limit, field="share", minimum=1, severity="fatal"),)}, "severity 'fatal'"),
+    ],
+)
+def test_unsound_rules_are_refused(changes: dict[str, Any], words: str) -> None:
+    """A rule that could not be run, or not as it is meant, is refused when it is registered."""
+    with pytest.raises(medcontract.CallError, match=words):
+        register(_contract(**changes))
+
+
+def test_a_validator_that_crashes() -> None:
+    """A user's validator that raises anything is a problem of the record, not a traceback."""
+
+    class Crashing(Strictest):
+        name: Str
+
+        @field_validator("name")
+        @classmethod
+        def _crash(cls, value: str) -> str:
+            return value[1000]
+
+    class Crashes(Document):
+        records: Many[Crashing]
+
+    register(_contract(model=Crashes, record=Crashing))
+    report = medcontract.validate(b'{"name": "x"}', "my/file", name="x.jsonl")
+    assert [problem.code for problem in report.problems] == ["MC110"]
+
+
+def test_a_built_in_contract_is_preferred() -> None:
+    """Where a registered contract fits as well as a built-in one, the built-in one is meant."""
+
+    class Twin(Strictest):
+        image_id: Str
+        label: Str
+
+    class Twins(Document):
+        labels: Many[Twin]
+
+    register(_contract(model=Twins, record=Twin, list_key="labels"))
+    assert medcontract.validate(b'{"image_id": "a", "label": "MEL"}', name="x.jsonl").contract == "lesions/truth"
+
+
 def test_what_is_no_contract() -> None:
     """Anything else than a Contract is refused."""
     with pytest.raises(medcontract.CallError, match="not a Contract"):
@@ -169,6 +223,7 @@ def test_what_is_no_contract() -> None:
         ("raise RuntimeError('boom')", "cannot be imported: RuntimeError: boom"),
         ("import no_such_module_anywhere", "cannot be imported: ModuleNotFoundError"),
         ("x = 1", "has no CONTRACTS"),
+        ("import sys; sys.exit(3)", "cannot be imported: SystemExit: 3"),
         ("def f(:", "cannot be imported: SyntaxError"),
     ],
 )

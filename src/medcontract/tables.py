@@ -7,8 +7,10 @@ that a CSV, its rows as JSONL and its rows as a DataFrame get the same problems.
 from __future__ import annotations
 
 import datetime
+import decimal
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _BATCH = 8192
+_PANDAS_INDEX = re.compile(r"__index_level_[0-9]+__")
+"""The column that pandas writes for an index without a name; a frame's index is not looked at either."""
 
 
 def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = 10_000) -> FileReport:
@@ -35,6 +39,8 @@ def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = 10
     null. The index is not looked at.
     """
     compiled = registry.find(contract)
+    if not hasattr(frame, "iloc") or not hasattr(frame, "columns"):
+        raise CallError(f"a pandas DataFrame is asked for, not {type(frame).__name__}")
     if not compiled.columns:
         flat = ", ".join(sorted(c.id for c in registry.compiled().values() if c.columns))
         raise CallError(f"{contract} does not fit a table", f"these do: {flat}")
@@ -76,7 +82,7 @@ class _FrameJudge(_RowsJudge):
 
     @staticmethod
     def write(value: Any, column: Column) -> str:
-        return json_value(value, missing=True)
+        return cell_json(value, missing=True)
 
 
 class ParquetJudge(_RowsJudge):
@@ -89,19 +95,24 @@ class ParquetJudge(_RowsJudge):
     def batches(self) -> Iterator[Sequence[Sequence[Any]]]:
         with self.source.open() as stream:
             yield from _guarded(
-                [column.to_pylist() for column in batch.columns]
+                [_values(batch.column(name)) for name in self.header]
                 for batch in _parquet(stream).iter_batches(batch_size=_BATCH)
             )
 
     @staticmethod
     def write(value: Any, column: Column) -> str:
-        return json_value(value, missing=False)
+        return cell_json(value, missing=False)
+
+
+def parquet_records(source: Source, contract: registry.Compiled) -> Iterator[bytes]:
+    """The rows of a Parquet file as JSON records."""
+    return (row.raw for row in ParquetJudge(source, contract, Tally(0)).rows())
 
 
 def parquet_columns(source: Source) -> list[str]:
     """The column names of a Parquet file. Raises `Unreadable` when it is damaged, `CallError` without pyarrow."""
     with source.open() as stream:
-        return list(_parquet(stream).schema_arrow.names)
+        return [name for name in _parquet(stream).schema_arrow.names if not _PANDAS_INDEX.fullmatch(name)]
 
 
 def _parquet(stream: Any) -> Any:
@@ -114,6 +125,21 @@ def _parquet(stream: Any) -> Any:
         return pq.ParquetFile(stream)
     except (pa.ArrowException, OSError, ValueError):
         raise Unreadable(_damaged()) from None
+
+
+def _values(column: Any) -> list[Any]:
+    """The cells of a column; one that Python has no value for (a time beyond its calendar) is of no type at all."""
+    try:
+        return list(column.to_pylist())
+    except (ValueError, OverflowError, LookupError):
+        return [_value(cell) for cell in column]
+
+
+def _value(cell: Any) -> Any:
+    try:
+        return cell.as_py()
+    except (ValueError, OverflowError, LookupError):
+        return object()
 
 
 def _guarded(batches: Iterable[Any]) -> Iterator[Any]:
@@ -129,6 +155,14 @@ def _damaged() -> Finding:
     return Finding("MC034", "this is not a Parquet file, or it is damaged", "was it written to the end?")
 
 
+def cell_json(value: Any, missing: bool) -> str:
+    """As `json_value`; a value that holds itself, or is nested without end, is nothing that JSON knows."""
+    try:
+        return json_value(value, missing)
+    except RecursionError:
+        return "{}"
+
+
 def json_value(value: Any, missing: bool) -> str:
     """A value of a table as JSON. `missing`: NaN stands for a missing value, as in pandas."""
     if value is None:
@@ -138,7 +172,7 @@ def json_value(value: Any, missing: bool) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return str(value)
+        return str(value) if value.bit_length() < 4096 else "1e999"
     if isinstance(value, float):
         return _json_float(value, missing)
     return _json_other(value, missing)
@@ -167,6 +201,8 @@ def _json_other(value: Any, missing: bool) -> str:
         return "null"
     if isinstance(value, datetime.date):  # datetime and Timestamp are dates too
         return json.dumps(value.isoformat())
+    if isinstance(value, decimal.Decimal):
+        return _json_float(float(value), missing) if not value.is_finite() else f"{value:e}"
     if hasattr(value, "tolist"):
         return json_value(value.tolist(), missing)
     if isinstance(value, list | tuple):

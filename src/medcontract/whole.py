@@ -19,7 +19,11 @@ def read_whole(source: Source, contract: Compiled) -> Any:
     if container == "json":
         return contract.model.model.model_validate(msgspec.json.decode(source.read(source.start, -1)))
     adapter = contract.model.record_adapter()
-    if container == "jsonl":
+    if container == "parquet":
+        from medcontract.tables import parquet_records
+
+        raws = parquet_records(source, contract)
+    elif container == "jsonl":
         raws = (raw for raw, _, _ in lines.records(source, lambda raw: None))
     else:
         raws = (row.raw for row in CsvFile(source).rows(contract.columns, contract.open, lambda raw: None))

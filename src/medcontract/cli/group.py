@@ -83,4 +83,12 @@ def run(arguments: Sequence[str]) -> int:
         _drop_output()
         click.echo(f"medcontract: cannot write: {(error.strerror or str(error)).lower()}", err=True)
         return 2
+    finally:
+        _tell_of_broken_plugins()
     return outcome if isinstance(outcome, int) else 0
+
+
+def _tell_of_broken_plugins() -> None:
+    plugins = sys.modules.get("medcontract.definitions.plugins")
+    for message in plugins.broken if plugins else ():
+        click.echo(f"medcontract: {message}", err=True)

@@ -20,8 +20,17 @@ class Checked(NamedTuple):
     findings: list[Finding]
 
 
-def check_shape(adapter: TypeAdapter[Any], value: Any) -> Checked:
-    """Validate a parsed value."""
+def check_shape(adapter: TypeAdapter[Any], value: Any, names: frozenset[str] = frozenset()) -> Checked:
+    """Validate a parsed value. `names`: keys that count when a huge object is looked at in part."""
+    part = cut_down(value, names)
+    if part is not value:  # millions of bad items are not told one by one: the first ones do
+        checked = _check(adapter, part)
+        if checked.findings:
+            return checked
+    return _check(adapter, value)
+
+
+def _check(adapter: TypeAdapter[Any], value: Any) -> Checked:
     try:
         return Checked(adapter.validate_python(value), [])
     except ValidationError as error:
@@ -30,6 +39,36 @@ def check_shape(adapter: TypeAdapter[Any], value: Any) -> Checked:
         for item in error.errors(include_url=False):
             findings.extend(_findings(item, tagged and item["loc"][:1] in ((ANSWERED,), (FAILED,))))  # type: ignore[arg-type]  # a TypedDict
         return Checked(None, findings)
+    except Exception as error:  # noqa: BLE001  # a validator that a user wrote
+        message = f"the contract's own check failed: {type(error).__name__}"
+        return Checked(None, [Finding("MC110", message)])
+
+
+_MOST_ITEMS = 1000
+
+
+class _Part(list[Any]):
+    """The first items of a long list."""
+
+    whole = 0
+    """How many items the list has."""
+
+
+def cut_down(value: Any, names: frozenset[str]) -> Any:
+    """The value itself or, where it has very long lists or objects, a copy with their first members only."""
+    if isinstance(value, list):
+        items = [cut_down(item, names) for item in value[:_MOST_ITEMS]]
+        if len(value) <= _MOST_ITEMS:
+            return value if all(a is b for a, b in zip(items, value, strict=True)) else items
+        part = _Part(items)
+        part.whole = len(value)
+        return part
+    if isinstance(value, dict):
+        keys = list(value) if len(value) <= _MOST_ITEMS else [k for n, k in enumerate(value) if n < 100 or k in names]
+        members = {key: cut_down(value[key], names) for key in keys}
+        same = len(keys) == len(value) and all(members[key] is value[key] for key in keys)
+        return value if same else members
+    return value
 
 
 def _has_forms(adapter: TypeAdapter[Any]) -> bool:
@@ -129,14 +168,18 @@ def _bound(word: str, key: str) -> Any:
     return make
 
 
+def _count(given: Any) -> int:
+    return given.whole if isinstance(given, _Part) else len(given)
+
+
 def _too_few(path: Path, context: dict[str, Any], given: Any) -> Made | None:
-    if len(given) >= context["min_length"]:
+    if _count(given) >= context["min_length"]:
         return None  # Pydantic counts good items only; the bad ones have findings of their own
-    return "MC108", _length(path, "at least", context["min_length"], len(given)), None
+    return "MC108", _length(path, "at least", context["min_length"], _count(given)), None
 
 
 def _too_many(path: Path, context: dict[str, Any], given: Any) -> Made:
-    return "MC108", _length(path, "at most", context["max_length"], len(given)), None
+    return "MC108", _length(path, "at most", context["max_length"], _count(given)), None
 
 
 def _length(path: Path, word: str, limit: int, actual: int) -> str:

@@ -6,6 +6,7 @@ column, code and hint. Both accept the same frames.
 
 from __future__ import annotations
 
+import datetime
 import math
 from collections.abc import Callable
 from functools import partial
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from medcontract.definitions import registry
 from medcontract.definitions.keys import forms_of
-from medcontract.definitions.rules import ObjectRule, Unique
+from medcontract.definitions.rules import ObjectRule, Unique, says_something
 from medcontract.errors import CallError
 from medcontract.layout import Column
 
@@ -65,6 +66,8 @@ def _test(schema: dict[str, Any]) -> Callable[[Any], bool]:
 
     def test(value: Any) -> bool:
         plain = value.item() if hasattr(value, "item") else value
+        if isinstance(plain, datetime.date):
+            plain = plain.isoformat()
         if isinstance(plain, float) and math.isinf(plain):
             return False
         return bool(validator.is_valid(plain))
@@ -98,7 +101,7 @@ def _one_form(compiled: registry.Compiled, frame: pd.DataFrame) -> pd.Series[boo
     answered, failed = compiled.column_forms
     nulls = [name for name, node in forms_of(compiled.record_schema)[1]["properties"].items() if node == _NULL]
     refused = [column for name in nulls for column in compiled.spread.get(name, (name,))]
-    error = frame.reindex(columns=["error"])["error"].notna()
+    error = frame.reindex(columns=["error"])["error"].map(says_something).astype(bool)
     complete = frame.reindex(columns=sorted(answered - failed)).notna().all(axis=1)
     clean = frame.reindex(columns=refused).isna().all(axis=1)
     return (~error & complete) | (error & clean)

@@ -65,6 +65,12 @@ def known_keys(schema: dict[str, Any], path: Path) -> list[str]:
     return list(dict.fromkeys(keys))
 
 
+def all_keys(schema: dict[str, Any]) -> frozenset[str]:
+    """All keys that any object of a schema may have."""
+    objects = [schema, *schema.get("$defs", {}).values()]
+    return frozenset(key for node in objects for key in node.get("properties", ()))
+
+
 def forms_of(node: dict[str, Any], root: dict[str, Any] | None = None) -> list[dict[str, Any]]:
     """The alternatives of a schema, references followed."""
     root = root or node

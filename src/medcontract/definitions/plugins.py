@@ -13,9 +13,12 @@ import msgspec
 
 from medcontract.definitions import registry
 from medcontract.definitions.contract import Contract
+from medcontract.definitions.rules import ListRule, ObjectRule
 from medcontract.errors import CallError
 
 GROUP = "medcontract.contracts"
+broken: list[str] = []
+"""Installed plugins that could not be loaded: they are told of, and the others stand."""
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*/[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
@@ -59,8 +62,44 @@ def _check(contract: Any) -> None:
         raise CallError(f"{name}: the model has no field '{contract.list_key}', its list key")
     if (contract.list_key is None) != (contract.record is None):
         raise CallError(f"{name}: a collection has both list_key and record, a document neither")
+    _check_rules(contract)
     if isinstance(contract.record, type) and not issubclass(contract.record, Strictest):
         raise CallError(f"{name}: records must derive from medcontract.modeling.Strictest or Open")
+
+
+def _check_rules(contract: Contract[Any]) -> None:
+    """Rules name fields that are there, codes that are known, and stand where they are run."""
+    from medcontract.catalogue import CATALOGUE
+
+    record = set(getattr(contract.record, "model_fields", ())) if contract.record else set()
+    header = set(contract.model.model_fields)
+    for rule in (*contract.rules, *contract.record_rules):
+        where = f"{contract.id}: the rule '{rule.kind}'"
+        about_list = isinstance(rule, ListRule)
+        if rule.code not in CATALOGUE:
+            raise CallError(f"{where} has an unknown code, {rule.code}", "medcontract explain lists the codes")
+        if rule.severity not in ("error", "warning"):
+            raise CallError(f"{where} has the severity '{rule.severity}'", "error or warning")
+        if rule in contract.record_rules and not isinstance(rule, ObjectRule):
+            raise CallError(f"{where} is about the whole list", "put it into rules, not into record_rules")
+        if isinstance(rule, ListRule) and rule.within not in header:
+            raise CallError(f"{where} is about a list '{rule.within}' that the model does not have")
+        about_record = rule in contract.record_rules or (
+            about_list and getattr(rule, "within", "") == contract.list_key
+        )
+        known = record if about_record else header
+        missing = [name for name in _named_fields(rule) if known and name not in known]
+        if missing and not (about_list and not about_record):
+            raise CallError(f"{where} names '{missing[0]}', which is no field")
+
+
+def _named_fields(rule: Any) -> list[str]:
+    """The fields that a rule is about, as far as they stand at the top."""
+    names = [getattr(rule, name, None) for name in ("field", "requires", "flag", "text", "by", "group", "items")]
+    names = [name for name in names if isinstance(name, str)]
+    if hasattr(rule, "items"):
+        names = [rule.items]
+    return names + list(getattr(rule, "fields", ()))
 
 
 def load_module(name: str) -> None:
@@ -69,9 +108,10 @@ def load_module(name: str) -> None:
         sys.path.insert(0, "")
     try:
         module = import_module(name)
-    except Exception as error:  # noqa: BLE001  # whatever a user's module does when imported
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a user's module does
         raise CallError(f"the plugin '{name}' cannot be imported: {_words(error)}") from None
     contracts = getattr(module, "CONTRACTS", None)
+    contracts = (contracts,) if isinstance(contracts, Contract) else contracts
     if not isinstance(contracts, Iterable):
         raise CallError(f"the plugin '{name}' has no CONTRACTS", "put its contracts into a tuple of that name")
     register(*contracts)
@@ -89,13 +129,13 @@ def load_installed() -> bool:
     for entry in sorted(entry_points(group=GROUP)):
         try:
             value = entry.load()
-        except Exception as error:  # noqa: BLE001  # whatever a user's module does when imported
-            raise CallError(f"the plugin '{entry.value}' cannot be loaded: {_words(error)}") from None
-        value = getattr(value, "CONTRACTS", value)
-        register(*(value if isinstance(value, tuple | list) else (value,)))
+            value = getattr(value, "CONTRACTS", value)
+            register(*(value if isinstance(value, tuple | list) else (value,)))
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a user's module does
+            broken.append(f"the plugin '{entry.value}' cannot be loaded: {_words(error)}")
         found = True
     return found
 
 
-def _words(error: Exception) -> str:
+def _words(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -113,8 +113,9 @@ def _choose(rate: Callable[[], Costs], seen: str, keys: frozenset[str]) -> str:
         hint = f"nearest: {_join(near)}; say it with --contract {near[0]}" if near else "say it with --contract ID"
         raise NotRecognised(f"no contract fits {seen}", hint + "; see: medcontract schema list")
     best = [contract_id for cost, contract_id in costs if cost == costs[0][0]]
-    if len(best) == 1:
-        return best[0]
+    built_in = [contract_id for contract_id in best if compiled()[contract_id].contract is None]
+    if len(best) == 1 or (len(built_in) == 1 and costs[0][0] == 0):
+        return (built_in or best)[0]
     names = _join(best[:8])
     raise NotRecognised(f"{seen} fit {names} equally well", f"say which: --contract {best[0]}, or {best[0]}=PATH")
 

@@ -196,8 +196,9 @@ def examine(raw: bytes, adapter: TypeAdapter[Any], schema: dict[str, Any], depth
         if any(fault.code == "MC019" for fault in faults):
             return None, faults[:1]
     from medcontract.definitions.check import check_shape
+    from medcontract.definitions.keys import all_keys
 
-    value, shape = check_shape(adapter, parsed)
+    value, shape = check_shape(adapter, parsed, all_keys(schema))
     findings = faults + _hinted([f for f in shape if not _is_echo(f, faults, shape)], schema)
     return (None if findings else value), findings
 

@@ -90,27 +90,22 @@ def is_tabular(finding: Finding) -> bool:
 
 
 def _offsets(source: Source, findings: Sequence[Finding]) -> list[int | None]:
-    """The byte that each finding is about. Findings of one record follow each other: it is read once."""
-    offsets: list[int | None] = []
+    """The byte that each finding is about. Records are read in file order, each once, from one stream."""
+    offsets = [None if is_tabular(finding) else finding.offset for finding in findings]
+    left = [i for i, f in enumerate(findings) if offsets[i] is None and f.ref is not None and not is_tabular(f)]
+    if not left:
+        return offsets
     record: Ref | None = None
     locator = Locator(b"")
-    for finding in findings:
-        ref = finding.ref
-        if is_tabular(finding) or ref is None or finding.offset is not None:
-            offsets.append(None if is_tabular(finding) else finding.offset)
-            continue
-        if record is None or ref[:2] != record[:2]:
-            record, locator = ref, Locator(_read(source, ref))
-        try:
-            value_at, key_at = locator.find(finding.path)
-        except Broken:  # the file changed meanwhile
-            value_at = key_at = 0
-        offsets.append(ref.offset + (key_at if finding.at_key else value_at))
+    with source.open() as stream:
+        for i in sorted(left, key=lambda i: (findings[i].ref or Ref(0, 0)).offset):
+            finding, ref = findings[i], findings[i].ref or Ref(0, 0)
+            try:
+                if record is None or ref[:2] != record[:2]:
+                    stream.seek(ref.offset)
+                    record, locator = ref, Locator(stream.read(ref.length))
+                value_at, key_at = locator.find(finding.path)
+            except (Broken, Unreadable):  # the file changed meanwhile
+                value_at = key_at = 0
+            offsets[i] = ref.offset + (key_at if finding.at_key else value_at)
     return offsets
-
-
-def _read(source: Source, ref: Ref) -> bytes:
-    try:
-        return source.read(ref.offset, ref.length)
-    except Unreadable:
-        return b""

@@ -18,7 +18,7 @@ import msgspec
 from medcontract.layout import Outline
 from medcontract.problems import Finding, Ref
 from medcontract.reading.gunzip import size_text
-from medcontract.reading.limits import BLOCK
+from medcontract.reading.limits import BLOCK, MAX_MEMBERS
 from medcontract.reading.scan import Broken, Scanner, after_end, read_string, scan, skip_space
 from medcontract.reading.source import Source
 
@@ -54,6 +54,7 @@ def _object_pattern(levels: int) -> bytes:
 _OBJECT = re.compile(_object_pattern(4), re.DOTALL)
 _BORDER = re.compile(rb'\}[ \t\n\r]*+,[ \t\n\r]*+\{[ \t\n\r]*+"[^"\\]*+"')
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\]]', re.DOTALL)
+_PLAIN = re.compile(rb'[^"{}\[\]]*+')
 _SCALAR_END = re.compile(rb"[ \t\n\r,\]}]")
 
 
@@ -283,6 +284,8 @@ class JsonFile:
             if char != b'"':
                 raise window.broken(_trailing if after_comma and char in (b"}", b"]") else _no_key)
             key, key_offset = window.string()
+            if len(self.header) > MAX_MEMBERS:
+                raise TooLarge(key_offset)
             if window.space() != b":":
                 raise window.broken(_no_colon)
             window.at += 1
@@ -381,6 +384,7 @@ def outline(source: Source, enough: Callable[[Outline], bool]) -> Outline:
     keys: set[str] = set()
     items: dict[str, frozenset[str]] = {}
     schema: str | None = None
+    seen = 0
     window = Window(source)
     try:
         first = window.space()
@@ -392,7 +396,8 @@ def outline(source: Source, enough: Callable[[Outline], bool]) -> Outline:
         while window.space() == b'"':
             key, _ = window.string()
             keys.add(key)
-            if window.space() != b":":
+            seen += 1
+            if window.space() != b":" or seen > MAX_MEMBERS:
                 break
             window.at += 1
             if window.space() == b"[":
@@ -425,11 +430,14 @@ def _first_keys(window: Window) -> frozenset[str]:
 
 
 def _skip_items(window: Window) -> None:
-    while (char := window.space()) != b"]":
-        if not char:
-            return
-        if char == b",":
+    """To the end of the list; numbers, words and commas are passed over in one step."""
+    while True:
+        window.at = _PLAIN.match(window.data, window.at).end()  # type: ignore[union-attr]  # the pattern matches anything
+        char = window.data[window.at : window.at + 1]
+        if char == b"]":
             window.at += 1
-        else:
+            return
+        if char:
             window.cut()
-    window.at += 1
+        elif not window.fill():
+            return

@@ -16,6 +16,9 @@ MAX_RECORD = 16 << 20
 MAX_UNPACKED = 4 << 30
 """Bytes that a gzipped file may unpack to, or that come from a pipe, unless the caller says otherwise."""
 
+MAX_MEMBERS = 10_000
+"""Header fields of a collection, or columns of a table."""
+
 MAX_DOCUMENT = 128 << 20
 """Bytes in a document contract, which is held in memory as a whole."""
 

@@ -61,6 +61,11 @@ def blocks(source: Source) -> Iterator[tuple[list[bytes] | None, int]]:
                 block = block[passed:]
                 skipping = end is None
             text = rest + block
+            if text.isspace() and not text.strip(b" \t\r\n"):  # nothing but blank lines
+                keep = text[-1:] if text.endswith(b"\r") else b""
+                offset += len(text) - len(keep)
+                rest = keep
+                continue
             pieces = text.splitlines(keepends=True)
             rest = b"" if not pieces or pieces[-1].endswith(b"\n") else pieces.pop()
             if pieces and len(max(pieces, key=len)) > source.limits.record:

@@ -19,43 +19,62 @@ class Locator:
 
     def __init__(self, raw: bytes) -> None:
         self._raw = raw
-        self._entered: list[tuple[int, Members]] = []
+        self._entered: list[_Container] = []
 
     def find(self, path: Path) -> tuple[int, int]:
         """The offsets of the value at `path` and of its key. When the path is not there, as far as it goes."""
         position = key_at = skip_space(self._raw, 0)
         for depth, token in enumerate(path):
-            found = self._enter(depth, position).get(token)
+            found = self._enter(depth, position).find(token)
             if found is None:
                 break
             key_at, position = found
         return position, key_at
 
-    def _enter(self, depth: int, position: int) -> Members:
-        if depth < len(self._entered) and self._entered[depth][0] == position:
-            return self._entered[depth][1]
+    def _enter(self, depth: int, position: int) -> _Container:
+        if depth < len(self._entered) and self._entered[depth].start == position:
+            return self._entered[depth]
         del self._entered[depth:]
-        members = _members(self._raw, position)
-        self._entered.append((position, members))
-        return members
+        self._entered.append(_Container(self._raw, position))
+        return self._entered[depth]
+
+
+class _Container:
+    """An object or a list, read as far as was asked for; a list remembers its last item only."""
+
+    def __init__(self, raw: bytes, start: int) -> None:
+        self.start = start
+        self._raw = raw
+        self._is_list = raw[start : start + 1] == b"["
+        self._item, self._at = 0, skip_space(raw, start + 1)
+        self._members = {} if self._is_list else _members(raw, start)
+
+    def find(self, token: Token) -> tuple[int, int] | None:
+        """The offsets of a member's key (for a list item: of the item) and value."""
+        if not self._is_list or isinstance(token, str):
+            return self._members.get(token)
+        if token < self._item:
+            self._item, self._at = 0, skip_space(self._raw, self.start + 1)
+        while self._at < len(self._raw) and self._raw[self._at : self._at + 1] != b"]":
+            if self._item == token:
+                return self._at, self._at
+            self._at = _next(self._raw, self._at)
+            self._item += 1
+        return None
 
 
 def _members(raw: bytes, position: int) -> Members:
-    """The members of the container that opens here. A repeated key is where it stands last, as in the value."""
+    """The members of the object that opens here. A repeated key is where it stands last, as in the value."""
     members: Members = {}
-    opening = raw[position : position + 1]
+    if raw[position : position + 1] != b"{":
+        return members
     position = skip_space(raw, position + 1)
-    if opening == b"[":
-        while position < len(raw) and raw[position : position + 1] != b"]":
-            members[len(members)] = position, position
-            position = _next(raw, position)
-    elif opening == b"{":
-        while raw[position : position + 1] == b'"':
-            key_at = position
-            key, position = read_string(raw, position)
-            position = skip_space(raw, skip_space(raw, position) + 1)
-            members[_SURROGATE.sub("\ufffd", key)] = key_at, position
-            position = _next(raw, position)
+    while raw[position : position + 1] == b'"':
+        key_at = position
+        key, position = read_string(raw, position)
+        position = skip_space(raw, skip_space(raw, position) + 1)
+        members[_SURROGATE.sub("\ufffd", key)] = key_at, position
+        position = _next(raw, position)
     return members
 
 

@@ -123,7 +123,7 @@ class Source:
         if not self.packed:
             return stream
         self._packed_stream = stream
-        return io.BufferedReader(Gunzip(stream, self.limits.unpacked), 1 << 16)
+        return io.BufferedReader(Gunzip(stream, self.limits.unpacked), 1 << 18)
 
     def done(self, offset: int) -> int:
         """How far the reading is, in bytes of the file as it is."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from medcontract.layout import CellKind, Column
 from medcontract.problems import Finding, Ref, is_plain, shorten
 from medcontract.reading.json_file import Decode, too_large
-from medcontract.reading.limits import BLOCK
+from medcontract.reading.limits import BLOCK, MAX_MEMBERS
 from medcontract.reading.scan import not_utf8
 from medcontract.reading.source import Source
 
@@ -34,6 +34,7 @@ class Row(NamedTuple):
 _CELL_BYTES = rb'(?:"[^"]*+(?:""[^"]*+)*+"[^,\r\n]*+|[^",\r\n][^,\r\n]*+|)'
 _ROW = re.compile(_CELL_BYTES + rb"(?:," + _CELL_BYTES + rb")*+(?:\r\n|\n|\r)")
 _PLAIN_ROW = re.compile(rb"[A-Za-z0-9_.,+/ @#()=;-]*+(?:\r\n|\n|\r)?")
+_BLANK_ROWS = re.compile(rb"(?:[ \t]*+(?:\r\n|\n|\r))++")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _NOT_FINITE = {"nan": "NaN", "infinity": "Infinity", "inf": "Infinity", "-infinity": "-Infinity", "-inf": "-Infinity"}
 _CELL = re.compile(r'(?:"((?:[^"]|"")*+)"|([^",\r\n]*+))(,|\Z)')
@@ -56,7 +57,7 @@ class CsvFile:
             if raw is not None and not raw.strip(b" \t\r\n"):
                 continue
             self.length = len(raw or b"")
-            if raw is None:
+            if raw is None or raw.count(b",") > MAX_MEMBERS:
                 self.broken = _large_row(self._source.limits.record, offset)
             elif not closed:
                 self.broken = _never_closed(offset)
@@ -232,7 +233,7 @@ def _raw_rows(source: Source) -> Iterator[tuple[bytes | None, int, int, bool]]:
             # a CR at the very end may be half of a CRLF: wait for the rest
             whole = data if ended or not data.endswith(b"\r") else data[:-1]
             at = 0
-            while match := _ROW.match(whole, at):
+            while match := (_BLANK_ROWS.match(whole, at) or _ROW.match(whole, at)):
                 row = match.group()
                 yield (row if len(row) <= source.limits.record else None), offset + at, line, True
                 line += _count_breaks(row)

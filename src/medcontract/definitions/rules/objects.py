@@ -212,4 +212,6 @@ def says_something(value: Any) -> bool:
     """Absent, null, false, blank and empty all mean: none. A number says something, 0 too."""
     if isinstance(value, str):
         return bool(value.strip(BLANKS))
+    if value is None or value != value:  # noqa: PLR0124  # NaN: a missing value of a table
+        return False
     return bool(value) or (value == 0 and not isinstance(value, bool))
