@@ -367,9 +367,8 @@ def test_many_wrong_items_in_one_record() -> None:
     too_many = medcontract.validate(
         json.dumps({"image_id": "a", "probabilities": [0.0] * 5000}).encode(), "lesions/predictions", name="x.jsonl"
     )
-    assert [problem.message for problem in too_many.problems] == [
-        "'probabilities' must have at most 10 items, not 5000"
-    ]
+    messages = [problem.message for problem in too_many.problems]
+    assert messages == ["'probabilities' must have at most 10 items, not 5000"]
 
 
 def test_blank_lines_without_end() -> None:

@@ -199,9 +199,12 @@ def diff(old: str, new: str, record: bool, chosen: str | None, out: str | None, 
 
 def _schemas(given: str, record: bool) -> dict[str, Any] | tuple[Any]:
     """The schemas of a folder by name, or the one that a file or an id stands for."""
+    from medcontract.definitions.plugins import load_installed
     from medcontract.definitions.publishing import INDEX
     from medcontract.definitions.registry import compiled
 
+    if given not in compiled() and not Path(given).exists():
+        load_installed()
     if given in compiled():
         return (_of_contract(given, record),)
     path = Path(given)

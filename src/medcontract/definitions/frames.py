@@ -1,7 +1,7 @@
 """pandera schemas of the flat contracts, derived from their record schemas.
 
 For pipelines that work with DataFrames anyway. `medcontract.validate_frame` tells more: every problem, with its row,
-column, code and hint. Both accept the same frames.
+column, code and hint.
 """
 
 from __future__ import annotations

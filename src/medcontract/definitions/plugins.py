@@ -44,7 +44,20 @@ def _compile(contract: Contract[Any]) -> registry.Compiled:
         raise CallError(f"{contract.id}: its schema cannot be made ({error})") from None
     compiled = msgspec.convert(data, registry.Compiled)
     compiled.contract = contract
+    nested = [column.name for column in compiled.columns if len(column.path) == 1 and _is_nested(compiled, column.name)]
+    if nested:
+        raise CallError(
+            f"{contract.id}: flat, but '{nested[0]}' does not fit a cell", "leave flat=True out, or spread it"
+        )
     return compiled
+
+
+def _is_nested(compiled: registry.Compiled, name: str) -> bool:
+    from medcontract.definitions.keys import forms_of
+
+    schema = compiled.record_schema
+    nodes = [form["properties"][name] for form in forms_of(schema) if name in form["properties"]]
+    return any(choice.get("type") in ("array", "object") for node in nodes for choice in forms_of(node, schema))
 
 
 def _check(contract: Any) -> None:

@@ -86,7 +86,7 @@ class Source:
     def _keep(self, stream: BinaryIO) -> None:
         """What can be read only once is kept: in memory, or in a temporary file when it is large."""
         data = stream.read(_IN_MEMORY)
-        if len(data) < _IN_MEMORY:
+        if len(data) < min(_IN_MEMORY, self.limits.unpacked):
             self._bytes = data
             return
         self._copy = tempfile.NamedTemporaryFile()  # noqa: SIM115  # lives as long as this source
