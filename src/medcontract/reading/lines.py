@@ -68,8 +68,9 @@ def blocks(source: Source) -> Iterator[tuple[list[bytes] | None, int]]:
                 continue
             pieces = text.splitlines(keepends=True)
             rest = b"" if not pieces or pieces[-1].endswith(b"\n") else pieces.pop()
-            if pieces and len(max(pieces, key=len)) > source.limits.record:
-                yield from _without_long_lines(pieces, offset, source.limits.record)
+            limit = source.limits.record
+            if len(text) > limit and pieces and len(max(pieces, key=len)) > limit:
+                yield from _without_long_lines(pieces, offset, limit)
             else:
                 yield pieces, offset
             offset += len(text) - len(rest)
