@@ -17,6 +17,7 @@ from tests.support import VECTORS
 import medcontract
 from medcontract.cli.main import main
 from medcontract.definitions.frames import frame_schema
+from medcontract.reading import locate
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source
 
@@ -379,3 +380,40 @@ def test_blank_lines_without_end() -> None:
     assert [(p.code, p.line, p.record) for p in report.problems] == [("MC011", 6_000_001, 1)]
     table = medcontract.validate(b"image_id,label\n" + blank + b"I-1,mel\n", "lesions/truth", name="x.csv")
     assert [(p.code, p.line, p.record) for p in table.problems] == [("MC104", 3_000_002, 0)]
+
+
+def test_places_of_many_problems_are_found_in_few_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An archive is not unpacked anew for each problem, whether it lists one or hundreds."""
+    opened = 0
+    really_open = Source.open
+
+    def counted(source: Source) -> Any:
+        nonlocal opened
+        opened += 1
+        return really_open(source)
+
+    monkeypatch.setattr(Source, "open", counted)
+    passes = []
+    for repeats in (1, 400):
+        lines = [{"image_id": f"I-{n % 400}", "label": "MEL"} for n in range(400 + repeats)]
+        opened = 0
+        packed = gzip.compress("\n".join(map(json.dumps, lines)).encode())
+        assert medcontract.validate(packed, name="x.jsonl.gz").errors == repeats
+        passes.append(opened)
+    assert passes[0] == passes[1]
+
+
+def test_many_problems_of_one_record_are_found_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looking for all wrong items of a list steps over each of its items once."""
+    steps = 0
+    really_next = locate._next
+
+    def counted(raw: bytes, position: int) -> int:
+        nonlocal steps
+        steps += 1
+        return really_next(raw, position)
+
+    monkeypatch.setattr(locate, "_next", counted)
+    data = json.dumps({"offline_runs": [1] * 900, "proofs": []}).encode()
+    assert medcontract.validate(data, "extraction/evidence", name="x.json").errors == 900
+    assert steps <= 1000

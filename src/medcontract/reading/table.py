@@ -49,14 +49,12 @@ class CsvFile:
         self.header: list[str] = []
         self.broken: Finding | None = None
         """What keeps the header, and so the file, from being read."""
-        self.length = 0
         self._read_header()
 
     def _read_header(self) -> None:
         for raw, offset, _, closed in self._rows:
             if raw is not None and not raw.strip(b" \t\r\n"):
                 continue
-            self.length = len(raw or b"")
             if raw is None or raw.count(b",") > MAX_MEMBERS:
                 self.broken = _large_row(self._source.limits.record, offset)
             elif not closed:
