@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from medcontract.definitions import registry
 from medcontract.errors import CallError
-from medcontract.judging.records import Progress
 from medcontract.judging.table import TableJudge
 from medcontract.layout import Column
 from medcontract.problems import FileReport, Finding, Ref
@@ -44,7 +43,9 @@ def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = 10
     if not compiled.columns:
         flat = ", ".join(sorted(c.id for c in registry.compiled().values() if c.columns))
         raise CallError(f"{contract} does not fit a table", f"these do: {flat}")
-    return _FrameJudge(frame, compiled, Tally(max_problems)).report()
+    judge = _FrameJudge(frame, compiled, Tally(max_problems))
+    judge.run()
+    return judge.report()
 
 
 class _RowsJudge(TableJudge):
@@ -60,7 +61,7 @@ class _RowsJudge(TableJudge):
     write: Callable[[Any, Column], str]
 
     def rows(self) -> Iterator[Row]:
-        layout = Layout(self.columns, self.header, self.contract.open)
+        layout = Layout(self.columns, self.names, self.contract.open)
         index = 0
         for columns in self.batches():
             for cells in zip(*columns, strict=True):
@@ -73,7 +74,7 @@ class _FrameJudge(_RowsJudge):
     def __init__(self, frame: pd.DataFrame, contract: registry.Compiled, tally: Tally) -> None:
         super().__init__(Source(b"", "<frame>"), contract, tally)
         self.frame = frame
-        self.header = [str(name) for name in frame.columns]
+        self.names = [str(name) for name in frame.columns]
 
     def batches(self) -> Iterator[Sequence[Sequence[Any]]]:
         for start in range(0, len(self.frame), _BATCH):
@@ -86,16 +87,14 @@ class _FrameJudge(_RowsJudge):
 
 
 class ParquetJudge(_RowsJudge):
-    def __init__(
-        self, source: Source, contract: registry.Compiled, tally: Tally, progress: Progress | None = None
-    ) -> None:
-        super().__init__(source, contract, tally, progress)
-        self.header = parquet_columns(source)
+    def begin(self) -> bool:
+        self.names = parquet_columns(self.source)
+        return super().begin()
 
     def batches(self) -> Iterator[Sequence[Sequence[Any]]]:
         with self.source.open() as stream:
             yield from _guarded(
-                [_values(batch.column(name)) for name in self.header]
+                [_values(batch.column(name)) for name in self.names]
                 for batch in _parquet(stream).iter_batches(batch_size=_BATCH)
             )
 
@@ -106,7 +105,9 @@ class ParquetJudge(_RowsJudge):
 
 def parquet_records(source: Source, contract: registry.Compiled) -> Iterator[bytes]:
     """The rows of a Parquet file as JSON records."""
-    return (row.raw for row in ParquetJudge(source, contract, Tally(0)).rows())
+    judge = ParquetJudge(source, contract, Tally(0))
+    judge.begin()
+    return (row.raw for row in judge.rows())
 
 
 def parquet_columns(source: Source) -> list[str]:

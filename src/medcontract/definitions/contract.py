@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
 from medcontract.definitions.rules import ObjectRule, Rule
+from medcontract.problems import Finding
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, TypeAdapter
@@ -89,3 +91,23 @@ class Validated(Generic[Value]):
 def vouch(value: Any, contract: str) -> Validated[Any]:
     """Wrap a value that this layer has just checked."""
     return Validated(_KEY, value, contract)
+
+
+class Sink(Protocol):
+    """Where the records of a collection go that keep their contract: to scoring. It takes what it needs of them."""
+
+    def begin(self) -> None:
+        """A file starts."""
+        ...
+
+    def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
+        """Records that follow each other. What is wrong with them beside other files, by position."""
+        ...
+
+    def lose(self, parsed: Any) -> None:
+        """A record that breaks its contract, as it was read: JSON, a record, or None."""
+        ...
+
+    def end(self, whole: bool) -> None:
+        """The file ends. Not `whole`: it cannot be read to its end, and so has no records."""
+        ...

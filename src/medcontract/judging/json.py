@@ -9,7 +9,7 @@ import msgspec
 
 from medcontract.definitions.registry import Compiled
 from medcontract.definitions.rules import check_list
-from medcontract.judging.records import RecordsJudge, broken_finding, examine, with_hint
+from medcontract.judging.records import Examined, RecordsJudge, broken_finding, examine, with_hint
 from medcontract.problems import Finding, Path, Ref
 from medcontract.reading import lines
 from medcontract.reading.json_file import Block, Cut, JsonFile, Member, too_large
@@ -63,6 +63,7 @@ class JsonJudge(RecordsJudge):
             self._check_header()
         except Broken as broken:
             self.tally.defer(broken_finding(broken))
+            self.broken = True
             self.records = 0
 
     def _check_header(self) -> None:
@@ -70,6 +71,7 @@ class JsonJudge(RecordsJudge):
         outer = self.file.outer
         if outer is not None:
             self.tally.defer(_not_an_object(outer, self.contract))
+            self.broken = True
             self.records = 0
             return
         parts = (msgspec.json.encode(member.key) + b":" + member.raw for member in self.file.header)
@@ -81,6 +83,9 @@ class JsonJudge(RecordsJudge):
             for rule in self.contract.header_rules:
                 for finding in rule.check(good):
                     self.tally.defer(self._placed(finding, members))
+                    self.bad_header = self.bad_header or finding.severity == "error"
+        self.bad_header = self.bad_header or good is None
+        self.header = None if self.bad_header else good
 
     def _examine_header(self) -> Any:
         """The header that the fast path did not accept: its value, or None when it is bad."""
@@ -155,18 +160,19 @@ class DocumentJudge(RecordsJudge):
             self.tally.add(Finding("MC004", "the file is empty", "was it written to the end?", offset=ref.offset))
             return
         try:
-            value, findings = self._value(raw)
+            value, findings, _ = self._value(raw)
         except Broken as broken:
             self.tally.add(broken_finding(broken, ref.offset))
             return
         for finding in findings or self._rules(value):
             exact = None if finding.offset is None else ref.offset + finding.offset
             self.tally.add(finding._replace(ref=ref, offset=exact, field=None))
+        self.header = None if self.tally.errors else value
 
-    def _value(self, raw: bytes) -> tuple[Any, list[Finding]]:
+    def _value(self, raw: bytes) -> Examined:
         value = self.contract.decode_whole(raw)
         if value is not None:
-            return value, []
+            return Examined(value, [])
         from pydantic import TypeAdapter
 
         return examine(raw, TypeAdapter(self.contract.model.model), self.contract.schema, 0)

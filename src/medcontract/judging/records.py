@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
+from medcontract.definitions.contract import Sink, vouch
 from medcontract.definitions.decode import quick_parse
 from medcontract.definitions.registry import Compiled
 from medcontract.definitions.rules import UNKNOWN, Accumulator, UniqueIndex
@@ -33,13 +35,29 @@ class RecordsJudge:
     depth = 0
     """Levels that enclose a record in this container."""
 
-    def __init__(self, source: Source, contract: Compiled, tally: Tally, progress: Progress | None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        contract: Compiled,
+        tally: Tally,
+        progress: Progress | None = None,
+        sink: Sink | None = None,
+    ) -> None:
         self.source = source
         self.contract = contract
         self.tally = tally
         self.progress = progress
+        self.sink = sink
         self.records: int | None = 0
+        self.base = 0
+        """How many records of the collection stand in the parts before this one."""
         self.broken = False
+        """The file cannot be read to its end: it has no records."""
+        self.spoilt = False
+        """No record of the file can be good."""
+        self.header: Any = None
+        """The header, where the container has one and it is good; the whole value of a document."""
+        self.bad_header = False
 
     @cached_property
     def adapter(self) -> TypeAdapter[Any]:
@@ -53,28 +71,30 @@ class RecordsJudge:
         """The records of the file. May raise `Broken` or `TooLarge`."""
         raise NotImplementedError
 
-    def report(self) -> FileReport:
-        self.run()
-        return make_report(self.source, self.contract.id, self.records, self.tally)
-
     def blocks(self) -> Iterator[Cut | Block]:
         """As `cuts`; a container that can hands out many good records at a time."""
         return self.cuts()
 
     def run(self) -> None:
-        accumulators = [rule.begin() for rule in self.contract.list_rules]
-        self._stream(accumulators)
-        if not self.broken:
-            for accumulator in accumulators:
-                for finding in accumulator.finish():
-                    ref = finding.ref or Ref(0, 0)
-                    here = self.ref(ref.record or 0, ref.offset, ref.length)
-                    self.tally.defer(self.named(finding._replace(ref=here)))
-            self._second_look([a for a in accumulators if isinstance(a, UniqueIndex) and a.suspects])
-        self.finish()
+        run_parts([self])
+
+    def report(self) -> FileReport:
+        return make_report(self.source, self.contract.id, self.records, self.tally)
+
+    def begin(self) -> bool:
+        """What comes before the records: the header of a table. False where there are none to be read."""
+        return True
 
     def finish(self) -> None:
         """What comes after the records: the header, where there is one."""
+
+    def start(self, accumulators: Sequence[Accumulator]) -> None:
+        try:
+            if self.begin():
+                self._stream(accumulators)
+        except Unreadable as unreadable:  # a damaged table has not even a header
+            self.tally.add(unreadable.finding)
+            self.broken, self.records = True, None
 
     def _stream(self, accumulators: Sequence[Accumulator]) -> None:
         index = 0
@@ -83,7 +103,8 @@ class RecordsJudge:
                 if isinstance(raw, bytes):
                     self._record(raw, offset, value, index, accumulators)
                     index += 1
-                elif self._all_keep(value, accumulators):
+                elif not self.spoilt and self._all_keep(value, accumulators):
+                    self._deliver(value, raw, index, offset)
                     index += len(raw)
                 else:
                     for line, one in zip(raw, value, strict=True):
@@ -113,19 +134,36 @@ class RecordsJudge:
 
     def _record(self, raw: bytes, offset: int, value: Any, index: int, accumulators: Sequence[Accumulator]) -> None:
         if value is None:
-            value = self._thorough(raw, offset, index)
+            value, parsed = self._thorough(raw, offset, index)
             if value is None:
-                parsed = quick_parse(raw, MAX_DEPTH) if raw and accumulators else None
                 for accumulator in accumulators:
                     accumulator.miss(parsed)
+                if self.sink:
+                    self.sink.lose(parsed)
                 return
+        good = not self.spoilt
         for rule in self.contract.record_rules:
             for finding in rule.check(value):
                 self.add(finding, index, offset, len(raw))
+                good = good and finding.severity != "error"
         for accumulator in accumulators:
-            at_once = accumulator.see(value, index, offset, raw)
+            at_once = accumulator.see(value, self.base + index, offset, raw)
             if at_once:
                 self.add(at_once, index, offset, len(raw))
+        if good:
+            self._deliver([value], [raw], index, offset)
+        elif self.sink:
+            self.sink.lose(value)
+
+    def _deliver(self, values: list[Any], raws: list[bytes], index: int, offset: int) -> None:
+        """Hand on records that keep their contract, and tell what is wrong with them beside other files."""
+        if self.sink is None:
+            return
+        findings = self.sink.take(vouch(values, self.contract.id))
+        if findings:
+            starts = list(accumulate(map(len, raws), initial=offset))
+            for position, finding in findings:
+                self.add(finding, index + position, starts[position], len(raws[position]))
 
     def ref(self, index: int, offset: int, length: int) -> Ref:
         return Ref(offset, length, index)
@@ -133,25 +171,26 @@ class RecordsJudge:
     def add(self, finding: Finding, index: int, offset: int, length: int) -> None:
         self.tally.add(finding._replace(ref=self.ref(index, offset, length)))
 
-    def _thorough(self, raw: bytes, offset: int, index: int) -> Any:
-        """The value of a record that the fast path did not accept, or None when it is bad."""
+    def _thorough(self, raw: bytes, offset: int, index: int) -> tuple[Any, Any]:
+        """The value of a record that the fast path did not accept (None when it is bad), and what was read there."""
         if not raw:
             self.add(too_large(self.source.limits.record, None), index, offset, 0)
-            return None
+            return None, None
         try:
-            value, findings = examine(raw, self.adapter, self.contract.record_schema, self.depth)
+            examined = examine(raw, self.adapter, self.contract.record_schema, self.depth)
         except Broken as broken:
-            return self.break_off(broken, index, offset, len(raw))
-        for finding in findings:
+            self.break_off(broken, index, offset, len(raw))
+            return None, None
+        for finding in examined.findings:
             exact = None if finding.offset is None else offset + finding.offset
             self.add(finding._replace(offset=exact), index, offset, len(raw))
-        return value
+        return examined.value, examined.parsed
 
     def break_off(self, broken: Broken, index: int, offset: int, length: int) -> None:
         """A line whose syntax is broken is one bad record."""
         self.add(broken_finding(broken, offset), index, offset, length)
 
-    def _second_look(self, indexes: list[UniqueIndex]) -> None:
+    def second_look(self, indexes: list[UniqueIndex], name: str) -> None:
         """Which keys really are repeated, and where the records are of which only the number is known."""
         wanted = {f.ref.record for f in self.tally.deferred if f.ref and f.ref.offset == UNKNOWN}
         if not indexes and not wanted:
@@ -165,12 +204,18 @@ class RecordsJudge:
                     value = self._quietly(raw)
                 if value is not None:
                     for index in indexes:
-                        finding = index.look_again(value, self.ref(number, offset, len(raw)))
+                        finding = index.look_again(value, self.ref(number, offset, len(raw)), name)
                         if finding:
                             self.tally.defer(self.named(finding))
         except (Broken, TooLarge, Unreadable):
             pass  # the file changed between the two looks: what was found stands
         self.tally.place_deferred(found)
+
+    def settle(self, finding: Finding) -> None:
+        """A finding that only the end of the collection showed."""
+        ref = finding.ref or Ref(0, 0)
+        here = self.ref(_record_of(finding) - self.base, ref.offset, ref.length)
+        self.tally.defer(self.named(finding._replace(ref=here)))
 
     def named(self, finding: Finding) -> Finding:
         """The finding as this container names its place."""
@@ -178,13 +223,52 @@ class RecordsJudge:
 
     def _quietly(self, raw: bytes) -> Any:
         try:
-            return examine(raw, self.adapter, self.contract.record_schema, self.depth)[0]
+            return examine(raw, self.adapter, self.contract.record_schema, self.depth).value
         except Broken:
             return None
 
 
-def examine(raw: bytes, adapter: TypeAdapter[Any], schema: dict[str, Any], depth: int) -> tuple[Any, list[Finding]]:
-    """A record's value (None when it is bad) and its findings, offsets counted from its start. May raise `Broken`."""
+def run_parts(parts: Sequence[RecordsJudge]) -> None:
+    """Judge the files that one collection is spread over: rules about the list see all of them."""
+    accumulators = [rule.begin() for rule in parts[0].contract.list_rules]
+    base = 0
+    for part in parts:
+        part.base = base
+        if part.sink:
+            part.sink.begin()
+        part.start(accumulators)
+        base += part.records or 0
+        part.finish()
+        if part.sink:
+            part.sink.end(not part.broken)
+    if any(part.broken for part in parts):
+        accumulators = []
+    for accumulator in accumulators:
+        for finding in accumulator.finish():
+            owner = next(p for p in reversed(parts) if p.base <= _record_of(finding))
+            owner.settle(finding)
+    suspicious = [a for a in accumulators if isinstance(a, UniqueIndex) and a.suspects]
+    for part in parts:
+        part.second_look(suspicious, part.source.name if len(parts) > 1 else "")
+
+
+def _record_of(finding: Finding) -> int:
+    return (finding.ref.record if finding.ref else None) or 0
+
+
+class Examined(NamedTuple):
+    """What a thorough look at a record showed."""
+
+    value: Any
+    """None when the record is bad."""
+    findings: list[Finding]
+    """Their offsets are counted from the record's start."""
+    parsed: Any = None
+    """What was read, good or bad."""
+
+
+def examine(raw: bytes, adapter: TypeAdapter[Any], schema: dict[str, Any], depth: int) -> Examined:
+    """A thorough look at one record. May raise `Broken`."""
     parsed = quick_parse(raw, MAX_DEPTH - depth)
     faults: list[Finding] = []
     if parsed is msgspec.UNSET:
@@ -194,13 +278,13 @@ def examine(raw: bytes, adapter: TypeAdapter[Any], schema: dict[str, Any], depth
             Finding(f.code, f.message, f.hint, path=f.path, offset=f.offset, at_key=f.at_key) for f in scanned.faults
         ]
         if any(fault.code == "MC019" for fault in faults):
-            return None, faults[:1]
+            return Examined(None, faults[:1])
     from medcontract.definitions.check import check_shape
     from medcontract.definitions.keys import all_keys
 
     value, shape = check_shape(adapter, parsed, all_keys(schema))
     findings = faults + _hinted([f for f in shape if not _is_echo(f, faults, shape)], schema)
-    return (None if findings else value), findings
+    return Examined(None if findings else value, findings, parsed)
 
 
 _MOST_HINTS = 100

@@ -8,6 +8,7 @@ from itertools import islice
 import msgspec
 
 from medcontract.definitions import recognition, registry
+from medcontract.definitions.contract import Sink
 from medcontract.definitions.decode import quick_parse
 from medcontract.definitions.registry import Compiled
 from medcontract.errors import NotRecognised
@@ -31,33 +32,54 @@ _BY_CONTAINER: dict[str, type[RecordsJudge]] = {"json": JsonJudge, "jsonl": Line
 
 def judge(source: Source, contract_id: str | None, tally: Tally, progress: Progress | None = None) -> FileReport:
     """Everything that is wrong with one file. Nothing that the file holds makes this raise."""
+    contract = identify(source, contract_id, tally)
+    if isinstance(contract, FileReport):
+        return contract
+    judge = judge_for(source, contract, tally, progress)
+    judge.run()
+    return judge.report()
+
+
+def identify(source: Source, contract_id: str | None, tally: Tally) -> Compiled | FileReport:
+    """The contract of a file, or the report that says why it cannot be judged."""
     try:
         source.prepare()
-        return _judge(source, contract_id, tally, progress)
+        return _identify(source, contract_id, tally)
     except Unreadable as unreadable:
         tally.add(unreadable.finding)
         return make_report(source, contract_id, None, tally, wrong_call=unreadable.wrong_call)
 
 
-def _judge(source: Source, contract_id: str | None, tally: Tally, progress: Progress | None) -> FileReport:
-    container = container_of(source)
+def _identify(source: Source, contract_id: str | None, tally: Tally) -> Compiled | FileReport:
     if contract_id is None:
+        container = container_of(source)
         try:
             contract_id = recognise(source, container)
         except NotRecognised as doubt:
             return _unrecognised(source, container, doubt, tally)
     contract = registry.find(contract_id)
     container = container_for(source, contract)
-    if container not in contract.containers:
-        what = "; ".join(f".{name}" for name in contract.containers)
-        tally.add(Finding("MC033", f"{contract_id} cannot be read from .{container}", f"it can be read from: {what}"))
-        return make_report(source, contract_id, None, tally, wrong_call=True)
-    if container == "parquet":
+    if container in contract.containers:
+        return contract
+    what = "; ".join(f".{name}" for name in contract.containers)
+    tally.add(Finding("MC033", f"{contract_id} cannot be read from .{container}", f"it can be read from: {what}"))
+    return make_report(source, contract_id, None, tally, wrong_call=True)
+
+
+def judge_for(
+    source: Source, contract: Compiled, tally: Tally, progress: Progress | None = None, sink: Sink | None = None
+) -> RecordsJudge:
+    """The judge of a file that was identified; `run` sets it to work. Good records go to `sink`, where there is one."""
+    container = container_for(source, contract)
+    if contract.kind == "document":
+        judge_type: type[RecordsJudge] = DocumentJudge
+    elif container == "parquet":
         from medcontract.tables import ParquetJudge
 
-        return ParquetJudge(source, contract, tally, progress).report()
-    judge_type = DocumentJudge if contract.kind == "document" else _BY_CONTAINER[container]
-    return judge_type(source, contract, tally, progress).report()
+        judge_type = ParquetJudge
+    else:
+        judge_type = _BY_CONTAINER[container]
+    return judge_type(source, contract, tally, progress, sink)
 
 
 def container_of(source: Source) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from medcontract.definitions.contract import Sink
 from medcontract.definitions.registry import Compiled
 from medcontract.definitions.suggest import nearest
 from medcontract.judging.records import Progress, RecordsJudge
@@ -18,10 +19,18 @@ from medcontract.tally import Tally
 class TableJudge(RecordsJudge):
     """A table: its header once, then its rows as records."""
 
-    header: Sequence[str] = ()
+    names: Sequence[str] = ()
+    """The column names, as they stand in the file."""
 
-    def __init__(self, source: Source, contract: Compiled, tally: Tally, progress: Progress | None = None) -> None:
-        super().__init__(source, contract, tally, progress)
+    def __init__(
+        self,
+        source: Source,
+        contract: Compiled,
+        tally: Tally,
+        progress: Progress | None = None,
+        sink: Sink | None = None,
+    ) -> None:
+        super().__init__(source, contract, tally, progress, sink)
         self.columns = contract.columns
         self.column_of = {column.path: column.name for column in self.columns}
         self.column_of.update({(name,): group[0] for name, group in contract.spread.items()})
@@ -40,17 +49,18 @@ class TableJudge(RecordsJudge):
                 self.bad_row = row.finding
             yield row.raw, row.offset, row.value
 
-    def run(self) -> None:
-        names = [column.name for column in self.columns]
-        there = set(self.header)
-        self.tally.columns = list(self.header)
-        for finding in header_findings(self.header, names, self.contract.open, self.header_ref()):
-            guess = nearest(str(finding.path[0]), set(names) - there) if finding.code == "MC102" else None
+    def begin(self) -> bool:
+        known = [column.name for column in self.columns]
+        there = set(self.names)
+        self.tally.columns = list(self.names)
+        for finding in header_findings(self.names, known, self.contract.open, self.header_ref()):
+            guess = nearest(str(finding.path[0]), set(known) - there) if finding.code == "MC102" else None
             self.tally.add(finding._replace(hint=f"did you mean '{guess}'?") if guess else finding)
+            self.spoilt = True  # every row has that column
         for column in self.columns:
             if not column.nullable and column.name not in there:
                 self._lacks(column.name)
-        super().run()
+        return True
 
     def header_ref(self) -> Ref:
         return header_ref(self.source)
@@ -64,10 +74,10 @@ class TableJudge(RecordsJudge):
     def ref(self, index: int, offset: int, length: int) -> Ref:
         return Ref(offset, length, index, (), self.line)
 
-    def _thorough(self, raw: bytes, offset: int, index: int) -> Any:
+    def _thorough(self, raw: bytes, offset: int, index: int) -> tuple[Any, Any]:
         if not raw:
             self.add(self.bad_row, index, offset, 0)
-            return None
+            return None, None
         return super()._thorough(raw, offset, index)
 
     def add(self, finding: Finding, index: int, offset: int, length: int) -> None:
@@ -77,7 +87,7 @@ class TableJudge(RecordsJudge):
                 self._lacks(name)
             return
         finding = self.named(finding)
-        if finding.field is not None and finding.field not in self.header:
+        if finding.field is not None and finding.field not in self.names:
             self._lacks(finding.field)
             return
         super().add(finding._replace(offset=None), index, offset, length)
@@ -104,14 +114,14 @@ class CsvJudge(TableJudge):
     def rows(self) -> Iterator[Row]:
         return CsvFile(self.source).rows(self.columns, self.contract.open, self.decode)
 
-    def run(self) -> None:
+    def begin(self) -> bool:
         table = CsvFile(self.source)
         if table.broken:
             self.tally.add(broken_header(table.broken, self.source))
-            self.records = 0
-            return
-        self.header = table.header
-        super().run()
+            self.broken = True
+            return False
+        self.names = table.header
+        return super().begin()
 
 
 def broken_header(finding: Finding, source: Source) -> Finding:

@@ -90,7 +90,7 @@ class UniqueIndex:
         self._seen: set[int] = set()
         self.suspects: set[int] = set()
         """Hashes that were met more than once."""
-        self._first: dict[Any, Ref] = {}
+        self._first: dict[Any, tuple[Ref, str]] = {}
 
     def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
         code = hash(self.key(value)) & _HASH_BITS
@@ -113,15 +113,21 @@ class UniqueIndex:
     def finish(self) -> Iterator[Finding]:
         return iter(())
 
-    def look_again(self, value: Any, ref: Ref) -> Finding | None:
-        """The second look at a record: a finding when an earlier one has the same key."""
+    def look_again(self, value: Any, ref: Ref, name: str = "") -> Finding | None:
+        """The second look at a record: a finding when an earlier one has the same key.
+
+        `name` is that of the file, where the list is spread over several.
+        """
         key = self.key(value)
         if hash(key) & _HASH_BITS not in self.suspects:
             return None
-        first = self._first.setdefault(key, ref)
+        first, where = self._first.setdefault(key, (ref, name))
         if first is ref:
             return None
-        return self.rule.finding((self.rule.fields[-1],), ref)._replace(first=first)
+        finding = self.rule.finding((self.rule.fields[-1],), ref)
+        if where == name:
+            return finding._replace(first=first)
+        return finding._replace(hint=f"it stands in another part already: {where}")
 
 
 def _key_with_defaults(rule: Unique) -> Callable[[Any], tuple[Any, ...]]:
