@@ -29,20 +29,22 @@ MAY_IMPORT: dict[str, set[str]] = {
     "judging": {"definitions", "errors", "judging", "layout", "problems", "reading", "tables", "tally"},
     "tables": {"definitions", "errors", "judging", "layout", "problems", "reading", "tally"},
     "foreign": {"definitions", "errors", "foreign", "judging", "layout", "problems", "reading", "tally"},
+    "scoring": {"definitions", "errors", "problems", "scoring"},
+    "evaluation": {"definitions", "errors", "evaluation", "images", "judging", "problems", "reading", "scoring", "tally"},
     "whole": {"definitions", "judging", "reading", "tables"},
-    "flow": {"definitions", "errors", "foreign", "images", "judging", "problems", "reading", "tally", "whole"},
+    "flow": {"definitions", "errors", "evaluation", "foreign", "images", "judging", "problems", "reading", "tally", "whole"},
     "api": {"definitions", "errors"},
     "modeling": {"definitions"},
     "docs": {"catalogue", "definitions", "errors", "problems"},
     "cli": {
-        "_version", "api", "catalogue", "cli", "definitions", "docs", "errors", "flow", "images", "problems", "reading",
-        "rendering",
+        "_version", "api", "catalogue", "cli", "definitions", "docs", "errors", "evaluation", "flow", "images", "problems", "reading",
+        "rendering", "scoring",
     },
-    "__init__": {"_version", "api", "definitions", "errors", "flow", "problems", "tables"},
+    "__init__": {"_version", "api", "definitions", "errors", "evaluation", "flow", "problems", "tables"},
     "__main__": {"cli"},
 }  # fmt: skip
 """At run time. A module or folder of the package that is not here has no place yet: give it one."""
-MAY_NAME: dict[str, set[str]] = {"errors": {"problems"}, "rendering": {"definitions"}}
+MAY_NAME: dict[str, set[str]] = {"errors": {"problems"}, "rendering": {"definitions", "evaluation", "scoring"}}
 """For annotations only (`if TYPE_CHECKING`)."""
 
 

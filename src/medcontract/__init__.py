@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from medcontract.definitions.contract import Contract, Validated
     from medcontract.definitions.frames import frame_schema
     from medcontract.errors import CallError, InvalidData, MedcontractError, NotRecognised, UnknownContract
-    from medcontract.flow import load, validate
+    from medcontract.evaluation.score import Score
+    from medcontract.flow import load, score, validate
     from medcontract.problems import FileReport, Problem
     from medcontract.tables import validate_frame
 
@@ -30,12 +31,14 @@ _HOME = {
     "MedcontractError": "errors",
     "NotRecognised": "errors",
     "Problem": "problems",
+    "Score": "evaluation.score",
     "UnknownContract": "errors",
     "Validated": "definitions.contract",
     "contracts": "api",
     "frame_schema": "definitions.frames",
     "load": "flow",
     "schema": "api",
+    "score": "flow",
     "validate": "flow",
     "validate_frame": "tables",
 }
@@ -49,6 +52,7 @@ __all__ = [
     "MedcontractError",
     "NotRecognised",
     "Problem",
+    "Score",
     "UnknownContract",
     "Validated",
     "__version__",
@@ -56,6 +60,7 @@ __all__ = [
     "frame_schema",
     "load",
     "schema",
+    "score",
     "validate",
     "validate_frame",
 ]

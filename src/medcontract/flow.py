@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from medcontract.definitions import registry
 from medcontract.definitions.contract import Validated, vouch
@@ -15,6 +15,9 @@ from medcontract.problems import FileReport, Report
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source
 from medcontract.tally import Tally
+
+if TYPE_CHECKING:
+    from medcontract.evaluation.score import Score
 
 KEEP = 10_000
 
@@ -84,6 +87,24 @@ def validate_files(
             for path, contract_id in files
         )
     )
+
+
+def score(
+    *files: str | os.PathLike[str],
+    parameters: Mapping[str, str] | None = None,
+    header: Mapping[str, str] | None = None,
+    jobs: int = 1,
+) -> Score:
+    """Score a submission against its truth: all of their files, in any order; a folder stands for its data files.
+
+    `parameters` changes parameters of the protocol, as decimals in text; `header` gives header fields that the
+    containers lack. Raises `CallError` when the files do not belong together. A submission that is not valid is no
+    error: `Score.valid` says so, and `Score.reasons` why.
+    """
+    from medcontract.evaluation.score import score_files
+
+    given = [(path, None) for path in walk(map(os.fspath, files))]
+    return score_files(given, parameters=tuple((parameters or {}).items()), header=header)
 
 
 def walk(paths: Iterable[str]) -> list[str]:

@@ -27,7 +27,7 @@ def equal(rule: Equal, mine: Located, other: Any) -> Iterator[Finding]:
         yield rule.finding((rule.field,), mine.ref)
 
 
-Key = str | tuple[str, str]
+Key = str | tuple[str, ...]
 
 
 def key_of(rule: Reference | Covers, value: Any) -> Key:
@@ -70,17 +70,34 @@ def agrees(rule: Agrees, records: Iterable[Located], others: Mapping[str, Any]) 
             yield rule.finding((rule.field,), record.ref)
 
 
-def same_order(rule: SameOrder, records: Iterable[Located], others: Mapping[str, Any]) -> Iterator[Finding]:
-    """For each group the first record that comes before one that should precede it."""
-    last: dict[str, Any] = {}
-    told: set[str] = set()
-    for record in records:
-        other = others.get(getattr(record.value, rule.key))
+class OrderCheck:
+    """For each group, whether a record comes before one that should precede it; told once a group."""
+
+    def __init__(self, rule: SameOrder, others: Mapping[str, Any]) -> None:
+        self.rule = rule
+        self.others = others
+        self._last: dict[str, Any] = {}
+        self._told: set[str] = set()
+
+    def see(self, value: Any) -> Finding | None:
+        rule = self.rule
+        other = self.others.get(getattr(value, rule.key))
         if other is None:
-            continue
+            return None
         group = getattr(other, rule.group)
         order = tuple(getattr(other, name) for name in rule.by)
-        if group in last and order < last[group] and group not in told:
-            told.add(group)
-            yield rule.finding((rule.key,), record.ref)
-        last[group] = max(order, last.get(group, order))
+        fell = group in self._last and order < self._last[group] and group not in self._told
+        self._last[group] = max(order, self._last.get(group, order))
+        if not fell:
+            return None
+        self._told.add(group)
+        return rule.finding((rule.key,))
+
+
+def same_order(rule: SameOrder, records: Iterable[Located], others: Mapping[str, Any]) -> Iterator[Finding]:
+    """For each group the first record that comes before one that should precede it."""
+    check = OrderCheck(rule, others)
+    for record in records:
+        finding = check.see(record.value)
+        if finding:
+            yield finding._replace(ref=record.ref)

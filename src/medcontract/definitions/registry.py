@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from medcontract.definitions.rules import ListRule, ObjectRule, unpublish
+from medcontract.definitions.rules import FilesRule, ListRule, ObjectRule, unpublish
 from medcontract.errors import UnknownContract
 from medcontract.layout import Column
 
@@ -58,6 +58,12 @@ class Compiled(msgspec.Struct, dict=True):
     def list_rules(self) -> tuple[ListRule, ...]:
         rules = [unpublish(rule) for rule in self.published_rules if rule["scope"] == "list"]
         return tuple(rule for rule in rules if isinstance(rule, ListRule))
+
+    @cached_property
+    def file_rules(self) -> tuple[FilesRule, ...]:
+        """Rules about this file and one of another contract."""
+        rules = [unpublish(rule) for rule in self.published_rules if rule["scope"] == "files"]
+        return tuple(rule for rule in rules if isinstance(rule, FilesRule))
 
     @cached_property
     def header_rules(self) -> tuple[ObjectRule, ...]:

@@ -87,6 +87,11 @@ class JsonJudge(RecordsJudge):
         self.bad_header = self.bad_header or good is None
         self.header = None if self.bad_header else good
 
+    def in_header(self, finding: Finding) -> Finding:
+        members = {member.key: member for member in self.file.header}
+        placed = super().in_header(finding)
+        return self._placed(placed, members) if str(finding.path[0]) in members else placed
+
     def _examine_header(self) -> Any:
         """The header that the fast path did not accept: its value, or None when it is bad."""
         from pydantic import TypeAdapter

@@ -88,6 +88,10 @@ class RecordsJudge:
     def finish(self) -> None:
         """What comes after the records: the header, where there is one."""
 
+    def in_header(self, finding: Finding) -> Finding:
+        """A finding about a header field, at its place; without one where the container has no header."""
+        return finding._replace(ref=None)
+
     def start(self, accumulators: Sequence[Accumulator]) -> None:
         try:
             if self.begin():

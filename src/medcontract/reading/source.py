@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import stat
@@ -117,9 +118,17 @@ class Source:
     def is_parquet(self) -> bool:
         return self.head.startswith(b"PAR1")
 
+    def sha256(self) -> str:
+        """Of the bytes of the file as it is, packed or not."""
+        with self._as_it_is() as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]  # a BinaryIO will do
+
+    def _as_it_is(self) -> BinaryIO:
+        return io.BytesIO(self._bytes) if self._bytes is not None else open(self._path, "rb")
+
     def open(self) -> BinaryIO:
         """The text, from its very first byte."""
-        stream: BinaryIO = io.BytesIO(self._bytes) if self._bytes is not None else open(self._path, "rb")  # noqa: SIM115
+        stream = self._as_it_is()
         if not self.packed:
             return stream
         self._packed_stream = stream

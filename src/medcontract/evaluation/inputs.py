@@ -1,0 +1,189 @@
+"""Which file is what: contracts, tracks, parts of one collection, headers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from medcontract.definitions.contract import Sink
+from medcontract.definitions.registry import Compiled
+from medcontract.errors import CallError, NotRecognised
+from medcontract.judging.records import Progress, RecordsJudge, run_parts
+from medcontract.judging.start import identify, judge_for
+from medcontract.problems import FileReport, Finding
+from medcontract.reading.limits import Limits
+from medcontract.reading.source import Source
+from medcontract.tally import Tally
+
+Header = dict[str, Any]
+
+
+class Settings(NamedTuple):
+    """How files are read, and how many problems are kept of each."""
+
+    keep: int = 100
+    alike: int | None = None
+    excerpts: bool = False
+    limits: Limits | None = None
+    progress: Progress | None = None
+
+
+DEFAULT = Settings()
+
+
+class Part:
+    """One file whose contract is known."""
+
+    def __init__(self, source: Source, contract: Compiled, tally: Tally) -> None:
+        self.source = source
+        self.contract = contract
+        self.tally = tally
+        self.judge: RecordsJudge | None = None
+        self._report: FileReport | None = None
+
+    @property
+    def name(self) -> str:
+        """The base name: paths are nobody's business."""
+        return os.path.basename(self.source.name)
+
+    @property
+    def report(self) -> FileReport:
+        """Made when it is asked for: until then, findings may be added to the tally."""
+        if self._report is None:
+            self._report = (self.judge or judge_for(self.source, self.contract, self.tally)).report()
+        return self._report
+
+
+class Files:
+    """The files of one call, by contract."""
+
+    def __init__(self) -> None:
+        self.groups: dict[str, list[Part]] = {}
+        self.unread: list[FileReport] = []
+        """Files that are broken so badly that their contract cannot be told."""
+
+    def parts(self) -> list[Part]:
+        return [part for group in self.groups.values() for part in group]
+
+    def take(self, contracts: Iterable[str]) -> Files:
+        """The files of these contracts only."""
+        some = Files()
+        some.groups = {name: self.groups[name] for name in contracts if name in self.groups}
+        return some
+
+
+def gather(given: Iterable[tuple[str, str | None]], settings: Settings) -> Files:
+    """Find out what each file is. Raises `CallError` for one that cannot be judged at all."""
+    files = Files()
+    for path, contract_id in given:
+        tally = Tally(settings.keep, settings.alike, settings.excerpts)
+        source = Source(path, limits=settings.limits)
+        contract = identify(source, contract_id, tally)
+        if isinstance(contract, Compiled):
+            files.groups.setdefault(contract.id, []).append(Part(source, contract, tally))
+        elif contract.wrong_call:
+            problem = contract.problems[0]
+            kind = NotRecognised if problem.code == "MC009" else CallError
+            raise kind(f"{contract.path}: {problem.message}", problem.hint)
+        else:
+            files.unread.append(contract)
+    return files
+
+
+def read(parts: Sequence[Part], sink: Sink | None = None, progress: Progress | None = None) -> None:
+    """Judge files of one contract, as parts of one collection."""
+    if parts[0].contract.kind == "document" and len(parts) > 1:
+        raise CallError(
+            f"{len(parts)} files of {parts[0].contract.id}: {_names(parts)}", "one is asked for: name the right one"
+        )
+    for part in parts:
+        part.judge = judge_for(part.source, part.contract, part.tally, progress, sink)
+    if parts[0].contract.kind == "document":
+        for part in parts:
+            if part.judge:
+                part.judge.run()
+    else:
+        run_parts([part.judge for part in parts if part.judge])
+
+
+def _names(parts: Sequence[Part]) -> str:
+    return ", ".join(part.name for part in parts)
+
+
+def header_fields(contract: Compiled) -> frozenset[str]:
+    return contract.header - {contract.list_key, "$schema"}
+
+
+def header_of(parts: Sequence[Part]) -> Header:
+    """What the parts say of themselves. Raises `CallError` where they differ: they are not of one collection."""
+    fields = sorted(header_fields(parts[0].contract))
+    known: Header | None = None
+    first = parts[0]
+    for part in parts:
+        header = part.judge.header if part.judge else None
+        if header is None:
+            continue
+        mine = {name: getattr(header, name, None) for name in fields}
+        if known is None:
+            known, first = mine, part
+        elif mine != known:
+            field = next(name for name in fields if mine[name] != known[name])
+            raise CallError(
+                f"two files of {part.contract.id} whose '{field}' differs: {first.name}, {part.name}",
+                "parts of one collection have equal headers: give one collection only",
+            )
+    return known if known is not None else dict.fromkeys(fields)
+
+
+class Given:
+    """Header fields that the caller gives (`--set name=value`), for containers that lack them."""
+
+    def __init__(self, values: Mapping[str, str] | None = None) -> None:
+        self._values = dict(values or {})
+        self._used: set[str] = set()
+        self._known: set[str] = set()
+
+    def complete(self, header: Header, contract: Compiled) -> Header:
+        """The header with what it lacks, as far as it was given."""
+        self._known |= header_fields(contract)
+        lacking = {n: v for n, v in self._values.items() if n in header and header[n] is None}
+        for name, value in lacking.items():
+            _check_field(contract, name, value)
+        self._used |= set(lacking)
+        return {**header, **lacking}
+
+    def check(self) -> None:
+        """Every field was of use. Raises `CallError` else."""
+        for name in self._values:
+            if name not in self._known:
+                from medcontract.definitions.suggest import nearest
+
+                guess = nearest(name, self._known)
+                hint = f"did you mean '{guess}'?" if guess else f"these can be set: {', '.join(sorted(self._known))}"
+                raise CallError(f"no file has a header field '{name}'", hint)
+            if name not in self._used:
+                raise CallError(f"'{name}' cannot be set: the files say it themselves", "change it in the file")
+
+
+def _check_field(contract: Compiled, name: str, value: str) -> None:
+    from pydantic import TypeAdapter, ValidationError
+
+    field = contract.model.model.model_fields[name]
+    findings: list[Finding] = []
+    try:
+        TypeAdapter(_annotated(field)).validate_python(value)
+        for rule in contract.header_rules:
+            blank = dict.fromkeys(header_fields(contract))
+            findings += rule.check(SimpleNamespace(**{**blank, name: value}))
+    except ValidationError:
+        findings.append(Finding("MC107", "it breaks the contract"))
+    if findings:
+        raise CallError(f"--set {name}: {findings[0].message}", f"see: medcontract schema show {contract.id}")
+
+
+def _annotated(field: Any) -> Any:
+    from typing import Annotated
+
+    return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation

@@ -1,0 +1,438 @@
+"""One submission against its truth."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from medcontract.definitions.between import Located, OrderCheck, covers, equal
+from medcontract.definitions.contract import Validated
+from medcontract.definitions.rules import Agrees, Covers, Equal, FilesRule, Reference, SameOrder
+from medcontract.errors import CallError
+from medcontract.evaluation.inputs import DEFAULT, Files, Given, Header, Part, Settings, gather, header_of, read
+from medcontract.problems import Finding, Problem, Ref
+from medcontract.scoring import tracks
+from medcontract.scoring.engine import Answers, Counts, Track, Verdict, judge_counts
+from medcontract.scoring.gate import Expected, Pairing, validated
+from medcontract.scoring.protocol import Protocol
+
+MOST_PROBLEMS = 100
+_EXAMPLES = 3
+
+
+class InputFile(Struct, frozen=True, kw_only=True):
+    """A file that a score was made from."""
+
+    contract: str | None
+    name: str
+    sha256: str
+    content_sha256: str | None
+    records: int | None
+
+
+class FileProblem(Struct, frozen=True):
+    """A problem, and the base name of its file."""
+
+    file: str
+    problem: Problem
+
+
+class Score(Struct, kw_only=True):
+    """What became of one submission, and everything that makes it defensible."""
+
+    track: str
+    protocol: Protocol
+    inputs: tuple[InputFile, ...]
+    verdict: Verdict
+    problems: tuple[FileProblem, ...]
+    errors: int
+    """In all files, those that are not listed too."""
+    between: tuple[tuple[str, int], ...] = ()
+    """How often each rule between files was broken, by code."""
+    hints: tuple[str, ...] = ()
+    """What would help a person; they hold ids, which are values."""
+    team: str | None = None
+    counts: Counts | None = None
+    """What the figures were made of: another protocol can be applied to it."""
+
+    @property
+    def valid(self) -> bool:
+        return self.verdict.valid
+
+    @property
+    def result(self) -> dict[str, Any] | None:
+        """A document of the track's result contract, or None when the score is refused."""
+        return self.verdict.result
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """Why it is not valid."""
+        return self.verdict.reasons
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self.verdict.warnings
+
+
+class Truth(Struct, kw_only=True):
+    """What submissions are scored against."""
+
+    track: Track
+    parts: list[Part]
+    expected: dict[str, Expected[Any]]
+    """By contract."""
+    headers: dict[str, Header]
+    content: dict[str, str]
+    """The hash of the records, by contract."""
+    reasons: tuple[str, ...] = ()
+    """Why nothing can be scored against it."""
+
+
+def score_files(
+    given: Iterable[tuple[str, str | None]],
+    *,
+    settings: Settings = DEFAULT,
+    parameters: Sequence[tuple[str, str]] = (),
+    header: Mapping[str, str] | None = None,
+) -> Score:
+    """Score the submission among the files against the truth among them. Raises `CallError` for a wrong call."""
+    files = gather(given, settings)
+    track = track_of(files)
+    protocol = changed_protocol(track, parameters)
+    given_header = Given(header)
+    truth = read_truth(track, files, given_header)
+    return score_against(truth, files, protocol, settings, given_header)
+
+
+def changed_protocol(track: Track, parameters: Sequence[tuple[str, str]]) -> Protocol:
+    protocol = track.protocol
+    for name, value in parameters:
+        protocol = protocol.changed(name, value)
+    track.check(protocol)
+    return protocol
+
+
+def track_of(files: Files) -> Track:
+    """The one track that all files are of, output of medcontract itself left aside."""
+    by_track: dict[str, Part] = {}
+    for contract_id, parts in files.groups.items():
+        name = contract_id.partition("/")[0]
+        if name != "medcontract":
+            by_track.setdefault(name, parts[0])
+    if not by_track:
+        raise CallError("nothing to score among these files", "give a truth and a submission")
+    if len(by_track) > 1:
+        what = "; ".join(f"{part.name} is {part.contract.id}" for part in by_track.values())
+        raise CallError("the files are of different tracks", what)
+    return tracks.track(next(iter(by_track)))
+
+
+def read_truth(track: Track, files: Files, given: Given | None = None) -> Truth:
+    """Read the truth among the files. Raises `CallError` where there is none."""
+    wanted = [pair for pair in track.pairs if pair.truth in files.groups]
+    if not wanted:
+        names = " or ".join(pair.truth for pair in track.pairs)
+        there = ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts())
+        raise CallError("there is no truth among these files", f"a file of {names} is asked for; {there}")
+    truth = Truth(track=track, parts=[], expected={}, headers={}, content={})
+    reasons: list[str] = []
+    for pair in wanted:
+        parts = files.groups[pair.truth]
+        expected = Expected(pair.key, pair.item)
+        read(parts, expected)
+        truth.parts += parts
+        truth.expected[pair.truth] = expected
+        truth.content[pair.truth] = expected.content_sha256()
+        expected.forget_texts()
+        truth.headers[pair.truth] = header_of(parts)
+        if given:
+            truth.headers[pair.truth] = given.complete(truth.headers[pair.truth], parts[0].contract)
+        reasons += _errors("the truth", parts)
+        if not reasons and not expected.items:
+            reasons.append(f"the truth is empty: {', '.join(part.name for part in parts)}")
+    truth.reasons = tuple(reasons)
+    return truth
+
+
+def _errors(what: str, parts: Sequence[Part]) -> list[str]:
+    return [
+        f"{what} has {part.tally.errors:,} error{'s' * (part.tally.errors != 1)} ({part.name})"
+        for part in parts
+        if part.tally.errors
+    ]
+
+
+class _Beside:
+    """An auxiliary collection as it streams by: its rules about other files."""
+
+    def __init__(self, checks: Sequence[OrderCheck]) -> None:
+        self._checks = checks
+
+    def begin(self) -> None:
+        """Nothing to do."""
+
+    def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
+        found = ((i, check.see(record)) for i, record in enumerate(validated(records)) for check in self._checks)
+        return [(i, finding) for i, finding in found if finding]
+
+    def lose(self, parsed: Any) -> None:
+        """Nothing to do."""
+
+    def end(self, whole: bool) -> None:
+        """Nothing to do."""
+
+
+def score_against(
+    truth: Truth, files: Files, protocol: Protocol, settings: Settings = DEFAULT, given: Given | None = None
+) -> Score:
+    """Score the submission among the files."""
+    track = truth.track
+    given = given or Given()
+    reasons = list(truth.reasons) + [_unread(report.path) for report in files.unread]
+    documents, aux_reasons = _read_auxiliary(truth, files)
+    pairings, headers, header_reasons = _read_submission(truth, files, documents, settings, given)
+    given.check()
+    reasons += aux_reasons + header_reasons
+    counts = None
+    if reasons:
+        verdict = Verdict(valid=False, processing=None, reasons=tuple(reasons))
+    else:
+        counts = track.count(_answers(truth, files, pairings, documents, headers))
+        verdict = judge_counts(track, counts, protocol)
+    notes = _notes(files, track) + _team_notes(files, headers, documents)
+    more, hints = _near_misses(pairings.values())
+    verdict.warnings = (*verdict.warnings, *notes, *more)
+    verdict.reasons = (*verdict.reasons, *_mixed_up(verdict, pairings, files))
+    return _assemble(truth, files, protocol, verdict, counts, hints, headers)
+
+
+def _unread(path: str) -> str:
+    return f"{os.path.basename(path)} cannot be read, so that nobody knows what it is"
+
+
+def _read_auxiliary(truth: Truth, files: Files) -> tuple[dict[str, Any], list[str]]:
+    documents: dict[str, Any] = {}
+    reasons: list[str] = []
+    for name in truth.track.auxiliary:
+        parts = files.groups.get(name)
+        if not parts:
+            continue
+        rules = [rule for rule in parts[0].contract.file_rules if isinstance(rule, SameOrder)]
+        checks = [OrderCheck(rule, _items_by_key(truth.expected[rule.other])) for rule in rules]
+        read(parts, _Beside(checks))
+        reasons += _errors(name, parts)
+        documents[name] = parts[0].judge.header if parts[0].judge else None
+    return documents, reasons
+
+
+def _items_by_key(expected: Expected[Any]) -> dict[Any, Any]:
+    return {key: expected.items[number] for key, number in expected.index.items()}
+
+
+def _read_submission(
+    truth: Truth, files: Files, documents: Mapping[str, Any], settings: Settings, given: Given
+) -> tuple[dict[str, Pairing[Any, Any]], dict[str, Header], list[str]]:
+    """Stream the submission past the truth. Also: its headers, and what is wrong with them."""
+    pairings: dict[str, Pairing[Any, Any]] = {}
+    headers: dict[str, Header] = {}
+    reasons: list[str] = []
+    for pair in truth.track.pairs:
+        if pair.truth not in truth.expected:
+            continue
+        parts = files.groups.get(pair.submission, [])
+        contract_rules = parts[0].contract.file_rules if parts else ()
+        rules = [r for r in contract_rules if isinstance(r, Reference | Agrees) and _there(r, truth, documents)]
+        pairing = Pairing(pair, truth.expected[pair.truth], rules, truth.track.runs(dict(documents)))
+        pairings[pair.truth] = pairing
+        headers[pair.submission] = {}
+        if parts:
+            read(parts, pairing, settings.progress)
+            headers[pair.submission] = given.complete(header_of(parts), parts[0].contract)
+            reasons += [f"the header is wrong ({p.name})" for p in parts if p.judge and p.judge.bad_header]
+            reasons += _compare_headers(pair.truth, parts, headers[pair.submission], truth)
+            _tell_missing(parts, pairing)
+    if not any(files.groups.get(pair.submission) for pair in truth.track.pairs) and not files.unread:
+        names = " or ".join(pair.submission for pair in truth.track.pairs)
+        there = ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts())
+        raise CallError("there is no submission among these files", f"a file of {names} is asked for; {there}")
+    return pairings, headers, reasons
+
+
+def _there(rule: FilesRule, truth: Truth, documents: Mapping[str, Any]) -> bool:
+    return rule.other in truth.expected or rule.other in documents
+
+
+def _compare_headers(truth_id: str, parts: Sequence[Part], header: Header, truth: Truth) -> list[str]:
+    """Rules between headers, where both sides have the field."""
+    reasons: list[str] = []
+    for rule in parts[0].contract.file_rules:
+        if isinstance(rule, Equal) and rule.other == truth_id:
+            mine = Located(_Fields(header), Ref(0, 0))
+            for finding in equal(rule, mine, _Fields(truth.headers[truth_id])):
+                reasons.append(rule.message)
+                _tell(parts[0], finding)
+    return reasons
+
+
+class _Fields:
+    """A header, by attribute."""
+
+    def __init__(self, header: Header) -> None:
+        self.__dict__.update(header)
+
+
+def _tell(part: Part, finding: Finding) -> None:
+    """A finding about the header, at its place in the file where there is one."""
+    placed = part.judge.in_header(finding) if part.judge else finding
+    part.tally.defer(placed)
+
+
+def _tell_missing(parts: Sequence[Part], pairing: Pairing[Any, Any]) -> None:
+    """Expected ids without any record; they are problems of the first part, without a place."""
+    for rule in parts[0].contract.file_rules:
+        if isinstance(rule, Covers) and rule.other == pairing.pair.truth:
+            for finding in covers(rule, (), pairing.missing()):
+                parts[0].tally.defer(finding)
+
+
+def _answers(
+    truth: Truth,
+    files: Files,
+    pairings: dict[str, Pairing[Any, Any]],
+    documents: dict[str, Any],
+    headers: dict[str, Header],
+) -> Answers:
+    names = {
+        pair.submission: tuple(sorted(part.name for part in files.groups.get(pair.submission, [])))
+        for pair in truth.track.pairs
+    }
+    answers = Answers(pairings=pairings, documents=documents, headers={**truth.headers, **headers}, names=names)
+    known = {name: value for header in answers.headers.values() for name, value in header.items() if value is not None}
+    lacking = [name for name in truth.track.needs if name not in known]
+    if lacking:
+        raise CallError(
+            f"the result needs {', '.join(lacking)}, which the files do not say",
+            f"give it: --set {lacking[0]}=…",
+        )
+    return answers
+
+
+def used_contracts(track: Track) -> set[str]:
+    """The contracts of files that a score is made from."""
+    return {name for pair in track.pairs for name in (pair.truth, pair.submission)} | set(track.auxiliary)
+
+
+def _notes(files: Files, track: Track) -> list[str]:
+    """Files that a score has no use for."""
+    used = used_contracts(track)
+    return [
+        f"{part.name} ({contract_id}) is not needed for a score"
+        for contract_id, parts in sorted(files.groups.items())
+        if contract_id not in used
+        for part in parts
+    ]
+
+
+def _team_notes(files: Files, headers: Mapping[str, Header], documents: Mapping[str, Any]) -> list[str]:
+    names = {header["team_name"] for header in headers.values() if header.get("team_name")}
+    others = {getattr(document, "team_name", None) for document in documents.values()} - {None}
+    return ["the files name different teams"] if len(names | others) > 1 else []
+
+
+def _near_misses(pairings: Iterable[Pairing[Any, Any]]) -> tuple[list[str], list[str]]:
+    """Unknown ids that are those of the truth but for case and blanks: how many, and which (for a person)."""
+    warnings: list[str] = []
+    hints: list[str] = []
+    for pairing in pairings:
+        if not pairing.unknown:
+            continue
+        index = pairing.expected.index
+        folded = {_folded(key): key for key in index}
+        near = [(key, folded[_folded(key)]) for key in pairing.unknown if _folded(key) in folded]
+        if near:
+            many = "s differ" if len(near) > 1 else " differs"
+            warnings.append(f"{len(near):,} unknown id{many} from one of the truth in case or blanks only")
+            pairs = "; ".join(f"{_shown(mine)} (truth: {_shown(true)})" for mine, true in near[:_EXAMPLES])
+            hints.append(f"ids that differ in case or blanks only: {pairs}")
+        if not any(pairing.sheets.values()):
+            warnings.append("no id of the submission stands in the truth")
+            mine, true = (", ".join(map(_shown, list(keys)[:_EXAMPLES])) for keys in (pairing.unknown, index))
+            hints.append(f"ids of the submission: {mine}; of the truth: {true}")
+    return warnings, hints
+
+
+def _folded(key: Any) -> Any:
+    return tuple(map(_folded, key)) if isinstance(key, tuple) else "".join(key.split()).casefold()
+
+
+def _shown(key: Any) -> str:
+    return " ".join(repr(part) for part in key) if isinstance(key, tuple) else repr(key)
+
+
+def _mixed_up(verdict: Verdict, pairings: Mapping[str, Pairing[Any, Any]], files: Files) -> list[str]:
+    """Two versions of one file, taken for two parts of one collection."""
+    if verdict.valid:
+        return []
+    reasons: list[str] = []
+    for pairing in pairings.values():
+        parts = files.groups.get(pairing.pair.submission, [])
+        repeated = sum(mark == ("repeated", "") for sheet in pairing.sheets.values() for mark in sheet.values())
+        if len(parts) > 1 and repeated:
+            names = ", ".join(part.name for part in parts)
+            reasons.append(
+                f"{repeated:,} ids are answered more than once over {names}: are these versions of one file?"
+            )
+    return reasons
+
+
+def _assemble(
+    truth: Truth,
+    files: Files,
+    protocol: Protocol,
+    verdict: Verdict,
+    counts: Counts | None,
+    hints: Sequence[str],
+    headers: Mapping[str, Header],
+) -> Score:
+    used = files.take(used_contracts(truth.track)).parts()
+    unique = {id(part): part for part in (*truth.parts, *used)}.values()
+    parts = sorted(unique, key=lambda part: (part.contract.id, part.name))
+    reports = [(part.name, part.report) for part in parts]
+    reports += [(os.path.basename(report.path), report) for report in files.unread]
+    problems = [FileProblem(name, problem) for name, report in reports for problem in report.problems]
+    teams = [header["team_name"] for header in headers.values() if header.get("team_name")]
+    return Score(
+        track=truth.track.id,
+        protocol=protocol,
+        inputs=tuple(_input(part, truth) for part in parts),
+        verdict=verdict,
+        problems=tuple(problems[:MOST_PROBLEMS]),
+        errors=sum(report.errors for _, report in reports),
+        between=_between(parts),
+        hints=tuple(hints),
+        team=teams[0] if teams else None,
+        counts=counts,
+    )
+
+
+def _between(parts: Sequence[Part]) -> tuple[tuple[str, int], ...]:
+    counted: dict[str, int] = {}
+    for part in parts:
+        for (code, _, _), times in part.tally.totals.items():
+            if code.startswith("MC3"):
+                counted[code] = counted.get(code, 0) + times
+    return tuple(sorted(counted.items()))
+
+
+def _input(part: Part, truth: Truth) -> InputFile:
+    is_truth = part.contract.id in truth.content
+    return InputFile(
+        contract=part.contract.id,
+        name=part.name,
+        sha256=part.source.sha256(),
+        content_sha256=truth.content[part.contract.id] if is_truth else None,
+        records=part.report.records,
+    )

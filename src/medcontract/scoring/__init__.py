@@ -1,0 +1,11 @@
+"""Scores, from validated data only.
+
+::
+
+    exact      fractions in, one rounding out
+    canonical  RFC 8785, for fingerprints and content hashes
+    protocol   frozen parameters
+    gate       which expected items were processed; the 95 % rule
+    engine     what a track is; from answers to a verdict
+    reports, triage, lesions
+"""

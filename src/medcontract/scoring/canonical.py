@@ -1,0 +1,73 @@
+"""Canonical JSON (RFC 8785): one text for one value, whatever its spelling, key order or container."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+
+_EXACT_INTEGERS = 1 << 53
+
+
+def canonical(value: Any) -> str:
+    """The canonical text of a JSON value. Numbers are doubles; an integer beyond them is the nearest one."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if value is None or value is True or value is False:
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, int) and abs(value) <= _EXACT_INTEGERS:
+        return str(value)
+    if isinstance(value, int | float | Decimal):
+        return _number(float(value))
+    if isinstance(value, dict):
+        keys = sorted(value, key=lambda key: str(key).encode("utf-16-be", "surrogatepass"))
+        return "{" + ",".join(f"{canonical(key)}:{canonical(value[key])}" for key in keys) + "}"
+    return "[" + ",".join(map(canonical, value)) + "]"
+
+
+def _number(value: float) -> str:
+    """As ECMAScript writes it: the shortest digits that give the double back."""
+    if value == 0:
+        return "0"
+    sign, digit_tuple, exponent = Decimal(repr(value)).as_tuple()
+    digits = "".join(map(str, digit_tuple))
+    point = len(digits) + int(exponent)
+    digits = digits.rstrip("0")
+    minus, count = "-" * sign, len(digits)
+    if count <= point <= 21:
+        return minus + digits + "0" * (point - count)
+    if 0 < point <= 21:
+        return f"{minus}{digits[:point]}.{digits[point:]}"
+    if -6 < point <= 0:
+        return f"{minus}0.{'0' * -point}{digits}"
+    fraction = f".{digits[1:]}" if count > 1 else ""
+    return f"{minus}{digits[0]}{fraction}e{'+' if point > 0 else '-'}{abs(point - 1)}"
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def record_text(record: Any) -> bytes:
+    """The canonical text of a record: a field that is absent and one that is null say the same."""
+    value = record.model_dump() if hasattr(record, "model_dump") else msgspec.to_builtins(record)
+    return canonical(_without_null(value)).encode()
+
+
+def _without_null(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_null(item) for key, item in value.items() if item is not None}
+    return [_without_null(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def content_sha256(records: Iterable[bytes]) -> str:
+    """A hash of records that does not depend on their order: each on a line, the lines sorted by their bytes."""
+    digest = hashlib.sha256()
+    for record in sorted(records):
+        digest.update(record)
+        digest.update(b"\n")
+    return digest.hexdigest()

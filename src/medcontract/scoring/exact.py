@@ -1,0 +1,56 @@
+"""Exact numbers: every figure is a fraction until it is rounded, once, to the nearest double."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+ZERO, ONE = Fraction(0), Fraction(1)
+
+
+class TooLarge(ArithmeticError):
+    """A figure that no double can hold."""
+
+
+def rounded(value: Fraction) -> float:
+    """The nearest double. Raises `TooLarge` beyond all doubles."""
+    try:
+        return value.numerator / value.denominator  # Python rounds the quotient of two integers correctly
+    except OverflowError:
+        raise TooLarge from None
+
+
+def rounded_or_none(value: Fraction | None) -> float | None:
+    return None if value is None else rounded(value)
+
+
+def exact_sum(values: Iterable[float]) -> Fraction:
+    """The sum of doubles, none of them rounded. Denominators are powers of two, so few differ."""
+    by_denominator: dict[int, int] = {}
+    for value in values:
+        numerator, denominator = value.as_integer_ratio()
+        by_denominator[denominator] = by_denominator.get(denominator, 0) + numerator
+    return sum((Fraction(n, d) for d, n in by_denominator.items()), ZERO)
+
+
+def mean(values: Iterable[Fraction]) -> Fraction:
+    found = list(values)
+    return sum(found, ZERO) / len(found)
+
+
+def mean_or_none(values: Iterable[Fraction | None]) -> Fraction | None:
+    """None when one of them is: a mean over what happens to be there would mislead."""
+    found = list(values)
+    known = [value for value in found if value is not None]
+    return mean(known) if len(known) == len(found) else None
+
+
+def f1(true_positives: int, false_positives: int, false_negatives: int) -> Fraction:
+    """2·TP / (2·TP + FP + FN); 0 when that denominator is 0."""
+    denominator = 2 * true_positives + false_positives + false_negatives
+    return Fraction(2 * true_positives, denominator) if denominator else ZERO
+
+
+def clamped(value: Fraction) -> Fraction:
+    """Within [0, 1]."""
+    return min(ONE, max(ZERO, value))

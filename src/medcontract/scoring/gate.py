@@ -1,0 +1,254 @@
+"""Which expected items were processed, and whether they are enough: one implementation for all tracks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from math import ceil
+from operator import attrgetter
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
+
+from msgspec import Struct
+
+from medcontract.definitions.contract import Validated
+from medcontract.definitions.forms import BLANKS
+from medcontract.definitions.rules import Agrees, Reference
+from medcontract.problems import Finding
+from medcontract.scoring.canonical import content_sha256, record_text
+from medcontract.scoring.exact import rounded
+
+Key = str | tuple[str, ...]
+Item = TypeVar("Item")
+Mark = TypeVar("Mark")
+MOST_EXAMPLES = 1000
+
+
+class Unscored(NamedTuple):
+    """Stands for the mark of an item that is not processed though there are records for it."""
+
+    why: Literal["failed", "invalid", "repeated"]
+    error: str = ""
+
+
+INVALID, REPEATED = Unscored("invalid"), Unscored("repeated")
+
+
+class Pair(Struct, Generic[Item, Mark], frozen=True, kw_only=True):
+    """A truth and its submission: how their records find each other, and what is taken of them."""
+
+    truth: str
+    submission: str
+    key: tuple[str, ...]
+    item: Callable[[Any], Item]
+    """What scoring needs of a record of the truth."""
+    measure: Callable[[Item, Any], Mark]
+    """What scoring needs of a processed record of the submission."""
+    run: str | None = None
+    """The field that names the run that a record belongs to."""
+    default_run: str = ""
+
+
+def validated(value: Any) -> Any:
+    """The value inside. A plain one is refused: only the contract layer can vouch for data."""
+    if type(value) is not Validated:
+        raise TypeError(f"only validated data is scored, not {type(value).__name__}")
+    return value.value
+
+
+class Expected(Generic[Item]):
+    """The truth as it streams in: the ids that are expected, and what is true of each."""
+
+    def __init__(self, key: Sequence[str], item: Callable[[Any], Item]) -> None:
+        self._key: Callable[[Any], Key] = attrgetter(*key)
+        self._item = item
+        self._texts: list[bytes] = []
+        self.index: dict[Key, int] = {}
+        self.items: list[Item] = []
+
+    def begin(self) -> None:
+        """Nothing to do."""
+
+    def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
+        for record in validated(records):
+            if self.index.setdefault(self._key(record), len(self.items)) == len(self.items):
+                self.items.append(self._item(record))
+            self._texts.append(record_text(record))
+        return ()
+
+    def lose(self, parsed: Any) -> None:
+        """A truth with errors is not scored against."""
+
+    def end(self, whole: bool) -> None:
+        """As `lose`."""
+
+    def content_sha256(self) -> str:
+        return content_sha256(self._texts)
+
+    def forget_texts(self) -> None:
+        self._texts = []
+
+
+Sheet = dict[int, Any]
+"""For the number of an expected item, its mark, or why there is none. An item that is not here has no record."""
+
+
+def merge(a: Sheet, b: Sheet) -> Sheet:
+    """Both sheets in one: what both have is repeated. Associative, commutative, exact."""
+    small, large = sorted((a, b), key=len)
+    return {**large, **{number: REPEATED if number in large else mark for number, mark in small.items()}}
+
+
+class Pairing(Generic[Item, Mark]):
+    """The submission as it streams in: each record finds its expected item, and leaves a mark there."""
+
+    def __init__(
+        self,
+        pair: Pair[Item, Mark],
+        expected: Expected[Item],
+        rules: Sequence[Reference | Agrees] = (),
+        runs: Iterable[str] | None = None,
+    ) -> None:
+        self.pair = pair
+        self.expected = expected
+        self.key: Callable[[Any], Key] = attrgetter(*pair.key)
+        self.known_runs = None if runs is None else frozenset(runs)
+        """The only runs that count, where something else than the records says so."""
+        self.sheets: dict[str, Sheet] = {}
+        self.named: set[str] = set()
+        """Runs that some valid record names."""
+        self.unknown: list[Key] = []
+        """Ids that nothing expects, the first of them."""
+        self.unknown_count = 0
+        self._references = [r for r in rules if isinstance(r, Reference)]
+        self._agreements = [r for r in rules if isinstance(r, Agrees)]
+        self._before: tuple[dict[str, Sheet], set[str], int, int] | None = None
+
+    def begin(self) -> None:
+        """Remember what is there: a file that cannot be read to its end leaves no marks."""
+        sheets = {run: dict(sheet) for run, sheet in self.sheets.items()}
+        self._before = sheets, set(self.named), len(self.unknown), self.unknown_count
+
+    def end(self, whole: bool) -> None:
+        if not whole and self._before:
+            self.sheets, self.named, length, self.unknown_count = self._before
+            del self.unknown[length:]
+        self._before = None
+
+    def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
+        told: list[tuple[int, Finding]] = []
+        for position, record in enumerate(validated(records)):
+            number = self.expected.index.get(self.key(record))
+            run = self._run_of(record)
+            if number is None or (self.known_runs is not None and run not in self.known_runs):
+                told += [(position, finding) for finding in self._unknown(record, number, run)]
+                continue
+            findings = self._disagreements(record, number)
+            told += [(position, finding) for finding in findings]
+            self.named.add(run)
+            sheet = self.sheets.setdefault(run, {})
+            if number in sheet:
+                sheet[number] = REPEATED
+            elif any(finding.severity == "error" for finding in findings):
+                sheet[number] = INVALID
+            else:
+                sheet[number] = self._mark(record, number)
+        return told
+
+    def _mark(self, record: Any, number: int) -> Mark | Unscored:
+        error = getattr(record, "error", None)
+        if error is not None and error.strip(BLANKS):
+            return Unscored("failed", error)
+        return self.pair.measure(self.expected.items[number], record)
+
+    def _run_of(self, record: Any) -> str:
+        if self.pair.run is None:
+            return self.pair.default_run
+        run: str | None = getattr(record, self.pair.run)
+        return self.pair.default_run if run is None else run
+
+    def _unknown(self, record: Any, number: int | None, run: str) -> list[Finding]:
+        """A record of an id, or of a run, that nothing expects: it counts nowhere."""
+        if number is None:
+            self.unknown_count += 1
+            if len(self.unknown) < MOST_EXAMPLES:
+                self.unknown.append(self.key(record))
+        strange_run = self.known_runs is not None and run not in self.known_runs
+        return [
+            rule.finding((rule.field,))
+            for rule in self._references
+            if (strange_run if rule.field == self.pair.run else number is None)
+        ]
+
+    def _disagreements(self, record: Any, number: int) -> list[Finding]:
+        item = self.expected.items[number]
+        return [
+            rule.finding((rule.field,))
+            for rule in self._agreements
+            if getattr(record, rule.field) != getattr(item, rule.field)
+        ]
+
+    def lose(self, parsed: Any) -> None:
+        """A bad record: not processed, and a second record for its item if there is a good one."""
+        key: Any = tuple(_read(parsed, name) for name in self.pair.key)
+        run = _read(parsed, self.pair.run) if self.pair.run else None
+        run = self.pair.default_run if run is None else run
+        if not all(isinstance(part, str) for part in (*key, run)):
+            return
+        number = self.expected.index.get(key if len(key) > 1 else key[0])
+        if number is not None:
+            sheet = self.sheets.setdefault(run, {})
+            sheet[number] = REPEATED if number in sheet else INVALID
+
+    def runs(self) -> dict[str, Sheet]:
+        """The sheet of each run that counts, sorted by name."""
+        names = self.named if self.known_runs is None else self.known_runs
+        return {run: self.sheets.get(run, {}) for run in sorted(names or {self.pair.default_run})}
+
+    def missing(self) -> list[Key]:
+        """Expected ids without any record in some run, in the order of the truth."""
+        sheets = list(self.runs().values())
+        return [key for key, number in self.expected.index.items() if any(number not in sheet for sheet in sheets)]
+
+
+def _read(parsed: Any, name: str) -> Any:
+    return parsed.get(name) if isinstance(parsed, dict) else getattr(parsed, name, None)
+
+
+class Processing(Struct, frozen=True):
+    """How many of the expected items were processed, and whether that is enough."""
+
+    expected: int
+    processed: int
+    minimum: Fraction
+
+    @property
+    def failed(self) -> int:
+        return self.expected - self.processed
+
+    @property
+    def passed(self) -> bool:
+        """Exact: 19 of 20 are 95 %."""
+        return self.expected > 0 and Fraction(self.processed, self.expected) >= self.minimum
+
+    @property
+    def needed(self) -> int:
+        """How many more records would pass."""
+        return max(0, ceil(self.minimum * self.expected) - self.processed)
+
+    @property
+    def success_rate(self) -> float:
+        return rounded(Fraction(self.processed, self.expected))
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "expected": self.expected,
+            "processed": self.processed,
+            "failed": self.failed,
+            "success_rate": self.success_rate,
+            "minimum": rounded(self.minimum),
+            "passed": self.passed,
+        }
+
+
+def processed(sheet: Sheet) -> int:
+    return sum(type(mark) is not Unscored for mark in sheet.values())

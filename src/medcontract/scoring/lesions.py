@@ -1,0 +1,217 @@
+"""Track `lesions`: ten classes of skin lesions, and the size and speed of the model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from medcontract.errors import CallError
+from medcontract.scoring.engine import Answers, Counts, Figure, Finished, Track, counts_of_sheets, marks
+from medcontract.scoring.exact import ONE, ZERO, clamped, f1, mean, rounded, rounded_or_none
+from medcontract.scoring.gate import Pair
+from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol, parameters
+
+CLASSES = ("AK", "BCC", "SK", "SCC", "VASC", "DF", "NV", "NON", "MEL", "ON")
+GROUPS = {
+    "malignant": ("BCC", "SCC", "MEL"),
+    "medium": ("SK", "VASC"),
+    "benign": ("AK", "DF", "NV", "NON", "ON"),
+}
+_NUMBER = {name: number for number, name in enumerate(CLASSES)}
+
+
+def _class_of(record: Any) -> int:
+    return _NUMBER[record.label]
+
+
+def _measure(truth: int, record: Any) -> int:
+    """The class with the largest probability, the first on ties."""
+    probabilities = record.probabilities
+    number: int = probabilities.index(max(probabilities))
+    return number
+
+
+PROTOCOL = Protocol(
+    id="lesions",
+    version=1,
+    changes=(Change(1, "first version"),),
+    parameters=(
+        MIN_PROCESSED,
+        *parameters(
+            "lesions.md, Score Calculation",
+            weight_malignant=("3", "weight of f1_malignant in weighted_f1", {"above": True}),
+            weight_medium=("2", "weight of f1_medium in weighted_f1"),
+            weight_benign=("1", "weight of f1_benign in weighted_f1"),
+            weight_accuracy=("0.5", "share of accuracy in prediction_score"),
+            weight_weighted_f1=("0.5", "share of weighted_f1 in prediction_score"),
+        ),
+        *parameters(
+            "lesions.md, Efficiency Score and Additional Notes",
+            size_full_below_mb=("50", "models below this get all points for size"),
+            size_min_mb=("20", "size that the formula gives all points to"),
+            size_max_mb=("150", "size that the formula gives no points to; above size_min_mb"),
+            weight_size=("0.5", "share of the size part in efficiency_score"),
+            weight_time=("0.5", "share of the time part in efficiency_score"),
+        ),
+        *parameters(
+            "the competition: --t-min-ms and --t-max-ms, or the valid submissions of a leaderboard",
+            t_min_ms=(None, "shortest inference_time_ms; null: that of this submission"),
+            t_max_ms=(None, "longest inference_time_ms; null: that of this submission"),
+        ),
+        *parameters(
+            "lesions.md, Final Score",
+            weight_prediction=("0.9", "share of prediction_score in final_score"),
+            weight_efficiency=("0.1", "share of efficiency_score in final_score"),
+        ),
+    ),
+)
+
+_RIGHT_ONE: Any = "a right one never helps"
+_FIGURES = (
+    Figure(
+        name="accuracy", about="images whose class is right / expected images", perfect=1, leaving_out="never helps",
+    ),
+    Figure(
+        name="f1_by_class", about="2·TP / (2·TP + FP + FN) of each class; an image that was not processed is a FN",
+        perfect=1, leaving_out=_RIGHT_ONE, by="class",
+    ),
+    Figure(name="f1_malignant", about="mean F1 of BCC, SCC, MEL", perfect=1, leaving_out=_RIGHT_ONE, by="class"),
+    Figure(name="f1_medium", about="mean F1 of SK, VASC", perfect=1, leaving_out=_RIGHT_ONE, by="class"),
+    Figure(name="f1_benign", about="mean F1 of AK, DF, NV, NON, ON", perfect=1, leaving_out=_RIGHT_ONE, by="class"),
+    Figure(
+        name="weighted_f1", about="mean of f1_malignant, f1_medium and f1_benign by their weights",
+        perfect=1, leaving_out=_RIGHT_ONE,
+    ),
+    Figure(
+        name="prediction_score", about="weight_accuracy·accuracy + weight_weighted_f1·weighted_f1",
+        perfect=1, leaving_out=_RIGHT_ONE,
+    ),
+    Figure(
+        name="efficiency_score",
+        about="weight_size·size + weight_time·time; size: 1 below size_full_below_mb, else "
+        "1 − (S − size_min_mb)/(size_max_mb − size_min_mb); time: 1 − (T − t_min_ms)/(t_max_ms − t_min_ms), 1 where "
+        "these are equal; both within [0, 1]",
+    ),
+    Figure(
+        name="final_score", about="weight_prediction·prediction_score + weight_efficiency·efficiency_score",
+        leaving_out=_RIGHT_ONE,
+    ),
+    Figure(name="points", about="100·final_score", high=100, leaving_out=_RIGHT_ONE),
+    Figure(
+        name="confusion_matrix", about="images by true and predicted class, and those not processed", high=None,
+        by="class",
+    ),
+)  # fmt: skip
+
+
+class _Data(NamedTuple):
+    confusion: Counter[tuple[int, int | None]]
+    size_mb: Fraction | None
+    time_ms: Fraction | None
+
+
+class Lesions(Track):
+    id = "lesions"
+    result_contract = "lesions/score"
+    pairs = (
+        Pair(
+            truth="lesions/truth", submission="lesions/predictions", key=("image_id",), item=_class_of,
+            measure=_measure,
+        ),
+    )  # fmt: skip
+    auxiliary = ("lesions/model",)
+    expecting = (("lesions/cases", "lesions/truth"),)
+    protocol = PROTOCOL
+    figures = _FIGURES
+    headline = "final_score"
+
+    def check(self, protocol: Protocol) -> None:
+        fastest, slowest = protocol.get("t_min_ms"), protocol.get("t_max_ms")
+        if (fastest is None) != (slowest is None):
+            raise CallError("t_min_ms and t_max_ms belong together", "give both or none")
+        if fastest is not None and slowest is not None and fastest > slowest:
+            raise CallError("t_min_ms is larger than t_max_ms")
+        if protocol["size_min_mb"] > protocol["size_max_mb"]:
+            raise CallError("size_min_mb is larger than size_max_mb")
+
+    def count(self, answers: Answers) -> Counts:
+        pairing = answers.pairing()
+        model = answers.documents.get("lesions/model")
+        items = pairing.expected.items
+        confusion: Counter[tuple[int, int | None]] = Counter(zip(items, marks(pairing, ""), strict=True))
+        there = {item for item, _ in confusion}
+        warnings = [
+            f"the truth has no image of class {name}: its F1 is 0 for everybody"
+            for number, name in enumerate(CLASSES)
+            if number not in there
+        ]
+        if model is None:
+            warnings.append("no model file (lesions/model): no efficiency_score and so no final_score")
+        data = _Data(
+            confusion,
+            None if model is None else Fraction(model.model_size_mb),
+            None if model is None else Fraction(model.inference_time_ms),
+        )
+        return Counts(expected=len(items), processed=counts_of_sheets(pairing), data=data, warnings=tuple(warnings))
+
+    def finish(self, counts: Counts, protocol: Protocol) -> Finished:
+        data: _Data = counts.data
+        by_class = {name: _f1_of(data.confusion, number) for number, name in enumerate(CLASSES)}
+        accuracy = Fraction(sum(data.confusion[n, n] for n in range(len(CLASSES))), counts.expected)
+        groups = {name: mean(by_class[symbol] for symbol in symbols) for name, symbols in GROUPS.items()}
+        weights = {name: protocol[f"weight_{name}"] for name in GROUPS}
+        weighted = sum((weights[name] * groups[name] for name in GROUPS), ZERO) / sum(weights.values())
+        prediction = protocol["weight_accuracy"] * accuracy + protocol["weight_weighted_f1"] * weighted
+        efficiency = _efficiency(data, protocol)
+        final = None
+        if efficiency is not None:
+            final = protocol["weight_prediction"] * prediction + protocol["weight_efficiency"] * efficiency
+        result = {
+            "accuracy": rounded(accuracy),
+            "f1_by_class": {name: rounded(value) for name, value in by_class.items()},
+            **{f"f1_{name}": rounded(value) for name, value in groups.items()},
+            "weighted_f1": rounded(weighted),
+            "prediction_score": rounded(prediction),
+            "efficiency_score": rounded_or_none(efficiency),
+            "final_score": rounded_or_none(final),
+            "points": rounded_or_none(None if final is None else 100 * final),
+            "confusion_matrix": _matrix(data.confusion),
+        }
+        return Finished(result=result, headline=final if final is not None else prediction)
+
+    def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
+        coarse = {figure.name for figure in self.figures if figure.by == "submission"}
+        return {name: value for name, value in result.items() if name in coarse}
+
+
+def _f1_of(confusion: Counter[tuple[int, int | None]], number: int) -> Fraction:
+    hit = confusion[number, number]
+    predicted = sum(confusion[other, number] for other in range(len(CLASSES)))
+    true = sum(confusion[number, said] for said in (*range(len(CLASSES)), None))
+    return f1(hit, predicted - hit, true - hit)
+
+
+def _efficiency(data: _Data, protocol: Protocol) -> Fraction | None:
+    if data.size_mb is None or data.time_ms is None:
+        return None
+    low, high = protocol["size_min_mb"], protocol["size_max_mb"]
+    full = data.size_mb < protocol["size_full_below_mb"]
+    size = ONE if full else _part(data.size_mb, low, high)
+    fastest, slowest = protocol.get("t_min_ms"), protocol.get("t_max_ms")
+    time = ONE if fastest is None or slowest is None else _part(data.time_ms, fastest, slowest)
+    return protocol["weight_size"] * size + protocol["weight_time"] * time
+
+
+def _part(value: Fraction, best: Fraction, worst: Fraction) -> Fraction:
+    """1 at the best, 0 at the worst; 1 where these are equal."""
+    return ONE if best == worst else clamped(1 - (value - best) / (worst - best))
+
+
+def _matrix(confusion: Counter[tuple[int, int | None]]) -> dict[str, dict[str, int]]:
+    columns: list[tuple[str, int | None]] = [(name, number) for number, name in enumerate(CLASSES)]
+    columns.append(("unprocessed", None))
+    return {true: {name: confusion[row, number] for name, number in columns} for row, true in enumerate(CLASSES)}
+
+
+TRACK = Lesions()

@@ -1,0 +1,145 @@
+"""A protocol is data: a track's frozen parameters, with a version, a fingerprint and a history."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from medcontract.errors import CallError
+from medcontract.scoring.canonical import canonical, sha256
+
+
+class Parameter(Struct, frozen=True, kw_only=True):
+    """One number of a protocol, where it comes from, and what it may be changed to."""
+
+    name: str
+    value: Decimal | None
+    about: str
+    source: str
+    """The document and section that the number comes from."""
+    low: Decimal | None = Decimal(0)
+    high: Decimal | None = None
+    above: bool = False
+    """The value must be above `low`, not equal to it."""
+
+    @property
+    def number(self) -> int | float | None:
+        """As JSON: the double whose shortest decimal the value is."""
+        if self.value is None:
+            return None
+        return int(self.value) if self.value == self.value.to_integral_value() else float(self.value)
+
+
+class Change(Struct, frozen=True):
+    """Why a version differs from the one before."""
+
+    version: int
+    reason: str
+
+
+class Protocol(Struct, frozen=True, kw_only=True, dict=True):
+    """The parameters that a score depends on."""
+
+    id: str
+    version: int
+    parameters: tuple[Parameter, ...]
+    changes: tuple[Change, ...]
+
+    @cached_property
+    def _values(self) -> dict[str, Fraction | None]:
+        return {p.name: None if p.value is None else Fraction(p.value) for p in self.parameters}
+
+    def __getitem__(self, name: str) -> Fraction:
+        """The exact value of a parameter that has one."""
+        value = self._values[name]
+        if value is None:
+            raise KeyError(name)
+        return value
+
+    def get(self, name: str) -> Fraction | None:
+        """The exact value of a parameter that may have none."""
+        return self._values[name]
+
+    @property
+    def values(self) -> dict[str, int | float | None]:
+        """All parameters as JSON."""
+        return {parameter.name: parameter.number for parameter in self.parameters}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the canonical JSON (RFC 8785) of id, version and parameters."""
+        return sha256(canonical({"id": self.id, "version": self.version, "parameters": self.values}))
+
+    def describe(self) -> dict[str, Any]:
+        """What every result carries."""
+        return {
+            "id": self.id,
+            "version": self.version,
+            "fingerprint": self.fingerprint,
+            "parameters": self.values,
+        }
+
+    def changed(self, name: str, text: str) -> Protocol:
+        """The protocol with one parameter changed for a run: another fingerprint. Raises `CallError`."""
+        known = {parameter.name: parameter for parameter in self.parameters}
+        if name not in known:
+            from medcontract.definitions.suggest import nearest
+
+            guess = nearest(name, known)
+            hint = f"did you mean '{guess}'? " if guess else ""
+            raise CallError(
+                f"the protocol of '{self.id}' has no parameter '{name}'",
+                hint + f"see: medcontract protocol show {self.id}",
+            )
+        value = _decimal(known[name], text)
+        parameters = tuple(replace(p, value=value) if p.name == name else p for p in self.parameters)
+        return replace(self, parameters=parameters)
+
+
+def _decimal(parameter: Parameter, text: str) -> Decimal:
+    try:
+        value = Decimal(text.strip())
+    except InvalidOperation:
+        raise CallError(f"'{text}' is no number for '{parameter.name}'", "write a decimal such as 0.95") from None
+    low, high = parameter.low, parameter.high
+    below = low is not None and value.is_finite() and (value < low or (parameter.above and value == low))
+    if not value.is_finite() or below or (high is not None and value > high):
+        bounds = [f"above {low}" if parameter.above else f"at least {low}"] if low is not None else []
+        bounds += [f"at most {high}"] if high is not None else []
+        raise CallError(f"'{parameter.name}' must be {' and '.join(bounds) or 'a number'}, not {text.strip()}")
+    if not _fits_a_double(value):
+        raise CallError(
+            f"'{text}' has more digits than a double holds", "the fingerprint and the score must tell the same number"
+        )
+    return value
+
+
+def _fits_a_double(value: Decimal) -> bool:
+    number = float(value)
+    return abs(number) < 1e300 and Decimal(repr(number)) == value
+
+
+def parameters(
+    source: str, **rows: tuple[str | None, str] | tuple[str | None, str, dict[str, Any]]
+) -> tuple[Parameter, ...]:
+    """Parameters of one source, by name: (value, what it is) and, where it matters, what else is known of it."""
+    found = []
+    for name, (value, about, *rest) in rows.items():
+        more: dict[str, Any] = dict(rest[0]) if rest else {}
+        decimal = None if value is None else Decimal(value)
+        found.append(Parameter(name=name, value=decimal, about=about, **{"source": source, **more}))
+    return tuple(found)
+
+
+MIN_PROCESSED = Parameter(
+    name="min_processed",
+    value=Decimal("0.95"),
+    about="share of the expected items that must be processed for a score",
+    source="reports.md, Additional Notes; SCORING.md makes it the rule of every track",
+    high=Decimal(1),
+)

@@ -1,0 +1,337 @@
+"""Track `reports`: specialty, urgency and follow-up of clinical reports, and what the model needed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from medcontract.definitions.forms import BLANKS
+from medcontract.scoring.engine import Answers, Counts, Figure, Finished, Track, counts_of_sheets, marks
+from medcontract.scoring.exact import ZERO, exact_sum, f1, mean, mean_or_none, rounded, rounded_or_none
+from medcontract.scoring.gate import Pair
+from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol, parameters
+
+URGENCIES = ("Emergency", "Urgent", "Routine")
+_POSITIVE = {"above": True}
+
+
+class Labels(NamedTuple):
+    """What is true of a report, or predicted."""
+
+    specialty: str
+    urgency: str
+    follow_up: bool
+
+
+_SHARED: dict[Labels, Labels] = {}
+
+
+def _labels(record: Any) -> Labels:
+    """There are 36 of them: each is kept once."""
+    labels = Labels(record.specialty, record.urgency, record.follow_up)
+    return _SHARED.setdefault(labels, labels)
+
+
+def _measure(truth: Labels, record: Any) -> tuple[Labels, float]:
+    return _labels(record), record.processing_time_sec
+
+
+PROTOCOL = Protocol(
+    id="reports",
+    version=1,
+    changes=(Change(1, "first version"),),
+    parameters=(
+        MIN_PROCESSED,
+        *parameters(
+            "reports.md, Accuracy Metrics",
+            weight_specialty=("0.30", "share of specialty_accuracy in accuracy_score"),
+            weight_urgency=("0.25", "share of urgency_f1 in accuracy_score"),
+            weight_follow_up=("0.15", "share of follow_up_f1 in accuracy_score"),
+            weight_emergency=("0.40", "weight of F1(Emergency) in urgency_f1"),
+            weight_urgent=("0.35", "weight of F1(Urgent) in urgency_f1"),
+            weight_routine=("0.25", "weight of F1(Routine) in urgency_f1"),
+        ),
+        *parameters(
+            "reports.md, Performance Metrics",
+            performance_points=("30", "performance_score without penalties"),
+            time_target_sec=("1", "seconds a report without penalty"),
+            time_penalty_per_sec=("2", "points lost for each second beyond"),
+            time_limit_sec=("5", "a run that takes longer is invalid"),
+            memory_target_mb=("512", "MB without penalty"),
+            memory_mb_per_point=("50", "MB beyond that cost a point", _POSITIVE),
+            memory_limit_mb=("1024", "a run that needs more is invalid"),
+            cpu_target_percent=("50", "average CPU without penalty"),
+            cpu_percent_per_point=("5", "percent beyond that cost a point", _POSITIVE),
+            cpu_limit_percent=("90", "a run that needs more is invalid"),
+        ),
+    ),
+)
+
+_FIGURES = (
+    Figure(
+        name="specialty_accuracy",
+        about="reports whose specialty is right / expected reports",
+        perfect=1,
+        leaving_out="never helps",
+    ),
+    Figure(
+        name="urgency_f1",
+        about="weight_emergency·F1(Emergency) + weight_urgent·F1(Urgent) + weight_routine·F1(Routine)",
+        perfect=1,
+        leaving_out="a right one never helps",
+    ),
+    Figure(
+        name="urgency_f1_by_class",
+        about="2·TP / (2·TP + FP + FN) of each class; a report that was not processed is a FN of its class",
+        perfect=1,
+        leaving_out="a right one never helps",
+        by="class",
+    ),
+    Figure(
+        name="follow_up_f1",
+        about="F1 of the class true; a report that was not processed is a FN where the truth is true",
+        perfect=1,
+        leaving_out="a right one never helps",
+    ),
+    Figure(
+        name="avg_processing_time",
+        about="mean of processing_time_sec over processed records",
+        high=None,
+        unit="s",
+    ),
+    Figure(name="max_memory_usage", about="max_memory_mb of the telemetry", high=None, unit="MB"),
+    Figure(name="avg_cpu_usage", about="avg_cpu_percent of the telemetry", high=None, unit="%"),
+    Figure(
+        name="accuracy_score",
+        about="(weight_specialty·specialty_accuracy + weight_urgency·urgency_f1 + weight_follow_up·follow_up_f1)·100",
+        high=70,
+        perfect=70,
+        leaving_out="a right one never helps",
+        unit="points",
+    ),
+    Figure(
+        name="performance_score",
+        about="performance_points − max(0, t − time_target_sec)·time_penalty_per_sec"
+        " − max(0, (m − memory_target_mb)/memory_mb_per_point)"
+        " − max(0, (c − cpu_target_percent)/cpu_percent_per_point)",
+        low=None,
+        high=30,
+        unit="points",
+    ),
+    Figure(name="total_score", about="accuracy_score + performance_score", low=None, high=100, unit="points"),
+)
+NAMES = tuple(figure.name for figure in _FIGURES)
+
+
+class RunCounts(Struct, frozen=True, kw_only=True):
+    """One run in integers, and sums of doubles."""
+
+    run_id: str
+    processed: int
+    right_specialty: int
+    urgencies: Counter[tuple[str, str | None]]
+    """(true, predicted or None) → how many."""
+    follow_ups: Counter[tuple[bool, bool | None]]
+    seconds: Fraction
+    memory: Fraction | None
+    cpu: Fraction | None
+    exception: bool
+
+
+class _Run(NamedTuple):
+    """The exact figures of one run."""
+
+    specialty_accuracy: Fraction
+    by_class: dict[str, Fraction]
+    urgency_f1: Fraction
+    follow_up_f1: Fraction
+    seconds: Fraction | None
+    memory: Fraction | None
+    cpu: Fraction | None
+    accuracy: Fraction
+    performance: Fraction | None
+
+
+class Reports(Track):
+    id = "reports"
+    result_contract = "reports/score"
+    pairs = (
+        Pair(
+            truth="reports/truth", submission="reports/predictions", key=("report_id",), run="run_id", default_run="1",
+            item=_labels, measure=_measure,
+        ),
+    )  # fmt: skip
+    auxiliary = ("reports/telemetry",)
+    expecting = (("reports/cases", "reports/truth"),)
+    protocol = PROTOCOL
+    figures = _FIGURES
+    headline = "total_score"
+
+    def runs(self, documents: dict[str, Any]) -> tuple[str, ...] | None:
+        telemetry = documents.get("reports/telemetry")
+        return None if telemetry is None else tuple(run.run_id for run in telemetry.runs)
+
+    def count(self, answers: Answers) -> Counts:
+        pairing = answers.pairing()
+        telemetry = answers.documents.get("reports/telemetry")
+        measured = {} if telemetry is None else {run.run_id: run for run in telemetry.runs}
+        items = pairing.expected.items
+        runs = [_count_run(run, items, marks(pairing, run), measured.get(run)) for run in pairing.runs()]
+        warnings = _absent_classes(items, self.protocol)
+        if telemetry is None:
+            warnings.append("no telemetry (reports/telemetry): no memory, no CPU and so no performance_score")
+        return Counts(
+            expected=len(items), processed=counts_of_sheets(pairing), data=tuple(runs), warnings=tuple(warnings)
+        )
+
+    def finish(self, counts: Counts, protocol: Protocol) -> Finished:
+        runs: tuple[RunCounts, ...] = counts.data
+        figures = [_figures(run, counts.expected, protocol) for run in runs]
+        reasons = [_reasons(run, exact, protocol) for run, exact in zip(runs, figures, strict=True)]
+        valid = not any(reasons)
+        whole = _mean_of_runs(figures)
+        totals = [_total(run) for run in figures]
+        total = mean_or_none(totals) if valid else None
+        rows = [
+            {
+                **_row(exact, total if not why else None),
+                "run_id": run.run_id,
+                "success_rate": rounded(Fraction(run.processed, counts.expected)),
+                "valid": not why,
+                "reasons": list(why),
+            }
+            for run, exact, total, why in zip(runs, figures, totals, reasons, strict=True)
+        ]
+        told = tuple(f"run {run.run_id}: {why}" for run, each in zip(runs, reasons, strict=True) for why in each)
+        return Finished(
+            result={**_row(whole, total), "runs": rows},
+            headline=total if total is not None or _total(whole) is not None else whole.accuracy,
+            reasons=told,
+        )
+
+    def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
+        kept = {name: value for name, value in result.items() if name != "urgency_f1_by_class"}
+        runs = [{n: v for n, v in run.items() if n != "urgency_f1_by_class"} for run in result["runs"]]
+        return {**kept, "runs": runs}
+
+
+def _count_run(
+    run_id: str, items: Sequence[Labels], marked: Sequence[tuple[Labels, float] | None], telemetry: Any
+) -> RunCounts:
+    pairs = Counter((item, None if mark is None else mark[0]) for item, mark in zip(items, marked, strict=True))
+    urgencies: Counter[tuple[str, str | None]] = Counter()
+    follow_ups: Counter[tuple[bool, bool | None]] = Counter()
+    right = 0
+    for (item, said), times in pairs.items():
+        right += times * (said is not None and said.specialty == item.specialty)
+        urgencies[item.urgency, said and said.urgency] += times
+        follow_ups[item.follow_up, None if said is None else said.follow_up] += times
+    exception = None if telemetry is None else telemetry.exception
+    return RunCounts(
+        run_id=run_id,
+        processed=sum(times for (_, said), times in pairs.items() if said is not None),
+        right_specialty=right,
+        urgencies=urgencies,
+        follow_ups=follow_ups,
+        seconds=exact_sum(mark[1] for mark in marked if mark is not None),
+        memory=None if telemetry is None else Fraction(telemetry.max_memory_mb),
+        cpu=None if telemetry is None else Fraction(telemetry.avg_cpu_percent),
+        exception=bool(exception and exception.strip(BLANKS)),
+    )
+
+
+def _absent_classes(items: Sequence[Labels], protocol: Protocol) -> list[str]:
+    there = {item.urgency for item in items}
+    warnings = [
+        f"the truth has no report of urgency {name}: the weight of its F1 is lost to everybody"
+        for name in URGENCIES
+        if name not in there
+    ]
+    if not any(item.follow_up for item in items):
+        warnings.append("the truth has no report with a follow-up: follow_up_f1 is 0 for everybody")
+    return warnings
+
+
+def _f1_of(confusion: Counter[tuple[Any, Any]], name: object) -> Fraction:
+    hit = confusion[name, name]
+    predicted = sum(times for (_, said), times in confusion.items() if said == name)
+    true = sum(times for (item, _), times in confusion.items() if item == name)
+    return f1(hit, predicted - hit, true - hit)
+
+
+def _figures(run: RunCounts, expected: int, protocol: Protocol) -> _Run:
+    by_class = {name: _f1_of(run.urgencies, name) for name in URGENCIES}
+    specialty = Fraction(run.right_specialty, expected)
+    urgency = sum((protocol[f"weight_{name.lower()}"] * value for name, value in by_class.items()), ZERO)
+    follow_up = _f1_of(run.follow_ups, True)
+    seconds = run.seconds / run.processed if run.processed else None
+    accuracy = 100 * (
+        protocol["weight_specialty"] * specialty
+        + protocol["weight_urgency"] * urgency
+        + protocol["weight_follow_up"] * follow_up
+    )
+    performance = _performance(seconds, run.memory, run.cpu, protocol)
+    return _Run(specialty, by_class, urgency, follow_up, seconds, run.memory, run.cpu, accuracy, performance)
+
+
+def _performance(
+    seconds: Fraction | None, memory: Fraction | None, cpu: Fraction | None, protocol: Protocol
+) -> Fraction | None:
+    if seconds is None or memory is None or cpu is None:
+        return None
+    return (
+        protocol["performance_points"]
+        - max(ZERO, seconds - protocol["time_target_sec"]) * protocol["time_penalty_per_sec"]
+        - max(ZERO, (memory - protocol["memory_target_mb"]) / protocol["memory_mb_per_point"])
+        - max(ZERO, (cpu - protocol["cpu_target_percent"]) / protocol["cpu_percent_per_point"])
+    )
+
+
+def _total(run: _Run) -> Fraction | None:
+    return None if run.performance is None else run.accuracy + run.performance
+
+
+def _reasons(run: RunCounts, exact: _Run, protocol: Protocol) -> list[str]:
+    """Why a run is invalid. Limits compare rounded figures, as they are printed."""
+    checks = (
+        (exact.seconds, "time_limit_sec", "s a report on average"),
+        (exact.memory, "memory_limit_mb", "MB of memory"),
+        (exact.cpu, "cpu_limit_percent", "% of CPU on average"),
+    )
+    reasons = []
+    for value, name, what in checks:
+        if value is not None and Fraction(rounded(value)) > protocol[name]:
+            reasons.append(f"{rounded(value):g} {what}, at most {float(protocol[name]):g} are allowed")
+    return reasons + (["it ended with an exception"] if run.exception else [])
+
+
+def _mean_of_runs(runs: Sequence[_Run]) -> _Run:
+    """Means of scores, not scores of means."""
+    return _Run(
+        specialty_accuracy=mean(run.specialty_accuracy for run in runs),
+        by_class={name: mean(run.by_class[name] for run in runs) for name in URGENCIES},
+        urgency_f1=mean(run.urgency_f1 for run in runs),
+        follow_up_f1=mean(run.follow_up_f1 for run in runs),
+        seconds=mean_or_none(run.seconds for run in runs),
+        memory=mean_or_none(run.memory for run in runs),
+        cpu=mean_or_none(run.cpu for run in runs),
+        accuracy=mean(run.accuracy for run in runs),
+        performance=mean_or_none(run.performance for run in runs),
+    )
+
+
+def _row(run: _Run, total: Fraction | None) -> dict[str, Any]:
+    by_class = {name: rounded(value) for name, value in run.by_class.items()}
+    values = (
+        rounded(run.specialty_accuracy), rounded(run.urgency_f1), by_class, rounded(run.follow_up_f1),
+        rounded_or_none(run.seconds), rounded_or_none(run.memory), rounded_or_none(run.cpu),
+        rounded(run.accuracy), rounded_or_none(run.performance), rounded_or_none(total),
+    )  # fmt: skip
+    return dict(zip(NAMES, values, strict=True))
+
+
+TRACK = Reports()

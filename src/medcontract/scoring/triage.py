@@ -1,0 +1,211 @@
+"""Track `triage`: life-saving interventions (LSI) over the segments of a case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from medcontract.scoring.engine import Answers, Counts, Figure, Finished, Track, counts_of_sheets
+from medcontract.scoring.exact import ONE, ZERO, mean, rounded
+from medcontract.scoring.gate import Pair, Unscored
+from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol
+
+_TEXTS = {
+    "missing": "no response for this segment",
+    "repeated": "more than one response for this segment",
+    "invalid": "the response breaks its contract",
+}
+
+
+class Segment(NamedTuple):
+    """What is true of a segment."""
+
+    segment_id: str
+    case_id: str
+    end_of_case: bool
+    segment_start_time_sec: float
+    segment_stop_time_sec: float
+    instances: frozenset[tuple[str, float]]
+    """(group, seconds from the start of the case)."""
+
+
+def _by_time(segment: Segment) -> tuple[float, float, str]:
+    return segment.segment_stop_time_sec, segment.segment_start_time_sec, segment.segment_id
+
+
+def _segment(record: Any) -> Segment:
+    return Segment(
+        record.segment_id,
+        record.case_id,
+        record.end_of_case,
+        record.segment_start_time_sec,
+        record.segment_stop_time_sec,
+        frozenset((lsi.lsi_group, lsi.elapsed_from_start) for lsi in record.gt_lsi_list),
+    )
+
+
+def _measure(truth: Segment, record: Any) -> frozenset[str]:
+    return frozenset(record.model_predictions)
+
+
+PROTOCOL = Protocol(id="triage", version=1, changes=(Change(1, "first version"),), parameters=(MIN_PROCESSED,))
+
+_FIGURES = (
+    Figure(
+        name="jaccard_index",
+        about="groups predicted in a segment that lists them / groups predicted or listed in any; 1 without any",
+        perfect=1,
+        leaving_out="a right one never helps",
+        by="case",
+    ),
+    Figure(
+        name="prediction_lead_time",
+        about="sum over groups, at the earliest segment with a correct prediction: the earliest instance listed there "
+        "minus the segment's stop time",
+        low=None,
+        high=None,
+        by="case",
+        unit="s",
+    ),
+    Figure(
+        name="correct_predictions.lead_time",
+        about="elapsed_from_start − segment_stop_time_sec of the earliest segment that lists and predicts it",
+        low=None,
+        high=None,
+        by="case",
+        unit="s",
+    ),
+    Figure(
+        name="mean_jaccard_index",
+        about="mean of jaccard_index over cases; what submissions are ranked by",
+        perfect=1,
+        leaving_out="a right one never helps",
+    ),
+)
+
+
+class CaseCounts(NamedTuple):
+    """The exact figures of one case."""
+
+    case_id: str
+    jaccard: Fraction
+    lead_time: Fraction
+    correct: tuple[tuple[str, Fraction], ...]
+    false_positives: tuple[str, ...]
+    misses: tuple[str, ...]
+    errors: tuple[tuple[str, str], ...]
+
+
+class _Data(NamedTuple):
+    header: dict[str, Any]
+    cases: tuple[CaseCounts, ...]
+
+
+class Triage(Track):
+    id = "triage"
+    result_contract = "triage/metrics"
+    pairs = (
+        Pair(
+            truth="triage/ground-truth", submission="triage/response", key=("segment_id",), item=_segment,
+            measure=_measure,
+        ),
+    )  # fmt: skip
+    auxiliary = ("triage/inventory",)
+    expecting = (("triage/inventory", "triage/ground-truth"),)
+    needs = ("team_name", "event", "evaluation_date")
+    protocol = PROTOCOL
+    figures = _FIGURES
+    headline = "mean_jaccard_index"
+
+    def count(self, answers: Answers) -> Counts:
+        pairing = answers.pairing()
+        sheet = pairing.runs()[""]
+        cases: dict[str, list[tuple[Segment, Any]]] = {}
+        for number, segment in enumerate(pairing.expected.items):
+            cases.setdefault(segment.case_id, []).append((segment, sheet.get(number)))
+        header = {**answers.headers["triage/ground-truth"], **answers.headers["triage/response"]}
+        names = ", ".join(answers.names["triage/response"])
+        return Counts(
+            expected=len(pairing.expected.items),
+            processed=counts_of_sheets(pairing),
+            data=_Data(
+                {**{name: header[name] for name in self.needs}, "response_file_name": names},
+                tuple(_case(case_id, cases[case_id]) for case_id in sorted(cases)),
+            ),
+        )
+
+    def finish(self, counts: Counts, protocol: Protocol) -> Finished:
+        data: _Data = counts.data
+        average = mean(case.jaccard for case in data.cases)
+        return Finished(
+            result={**data.header, "metrics": [_metrics(case) for case in data.cases]},
+            headline=average,
+        )
+
+    def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
+        header = {name: result[name] for name in (*self.needs, "response_file_name")}
+        return {**header, self.headline: headline}
+
+
+def _case(case_id: str, marked: Sequence[tuple[Segment, Any]]) -> CaseCounts:
+    ordered = sorted(marked, key=lambda pair: _by_time(pair[0]))
+    said = [(segment, frozenset() if mark is None or type(mark) is Unscored else mark) for segment, mark in ordered]
+    listed = _union({group for group, _ in segment.instances} for segment, _ in said)
+    predicted = _union(groups for _, groups in said)
+    right = _union({group for group, _ in segment.instances} & groups for segment, groups in said)
+    return CaseCounts(
+        case_id=case_id,
+        jaccard=Fraction(len(right), len(listed | predicted)) if listed or predicted else ONE,
+        lead_time=_lead_time(said),
+        correct=_correct(said),
+        false_positives=tuple(sorted(predicted - listed)),
+        misses=tuple(sorted(listed - predicted)),
+        errors=tuple((segment.segment_id, why) for segment, mark in ordered if (why := _error(mark))),
+    )
+
+
+def _union(sets: Iterable[Iterable[str]]) -> set[str]:
+    return set().union(*sets)
+
+
+def _error(mark: Any) -> str | None:
+    if mark is None:
+        return _TEXTS["missing"]
+    if type(mark) is not Unscored:
+        return None
+    return mark.error if mark.why == "failed" else _TEXTS[mark.why]
+
+
+def _correct(said: Sequence[tuple[Segment, frozenset[str]]]) -> tuple[tuple[str, Fraction], ...]:
+    """Every instance that some segment lists and predicts, with the lead time of the earliest such segment."""
+    found: dict[tuple[float, str], Fraction] = {}
+    for segment, groups in said:
+        for group, elapsed in segment.instances:
+            if group in groups and (elapsed, group) not in found:
+                found[elapsed, group] = Fraction(elapsed) - Fraction(segment.segment_stop_time_sec)
+    return tuple((group, found[elapsed, group]) for elapsed, group in sorted(found))
+
+
+def _lead_time(said: Sequence[tuple[Segment, frozenset[str]]]) -> Fraction:
+    """For each group, at its earliest segment with a correct prediction, the earliest instance listed there."""
+    found: dict[str, Fraction] = {}
+    for segment, groups in said:
+        for group in {group for group, _ in segment.instances} & groups - found.keys():
+            earliest = min(elapsed for name, elapsed in segment.instances if name == group)
+            found[group] = Fraction(earliest) - Fraction(segment.segment_stop_time_sec)
+    return sum(found.values(), ZERO)
+
+
+def _metrics(case: CaseCounts) -> dict[str, Any]:
+    return {
+        "case_id": case.case_id,
+        "jaccard_index": rounded(case.jaccard),
+        "prediction_lead_time": rounded(case.lead_time),
+        "correct_predictions": [{"lsi_group": group, "lead_time": rounded(lead)} for group, lead in case.correct],
+        "incorrect_predictions": {"false_positives": list(case.false_positives), "misses": list(case.misses)},
+        "errors": [{"segment_id": segment, "error": error} for segment, error in case.errors],
+    }
+
+
+TRACK = Triage()
