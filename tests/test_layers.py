@@ -30,15 +30,19 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tables": {"definitions", "errors", "judging", "layout", "problems", "reading", "tally"},
     "foreign": {"definitions", "errors", "foreign", "judging", "layout", "problems", "reading", "tally"},
     "scoring": {"definitions", "errors", "problems", "scoring"},
-    "evaluation": {"definitions", "errors", "evaluation", "images", "judging", "problems", "reading", "scoring", "tally"},
+    "evaluation": {
+        "definitions", "errors", "evaluation", "images", "judging", "problems", "reading", "scoring", "tally",
+    },
     "whole": {"definitions", "judging", "reading", "tables"},
-    "flow": {"definitions", "errors", "evaluation", "foreign", "images", "judging", "problems", "reading", "tally", "whole"},
+    "flow": {
+        "definitions", "errors", "evaluation", "foreign", "images", "judging", "problems", "reading", "tally", "whole",
+    },
     "api": {"definitions", "errors"},
     "modeling": {"definitions"},
     "docs": {"catalogue", "definitions", "errors", "problems"},
     "cli": {
-        "_version", "api", "catalogue", "cli", "definitions", "docs", "errors", "evaluation", "flow", "images", "problems", "reading",
-        "rendering", "scoring",
+        "_version", "api", "catalogue", "cli", "definitions", "docs", "errors", "evaluation", "flow", "images",
+        "problems", "reading", "rendering", "scoring",
     },
     "__init__": {"_version", "api", "definitions", "errors", "evaluation", "flow", "problems", "tables"},
     "__main__": {"cli"},

@@ -103,7 +103,7 @@ def score(
     """
     from medcontract.evaluation.score import score_files
 
-    given = [(path, None) for path in walk(map(os.fspath, files))]
+    given = [(path, None) for path in walk(os.fspath(file) for file in files)]
     return score_files(given, parameters=tuple((parameters or {}).items()), header=header)
 
 

@@ -10,6 +10,7 @@ from medcontract._version import __version__
 
 COMMANDS = {
     "validate": "Does each file keep its contract?",
+    "score": "Score a submission against its truth.",
     "explain": "What a problem means and how to mend it.",
     "schema": "The published JSON Schemas: list, show, export, check, diff.",
     "init": "A small, valid, realistic set of files to start from.",

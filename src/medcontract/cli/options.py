@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+if TYPE_CHECKING:
+    from medcontract.evaluation.inputs import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -43,6 +46,61 @@ def result(*formats: str) -> Callable[[F], F]:
         return command
 
     return wrap
+
+
+def problems(command: F) -> F:
+    """--max-problems, --show-values."""
+    command = click.option(
+        "--show-values", is_flag=True, help="Show offending values even where the output may be shared."
+    )(command)
+    return click.option(
+        "--max-problems", type=click.IntRange(min=0), metavar="N", help="List at most N problems a file (text: 50)."
+    )(command)
+
+
+def limits(command: F) -> F:
+    """--max-record, --max-unpacked."""
+    command = click.option(
+        "--max-unpacked", type=Size(), metavar="SIZE", help="Most that .gz may unpack to (default 4G)."
+    )(command)
+    return click.option("--max-record", type=Size(), metavar="SIZE", help="Largest record (default 16M).")(command)
+
+
+def participant(command: F) -> F:
+    return click.option(
+        "--participant",
+        is_flag=True,
+        help="Only what participants may see: no figures by class or case.",
+    )(command)
+
+
+def pairs(flag: str, name: str, about: str) -> Callable[[F], F]:
+    """An option of the form name=value that may be repeated; its value is a dict."""
+
+    def parse(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for item in given:
+            key, equals, value = item.partition("=")
+            if not equals or not key.strip():
+                raise click.BadParameter(f"'{item}' is not of the form name=value", ctx, param)
+            if key.strip() in found:
+                raise click.BadParameter(f"'{key.strip()}' was given twice", ctx, param)
+            found[key.strip()] = value
+        return found
+
+    return click.option(flag, name, metavar="NAME=VALUE", multiple=True, callback=parse, help=about)
+
+
+def settings(
+    chosen: str, values: bool, most: int, max_record: int | None, max_unpacked: int | None, progress: Any
+) -> Settings:
+    """How files are read for a score, and which problems are kept."""
+    from medcontract.evaluation.inputs import Settings
+    from medcontract.reading.limits import Limits
+
+    as_text = chosen == "text"
+    sizes = Limits(*(given or default for given, default in zip((max_record, max_unpacked), Limits(), strict=True)))
+    return Settings(min(most, 100) if as_text else 100, 3 if as_text else None, as_text and values, sizes, progress)
 
 
 def plugins(command: F) -> F:

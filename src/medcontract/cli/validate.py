@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import re
 from typing import Any
 
 import click
 
 from medcontract.cli import options, output
-from medcontract.errors import CallError
 
-_NAMED = re.compile(r"([a-z0-9-]+/[a-z0-9-]+)=(.+)", re.DOTALL)
 _EPILOG = """\b
 Examples:
   medcontract validate out.json                     the contract is recognised
@@ -29,12 +25,8 @@ Examples:
 @click.option("--schema", metavar="FILE", type=click.Path(), help="Check against this JSON Schema instead.")
 @options.plugins
 @options.result("text", "json")
-@click.option(
-    "--max-problems", type=click.IntRange(min=0), metavar="N", help="List at most N problems a file (text: 50)."
-)
-@click.option("--show-values", is_flag=True, help="Show offending values even where the output may be shared.")
-@click.option("--max-record", type=options.Size(), metavar="SIZE", help="Largest record (default 16M).")
-@click.option("--max-unpacked", type=options.Size(), metavar="SIZE", help="Most that .gz may unpack to (default 4G).")
+@options.problems
+@options.limits
 def command(
     files: tuple[str, ...], contract: str | None, schema: str | None, chosen: str | None, out: str | None,
     max_problems: int | None, show_values: bool, no_color: bool, max_record: int | None, max_unpacked: int | None,
@@ -45,6 +37,7 @@ def command(
     Values of records are shown on a terminal only.
     """
     from medcontract import flow
+    from medcontract.cli.files import inputs
     from medcontract.reading.limits import Limits
     from medcontract.rendering import json, text
 
@@ -58,7 +51,7 @@ def command(
         "limits": limits, "progress": output.progress("checking"),
     }  # fmt: skip
     try:
-        report = flow.validate_files(_inputs(files, contract, schema), schema=schema, **settings)
+        report = flow.validate_files(inputs(files, contract, schema), schema=schema, **settings)
     finally:
         output.clear_progress()
     if as_text:
@@ -69,27 +62,3 @@ def command(
     if any(file.wrong_call for file in report.files):
         return 2
     return 0 if report.ok else 1
-
-
-def _inputs(files: tuple[str, ...], contract: str | None, schema: str | None) -> list[tuple[str, str | None]]:
-    """The files to check, each with the contract that the call names."""
-    from medcontract import flow
-    from medcontract.definitions import registry
-
-    wanted = [_split(name, contract) for name in files]
-    for name, contract_id in wanted:
-        if contract_id and schema:
-            raise CallError("--schema and a contract were both given", "say which of the two is meant")
-        if contract_id:
-            registry.find(contract_id)
-        elif name == "-" and not schema:
-            raise CallError("standard input needs --contract", "medcontract schema list shows the ids")
-    return [(path, contract_id) for name, contract_id in wanted for path in flow.walk([name])]
-
-
-def _split(name: str, contract: str | None) -> tuple[str, str | None]:
-    """`CONTRACT=PATH`, unless a file has that very name."""
-    match = _NAMED.fullmatch(name)
-    if match and not os.path.lexists(name):
-        return match.group(2), match.group(1)
-    return name, contract

@@ -186,13 +186,13 @@ class Score(Document):
     """Mean of AK, DF, NV, NON, ON."""
     weighted_f1: Unit
     """The three means, weighted 3, 2 and 1."""
-    prediction_score: Unit
-    """Mean of accuracy and weighted_f1."""
-    efficiency_score: Unit | None
+    prediction_score: NonNegative
+    """Mean of accuracy and weighted_f1. This and what follows is at most 1 under the protocol as it is."""
+    efficiency_score: NonNegative | None
     """Mean of the parts for size and speed."""
-    final_score: Unit | None
+    final_score: NonNegative | None
     """0.9 prediction_score + 0.1 efficiency_score."""
-    points: Annotated[NonNegative, Field(le=100)] | None
+    points: NonNegative | None
     """100 final_score."""
     confusion_matrix: Matrix
     """Images by true and predicted class."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from medcontract.definitions.base import Count, Document, Many, Position, RelativePath, Str, Strictest, Text
+from medcontract.definitions.base import Count, Document, Many, Position, RelativePath, Str, Strictest, Text, Unit
 from medcontract.definitions.contract import Contract
 
 Code = Annotated[str, Field(pattern="^MC[0-5][0-9][0-9]$", max_length=5)]
@@ -168,10 +168,234 @@ class SchemaDiff(Document):
     """By file, in the order of the schema."""
 
 
+class ScoreProblem(ProblemModel):
+    """One thing that is wrong in one of the files."""
+
+    file: Str
+    """The base name of the file."""
+
+
+class ProtocolModel(Strictest):
+    """The frozen parameters that a score depends on."""
+
+    id: Str
+    """The track."""
+    version: Position
+    """Counted up when a formula changes."""
+    fingerprint: Sha256
+    """Of the canonical JSON (RFC 8785) of id, version and parameters."""
+    parameters: dict[str, float | str | None]
+    """By name."""
+
+
+class InputModel(Strictest):
+    """A file that a score was made from."""
+
+    contract: Str
+    """What it is."""
+    name: Str
+    """Its base name."""
+    sha256: Sha256
+    """Of its bytes."""
+    content_sha256: Sha256 | None
+    """Of a truth: of the sorted canonical records of all its files, whatever their order, container or split."""
+    records: Count | None
+    """Null for documents."""
+
+
+class ProcessingModel(Strictest):
+    """The processing gate."""
+
+    expected: Count
+    """Items of the truth."""
+    processed: Count
+    """Those with exactly one record, which is valid and reports no error; of the worst run."""
+    failed: Count
+    """The others."""
+    success_rate: Unit
+    """processed / expected."""
+    minimum: Unit
+    """What is asked for."""
+    passed: bool
+    """Compared exactly."""
+
+
+class Environment(Strictest):
+    """Versions of what text normalization depends on."""
+
+    python: Str
+    unicode: Str
+    unidecode: Str
+
+
+class ScoreModel(Document):
+    """The outcome of `medcontract score`."""
+
+    track: Str
+    """The track."""
+    protocol: ProtocolModel
+    """What the score depends on, besides the files."""
+    inputs: Many[InputModel]
+    """Sorted by contract and name."""
+    processing: ProcessingModel | None
+    """Null when the score was refused before anything was counted."""
+    valid: bool
+    """Whether the score counts."""
+    reasons: Many[Str]
+    """Why it does not."""
+    warnings: Many[Str]
+    """What one should know."""
+    problems: Many[ScoreProblem]
+    """The first 100 of all files."""
+    result: dict[str, Any] | None
+    """A document of the track's result contract; for participants its headline figures."""
+    medcontract_version: Str
+    """The medcontract that wrote it."""
+    environment: Environment
+    """What it ran with."""
+
+
+class Ranked(Strictest):
+    """One submission of a ranking."""
+
+    rank: Position | None
+    """Null for those that are not valid."""
+    name: Str
+    """The base name of its folder or file."""
+    team_name: Str | None
+    """As its files say."""
+    valid: bool
+    """Whether its score counts."""
+    headline: float | None
+    """What it is ranked by."""
+    figures: dict[str, float | None]
+    """Those of the whole submission."""
+    processing: ProcessingModel | None
+    """Null when the score was refused before anything was counted."""
+    reasons: Many[Str]
+    """Why it is not valid."""
+    warnings: Many[Str]
+    """What one should know."""
+    inputs: Many[InputModel]
+    """Its files."""
+
+
+class Leaderboard(Document):
+    """The outcome of `medcontract leaderboard`."""
+
+    track: Str
+    """The track."""
+    protocol: ProtocolModel
+    """What all scores depend on."""
+    truth: Many[InputModel]
+    """The files that all were scored against."""
+    headline: Str
+    """The name of the figure that submissions are ranked by."""
+    submissions: Many[Ranked]
+    """By rank; those that are not valid last, by name."""
+    warnings: Many[Str]
+    """What is true of all."""
+    medcontract_version: Str
+    """The medcontract that wrote it."""
+    environment: Environment
+    """What it ran with."""
+
+
+class CheckModel(Strictest):
+    """One check of a submission."""
+
+    id: Str
+    """Stable."""
+    title: Str
+    """What is checked."""
+    status: Literal["passed", "failed", "skipped"]
+    """Skipped: not possible with the files at hand."""
+    detail: Text
+    """What was found, or what is missing."""
+    problems: Many[ScoreProblem]
+    """The first of them."""
+
+
+class Preflight(Document):
+    """The outcome of `medcontract preflight`."""
+
+    ready: bool
+    """No check failed."""
+    checks: Many[CheckModel]
+    """In the order in which they were made."""
+    score: ScoreModel | None
+    """Where a truth was at hand."""
+
+
+class ParameterModel(Strictest):
+    """One number of a protocol."""
+
+    name: Str
+    value: float | str | None
+    about: Str
+    """What it does."""
+    source: Str
+    """Where it comes from."""
+
+
+class FormulaModel(Strictest):
+    """One figure of a result."""
+
+    name: Str
+    about: Str
+    """The formula in words."""
+
+
+class ChangeModel(Strictest):
+    """Why a version differs from the one before."""
+
+    version: Position
+    reason: Str
+
+
+class ProtocolPage(Document):
+    """The outcome of `medcontract protocol show`."""
+
+    id: Str
+    """The track."""
+    version: Position
+    """Counted up when a formula changes."""
+    fingerprint: Sha256
+    """Of the canonical JSON (RFC 8785) of id, version and parameters."""
+    parameters: Many[ParameterModel]
+    """In the order in which they are used."""
+    figures: Many[FormulaModel]
+    """In the order of the result."""
+    changes: Many[ChangeModel]
+    """Newest last."""
+
+
+class ProtocolListed(Strictest):
+    """One protocol."""
+
+    id: Str
+    version: Position
+    fingerprint: Sha256
+
+
+class ProtocolListing(Document):
+    """The outcome of `medcontract protocol list`."""
+
+    protocols: Many[ProtocolListed]
+    """Sorted by id."""
+
+
 VALIDATION = Contract(id="medcontract/validation", model=Validation, title="Outcome of a validation", output=True)
 LISTING = Contract(id="medcontract/listing", model=Listing, title="List of contracts", output=True)
 EXPLANATION = Contract(id="medcontract/explanation", model=Explanation, title="Problem codes explained", output=True)
 INDEX = Contract(id="medcontract/index", model=Index, title="Index of published schemas", output=True)
 SCHEMA_DIFF = Contract(id="medcontract/schema-diff", model=SchemaDiff, title="Changes between schemas", output=True)
+SCORE = Contract(id="medcontract/score", model=ScoreModel, title="Score with all that defends it", output=True)
+LEADERBOARD = Contract(id="medcontract/leaderboard", model=Leaderboard, title="Ranking of submissions", output=True)
+PREFLIGHT = Contract(id="medcontract/preflight", model=Preflight, title="Checklist of a submission", output=True)
+PROTOCOL = Contract(id="medcontract/protocol", model=ProtocolPage, title="Protocol of a track", output=True)
+PROTOCOLS = Contract(id="medcontract/protocols", model=ProtocolListing, title="List of protocols", output=True)
 
-CONTRACTS = (EXPLANATION, INDEX, LISTING, SCHEMA_DIFF, VALIDATION)
+CONTRACTS = (
+    EXPLANATION, INDEX, LEADERBOARD, LISTING, PREFLIGHT, PROTOCOL, PROTOCOLS, SCHEMA_DIFF, SCORE, VALIDATION,
+)  # fmt: skip

@@ -15,7 +15,8 @@ from medcontract.errors import CallError
 from medcontract.evaluation.inputs import DEFAULT, Files, Given, Header, Part, Settings, gather, header_of, read
 from medcontract.problems import Finding, Problem, Ref
 from medcontract.scoring import tracks
-from medcontract.scoring.engine import Answers, Counts, Track, Verdict, judge_counts
+from medcontract.scoring.engine import Answers, Counts, Figure, Track, Verdict, judge_counts
+from medcontract.scoring.exact import rounded
 from medcontract.scoring.gate import Expected, Pairing, validated
 from medcontract.scoring.protocol import Protocol
 
@@ -55,8 +56,19 @@ class Score(Struct, kw_only=True):
     hints: tuple[str, ...] = ()
     """What would help a person; they hold ids, which are values."""
     team: str | None = None
+    figures: tuple[Figure, ...] = ()
+    """What the figures of the result are."""
+    headline: str = ""
+    """The name of the figure that submissions are ranked by."""
     counts: Counts | None = None
     """What the figures were made of: another protocol can be applied to it."""
+
+    def for_participants(self) -> dict[str, Any] | None:
+        """The result without figures by class, case or document."""
+        if self.verdict.result is None:
+            return None
+        value = self.verdict.headline
+        return tracks.track(self.track).for_participants(self.verdict.result, None if value is None else rounded(value))
 
     @property
     def valid(self) -> bool:
@@ -202,11 +214,12 @@ def score_against(
     else:
         counts = track.count(_answers(truth, files, pairings, documents, headers))
         verdict = judge_counts(track, counts, protocol)
-    notes = _notes(files, track) + _team_notes(files, headers, documents)
+    teams = _teams(headers, documents)
+    notes = _notes(files, track) + (["the files name different teams"] if len(set(teams)) > 1 else [])
     more, hints = _near_misses(pairings.values())
     verdict.warnings = (*verdict.warnings, *notes, *more)
     verdict.reasons = (*verdict.reasons, *_mixed_up(verdict, pairings, files))
-    return _assemble(truth, files, protocol, verdict, counts, hints, headers)
+    return _assemble(truth, files, protocol, verdict, counts, hints, teams)
 
 
 def _unread(path: str) -> str:
@@ -336,10 +349,11 @@ def _notes(files: Files, track: Track) -> list[str]:
     ]
 
 
-def _team_notes(files: Files, headers: Mapping[str, Header], documents: Mapping[str, Any]) -> list[str]:
-    names = {header["team_name"] for header in headers.values() if header.get("team_name")}
-    others = {getattr(document, "team_name", None) for document in documents.values()} - {None}
-    return ["the files name different teams"] if len(names | others) > 1 else []
+def _teams(headers: Mapping[str, Header], documents: Mapping[str, Any]) -> list[str]:
+    """The teams that the files name; what the organizer wrote (telemetry, a model file) comes first."""
+    named = [getattr(document, "team_name", None) for document in documents.values()]
+    named += [header.get("team_name") for header in headers.values()]
+    return [name for name in named if name]
 
 
 def _near_misses(pairings: Iterable[Pairing[Any, Any]]) -> tuple[list[str], list[str]]:
@@ -395,7 +409,7 @@ def _assemble(
     verdict: Verdict,
     counts: Counts | None,
     hints: Sequence[str],
-    headers: Mapping[str, Header],
+    teams: Sequence[str],
 ) -> Score:
     used = files.take(used_contracts(truth.track)).parts()
     unique = {id(part): part for part in (*truth.parts, *used)}.values()
@@ -403,7 +417,6 @@ def _assemble(
     reports = [(part.name, part.report) for part in parts]
     reports += [(os.path.basename(report.path), report) for report in files.unread]
     problems = [FileProblem(name, problem) for name, report in reports for problem in report.problems]
-    teams = [header["team_name"] for header in headers.values() if header.get("team_name")]
     return Score(
         track=truth.track.id,
         protocol=protocol,
@@ -413,7 +426,9 @@ def _assemble(
         errors=sum(report.errors for _, report in reports),
         between=_between(parts),
         hints=tuple(hints),
-        team=teams[0] if teams else None,
+        team=next(iter(teams), None),
+        figures=truth.track.figures,
+        headline=truth.track.headline,
         counts=counts,
     )
 

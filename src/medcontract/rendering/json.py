@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from medcontract.catalogue import Entry
+from medcontract.catalogue import CATALOGUE, Entry
 from medcontract.problems import FileReport, Problem, Report, is_plain
 
 if TYPE_CHECKING:
     from medcontract.definitions.contract import Contract
     from medcontract.definitions.diff import FileChange
+    from medcontract.evaluation.score import FileProblem, Score
 
 
 def validation(report: Report, show_values: bool = False) -> str:
@@ -34,6 +35,62 @@ def schema_diff(changes: Sequence[FileChange]) -> str:
     """`medcontract/schema-diff`."""
     listed = [{**change._asdict(), "path": printable(change.path)} for change in changes]
     return dumps({"breaking": any(change.breaks != "none" for change in changes), "changes": listed})
+
+
+def score(score: Score, show_values: bool = False, participant: bool = False) -> str:
+    """`medcontract/score`."""
+    return dumps(envelope(score, show_values, participant))
+
+
+def envelope(score: Score, show_values: bool = False, participant: bool = False) -> dict[str, Any]:
+    """A score, and all that defends it."""
+    verdict = score.verdict
+    return {
+        "track": score.track,
+        "protocol": score.protocol.describe(),
+        "inputs": [struct_fields(file) for file in score.inputs],
+        "processing": verdict.processing.describe() if verdict.processing else None,
+        "valid": verdict.valid,
+        "reasons": list(verdict.reasons),
+        "warnings": [*verdict.warnings, *(_counted(score) if participant else ())],
+        "problems": [file_problem(p, show_values) for p in shown_problems(score.problems, participant)],
+        "result": score.for_participants() if participant else verdict.result,
+        **versions(),
+    }
+
+
+def shown_problems(problems: Sequence[FileProblem], participant: bool) -> list[FileProblem]:
+    """Participants see what is wrong in files, not how files disagree: that would tell of the truth."""
+    return [p for p in problems if not (participant and p.problem.code.startswith("MC3"))]
+
+
+def _counted(score: Score) -> list[str]:
+    """How often each rule between files was broken."""
+    return [f"{code} {CATALOGUE[code].title}: {times:,}" for code, times in score.between]
+
+
+def file_problem(problem: FileProblem, show_values: bool) -> dict[str, Any]:
+    return {**_problem(problem.problem, show_values), "file": printable(problem.file)}
+
+
+def struct_fields(struct: Any) -> dict[str, Any]:
+    return {name: getattr(struct, name) for name in struct.__struct_fields__}
+
+
+def versions() -> dict[str, Any]:
+    """What it was made with: no clock, no host."""
+    import platform
+    from importlib.metadata import version
+    from unicodedata import unidata_version
+
+    return {
+        "medcontract_version": version("medcontract"),
+        "environment": {
+            "python": platform.python_version(),
+            "unicode": unidata_version,
+            "unidecode": version("Unidecode"),
+        },
+    }
 
 
 def dumps(data: Any) -> str:

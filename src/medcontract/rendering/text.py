@@ -31,7 +31,7 @@ def validation(report: Report, style: Style = plain, show_values: bool = False) 
 def _file(file: FileReport, style: Style, show_values: bool) -> Iterator[str]:
     path = "".join(c if c.isprintable() else "·" for c in printable(file.path))
     for problem in file.problems:
-        yield from _problem(path, problem, style, show_values)
+        yield from one_problem(path, problem, style, show_values)
     left_out = file.omitted - sum(problem.more for problem in file.problems)
     if left_out > 0:
         plural = "s" * (left_out != 1)
@@ -47,7 +47,7 @@ def _about(file: FileReport) -> str:
     return f"{file.contract or 'by the schema'}{records}"
 
 
-def _problem(path: str, problem: Problem, style: Style, show_values: bool) -> Iterator[str]:
+def one_problem(path: str, problem: Problem, style: Style, show_values: bool) -> Iterator[str]:
     place = "".join(f":{n}" for n in (problem.line, problem.column) if n is not None)
     what = style(f"{problem.severity} {problem.code}", problem.severity)
     message = problem.message

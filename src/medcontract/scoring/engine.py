@@ -158,19 +158,7 @@ def judge_counts(track: Track, counts: Counts, protocol: Protocol) -> Verdict:
 
 
 def below_the_gate(gate: Processing, run: str) -> str:
-    share = percent(Fraction(gate.processed, gate.expected), gate.minimum)
     more = f"{gate.needed:,} more record{'s' * (gate.needed != 1)} needed"
     where = f"run {run}: " if run else ""
     counted = f"{gate.processed:,} of {gate.expected:,}"
-    return f"{where}{share} processed ({counted}), {percent(gate.minimum)} are asked for: {more}"
-
-
-def percent(share: Fraction, border: Fraction | None = None) -> str:
-    """A share for people; with as many digits as it takes to show on which side of the border it is."""
-    digits = 1
-    while True:
-        text = f"{float(share * 100):.{digits}f}"
-        same = border is not None and Fraction(text) >= border * 100 and share < border
-        if not same or digits > 12:
-            return f"{text.rstrip('0').rstrip('.')} %"
-        digits += 1
+    return f"{where}{gate.share} processed ({counted}), at least {gate.asked} asked for: {more}"

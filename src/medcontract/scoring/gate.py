@@ -239,6 +239,14 @@ class Processing(Struct, frozen=True):
     def success_rate(self) -> float:
         return rounded(Fraction(self.processed, self.expected))
 
+    @property
+    def share(self) -> str:
+        return percent(Fraction(self.processed, self.expected), self.minimum)
+
+    @property
+    def asked(self) -> str:
+        return percent(self.minimum)
+
     def describe(self) -> dict[str, Any]:
         return {
             "expected": self.expected,
@@ -252,3 +260,14 @@ class Processing(Struct, frozen=True):
 
 def processed(sheet: Sheet) -> int:
     return sum(type(mark) is not Unscored for mark in sheet.values())
+
+
+def percent(share: Fraction, border: Fraction | None = None) -> str:
+    """A share for people; with as many digits as it takes to show on which side of the border it is."""
+    digits = 1
+    while True:
+        text = f"{float(share * 100):.{digits}f}"
+        same = border is not None and Fraction(text) >= border * 100 and share < border
+        if not same or digits > 12:
+            return f"{text.rstrip('0').rstrip('.')} %"
+        digits += 1

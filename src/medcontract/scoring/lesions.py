@@ -97,7 +97,7 @@ _FIGURES = (
         name="final_score", about="weight_prediction·prediction_score + weight_efficiency·efficiency_score",
         leaving_out=_RIGHT_ONE,
     ),
-    Figure(name="points", about="100·final_score", high=100, leaving_out=_RIGHT_ONE),
+    Figure(name="points", about="100·final_score", high=100, leaving_out=_RIGHT_ONE, unit="points"),
     Figure(
         name="confusion_matrix", about="images by true and predicted class, and those not processed", high=None,
         by="class",

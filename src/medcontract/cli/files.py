@@ -1,0 +1,37 @@
+"""Files as arguments: `PATH`, `CONTRACT=PATH`, folders, standard input."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+
+from medcontract.errors import CallError
+
+_NAMED = re.compile(r"([a-z0-9-]+/[a-z0-9-]+)=(.+)", re.DOTALL)
+
+
+def inputs(
+    files: Sequence[str], contract: str | None = None, schema: str | None = None
+) -> list[tuple[str, str | None]]:
+    """The files that were meant, each with the contract that the call names."""
+    from medcontract import flow
+    from medcontract.definitions import registry
+
+    wanted = [split(name, contract) for name in files]
+    for name, contract_id in wanted:
+        if contract_id and schema:
+            raise CallError("--schema and a contract were both given", "say which of the two is meant")
+        if contract_id:
+            registry.find(contract_id)
+        elif name == "-" and not schema:
+            raise CallError("standard input needs its contract", "CONTRACT=-; medcontract schema list shows the ids")
+    return [(path, contract_id) for name, contract_id in wanted for path in flow.walk([name])]
+
+
+def split(name: str, contract: str | None = None) -> tuple[str, str | None]:
+    """`CONTRACT=PATH`, unless a file has that very name."""
+    match = _NAMED.fullmatch(name)
+    if match and not os.path.lexists(name):
+        return match.group(2), match.group(1)
+    return name, contract

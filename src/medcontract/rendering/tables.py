@@ -1,0 +1,129 @@
+"""Results as titled tables: what the text and the Markdown of a score have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from medcontract.evaluation.score import Score
+    from medcontract.scoring.engine import Figure
+
+MOST_CASES = 20
+
+
+class Table(NamedTuple):
+    """A few rows of cells. The first column is text, the others are numbers."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    note: str = ""
+
+
+def number(value: Any, unit: str = "") -> str:
+    """A figure as people read it."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if abs(value) >= 1e9 or (value and abs(value) < 5e-5):
+        text = f"{value:.3g}"
+    else:
+        text = f"{value:,.{2 if unit in ('points', 's', 'MB', '%') else 4}f}"
+    return f"{text} {unit}".rstrip()
+
+
+def headline(score: Score) -> tuple[str, str]:
+    """The name and value of the figure that matters most."""
+    figures = {figure.name: figure for figure in score.figures}
+    result = score.verdict.result or {}
+    for name in (score.headline, "accuracy_score", "prediction_score"):
+        if result.get(name) is not None:
+            return name, number(result[name], figures[name].unit)
+    value = score.verdict.headline
+    return score.headline, number(None if value is None else float(value))
+
+
+def tables(score: Score, result: dict[str, Any]) -> Iterator[Table]:
+    """The figures of the submission, then finer ones."""
+    yield figures_table(score.figures, result)
+    for name, make in _FINER.items():
+        if name in result:
+            yield from make(score, result[name])
+
+
+def figures_table(figures: Sequence[Figure], result: dict[str, Any]) -> Table:
+    rows = [
+        (figure.name, number(result[figure.name], figure.unit))
+        for figure in figures
+        if figure.name in result and not isinstance(result[figure.name], dict | list)
+    ]
+    return Table("", ("figure", "value"), rows)
+
+
+def _by_class(title: str) -> Callable[[Score, dict[str, float]], Iterator[Table]]:
+    def make(score: Score, values: dict[str, float]) -> Iterator[Table]:
+        yield Table(title, ("class", "F1"), [(name, number(value)) for name, value in values.items()])
+
+    return make
+
+
+def _runs(score: Score, runs: Sequence[dict[str, Any]]) -> Iterator[Table]:
+    if len(runs) < 2 and all(run["valid"] for run in runs):
+        return
+    columns = {
+        "processed": "success_rate", "time": "avg_processing_time", "memory": "max_memory_usage",
+        "CPU": "avg_cpu_usage", "accuracy": "accuracy_score", "performance": "performance_score",
+        "total": "total_score",
+    }  # fmt: skip
+    units = {figure.name: figure.unit for figure in score.figures}
+    rows = [
+        (
+            run["run_id"],
+            *(number(run[name], units.get(name, "")) for name in columns.values()),
+            "yes" if run["valid"] else "no",
+        )
+        for run in runs
+    ]
+    yield _first(Table("Runs", ("run", *columns, "valid"), rows))
+
+
+def _matrix(score: Score, matrix: dict[str, dict[str, int]]) -> Iterator[Table]:
+    head = ("true \\ predicted", *(name if name != "unprocessed" else "none" for name in next(iter(matrix.values()))))
+    rows = [(true, *(str(times or "·") for times in row.values())) for true, row in matrix.items()]
+    yield Table("Confusion matrix", head, rows, "none: not processed")
+
+
+def _cases(score: Score, cases: Sequence[dict[str, Any]]) -> Iterator[Table]:
+    head = ("case", "jaccard", "lead time", "correct", "false positives", "misses", "errors")
+    rows = [
+        (
+            case["case_id"],
+            number(case["jaccard_index"]),
+            number(case["prediction_lead_time"], "s"),
+            number(len(case["correct_predictions"])),
+            number(len(case["incorrect_predictions"]["false_positives"])),
+            number(len(case["incorrect_predictions"]["misses"])),
+            number(len(case["errors"])),
+        )
+        for case in cases
+    ]
+    yield _first(Table("Cases", head, rows))
+
+
+def _first(table: Table) -> Table:
+    left = len(table.rows) - MOST_CASES
+    note = f"and {left:,} more (json has all)" if left > 0 else ""
+    return table._replace(rows=table.rows[:MOST_CASES], note=note)
+
+
+_FINER: dict[str, Callable[[Score, Any], Iterable[Table]]] = {
+    "urgency_f1_by_class": _by_class("Urgency"),
+    "f1_by_class": _by_class("Classes"),
+    "runs": _runs,
+    "confusion_matrix": _matrix,
+    "metrics": _cases,
+}

@@ -1,0 +1,357 @@
+"""A second scorer of three tracks, written from the text of SCORING.md alone: plain lists, loops and fractions.
+
+It shares nothing with `medcontract.scoring`, takes its time, and is never clever: the tests ask both for the same bits.
+Records come as `Sent`: what stands in the file, and whether it keeps its contract by itself (whoever made it knows).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+Record = dict[str, Any]
+
+GATE = Fraction(95, 100)
+
+URGENCY_WEIGHTS = {"Emergency": Fraction(40, 100), "Urgent": Fraction(35, 100), "Routine": Fraction(25, 100)}
+
+CLASSES = ("AK", "BCC", "SK", "SCC", "VASC", "DF", "NV", "NON", "MEL", "ON")
+MALIGNANT = ("BCC", "SCC", "MEL")
+MEDIUM = ("SK", "VASC")
+BENIGN = ("AK", "DF", "NV", "NON", "ON")
+
+
+class Sent(NamedTuple):
+    """A record of a submission."""
+
+    record: Record
+    valid: bool = True
+    """Whether it keeps its contract, seen by itself."""
+
+
+class Outcome(NamedTuple):
+    """What scoring comes to."""
+
+    valid: bool
+    result: Record | None
+    expected: int
+    processed: int
+    """Of the worst run, where there are runs."""
+
+
+def number(value: float) -> Fraction:
+    """A JSON number: the double nearest to it, taken exactly."""
+    return Fraction(float(value))
+
+
+def rounded(value: Fraction | None) -> float | None:
+    """The nearest double."""
+    return None if value is None else value.numerator / value.denominator
+
+
+def mean(values: Sequence[Fraction]) -> Fraction:
+    """The sum by the count."""
+    return sum(values, Fraction(0)) / len(values)
+
+
+def f1(true_positives: int, false_positives: int, false_negatives: int) -> Fraction:
+    """Principle 6."""
+    denominator = 2 * true_positives + false_positives + false_negatives
+    return Fraction(2 * true_positives, denominator) if denominator else Fraction(0)
+
+
+def blank(text: Any) -> bool:
+    """Absent, null and blank all mean: no error."""
+    return text is None or text.strip("\t\n\v\f\r \u00a0") == ""
+
+
+def state(records: Sequence[Sent]) -> str:
+    """What became of an expected item, given all records that name it (principle 2)."""
+    if not records:
+        return "missing"
+    if len(records) > 1:
+        return "repeated"
+    if not records[0].valid:
+        return "invalid"
+    return "processed" if blank(records[0].record.get("error")) else "failed"
+
+
+def of_class(pairs: Iterable[tuple[Any, Any]], wanted: Any) -> Fraction:
+    """F1 of a class over (true, predicted); predicted is None for what was not processed."""
+    pairs = list(pairs)
+    hits = sum(1 for true, predicted in pairs if true == wanted and predicted == wanted)
+    alarms = sum(1 for true, predicted in pairs if true != wanted and predicted == wanted)
+    misses = sum(1 for true, predicted in pairs if true == wanted and predicted != wanted)
+    return f1(hits, alarms, misses)
+
+
+# --- reports -------------------------------------------------------------------------------------
+
+
+def run_of(sent: Sent) -> Any:
+    """An absent run is "1"."""
+    run = sent.record.get("run_id")
+    return "1" if run is None else run
+
+
+def reports_run(truth: Sequence[Record], sent: Sequence[Sent], used: Record | None) -> tuple[Record, int]:
+    """The exact figures of one run, given its records and its telemetry, and how many reports it processed."""
+    answers = {}
+    for true in truth:
+        mine = [one for one in sent if one.record.get("report_id") == true["report_id"]]
+        answers[true["report_id"]] = mine[0].record if state(mine) == "processed" else None
+
+    def pairs(field: str) -> list[tuple[Any, Any]]:
+        listed = []
+        for true in truth:
+            answer = answers[true["report_id"]]
+            listed.append((true[field], None if answer is None else answer[field]))
+        return listed
+
+    processed = [answer for answer in answers.values() if answer is not None]
+    figures: Record = {}
+    right = sum(1 for true, predicted in pairs("specialty") if true == predicted)
+    figures["specialty_accuracy"] = Fraction(right, len(truth))
+    by_class = {name: of_class(pairs("urgency"), name) for name in URGENCY_WEIGHTS}
+    figures["urgency_f1"] = sum((weight * by_class[name] for name, weight in URGENCY_WEIGHTS.items()), Fraction(0))
+    figures["urgency_f1_by_class"] = by_class
+    figures["follow_up_f1"] = of_class(pairs("follow_up"), True)
+
+    time = mean([number(answer["processing_time_sec"]) for answer in processed]) if processed else None
+    memory = None if used is None else number(used["max_memory_mb"])
+    cpu = None if used is None else number(used["avg_cpu_percent"])
+    figures["avg_processing_time"] = time
+    figures["max_memory_usage"] = memory
+    figures["avg_cpu_usage"] = cpu
+    figures["accuracy_score"] = 100 * (
+        Fraction(30, 100) * figures["specialty_accuracy"]
+        + Fraction(25, 100) * figures["urgency_f1"]
+        + Fraction(15, 100) * figures["follow_up_f1"]
+    )
+    figures["performance_score"] = None
+    figures["total_score"] = None
+    if time is not None and memory is not None and cpu is not None:
+        penalties = max(Fraction(0), time - 1) * 2
+        penalties += max(Fraction(0), (memory - 512) / 50)
+        penalties += max(Fraction(0), (cpu - 50) / 5)
+        figures["performance_score"] = 30 - penalties
+        figures["total_score"] = figures["accuracy_score"] + figures["performance_score"]
+
+    too_slow = time is not None and float(time) > 5
+    too_busy = cpu is not None and float(cpu) > 90
+    too_big = memory is not None and float(memory) > 1024
+    died = used is not None and not blank(used.get("exception"))
+    figures["valid"] = not (too_slow or too_busy or too_big or died)
+    if not figures["valid"]:
+        figures["total_score"] = None
+    figures["success_rate"] = Fraction(len(processed), len(truth))
+    return figures, len(processed)
+
+
+REPORT_FIGURES = (
+    "specialty_accuracy",
+    "urgency_f1",
+    "follow_up_f1",
+    "avg_processing_time",
+    "max_memory_usage",
+    "avg_cpu_usage",
+    "accuracy_score",
+    "performance_score",
+    "total_score",
+)
+
+
+def reports(
+    truth: Sequence[Record], sent: Sequence[Sent], telemetry: Record | None, minimum: Fraction = GATE
+) -> Outcome:
+    """The track `reports`. `reasons` of runs are left out of the result: their wording is free."""
+    if telemetry is not None:
+        use = {run["run_id"]: run for run in telemetry["runs"]}
+        names = sorted(use)
+    else:
+        use = {}
+        names = sorted({run_of(one) for one in sent if one.valid})
+    runs = {}
+    counts = []
+    for name in names:
+        mine = [one for one in sent if run_of(one) == name]
+        runs[name], count = reports_run(truth, mine, use.get(name))
+        counts.append(count)
+    worst = min(counts, default=0)
+    if not runs or Fraction(worst, len(truth)) < minimum:
+        return Outcome(False, None, len(truth), worst)
+
+    result: Record = {}
+    for figure in REPORT_FIGURES:
+        values = [run[figure] for run in runs.values()]
+        result[figure] = rounded(None if None in values else mean(values))
+    result["urgency_f1_by_class"] = {
+        name: rounded(mean([run["urgency_f1_by_class"][name] for run in runs.values()])) for name in URGENCY_WEIGHTS
+    }
+    result["runs"] = []
+    for name, run in runs.items():
+        shown: Record = {figure: rounded(run[figure]) for figure in REPORT_FIGURES}
+        shown["urgency_f1_by_class"] = {key: rounded(value) for key, value in run["urgency_f1_by_class"].items()}
+        shown["run_id"] = name
+        shown["success_rate"] = rounded(run["success_rate"])
+        shown["valid"] = run["valid"]
+        result["runs"].append(shown)
+    return Outcome(all(run["valid"] for run in runs.values()), result, len(truth), worst)
+
+
+# --- triage --------------------------------------------------------------------------------------
+
+
+def triage_case(case: str, truth: Sequence[Record], answers: dict[str, tuple[str, Record | None]]) -> Record:
+    """The figures of one case; an error that is not the server's own is told by its state alone."""
+    mine = [segment for segment in truth if segment["case_id"] == case]
+    mine.sort(
+        key=lambda one: (
+            float(one["segment_stop_time_sec"]),
+            float(one["segment_start_time_sec"]),
+            one["segment_id"],
+        )
+    )
+    stops, listed, predicted, errors = [], [], [], []
+    for segment in mine:
+        stops.append(number(segment["segment_stop_time_sec"]))
+        listed.append([(lsi["lsi_group"], number(lsi["elapsed_from_start"])) for lsi in segment["gt_lsi_list"]])
+        became, answer = answers[segment["segment_id"]]
+        predicted.append(set(answer["model_predictions"]) if became == "processed" and answer else set())
+        if became == "failed" and answer:
+            errors.append({"segment_id": segment["segment_id"], "error": answer["error"]})
+        elif became != "processed":
+            errors.append({"segment_id": segment["segment_id"], "state": became})
+
+    both: set[str] = set()
+    either: set[str] = set()
+    occurred: set[str] = set()
+    guessed: set[str] = set()
+    for instances, groups in zip(listed, predicted, strict=True):
+        here = {group for group, _ in instances}
+        both |= here & groups
+        either |= here | groups
+        occurred |= here
+        guessed |= groups
+    jaccard = Fraction(len(both), len(either)) if either else Fraction(1)
+
+    correct = []
+    for group, elapsed in sorted({one for instances in listed for one in instances}, key=lambda one: (one[1], one[0])):
+        for stop, instances, groups in zip(stops, listed, predicted, strict=True):
+            if (group, elapsed) in instances and group in groups:
+                correct.append({"lsi_group": group, "lead_time": rounded(elapsed - stop)})
+                break
+
+    lead = Fraction(0)
+    for group in both:
+        for stop, instances, groups in zip(stops, listed, predicted, strict=True):
+            here_at = [elapsed for name, elapsed in instances if name == group]
+            if here_at and group in groups:
+                lead += min(here_at) - stop
+                break
+    return {
+        "case_id": case,
+        "jaccard_index": rounded(jaccard),
+        "prediction_lead_time": rounded(lead),
+        "correct_predictions": correct,
+        "incorrect_predictions": {
+            "false_positives": sorted(guessed - occurred),
+            "misses": sorted(occurred - guessed),
+        },
+        "errors": errors,
+    }
+
+
+def triage(truth: Sequence[Record], sent: Sequence[Sent], header: Record, minimum: Fraction = GATE) -> Outcome:
+    """The track `triage`; `header` holds what the result repeats of the response."""
+    answers: dict[str, tuple[str, Record | None]] = {}
+    for segment in truth:
+        mine = []
+        for one in sent:
+            if one.record.get("segment_id") == segment["segment_id"]:
+                agrees = (
+                    one.record.get("case_id") == segment["case_id"]
+                    and one.record.get("end_of_case") == segment["end_of_case"]
+                )
+                mine.append(Sent(one.record, one.valid and agrees))
+        answers[segment["segment_id"]] = (state(mine), mine[0].record if mine else None)
+    processed = sum(1 for became, _ in answers.values() if became == "processed")
+    if Fraction(processed, len(truth)) < minimum:
+        return Outcome(False, None, len(truth), processed)
+    cases = sorted({segment["case_id"] for segment in truth})
+    result = {**header, "metrics": [triage_case(case, truth, answers) for case in cases]}
+    return Outcome(True, result, len(truth), processed)
+
+
+# --- lesions -------------------------------------------------------------------------------------
+
+
+def largest(probabilities: Sequence[float]) -> str:
+    """The class of the largest probability, the first on ties."""
+    best = 0
+    for index, value in enumerate(probabilities):
+        if float(value) > float(probabilities[best]):
+            best = index
+    return CLASSES[best]
+
+
+def within_unit(value: Fraction) -> Fraction:
+    """Clamped to [0, 1]."""
+    return min(Fraction(1), max(Fraction(0), value))
+
+
+def lesions(
+    truth: Sequence[Record],
+    sent: Sequence[Sent],
+    model: Record | None,
+    times: tuple[str, str] | None = None,
+    minimum: Fraction = GATE,
+) -> Outcome:
+    """The track `lesions`; `times` are the shortest and the longest of the competition, as decimals."""
+    pairs: list[tuple[str, str | None]] = []
+    for true in truth:
+        mine = [one for one in sent if one.record.get("image_id") == true["image_id"]]
+        done = state(mine) == "processed"
+        pairs.append((true["label"], largest(mine[0].record["probabilities"]) if done else None))
+    processed = sum(1 for _, predicted in pairs if predicted is not None)
+    if Fraction(processed, len(truth)) < minimum:
+        return Outcome(False, None, len(truth), processed)
+
+    accuracy = Fraction(sum(1 for true, predicted in pairs if true == predicted), len(truth))
+    by_class = {name: of_class(pairs, name) for name in CLASSES}
+    malignant = mean([by_class[name] for name in MALIGNANT])
+    medium = mean([by_class[name] for name in MEDIUM])
+    benign = mean([by_class[name] for name in BENIGN])
+    weighted = (3 * malignant + 2 * medium + benign) / 6
+    prediction = Fraction(1, 2) * accuracy + Fraction(1, 2) * weighted
+    efficiency = final = points = None
+    if model is not None:
+        size = number(model["model_size_mb"])
+        time = number(model["inference_time_ms"])
+        shortest, longest = (Fraction(times[0]), Fraction(times[1])) if times else (time, time)
+        size_part = Fraction(1) if size < 50 else within_unit(1 - (size - 20) / Fraction(150 - 20))
+        time_part = Fraction(1)
+        if longest != shortest:
+            time_part = within_unit(1 - (time - shortest) / (longest - shortest))
+        efficiency = Fraction(1, 2) * size_part + Fraction(1, 2) * time_part
+        final = Fraction(9, 10) * prediction + Fraction(1, 10) * efficiency
+        points = 100 * final
+    matrix = {}
+    for row in CLASSES:
+        matrix[row] = {column: sum(1 for pair in pairs if pair == (row, column)) for column in CLASSES}
+        matrix[row]["unprocessed"] = sum(1 for pair in pairs if pair == (row, None))
+    result = {
+        "accuracy": rounded(accuracy),
+        "f1_by_class": {name: rounded(value) for name, value in by_class.items()},
+        "f1_malignant": rounded(malignant),
+        "f1_medium": rounded(medium),
+        "f1_benign": rounded(benign),
+        "weighted_f1": rounded(weighted),
+        "prediction_score": rounded(prediction),
+        "efficiency_score": rounded(efficiency),
+        "final_score": rounded(final),
+        "points": rounded(points),
+        "confusion_matrix": matrix,
+    }
+    return Outcome(True, result, len(truth), processed)
