@@ -44,7 +44,9 @@ def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = 10
     if not compiled.columns:
         flat = ", ".join(sorted(c.id for c in registry.compiled().values() if c.columns))
         raise CallError(f"{contract} does not fit a table", f"these do: {flat}")
-    return _FrameJudge(frame, compiled, Tally(max_problems)).report()
+    judge = _FrameJudge(frame, compiled, Tally(max_problems))
+    judge.run()
+    return judge.report()
 
 
 class _RowsJudge(TableJudge):

@@ -54,7 +54,7 @@ class RecordsJudge:
         raise NotImplementedError
 
     def report(self) -> FileReport:
-        self.run()
+        """What `run` found."""
         return make_report(self.source, self.contract.id, self.records, self.tally)
 
     def blocks(self) -> Iterator[Cut | Block]:
@@ -66,11 +66,12 @@ class RecordsJudge:
         self._stream(accumulators)
         if not self.broken:
             for accumulator in accumulators:
+                self.tally.new_room()
                 for finding in accumulator.finish():
-                    ref = finding.ref or Ref(0, 0)
-                    here = self.ref(ref.record or 0, ref.offset, ref.length)
+                    here = self.ref_of_earlier(finding.ref or Ref(0, 0))
                     self.tally.defer(self.named(finding._replace(ref=here)))
-            self._second_look([a for a in accumulators if isinstance(a, UniqueIndex) and a.suspects])
+            self.second_look([a for a in accumulators if isinstance(a, UniqueIndex) and a.suspects])
+        self.tally.new_room()
         self.finish()
 
     def finish(self) -> None:
@@ -130,6 +131,10 @@ class RecordsJudge:
     def ref(self, index: int, offset: int, length: int) -> Ref:
         return Ref(offset, length, index)
 
+    def ref_of_earlier(self, ref: Ref) -> Ref:
+        """The reference of a record that passed by some time ago."""
+        return self.ref(ref.record or 0, ref.offset, ref.length)
+
     def add(self, finding: Finding, index: int, offset: int, length: int) -> None:
         self.tally.add(finding._replace(ref=self.ref(index, offset, length)))
 
@@ -151,16 +156,17 @@ class RecordsJudge:
         """A line whose syntax is broken is one bad record."""
         self.add(broken_finding(broken, offset), index, offset, length)
 
-    def _second_look(self, indexes: list[UniqueIndex]) -> None:
+    def second_look(self, indexes: Sequence[UniqueIndex] = ()) -> None:
         """Which keys really are repeated, and where the records are of which only the number is known."""
-        wanted = {f.ref.record for f in self.tally.deferred if f.ref and f.ref.offset == UNKNOWN}
-        if not indexes and not wanted:
+        unknown = (f.ref.record for f in self.tally.deferred if f.ref and f.ref.offset == UNKNOWN)
+        found = {number: self.ref(number, 0, 0) for number in unknown if number is not None}
+        if not indexes and not found:
             return
-        found: dict[int, tuple[int, int]] = {}
+        self.tally.new_room()
         try:
             for number, (raw, offset, value) in enumerate(self.cuts()):
-                if number in wanted:
-                    found[number] = offset, len(raw)
+                if number in found:
+                    found[number] = self.ref(number, offset, len(raw))
                 if value is None and indexes and raw:
                     value = self._quietly(raw)
                 if value is not None:

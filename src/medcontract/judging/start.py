@@ -52,12 +52,17 @@ def _judge(source: Source, contract_id: str | None, tally: Tally, progress: Prog
         what = "; ".join(f".{name}" for name in contract.containers)
         tally.add(Finding("MC033", f"{contract_id} cannot be read from .{container}", f"it can be read from: {what}"))
         return make_report(source, contract_id, None, tally, wrong_call=True)
+    judging = _judge_type(contract, container)(source, contract, tally, progress)
+    judging.run()
+    return judging.report()
+
+
+def _judge_type(contract: Compiled, container: str) -> type[RecordsJudge]:
     if container == "parquet":
         from medcontract.tables import ParquetJudge
 
-        return ParquetJudge(source, contract, tally, progress).report()
-    judge_type = DocumentJudge if contract.kind == "document" else _BY_CONTAINER[container]
-    return judge_type(source, contract, tally, progress).report()
+        return ParquetJudge
+    return DocumentJudge if contract.kind == "document" else _BY_CONTAINER[container]
 
 
 def container_of(source: Source) -> str:
