@@ -55,12 +55,11 @@ def command(
     limits = Limits(*(given or default for given, default in zip((max_record, max_unpacked), Limits(), strict=True)))
     settings: dict[str, Any] = {
         "keep": min(limit, flow.KEEP), "alike": 3 if as_text else None, "excerpts": as_text and values,
-        "limits": limits, "progress": output.progress("checking"),
+        "limits": limits, "schema": schema,
     }  # fmt: skip
-    try:
-        report = flow.validate_files(_inputs(files, contract, schema), schema=schema, **settings)
-    finally:
-        output.clear_progress()
+    with output.Progress() as progress:
+        settings |= {"progress": progress.of("checking")}
+        report = flow.validate_files(_inputs(files, contract, schema), **settings)
     if as_text:
         rendered = text.validation(report, output.style(no_color, out), values)
     else:
