@@ -11,6 +11,7 @@ from medcontract.definitions import recognition, registry
 from medcontract.definitions.decode import quick_parse
 from medcontract.definitions.registry import Compiled
 from medcontract.errors import NotRecognised
+from medcontract.judging.beside import Beside, look_beside
 from medcontract.judging.json import DocumentJudge, JsonJudge, LinesJudge, one_line_hint
 from medcontract.judging.records import Progress, RecordsJudge, broken_finding
 from medcontract.judging.report import make_report
@@ -29,17 +30,25 @@ CONTAINERS = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "c
 _BY_CONTAINER: dict[str, type[RecordsJudge]] = {"json": JsonJudge, "jsonl": LinesJudge, "csv": CsvJudge}
 
 
-def judge(source: Source, contract_id: str | None, tally: Tally, progress: Progress | None = None) -> FileReport:
-    """Everything that is wrong with one file. Nothing that the file holds makes this raise."""
+def judge(
+    source: Source,
+    contract_id: str | None,
+    tally: Tally,
+    progress: Progress | None = None,
+    beside: Beside | None = None,
+) -> FileReport:
+    """Everything that is wrong with one file, and with what it names. Nothing that the file holds makes this raise."""
     try:
         source.prepare()
-        return _judge(source, contract_id, tally, progress)
+        return _judge(source, contract_id, tally, progress, beside)
     except Unreadable as unreadable:
         tally.add(unreadable.finding)
         return make_report(source, contract_id, None, tally, wrong_call=unreadable.wrong_call)
 
 
-def _judge(source: Source, contract_id: str | None, tally: Tally, progress: Progress | None) -> FileReport:
+def _judge(
+    source: Source, contract_id: str | None, tally: Tally, progress: Progress | None, beside: Beside | None
+) -> FileReport:
     container = container_of(source)
     if contract_id is None:
         try:
@@ -54,7 +63,8 @@ def _judge(source: Source, contract_id: str | None, tally: Tally, progress: Prog
         return make_report(source, contract_id, None, tally, wrong_call=True)
     judging = _judge_type(contract, container)(source, contract, tally, progress)
     judging.run()
-    return judging.report()
+    images = look_beside(judging, beside) if beside and beside.contract == contract.id else None
+    return judging.report()._replace(images=images)
 
 
 def _judge_type(contract: Compiled, container: str) -> type[RecordsJudge]:
