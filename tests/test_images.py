@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import json
 import os
 import random
+import re
 import signal
 import socket
 import struct
@@ -14,22 +17,28 @@ import threading
 import time
 import warnings
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageFile
-from tests.support import ROOT, mind_interrupts, property_settings
+from tests.support import ROOT, assert_sound, mind_interrupts, property_settings, published
 
+import medcontract
+from medcontract import flow
 from medcontract.catalogue import CATALOGUE
+from medcontract.cli.main import main
 from medcontract.errors import CallError
 from medcontract.images import MAX_PIXELS, CaseProblem, ImageProblem, check_image, check_images, many, opening
-from medcontract.problems import Finding, Ref
+from medcontract.problems import FileReport, Finding, Ref
 
+COMMAND = [sys.executable, "-m", "medcontract"]
 PNG = b"\x89PNG\r\n\x1a\n"
 needs_fifo = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no FIFOs")
 needs_kill = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system cannot kill so")
@@ -723,3 +732,377 @@ def test_documented_example(folder: Path) -> None:
     )
     assert done.stdout.splitlines()[0].startswith("0 MC320")
     assert done.stdout.splitlines()[1].startswith("1 MC323 480 x 640 pixels")
+
+
+# --- the images of a file of cases ---------------------------------------------------------------
+
+
+def a_case(number: int, path: object, **changes: object) -> dict[str, object]:
+    return {"image_id": f"I-{number}", "image_path": path, "age": 61, "gender": "f", "location": 7, **changes}
+
+
+def as_lines(cases: Iterable[dict[str, object]]) -> bytes:
+    return "".join(json.dumps(case) + "\n" for case in cases).encode()
+
+
+def as_table(cases: Iterable[dict[str, object]]) -> bytes:
+    header = b"image_id,image_path,age,gender,location\n"
+    return header + "".join(",".join(map(str, case.values())) + "\n" for case in cases).encode()
+
+
+def as_parquet(cases: list[dict[str, object]]) -> bytes:
+    stream = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(cases), stream)
+    return stream.getvalue()
+
+
+PLACED = [a_case(number, path) for number, path in enumerate(NAMES[:5])]
+WRITTEN: dict[str, tuple[bytes, list[tuple[object, ...]]]] = {
+    "x.json": (
+        b'{"event": "\xc3\xa9", "cases": [\n'
+        + b",\r\n".join(json.dumps(case, indent=1).encode() for case in PLACED)
+        + b"\n]}",
+        [
+            ("MC323", 11, 16, "/cases/1/image_path", 1, None),
+            ("MC324", 25, 16, "/cases/3/image_path", 3, None),
+            ("MC320", 32, 16, "/cases/4/image_path", 4, None),
+        ],
+    ),
+    "x.jsonl": (
+        b"\xef\xbb\xbf" + as_lines(PLACED[:1]) + b"\n" + as_lines(PLACED[1:]).replace(b"I-3", "Señal".encode()),
+        [
+            ("MC323", 3, 35, "/image_path", 1, None),
+            ("MC324", 5, 37, "/image_path", 3, None),
+            ("MC320", 6, 35, "/image_path", 4, None),
+        ],
+    ),
+    "x.csv": (
+        as_table(PLACED).replace(b"I-2", b'"I\r\n2"'),
+        [
+            ("MC323", 3, None, "/image_path", 1, "image_path"),
+            ("MC324", 6, None, "/image_path", 3, "image_path"),
+            ("MC320", 7, None, "/image_path", 4, "image_path"),
+        ],
+    ),
+    "x.parquet": (
+        as_parquet(PLACED),
+        [
+            ("MC323", None, None, "/image_path", 1, "image_path"),
+            ("MC324", None, None, "/image_path", 3, "image_path"),
+            ("MC320", None, None, "/image_path", 4, "image_path"),
+        ],
+    ),
+}
+"""Containers of the same cases, with what moves lines and columns, and where the problems of the images are."""
+
+
+def placed(report: FileReport) -> list[tuple[object, ...]]:
+    assert_sound(report)
+    return [(p.code, p.line, p.column, p.pointer, p.record, p.field) for p in report.problems]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("name", [*WRITTEN, "x.json.gz", "x.jsonl.gz", "x.csv.gz"])
+def test_places(name: str, jobs: int, folder: Path) -> None:
+    """A problem of an image stands at `image_path` of its record, in every container, gzipped or not."""
+    content, expected = WRITTEN[name.removesuffix(".gz")]
+    path = folder / name
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    report = medcontract.validate(path, images=folder, jobs=jobs)
+    assert placed(report) == expected
+    assert (report.records, report.errors, report.images) == (5, 3, (5, 3))
+
+
+MIXED = [
+    a_case(0, "small.jpg"),
+    a_case(1, "small.jpg", age=300),
+    a_case(2, "../good.jpg"),
+    a_case(3, "alpha.png", gender=None, location="x"),
+    a_case(4, "good.jpg"),
+    a_case(4, "cut.jpg"),
+    a_case(4, "good.jpg"),
+    a_case(7, 5),
+    a_case(8, "missing.jpg", colour=float("nan")),
+]
+ALL_OF_MIXED = [
+    (0, "MC323"), (1, "MC323"), (1, "MC105"), (2, "MC107"), (3, "MC322"), (3, "MC103"), (3, "MC103"), (5, "MC201"),
+    (5, "MC324"), (6, "MC201"), (7, "MC103"), (8, "MC320"), (8, "MC016"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("keep", [0, 1, 2, 5, 9, 10_000])
+def test_in_order_with_other_problems(keep: int, folder: Path) -> None:
+    """Problems of images stand among the others in file order, and the first ones of all are kept.
+
+    A record that is bad elsewhere has its image checked; a bad path is one problem, not two.
+    """
+    report = medcontract.validate(as_lines(MIXED), name="x.jsonl", images=folder, max_problems=keep)
+    assert [(problem.record, problem.code) for problem in report.problems] == ALL_OF_MIXED[:keep]
+    assert (report.errors, report.images) == (len(ALL_OF_MIXED), (7, 5))
+    assert_sound(report)
+
+
+def test_columns_that_are_missing(folder: Path) -> None:
+    """A table without the ages still names its images; one without the images names none."""
+    table = as_table(PLACED)
+    report = medcontract.validate(table.replace(b",age", b"").replace(b",61", b""), "lesions/cases", images=folder)
+    assert [problem.code for problem in report.problems] == ["MC101", "MC323", "MC324", "MC320"]
+    report = medcontract.validate(table.replace(b"image_path", b"picture"), "lesions/cases", images=folder)
+    assert [problem.code for problem in report.problems] == ["MC101", "MC102"]
+    assert report.images == (0, 0)
+
+
+def test_broken_file(folder: Path) -> None:
+    """A file whose syntax is broken has no records, and so no images."""
+    report = medcontract.validate(WRITTEN["x.json"][0][:-3], "lesions/cases", name="x.json", images=folder)
+    assert (report.records, report.images) == (0, (0, 0))
+    assert [problem.code for problem in report.problems] == ["MC011"]
+
+
+def test_without_a_folder(folder: Path) -> None:
+    """Without a folder no image is looked at."""
+    report = medcontract.validate(as_lines(PLACED), name="x.jsonl")
+    assert (report.ok, report.images) == (True, None)
+
+
+@pytest.mark.parametrize("name", ["x.json", "x.jsonl", "x.csv"])
+def test_file_that_changes_meanwhile(name: str, folder: Path) -> None:
+    """When the file is emptied while its images are checked, what was found is told, wherever it may stand now."""
+    path = folder / name
+    path.write_bytes(WRITTEN[name][0])
+
+    def empty(done: int, total: int) -> None:
+        path.write_bytes(b"")
+
+    report = flow.validate_files([(str(path), None)], images=folder, image_progress=empty)
+    assert [(problem.code, problem.record) for problem in report.files[0].problems] == [
+        ("MC323", 1), ("MC324", 3), ("MC320", 4)
+    ]  # fmt: skip
+
+
+def test_hostile_files_of_a_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever stands where an image should be is one problem of its record; the others are judged as ever."""
+    inside = folder / "images"
+    inside.mkdir()
+    (folder / "secret.png").write_bytes(PNG_FILE)
+    (inside / "a.jpg").write_bytes(PNG_FILE)  # what the name says does not matter
+    (inside / "folder.jpg").mkdir()
+    (inside / "outside.png").symlink_to("../secret.png")
+    (inside / "loop.png").symlink_to("loop.png")
+    (inside / "text.png").write_text("no picture")
+    (inside / "huge.png").write_bytes(BAD["png-huge"][0]())
+    (inside / "bomb.png").write_bytes(BAD["png-pixel-bomb"][0]())
+    (inside / "half.jpg").write_bytes(BAD["jpeg-half"][0]())
+    (inside / "locked.png").write_bytes(PNG_FILE)
+    really_open = os.open
+
+    def refuse(path: Any, *arguments: Any, **options: Any) -> int:
+        if str(path).endswith("locked.png"):
+            raise PermissionError(13, "Permission denied")
+        return really_open(path, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", refuse)
+    expected = {
+        "a.jpg": None, "folder.jpg": "MC320", "outside.png": "MC320", "loop.png": "MC320", "text.png": "MC321",
+        "huge.png": "MC325", "bomb.png": "MC324", "half.jpg": "MC324", "locked.png": "MC320", "images/a.jpg": "MC320",
+        "x\0.png": "MC320", "../secret.png": "MC107", str(folder / "secret.png"): "MC107", "a" * 5000: "MC320",
+    }  # fmt: skip
+    cases = as_lines(a_case(number, path) for number, path in enumerate(expected))
+    report = medcontract.validate(cases, name="x.jsonl", images=inside)
+    assert {problem.record: problem.code for problem in report.problems} == {
+        number: code for number, code in enumerate(expected.values()) if code
+    }
+    assert report.images == (12, 11)
+    hints = {problem.record: problem.hint for problem in report.problems}
+    assert hints[9] == "the path begins with the folder of images itself: give the folder above it"
+
+
+# --- medcontract validate --images ---------------------------------------------------------------
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run `medcontract validate` in the folder, where there are files of cases."""
+    monkeypatch.chdir(folder)
+    (folder / "good.csv").write_bytes(as_table(a_case(number, "good.jpg") for number in range(3)))
+    (folder / "bad.csv").write_bytes(as_table(PLACED))
+    (folder / "truth.csv").write_text("image_id,label\nI-0,NV\n")
+    (folder / "broken.json").write_text('{"cases": [')
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        return main(["validate", *arguments]), *capsys.readouterr()
+
+    return call
+
+
+def test_good_images(run: Run) -> None:
+    """All is well: exit 0, and the images are counted. Other files may stand beside the cases."""
+    assert run("--images", ".", "good.csv") == (
+        0, "good.csv: ok  lesions/cases, 3 records, 3 images\nAll well. 1 file, 3 records.\n", ""
+    )  # fmt: skip
+    assert run("--images", ".", "--jobs", "1", "truth.csv", "good.csv")[0] == 0
+
+
+def test_bad_images(run: Run) -> None:
+    """Images break the contract: exit 1, each problem at its line, and no path, which may be a patient's name."""
+    code, out, err = run("--images", ".", "bad.csv")
+    assert (code, err) == (1, "")
+    assert out.startswith("bad.csv:3: error MC323 480 x 640 pixels: the shorter side must have at least 512\n")
+    assert "bad.csv:5: error MC324 the JPEG is cut off: its end is missing\n" in out
+    assert "bad.csv:6: error MC320 no such file in the folder of images\n" in out
+    assert out.endswith("\n3 errors in 1 of 1 file, 5 records.\n")
+    assert [name for name in NAMES if name in out] == []
+    assert "small.jpg" in run("--images", ".", "--show-values", "bad.csv")[1]
+
+
+def test_bad_images_as_json(run: Run) -> None:
+    """The JSON keeps its published schema, and --max-problems holds for images too."""
+    code, out, err = run("--images", ".", "--format", "json", "--max-problems", "1", "bad.csv")
+    published("medcontract/validation").validate(json.loads(out))
+    file = json.loads(out)["files"][0]
+    assert (code, err, file["errors"], file["omitted"]) == (1, "", 3, 2)
+    assert file["problems"] == [{
+        "code": "MC323", "severity": "error", "message": "480 x 640 pixels: the shorter side must have at least 512",
+        "hint": "export the image in its original size; do not scale it up",
+        "pointer": "/image_path", "record": 1, "line": 3, "column": None, "field": "image_path",
+    }]  # fmt: skip
+
+
+def test_many_bad_images(run: Run, folder: Path) -> None:
+    """Of the same problem in many images three are shown and the others counted, whatever their sizes."""
+    (folder / "smaller.jpg").write_bytes(saved(picture(64, 64), "JPEG"))
+    names = ["small.jpg", "smaller.jpg"] * 50
+    (folder / "many.csv").write_bytes(as_table(a_case(number, name) for number, name in enumerate(names)))
+    code, out, _ = run("--images", ".", "many.csv")
+    assert (code, out.count("error MC323")) == (1, 3)
+    assert "… and 97 more records like this" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--images", "nowhere", "good.csv"], "nowhere: no such folder of images"),
+        (["--images", "", "good.csv"], "no such folder of images"),
+        (["--images", "good.jpg", "good.csv"], "good.jpg: this is a file, not a folder of images"),
+        (["--images", ".", "truth.csv"], "images were given, but no file of lesions/cases, which names them"),
+        (["--images", ".", "--schema", "truth.csv", "good.csv"], "images are checked for lesions/cases"),
+        (["--images", ".", "--jobs", "0", "good.csv"], "--jobs"),
+        (["--images", ".", "--jobs", "many", "good.csv"], "--jobs"),
+        (["--jobs", "2", "good.csv"], "--images DIR"),
+    ],
+)
+def test_wrong_calls_of_the_command(run: Run, arguments: list[str], words: str) -> None:
+    """A call that cannot check any image is wrong: exit 2, no result, and what to do."""
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert words in err
+
+
+def test_unclear_files_come_first(run: Run) -> None:
+    """A file that may well name the images, but cannot be read, is what the caller has to hear of."""
+    code, out, err = run("--images", ".", "no-such-file.csv")
+    assert (code, err) == (2, "")
+    assert "no such file" in out
+    assert run("--images", ".", "broken.json")[0] == 1
+
+
+def test_images_without_pillow(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the extra the call is wrong, before any file is read, and the message says what to install."""
+    for name in [name for name in sys.modules if name.split(".")[0] == "PIL"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    code, out, err = run("--images", ".", "good.csv")
+    assert (code, out) == (2, "")
+    assert "pip install 'medcontract[images]'" in err
+
+
+def test_cases_from_standard_input(folder: Path) -> None:
+    """Cases may be piped in: they are read again to find the places."""
+    done = subprocess.run(
+        [*COMMAND, "validate", "--images", ".", "--contract", "lesions/cases", "--format", "json", "-"],
+        input=as_lines(PLACED), cwd=folder, capture_output=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, b"")
+    problems = json.loads(done.stdout)["files"][0]["problems"]
+    assert [(problem["line"], problem["column"]) for problem in problems] == [(2, 35), (4, 35), (5, 35)]
+
+
+SLOW = """
+import itertools, sys
+from medcontract.cli import output
+from medcontract.cli.main import main
+
+class Clock:
+    ticks = itertools.count()
+    monotonic = classmethod(lambda self: next(self.ticks) * float(sys.argv[1]))
+
+output.time = Clock
+sys.exit(main(sys.argv[2:]))
+"""
+"""The command with a clock of its own, on which each look takes as many seconds as the first argument says."""
+
+
+def on_a_terminal(seconds: str, *arguments: str, cwd: Path) -> bytes:
+    """What the command writes to standard error, which is a terminal."""
+    master, slave = os.openpty()
+    try:
+        command = [sys.executable, "-c", SLOW, seconds, "validate", *arguments]
+        subprocess.run(command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=slave, check=True)
+        os.write(slave, b"END")
+        shown = b""
+        while not shown.endswith(b"END"):
+            shown += os.read(master, 65536)
+    finally:
+        os.close(slave)
+        os.close(master)
+    return shown.removesuffix(b"END")
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="this system has no pseudo-terminals")
+@pytest.mark.usefixtures("run")
+def test_bar(folder: Path) -> None:
+    """Slow work has a bar on a terminal, which counts images and is gone at the end; quick work leaves no trace."""
+    shown = on_a_terminal("2", "--images", ".", "good.csv", cwd=folder)
+    bars = [line.strip() for line in re.sub(rb"\x1b\[K", b"", shown).split(b"\r")]
+    assert [line.partition(b"]")[2].strip() for line in bars if b"images" in line] == [
+        b"33% checking images", b"67% checking images", b"100% checking images"
+    ]  # fmt: skip
+    assert b"[##########                    ]" in shown
+    assert shown.endswith(b"\r\x1b[K")
+    assert on_a_terminal("0.001", "--images", ".", "good.csv", cwd=folder) == b""
+    assert on_a_terminal("2", "good.csv", "truth.csv", cwd=folder).endswith(b" checking\x1b[K\r\x1b[K")
+
+
+def children(process: int) -> list[int]:
+    return [int(pid) for pid in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are looked up as on Linux")
+def test_interrupt(folder: Path) -> None:
+    """Ctrl-C, which all processes of the terminal get, ends with 130 and one word, and no worker is left."""
+    (folder / "x.jsonl").write_bytes(as_lines(a_case(number, "good.jpg") for number in range(50_000)))
+    master, slave = os.openpty()
+    with subprocess.Popen(
+        [*COMMAND, "validate", "--images", ".", "--jobs", "2", "x.jsonl"], cwd=folder, stdout=subprocess.PIPE,
+        stderr=slave, start_new_session=True, preexec_fn=mind_interrupts,
+    ) as asking:  # fmt: skip
+        shown = b""
+        while b"checking images" not in shown:
+            shown += os.read(master, 65536)
+        workers = children(asking.pid)
+        os.killpg(asking.pid, signal.SIGINT)
+        out, _ = asking.communicate(timeout=60)
+    os.write(slave, b"END")
+    while not shown.endswith(b"END"):
+        shown += os.read(master, 65536)
+    os.close(slave)
+    os.close(master)
+    assert (asking.returncode, out) == (130, b"")
+    assert shown.rpartition(b"\x1b[K")[2].replace(b"END", b"").strip() == b"Interrupted."
+    assert len(workers) >= 2
+    deadline = time.monotonic() + 20
+    while any(map(exists, workers)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not any(map(exists, workers))

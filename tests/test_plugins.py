@@ -17,7 +17,20 @@ from tests.support import ROOT
 import medcontract
 from medcontract.cli.main import main
 from medcontract.definitions import plugins, registry
-from medcontract.modeling import Contract, Document, Limit, Many, Order, Str, Strictest, Unique, Unit, register
+from medcontract.modeling import (
+    Contract,
+    Document,
+    Flag,
+    Limit,
+    Many,
+    Order,
+    Rising,
+    Str,
+    Strictest,
+    Unique,
+    Unit,
+    register,
+)
 
 SEPSIS = ROOT / "examples" / "sepsis"
 
@@ -237,3 +250,30 @@ def test_bad_plugins(
     assert main(["validate", "--plugin", "bad_plugin", "x.json"]) == 2
     sys.modules.pop("bad_plugin", None)
     assert words in capsys.readouterr().err
+
+
+def test_rules_about_a_list_in_a_table() -> None:
+    """What only the end of a table shows is told at the line of its row."""
+
+    class Step(Strictest):
+        case: Str
+        first: bool
+        at: Unit
+        cost: Unit
+
+    class Steps(Document):
+        steps: Many[Step]
+
+    register(
+        Contract(
+            id="x/steps", model=Steps, record=Step, list_key="steps", flat=True, title="steps",
+            rules=(
+                Flag(within="steps", field="first", group="case", code="MC205", message="no first step"),
+                Rising(within="steps", field="cost", by="at", code="MC208", message="the cost fell"),
+            ),
+        )
+    )  # fmt: skip
+    rows = b"case,first,at,cost\nA,true,0,0.5\n\nA,true,0.1,0.4\nA,false,0.2,0.9\nB,true,0.3,1\n"
+    report = medcontract.validate(rows, "x/steps", name="x.csv")
+    found = [(p.code, p.line, p.record, p.field) for p in report.problems]
+    assert found == [("MC205", 4, 1, "first"), ("MC208", 4, 1, "cost")]

@@ -481,9 +481,10 @@ _ENTRIES = (
     ),
     Entry(
         "MC325", "Image too large",
-        "The header announces more than 100 megapixels; the image is not decoded.",
-        "20000 x 20000 pixels",
-        "2000 x 2000 pixels",
+        "The header announces more than 100 megapixels, and the image is not decoded; or the file has more than "
+        "200 MB, and is not read.",
+        "20000 x 20000 pixels, or a PNG of 250 MB",
+        "2000 x 2000 pixels, in a file of a few MB",
     ),
     # --- advice
     Entry(

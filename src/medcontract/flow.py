@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from medcontract.definitions import registry
 from medcontract.definitions.contract import Validated, vouch
 from medcontract.errors import CallError, InvalidData, NotRecognised
+from medcontract.judging.beside import Beside
 from medcontract.judging.records import Progress
 from medcontract.judging.start import CONTAINERS, judge
-from medcontract.problems import FileReport, Report
+from medcontract.problems import FileReport, Finding, Report
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source
 from medcontract.tally import Tally
@@ -20,22 +21,35 @@ if TYPE_CHECKING:
     from medcontract.evaluation.score import Score
 
 KEEP = 10_000
+NAMES_IMAGES = "lesions/cases"
 
 Input = str | os.PathLike[str] | bytes
+Folder = str | os.PathLike[str]
 
 
 def validate(
-    origin: Input, contract: str | None = None, *, name: str | None = None, max_problems: int = KEEP
+    origin: Input,
+    contract: str | None = None,
+    *,
+    name: str | None = None,
+    max_problems: int = KEEP,
+    images: Folder | None = None,
+    jobs: int | None = None,
 ) -> FileReport:
     """Check one file, given as a path or as bytes.
 
     `contract` is an id such as "triage/response"; without it the contract is recognised from the content.
     For bytes, `name` gives the container by its ending (".jsonl", ".csv"); without it a look at the text does.
-    Problems are returned, not raised; a wrong `contract` raises `UnknownContract`.
+    `images` is the folder of the images that a file of lesions/cases names: they are checked too, in `jobs` processes
+    (see `medcontract.images`), and their problems are problems of the file; `report.images` counts them.
+    Problems are returned, not raised; a wrong `contract` raises `UnknownContract`, images that nothing names or that
+    cannot be checked raise `CallError`.
     """
     if contract is not None:
         registry.find(contract)
-    return judge(Source(origin, name), contract, Tally(max_problems))
+    beside = _beside(images, jobs)
+    report = judge(Source(origin, name), contract, Tally(max_problems), beside=beside)
+    return _with_images(Report((report,)), beside).files[0]
 
 
 def load(origin: Input, contract: str | None = None, *, name: str | None = None) -> Validated[Any]:
@@ -66,11 +80,17 @@ def validate_files(
     limits: Limits | None = None,
     schema: str | None = None,
     progress: Progress | None = None,
+    images: Folder | None = None,
+    jobs: int | None = None,
+    image_progress: Progress | None = None,
 ) -> Report:
     """Check several files, each with the contract that the caller names, or None; or all with the schema in a file.
 
-    At most `keep` problems a file are kept, `alike` of each sort where that is given.
+    At most `keep` problems a file are kept, `alike` of each sort where that is given. `images` as for `validate`.
     """
+    beside = _beside(images, jobs, image_progress)
+    if schema is not None and beside:
+        raise CallError(f"images are checked for {NAMES_IMAGES}, not for a schema", "give the one or the other")
     if schema is not None:
         from medcontract.foreign import Foreign, judge_foreign
 
@@ -81,12 +101,40 @@ def validate_files(
                 for path, _ in files
             )
         )
-    return Report(
+    report = Report(
         tuple(
-            judge(Source(path, limits=limits), contract_id, Tally(keep, alike, excerpts), progress)
+            judge(Source(path, limits=limits), contract_id, Tally(keep, alike, excerpts), progress, beside)
             for path, contract_id in files
         )
     )
+    return _with_images(report, beside)
+
+
+def _beside(folder: Folder | None, jobs: int | None, progress: Progress | None = None) -> Beside | None:
+    """How the images in a folder are checked. What makes that impossible is raised before any file is read."""
+    if folder is None:
+        return None
+    from medcontract.images.many import check_images, ready
+
+    root = ready(folder, jobs)
+
+    def check(names: Iterator[tuple[int, str]], total: int) -> Iterator[Finding]:
+        cases = ((record, "", name) for record, name in names)  # the id would only come back unused
+        show = None if progress is None else lambda done, _: progress(done, total)
+        return (problem.finding for problem in check_images(cases, root, jobs=jobs, progress=show))
+
+    return Beside(NAMES_IMAGES, "image_path", check)
+
+
+def _with_images(report: Report, beside: Beside | None) -> Report:
+    """The report, unless a folder was given in vain: silence would look as if the images had been checked."""
+    told = (file.contract in (None, NAMES_IMAGES) for file in report.files)
+    if beside and not any(told):
+        raise CallError(
+            f"images were given, but no file of {NAMES_IMAGES}, which names them",
+            f"if one of the files is, say so: {NAMES_IMAGES}=FILE",
+        )
+    return report
 
 
 def score(

@@ -77,6 +77,13 @@ class Problem(NamedTuple):
     """What these others are: records with one such problem each, or problems."""
 
 
+class NamedFiles(NamedTuple):
+    """How many of the files that the records name were checked, and how many are bad."""
+
+    checked: int
+    bad: int
+
+
 class FileReport(NamedTuple):
     """What was found in one file."""
 
@@ -88,6 +95,8 @@ class FileReport(NamedTuple):
     problems: tuple[Problem, ...]
     wrong_call: bool = False
     """Nothing is known to be wrong in the file; it could not be judged (no such file, not recognised)."""
+    images: NamedFiles | None = None
+    """Of the images that the records name, where a folder of images was given."""
 
     @property
     def ok(self) -> bool:

@@ -14,7 +14,8 @@ class Tally:
     """Counts findings and keeps at most `keep` of them (`alike` of each likeness, where that is given).
 
     Findings about records arrive in file order; those about the file as a whole (`defer`) arrive last
-    but may belong anywhere, so they have room of their own until the report is made.
+    but may belong anywhere, so they have room of their own until the report is made. Each series of them that is
+    in order has a room (`new_room`): what comes early in the file is not crowded out by what was found before it.
     """
 
     def __init__(self, keep: int, alike: int | None = None, excerpts: bool = False) -> None:
@@ -26,7 +27,7 @@ class Tally:
         self.errors = 0
         self.warnings = 0
         self._kept: list[Finding] = []
-        self.deferred: list[Finding] = []
+        self._rooms: list[list[Finding]] = [[]]
         self.totals: dict[Likeness, int] = {}
         self.several: set[Likeness] = set()
         """Sorts of findings that one record has more than one of."""
@@ -39,8 +40,16 @@ class Tally:
 
     def defer(self, finding: Finding) -> None:
         """A finding that may belong anywhere in the file."""
-        if self._count(finding, self.deferred):
-            self.deferred.append(finding)
+        if self._count(finding, self._rooms[-1]):
+            self._rooms[-1].append(finding)
+
+    def new_room(self) -> None:
+        """What is deferred from here on is in an order of its own."""
+        self._rooms.append([])
+
+    @property
+    def deferred(self) -> list[Finding]:
+        return [finding for room in self._rooms for finding in room]
 
     def _count(self, finding: Finding, room: list[Finding] | None = None) -> bool:
         if finding.severity == "error":
@@ -63,16 +72,10 @@ class Tally:
     def kept(self) -> list[Finding]:
         return self._kept + self.deferred
 
-    def place_deferred(self, found: dict[int, tuple[int, int]]) -> None:
+    def place_deferred(self, found: dict[int, Ref]) -> None:
         """Fill in where the records are of which only the index was known."""
-        self.deferred = [
-            f._replace(ref=_moved(f.ref, *found[f.ref.record])) if f.ref and f.ref.record in found else f
-            for f in self.deferred
-        ]
-
-
-def _moved(ref: Ref, offset: int, length: int) -> Ref:
-    return ref._replace(offset=offset, length=length)
+        for room in self._rooms:
+            room[:] = [f._replace(ref=found[f.ref.record]) if f.ref and f.ref.record in found else f for f in room]
 
 
 _NUMBERS = re.compile(r"[0-9]+")

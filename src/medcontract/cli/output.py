@@ -7,7 +7,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 import click
 
@@ -78,27 +81,38 @@ def _umask() -> int:
     return mask
 
 
-def progress(name: str) -> Callable[[int, int], None] | None:
-    """A line on standard error that shows how far the work is, on a terminal and after a second only."""
-    if not sys.stderr.isatty():
-        return None
-    started = time.monotonic()
-    shown = started
+class Progress:
+    """A line on standard error that shows how far the work is, on a terminal and after a second only.
 
-    def show(done: int, total: int) -> None:
-        nonlocal shown
+    It is gone at the end of the `with` block.
+    """
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._shown: float | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._shown is not None:
+            self._write("")
+
+    def of(self, name: str) -> Callable[[int, int], None] | None:
+        """What shows how far one part of the work is; None where nobody would see it."""
+        return partial(self._show, name) if sys.stderr.isatty() else None
+
+    def _show(self, name: str, done: int, total: int) -> None:
         now = time.monotonic()
-        if now - started > 1 and now - shown > 0.1:
-            shown = now
+        if now - self._started > 1 and (self._shown is None or now - self._shown > 0.1):
+            self._shown = now
             share = done / total if total else 1
             bar = ("#" * round(30 * share)).ljust(30)
-            sys.stderr.write(f"\r[{bar}] {share:4.0%} {name}\x1b[K")
-            sys.stderr.flush()
+            self._write(f"[{bar}] {share:4.0%} {name}")
 
-    return show
-
-
-def clear_progress() -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write("\r\x1b[K")
+    @staticmethod
+    def _write(line: str) -> None:
+        sys.stderr.write(f"\r{line}\x1b[K")
         sys.stderr.flush()

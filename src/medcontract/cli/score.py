@@ -46,13 +46,11 @@ def command(
     chosen = output.format_of(chosen, out, {".json": "json", ".md": "markdown"})
     values = show_values or (chosen == "text" and out is None and output.terminal())
     most = max_problems if max_problems is not None else 50
-    settings = options.settings(chosen, values, most, max_record, max_unpacked, output.progress("scoring"))
     times = {"t_min_ms": t_min_ms, "t_max_ms": t_max_ms}
     changes = [*parameters.items(), *((name, value) for name, value in times.items() if value is not None)]
-    try:
+    with output.Progress() as progress:
+        settings = options.settings(chosen, values, most, max_record, max_unpacked, progress.of("scoring"))
         score = score_files(inputs(files), settings=settings, parameters=changes, header=header)
-    finally:
-        output.clear_progress()
     if result_only:
         rendered = json.dumps(score.for_participants() if participant else score.result)
     elif chosen == "json":

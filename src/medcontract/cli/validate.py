@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from medcontract.cli import options, output
+from medcontract.errors import CallError
 
 _EPILOG = """\b
 Examples:
@@ -15,6 +16,7 @@ Examples:
   medcontract validate submission/                  every data file in the folder
   zcat out.jsonl.gz | medcontract validate --contract lesions/predictions -
   medcontract validate --schema my.schema.json *.json
+  medcontract validate --images images/ cases.csv   the images of lesions/cases too
   medcontract validate --format json *.jsonl        for programs
 """
 
@@ -27,9 +29,19 @@ Examples:
 @options.result("text", "json")
 @options.problems
 @options.limits
+@click.option(
+    "--images",
+    metavar="DIR",
+    type=click.Path(),
+    help="Check the images that lesions/cases names, too: they are in DIR.",
+)
+@click.option(
+    "--jobs", type=click.IntRange(min=1), metavar="N", help="Check images in N processes (default: one a processor)."
+)
 def command(
     files: tuple[str, ...], contract: str | None, schema: str | None, chosen: str | None, out: str | None,
     max_problems: int | None, show_values: bool, no_color: bool, max_record: int | None, max_unpacked: int | None,
+    images: str | None, jobs: int | None,
 ) -> int:  # fmt: skip
     """Check that each FILE keeps its contract, and show every problem at its line and column.
 
@@ -41,6 +53,8 @@ def command(
     from medcontract.reading.limits import Limits
     from medcontract.rendering import json, text
 
+    if jobs and not images:
+        raise CallError("--jobs is about images", "give the folder that they are in: --images DIR")
     chosen = output.format_of(chosen, out, {".json": "json"})
     as_text = chosen == "text"
     values = show_values or (as_text and out is None and output.terminal())
@@ -48,12 +62,11 @@ def command(
     limits = Limits(*(given or default for given, default in zip((max_record, max_unpacked), Limits(), strict=True)))
     settings: dict[str, Any] = {
         "keep": min(limit, flow.KEEP), "alike": 3 if as_text else None, "excerpts": as_text and values,
-        "limits": limits, "progress": output.progress("checking"),
+        "limits": limits, "schema": schema, "images": images, "jobs": jobs,
     }  # fmt: skip
-    try:
-        report = flow.validate_files(inputs(files, contract, schema), schema=schema, **settings)
-    finally:
-        output.clear_progress()
+    with output.Progress() as progress:
+        settings |= {"progress": progress.of("checking"), "image_progress": progress.of("checking images")}
+        report = flow.validate_files(inputs(files, contract, schema), **settings)
     if as_text:
         rendered = text.validation(report, output.style(no_color, out), values)
     else:

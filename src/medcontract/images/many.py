@@ -10,8 +10,9 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager, suppress
 from itertools import chain, islice
+from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -63,13 +64,20 @@ def check_images(
     alone, and None is one a processor when there are more than a few cases. A script that uses workers needs the
     usual `if __name__ == "__main__":`. Raises `CallError` without the extra `images` or without the folder.
     """
+    return _problems(cases, ready(folder, jobs), jobs, progress)
+
+
+def ready(folder: str | os.PathLike[str], jobs: int | None = None) -> str:
+    """The real path of a folder of images. Raises `CallError` where its images cannot be checked."""
     require_pillow()
-    root = os.path.realpath(folder)
-    if not os.path.isdir(root):
-        raise CallError(f"{os.fspath(folder)}: no such folder of images")
+    name = os.fspath(folder)
+    if not os.path.exists(name):
+        raise CallError(f"{name}: no such folder of images", "check the spelling")
+    if not os.path.isdir(name):
+        raise CallError(f"{name}: this is a file, not a folder of images", "give the folder that the images are in")
     if jobs is not None and jobs < 1:
         raise CallError("jobs: at least 1")
-    return _problems(cases, root, jobs, progress)
+    return os.path.realpath(name)
 
 
 def _problems(
@@ -150,12 +158,15 @@ def _by_itself(case: Case, lonely: _Workers) -> ImageProblem | None:
 class _Workers:
     """A pool of processes that is replaced when one of them dies.
 
-    They are spawned, not forked: a fork of a process with threads, which pandas and this pool have, may hang.
+    They are spawned, not forked: a fork of a process with threads, which pandas and this pool have, may hang. All hold
+    the one end of a pipe; when the other is closed, on purpose or because this process is gone, they end at once.
     """
 
     def __init__(self, root: str, count: int) -> None:
         self.root = root
         self.count = count
+        self._context = multiprocessing.get_context("spawn")
+        self._theirs, self._mine = self._context.Pipe(duplex=False)
         self._pool = self._start()
 
     def __enter__(self) -> Self:
@@ -164,22 +175,29 @@ class _Workers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if kind is not None:  # nobody waits for what they are at
+            self._mine.close()
         self._pool.shutdown(cancel_futures=True)
+        self._mine.close()
+        self._theirs.close()
 
     def submit(self, chunk: list[Case]) -> Future[list[ImageProblem | None]]:
         paths = [path for _, _, path in chunk]
-        try:
-            return self._pool.submit(check_chunk, paths, self.root)
-        except BrokenProcessPool:
-            self._pool.shutdown()
-            self._pool = self._start()
-            return self._pool.submit(check_chunk, paths, self.root)
+        with _no_interrupt():
+            try:
+                return self._pool.submit(check_chunk, paths, self.root)
+            except BrokenProcessPool:
+                self._pool.shutdown()
+                self._pool = self._start()
+                return self._pool.submit(check_chunk, paths, self.root)
 
     def _start(self) -> ProcessPoolExecutor:
         """A pool that is known to work: what breaks it later is an image."""
-        pool = ProcessPoolExecutor(self.count, multiprocessing.get_context("spawn"), _begin_worker)
+        pool = ProcessPoolExecutor(self.count, self._context, _begin_worker, (self._theirs,))
         try:
-            pool.submit(os.getpid).result()
+            with _no_interrupt():
+                first = pool.submit(os.getpid)
+            first.result()
         except (BrokenProcessPool, RuntimeError):
             pool.shutdown()
             raise CallError(
@@ -189,17 +207,30 @@ class _Workers:
         return pool
 
 
-def _begin_worker() -> None:
-    """Ctrl-C is for the process that asked, which ends its workers; and they do not outlive it when it is killed."""
+@contextmanager
+def _no_interrupt() -> Iterator[None]:
+    """A worker inherits what is blocked while it is started: Ctrl-C does not hit it before it can ignore that."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _begin_worker(pipe: Connection) -> None:
+    """Ctrl-C is for the process that asked, which ends its workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
 
 
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent:
-        parent.join()
-        os._exit(1)
+def _end_with(pipe: Connection) -> None:
+    """Nothing ever comes through the pipe but its end."""
+    with suppress(EOFError, OSError):
+        pipe.recv_bytes()
+    os._exit(1)
 
 
 def check_chunk(paths: list[str], root: str) -> list[ImageProblem | None]:

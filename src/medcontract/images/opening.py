@@ -40,7 +40,7 @@ def read_image(path: str, folder: str | None) -> bytes:
         with open(os.open(path, _FLAGS | (0 if folder is None else _NO_FOLLOW)), "rb") as stream:
             return _content(stream)
     except FileNotFoundError:
-        raise Refused("MC320", "no such file in the folder of images", _missing_hint(path)) from None
+        raise Refused("MC320", "no such file in the folder of images", _missing_hint(path, folder)) from None
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         raise Refused("MC320", f"the file cannot be read: {reason}") from None
@@ -63,13 +63,21 @@ def _regular(found: os.stat_result) -> None:
         raise Refused("MC320", "this is a pipe, a socket or a device, not a file")
 
 
-def _missing_hint(path: str) -> str:
-    """The file with another ending is the most common reason. The name itself is not told: it may be a patient's."""
+def _missing_hint(path: str, folder: str | None) -> str:
+    """The most common reasons, where they are the reason. The name itself is not told: it may be a patient's."""
     stem, ending = os.path.splitext(path)
     other = next((e for e in _ENDINGS if e != ending and os.path.exists(stem + e)), None)
     if other:
         return f"there is a file of this name with the ending {other}"
+    if folder is not None and _names_folder(path, os.path.realpath(folder)):
+        return "the path begins with the folder of images itself: give the folder above it"
     return "check the folder, upper and lower case, and the ending"
+
+
+def _names_folder(path: str, root: str) -> bool:
+    """Whether the path is right as seen from the folder above."""
+    first, _, rest = os.path.relpath(path, root).partition(os.sep)
+    return bool(rest) and first == os.path.basename(root) and os.path.exists(os.path.join(root, rest))
 
 
 def _content(stream: BinaryIO) -> bytes:

@@ -79,6 +79,7 @@ class RecordsJudge:
         run_parts([self])
 
     def report(self) -> FileReport:
+        """What `run` found."""
         return make_report(self.source, self.contract.id, self.records, self.tally)
 
     def begin(self) -> bool:
@@ -172,6 +173,10 @@ class RecordsJudge:
     def ref(self, index: int, offset: int, length: int) -> Ref:
         return Ref(offset, length, index)
 
+    def ref_of_earlier(self, ref: Ref) -> Ref:
+        """The reference of a record that passed by some time ago."""
+        return self.ref(ref.record or 0, ref.offset, ref.length)
+
     def add(self, finding: Finding, index: int, offset: int, length: int) -> None:
         self.tally.add(finding._replace(ref=self.ref(index, offset, length)))
 
@@ -194,16 +199,17 @@ class RecordsJudge:
         """A line whose syntax is broken is one bad record."""
         self.add(broken_finding(broken, offset), index, offset, length)
 
-    def second_look(self, indexes: list[UniqueIndex], name: str) -> None:
+    def second_look(self, indexes: Sequence[UniqueIndex] = (), name: str = "") -> None:
         """Which keys really are repeated, and where the records are of which only the number is known."""
-        wanted = {f.ref.record for f in self.tally.deferred if f.ref and f.ref.offset == UNKNOWN}
-        if not indexes and not wanted:
+        unknown = (f.ref.record for f in self.tally.deferred if f.ref and f.ref.offset == UNKNOWN)
+        found = {number: self.ref(number, 0, 0) for number in unknown if number is not None}
+        if not indexes and not found:
             return
-        found: dict[int, tuple[int, int]] = {}
+        self.tally.new_room()
         try:
             for number, (raw, offset, value) in enumerate(self.cuts()):
-                if number in wanted:
-                    found[number] = offset, len(raw)
+                if number in found:
+                    found[number] = self.ref(number, offset, len(raw))
                 if value is None and indexes and raw:
                     value = self._quietly(raw)
                 if value is not None:
@@ -218,7 +224,7 @@ class RecordsJudge:
     def settle(self, finding: Finding) -> None:
         """A finding that only the end of the collection showed."""
         ref = finding.ref or Ref(0, 0)
-        here = self.ref(_record_of(finding) - self.base, ref.offset, ref.length)
+        here = self.ref_of_earlier(ref._replace(record=_record_of(finding) - self.base))
         self.tally.defer(self.named(finding._replace(ref=here)))
 
     def named(self, finding: Finding) -> Finding:
@@ -242,12 +248,15 @@ def run_parts(parts: Sequence[RecordsJudge]) -> None:
             part.sink.begin()
         part.start(accumulators)
         base += part.records or 0
+        part.tally.new_room()
         part.finish()
         if part.sink:
             part.sink.end(not part.broken)
     if any(part.broken for part in parts):
         accumulators = []
     for accumulator in accumulators:
+        for part in parts:
+            part.tally.new_room()
         for finding in accumulator.finish():
             owner = next(p for p in reversed(parts) if p.base <= _record_of(finding))
             owner.settle(finding)

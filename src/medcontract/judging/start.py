@@ -12,6 +12,7 @@ from medcontract.definitions.contract import Sink
 from medcontract.definitions.decode import quick_parse
 from medcontract.definitions.registry import Compiled
 from medcontract.errors import NotRecognised
+from medcontract.judging.beside import Beside, look_beside
 from medcontract.judging.json import DocumentJudge, JsonJudge, LinesJudge, one_line_hint
 from medcontract.judging.records import Progress, RecordsJudge, broken_finding
 from medcontract.judging.report import make_report
@@ -30,14 +31,21 @@ CONTAINERS = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "c
 _BY_CONTAINER: dict[str, type[RecordsJudge]] = {"json": JsonJudge, "jsonl": LinesJudge, "csv": CsvJudge}
 
 
-def judge(source: Source, contract_id: str | None, tally: Tally, progress: Progress | None = None) -> FileReport:
-    """Everything that is wrong with one file. Nothing that the file holds makes this raise."""
+def judge(
+    source: Source,
+    contract_id: str | None,
+    tally: Tally,
+    progress: Progress | None = None,
+    beside: Beside | None = None,
+) -> FileReport:
+    """Everything that is wrong with one file, and with what it names. Nothing that the file holds makes this raise."""
     contract = identify(source, contract_id, tally)
     if isinstance(contract, FileReport):
         return contract
-    judge = judge_for(source, contract, tally, progress)
-    judge.run()
-    return judge.report()
+    judging = judge_for(source, contract, tally, progress)
+    judging.run()
+    images = look_beside(judging, beside) if beside and beside.contract == contract.id else None
+    return judging.report()._replace(images=images)
 
 
 def identify(source: Source, contract_id: str | None, tally: Tally) -> Compiled | FileReport:

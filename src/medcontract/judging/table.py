@@ -7,6 +7,7 @@ from typing import Any
 
 from medcontract.definitions.contract import Sink
 from medcontract.definitions.registry import Compiled
+from medcontract.definitions.rules import UNKNOWN
 from medcontract.definitions.suggest import nearest
 from medcontract.judging.records import Progress, RecordsJudge
 from medcontract.problems import Finding, Ref
@@ -73,6 +74,10 @@ class TableJudge(RecordsJudge):
 
     def ref(self, index: int, offset: int, length: int) -> Ref:
         return Ref(offset, length, index, (), self.line)
+
+    def ref_of_earlier(self, ref: Ref) -> Ref:
+        """Its line is not known any more: a second look tells."""
+        return Ref(UNKNOWN, UNKNOWN, ref.record)
 
     def _thorough(self, raw: bytes, offset: int, index: int) -> tuple[Any, Any]:
         if not raw:

@@ -44,7 +44,8 @@ def _file(file: FileReport, style: Style, show_values: bool) -> Iterator[str]:
 
 def _about(file: FileReport) -> str:
     records = "" if file.records is None else f", {file.records:,} record{'s' * (file.records != 1)}"
-    return f"{file.contract or 'by the schema'}{records}"
+    images = "" if file.images is None else f", {file.images.checked:,} image{'s' * (file.images.checked != 1)}"
+    return f"{file.contract or 'by the schema'}{records}{images}"
 
 
 def one_problem(path: str, problem: Problem, style: Style, show_values: bool) -> Iterator[str]:

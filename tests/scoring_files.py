@@ -1,0 +1,241 @@
+"""Records of three tracks, and files made of them in any container: what the tests of scoring share."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import medcontract
+
+Record = dict[str, Any]
+CLASSES = ("AK", "BCC", "SK", "SCC", "VASC", "DF", "NV", "NON", "MEL", "ON")
+LIST_KEYS = {
+    "reports/truth": "reports",
+    "reports/predictions": "predictions",
+    "triage/ground-truth": "ground_truth",
+    "triage/response": "responses",
+    "lesions/truth": "labels",
+    "lesions/predictions": "predictions",
+}
+HEADERS: dict[str, dict[str, str]] = {
+    "reports/truth": {"event": "Herbst"},
+    "reports/predictions": {"team_name": "Kranich", "event": "Herbst"},
+    "triage/ground-truth": {"event": "Abendstern"},
+    "triage/response": {"team_name": "Nordlicht", "event": "Abendstern", "evaluation_date": "2025-05-20"},
+    "lesions/truth": {},
+    "lesions/predictions": {"team_name": "Żuraw"},
+}
+GUID = "6d1f0c52-3b7e-4c19-a2d4-58e90b7c1f36"
+OFF: dict[str, str] = {"min_processed": "0"}
+"""Parameters that show the figures whatever was processed."""
+
+
+# --- records -------------------------------------------------------------------------------------
+
+
+def report(report_id: str, specialty: str = "Other", urgency: str = "Routine", follow_up: bool = False) -> Record:
+    """A record of `reports/truth`."""
+    return {"report_id": report_id, "specialty": specialty, "urgency": urgency, "follow_up": follow_up}
+
+
+def answer(true: Record, seconds: float = 0.5, run: str | None = None, **changes: Any) -> Record:
+    """A record of `reports/predictions`: right, but for the changes."""
+    record = {**true, "processing_time_sec": seconds, **changes}
+    return record if run is None else {**record, "run_id": run}
+
+
+def no_answer(report_id: str, run: str | None = None) -> Record:
+    """A failed record of `reports/predictions`."""
+    record = {"report_id": report_id, "error": "out of memory"}
+    return record if run is None else {**record, "run_id": run}
+
+
+def run(run_id: str = "1", memory: float = 256.0, cpu: float = 25.0, **more: Any) -> Record:
+    """A run of `reports/telemetry`."""
+    return {"run_id": run_id, "max_memory_mb": memory, "avg_cpu_percent": cpu, **more}
+
+
+def telemetry(*runs: Record) -> Record:
+    """A document of `reports/telemetry`."""
+    return {"team_name": "Kranich", "evaluation_date": "2025-03-10", "runs": list(runs or (run(),))}
+
+
+def lsi(group: str, elapsed: float) -> Record:
+    """An intervention that was performed."""
+    return {
+        "lsi_group": group,
+        "lsi_description": f"{group}, performed",
+        "in_hospital": 0,
+        "elapsed_from_start": elapsed,
+    }
+
+
+def case(case_id: str, *segments: tuple[str, float, float, Sequence[tuple[str, float]]]) -> list[Record]:
+    """Records of `triage/ground-truth`: the segments of a case, each (id, start, stop, instances), by start and stop."""
+    last = len(segments) - 1
+    return [
+        {
+            "case_id": case_id,
+            "segment_id": segment_id,
+            "segment_start_time_sec": start,
+            "segment_stop_time_sec": stop,
+            "start_of_case": number == 0,
+            "at_admission": False,
+            "end_of_case": number == last,
+            "gt_lsi_list": [lsi(group, elapsed) for group, elapsed in instances],
+            "ehr_file_name": "ehr.csv",
+            "vs_file_name": "vs.csv",
+            "gt_file_name": "gt.json",
+        }
+        for number, (segment_id, start, stop, instances) in enumerate(segments)
+    ]
+
+
+def response(segment: Record, *groups: str, **changes: Any) -> Record:
+    """A record of `triage/response` to a segment."""
+    return {
+        "message_sent_time": 1000.0,
+        "message_received_time": 1001.0,
+        "case_id": segment["case_id"],
+        "segment_id": segment["segment_id"],
+        "model_predictions": list(groups),
+        "cumulative_runtime_sec": 1.0,
+        "run_id": GUID,
+        "end_of_case": segment["end_of_case"],
+        **changes,
+    }
+
+
+def image(image_id: str, label: str) -> Record:
+    """A record of `lesions/truth`."""
+    return {"image_id": image_id, "label": label}
+
+
+def sure(symbol: str) -> list[float]:
+    """Probabilities that leave no doubt."""
+    return [1.0 if name == symbol else 0.0 for name in CLASSES]
+
+
+def guess(image_id: str, symbol: str) -> Record:
+    """A record of `lesions/predictions`."""
+    return {"image_id": image_id, "probabilities": sure(symbol)}
+
+
+def model(size: float = 31.4, time: float = 118.25) -> Record:
+    """A document of `lesions/model`."""
+    return {
+        "team_name": "Żuraw",
+        "model_size_mb": size,
+        "inference_time_ms": time,
+        "uses_image": True,
+        "uses_demographics": True,
+    }
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+def as_json(contract: str, records: Sequence[Record]) -> bytes:
+    """A collection with its header."""
+    return json.dumps({**HEADERS[contract], LIST_KEYS[contract]: list(records)}).encode()
+
+
+def as_jsonl(contract: str, records: Sequence[Record]) -> bytes:
+    """A record a line."""
+    return "".join(json.dumps(record) + "\n" for record in records).encode()
+
+
+def as_csv(contract: str, records: Sequence[Record]) -> bytes:
+    """A record a row; what is absent or null is an empty cell."""
+    rows = [_row(record) for record in records]
+    columns = list(dict.fromkeys(name for row in rows for name in row)) or ["report_id"]
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def _row(record: Record) -> dict[str, str]:
+    cells: dict[str, str] = {}
+    for name, value in record.items():
+        if name == "probabilities":
+            cells |= {symbol: _cell(part) for symbol, part in zip(CLASSES, value or [None] * 10, strict=False)}
+        else:
+            cells[name] = _cell(value)
+    return cells
+
+
+def _cell(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value)
+
+
+FORMS: dict[str, Callable[[str, Sequence[Record]], bytes]] = {"json": as_json, "jsonl": as_jsonl, "csv": as_csv}
+
+
+def write(folder: Path, contract: str, records: Sequence[Record], ending: str = "json", name: str = "") -> Path:
+    """A collection as a file; the ending is json, jsonl or csv, with or without .gz."""
+    form, _, packed = ending.partition(".")
+    data = FORMS[form](contract, records)
+    path = folder / f"{name or contract.replace('/', '-')}.{ending}"
+    path.write_bytes(gzip.compress(data, mtime=0) if packed else data)
+    return path
+
+
+def document(folder: Path, name: str, value: Record | None) -> list[Path]:
+    """A document as a file, where there is one."""
+    if value is None:
+        return []
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return [path]
+
+
+def score_of(
+    folder: Path,
+    track: str,
+    truth: Sequence[Record],
+    sent: Sequence[Record],
+    beside: Record | None = None,
+    parameters: Mapping[str, str] | None = None,
+) -> medcontract.Score:
+    """The score of records, written as `.json`; `beside` is the telemetry or the model file."""
+    truth_id, sent_id, beside_name = CONTRACTS[track]
+    files = [write(folder, truth_id, truth), write(folder, sent_id, sent), *document(folder, beside_name, beside)]
+    return medcontract.score(*files, parameters=parameters)
+
+
+CONTRACTS = {
+    "reports": ("reports/truth", "reports/predictions", "telemetry"),
+    "triage": ("triage/ground-truth", "triage/response", "nothing"),
+    "lesions": ("lesions/truth", "lesions/predictions", "model"),
+}
+RESULTS = {"reports": "reports/score", "triage": "triage/metrics", "lesions": "lesions/score"}
+
+
+def result_of(
+    folder: Path,
+    track: str,
+    truth: Sequence[Record],
+    sent: Sequence[Record],
+    beside: Record | None = None,
+    parameters: Mapping[str, str] | None = None,
+) -> Record:
+    """As `score_of`: the result, which must be there and keep its contract."""
+    score = score_of(folder, track, truth, sent, beside, parameters)
+    assert score.result is not None, score.reasons
+    assert_keeps_contract(track, score.result)
+    return score.result
+
+
+def assert_keeps_contract(track: str, result: Record) -> None:
+    """A result is a document of the contract of results."""
+    checked = medcontract.validate(json.dumps(result, allow_nan=False).encode(), RESULTS[track])
+    assert checked.ok, checked.problems
