@@ -171,15 +171,16 @@ def reports(
         names = sorted(use)
     else:
         use = {}
-        names = sorted({run_of(one) for one in sent if one.valid})
+        known = {true["report_id"] for true in truth}  # an unknown id breaks a rule between files: no valid prediction
+        names = sorted({run_of(one) for one in sent if one.valid and one.record["report_id"] in known}) or ["1"]
     runs = {}
     counts = []
     for name in names:
         mine = [one for one in sent if run_of(one) == name]
         runs[name], count = reports_run(truth, mine, use.get(name))
         counts.append(count)
-    worst = min(counts, default=0)
-    if not runs or Fraction(worst, len(truth)) < minimum:
+    worst = min(counts)
+    if Fraction(worst, len(truth)) < minimum:
         return Outcome(False, None, len(truth), worst)
 
     result: Record = {}

@@ -30,6 +30,15 @@ HEADERS: dict[str, dict[str, str]] = {
     "lesions/truth": {},
     "lesions/predictions": {"team_name": "Żuraw"},
 }
+COLUMNS = {
+    "reports/truth": ["report_id", "specialty", "urgency", "follow_up"],
+    "reports/predictions": [
+        "report_id", "run_id", "specialty", "urgency", "follow_up", "processing_time_sec", "error",
+    ],
+    "lesions/truth": ["image_id", "label"],
+    "lesions/predictions": ["image_id", *CLASSES, "error"],
+}  # fmt: skip
+"""Of the contracts that fit a table."""
 GUID = "6d1f0c52-3b7e-4c19-a2d4-58e90b7c1f36"
 OFF: dict[str, str] = {"min_processed": "0"}
 """Parameters that show the figures whatever was processed."""
@@ -76,7 +85,7 @@ def lsi(group: str, elapsed: float) -> Record:
 
 
 def case(case_id: str, *segments: tuple[str, float, float, Sequence[tuple[str, float]]]) -> list[Record]:
-    """Records of `triage/ground-truth`: the segments of a case, each (id, start, stop, instances), by start and stop."""
+    """Records of `triage/ground-truth`: the segments of a case, (id, start, stop, instances), by start, then stop."""
     last = len(segments) - 1
     return [
         {
@@ -152,12 +161,10 @@ def as_jsonl(contract: str, records: Sequence[Record]) -> bytes:
 
 def as_csv(contract: str, records: Sequence[Record]) -> bytes:
     """A record a row; what is absent or null is an empty cell."""
-    rows = [_row(record) for record in records]
-    columns = list(dict.fromkeys(name for row in rows for name in row)) or ["report_id"]
     text = io.StringIO()
-    writer = csv.DictWriter(text, columns, restval="")
+    writer = csv.DictWriter(text, COLUMNS[contract], restval="")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows(map(_row, records))
     return text.getvalue().encode()
 
 

@@ -612,12 +612,12 @@ def test_workers_only_for_many(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     """Few cases are checked in this process, many in as many as there are processors."""
     started: list[int] = []
 
-    def start(root: str, count: int) -> None:
+    def start(count: int) -> None:
         started.append(count)
         raise OSError
 
-    monkeypatch.setattr(many, "_Workers", start)
-    monkeypatch.setattr(many, "_processors", lambda: 7)
+    monkeypatch.setattr(many, "Workers", start)
+    monkeypatch.setattr(many, "processors", lambda: 7)
     assert finish(check_images(some_cases(many.FEW), folder))[1] == many.FEW
     assert started == []
     assert finish(check_images(some_cases(many.FEW + 1), folder))[1] == many.FEW + 1

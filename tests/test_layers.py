@@ -25,13 +25,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "definitions": {"catalogue", "definitions", "errors", "layout", "problems"},
     "rendering": {"catalogue", "problems", "rendering"},
     "tally": {"problems"},
-    "images": {"errors", "images", "problems"},
+    "images": {"errors", "images", "problems", "workers"},
+    "workers": {"errors"},
     "judging": {"definitions", "errors", "judging", "layout", "problems", "reading", "tables", "tally"},
     "tables": {"definitions", "errors", "judging", "layout", "problems", "reading", "tally"},
     "foreign": {"definitions", "errors", "foreign", "judging", "layout", "problems", "reading", "tally"},
     "scoring": {"definitions", "errors", "problems", "scoring"},
     "evaluation": {
         "definitions", "errors", "evaluation", "images", "judging", "problems", "reading", "scoring", "tally",
+        "workers",
     },
     "whole": {"definitions", "judging", "reading", "tables"},
     "flow": {

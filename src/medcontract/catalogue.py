@@ -449,6 +449,20 @@ _ENTRIES = (
         "prescription labels: D-7",
     ),
     Entry(
+        "MC311", "File of the model missing",
+        "The model file names a `model_file` or an `inference_script` that does not stand in its folder. Preflight "
+        "looks.",
+        '{"model_file": "model/net.onnx"}      (there is only net.onnx)',
+        '{"model_file": "net.onnx"}',
+    ),
+    Entry(
+        "MC312", "Size of the model differs",
+        "The file that `model_file` names has another size than `model_size_mb` says, by more than 1 %. A MB is "
+        "1,000,000 bytes. Preflight looks.",
+        '{"model_file": "net.onnx", "model_size_mb": 31.4}      (the file has 32,925,286 bytes)',
+        '{"model_file": "net.onnx", "model_size_mb": 32.93}',
+    ),
+    Entry(
         "MC320", "Image missing",
         "No file stands at `image_path` in the folder of images, or it cannot be read.",
         '{"image_id": "I-1", "image_path": "img/I-1.jpeg"}      (the file is img/I-1.jpg)',
@@ -487,6 +501,21 @@ _ENTRIES = (
         "2000 x 2000 pixels, in a file of a few MB",
     ),
     # --- advice
+    # --- gates
+    Entry(
+        "MC401", "Too little processed",
+        "Less than 95 % of the expected items were processed: exactly one record each, which is valid and reports no "
+        "error. There is no score then.",
+        "20 reports expected, 18 processed",
+        "20 reports expected, 19 processed",
+    ),
+    Entry(
+        "MC402", "Beyond a limit",
+        "The submission takes more time, memory or CPU than is allowed, has a model that is too large, or one of its "
+        "runs ended with an exception.",
+        '{"run_id": "1", "max_memory_mb": 1500, "avg_cpu_percent": 40}',
+        '{"run_id": "1", "max_memory_mb": 900, "avg_cpu_percent": 40}',
+    ),
     Entry(
         "MC501", "Model of 50 MB or more",
         "Models below 50 MB get all points for size. A warning.",

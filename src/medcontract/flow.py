@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from medcontract.definitions import registry
 from medcontract.definitions.contract import Validated, vouch
 from medcontract.errors import CallError, InvalidData, NotRecognised
+from medcontract.evaluation.beside import NAMES_IMAGES, images_beside
 from medcontract.judging.beside import Beside
 from medcontract.judging.records import Progress
 from medcontract.judging.start import CONTAINERS, judge
-from medcontract.problems import FileReport, Finding, Report
+from medcontract.problems import FileReport, Report
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source
 from medcontract.tally import Tally
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from medcontract.evaluation.score import Score
 
 KEEP = 10_000
-NAMES_IMAGES = "lesions/cases"
 
 Input = str | os.PathLike[str] | bytes
 Folder = str | os.PathLike[str]
@@ -47,7 +47,7 @@ def validate(
     """
     if contract is not None:
         registry.find(contract)
-    beside = _beside(images, jobs)
+    beside = None if images is None else images_beside(images, jobs)
     report = judge(Source(origin, name), contract, Tally(max_problems), beside=beside)
     return _with_images(Report((report,)), beside).files[0]
 
@@ -88,7 +88,7 @@ def validate_files(
 
     At most `keep` problems a file are kept, `alike` of each sort where that is given. `images` as for `validate`.
     """
-    beside = _beside(images, jobs, image_progress)
+    beside = None if images is None else images_beside(images, jobs, image_progress)
     if schema is not None and beside:
         raise CallError(f"images are checked for {NAMES_IMAGES}, not for a schema", "give the one or the other")
     if schema is not None:
@@ -108,22 +108,6 @@ def validate_files(
         )
     )
     return _with_images(report, beside)
-
-
-def _beside(folder: Folder | None, jobs: int | None, progress: Progress | None = None) -> Beside | None:
-    """How the images in a folder are checked. What makes that impossible is raised before any file is read."""
-    if folder is None:
-        return None
-    from medcontract.images.many import check_images, ready
-
-    root = ready(folder, jobs)
-
-    def check(names: Iterator[tuple[int, str]], total: int) -> Iterator[Finding]:
-        cases = ((record, "", name) for record, name in names)  # the id would only come back unused
-        show = None if progress is None else lambda done, _: progress(done, total)
-        return (problem.finding for problem in check_images(cases, root, jobs=jobs, progress=show))
-
-    return Beside(NAMES_IMAGES, "image_path", check)
 
 
 def _with_images(report: Report, beside: Beside | None) -> Report:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Callable
 
 from medcontract.problems import Finding, Ref
 
@@ -31,6 +33,7 @@ class Tally:
         self.totals: dict[Likeness, int] = {}
         self.several: set[Likeness] = set()
         """Sorts of findings that one record has more than one of."""
+        self._codes: Counter[tuple[str, str]] = Counter()
         self._last: dict[Likeness, int | None] = {}
 
     def add(self, finding: Finding) -> None:
@@ -56,6 +59,7 @@ class Tally:
             self.errors += 1
         else:
             self.warnings += 1
+        self._codes[finding.code, finding.severity] += 1
         kind = likeness(finding)
         total = self.totals.get(kind, 0)
         record = finding.ref.record if finding.ref else None
@@ -68,6 +72,14 @@ class Tally:
         if self.alike is not None and total >= self.alike:
             return False
         return len(self._kept if room is None else room) < self.keep
+
+    def count(self, severity: str, wanted: Callable[[str], bool]) -> int:
+        """How many findings of this severity have a code that is wanted, kept or not."""
+        return sum(times for (code, mine), times in self._codes.items() if mine == severity and wanted(code))
+
+    def codes(self, wanted: Callable[[str], bool]) -> dict[str, int]:
+        """How often each code that is wanted was found."""
+        return {code: times for (code, _), times in self._codes.items() if wanted(code)}
 
     def kept(self) -> list[Finding]:
         return self._kept + self.deferred

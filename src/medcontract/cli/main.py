@@ -10,9 +10,12 @@ from medcontract._version import __version__
 
 COMMANDS = {
     "validate": "Does each file keep its contract?",
+    "preflight": "Would this submission be accepted?",
     "score": "Score a submission against its truth.",
+    "leaderboard": "Score and rank many submissions.",
     "explain": "What a problem means and how to mend it.",
     "schema": "The published JSON Schemas: list, show, export, check, diff.",
+    "protocol": "The frozen parameters of each track: list, show.",
     "init": "A small, valid, realistic set of files to start from.",
 }
 

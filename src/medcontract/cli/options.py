@@ -66,6 +66,11 @@ def limits(command: F) -> F:
     return click.option("--max-record", type=Size(), metavar="SIZE", help="Largest record (default 16M).")(command)
 
 
+def jobs(about: str) -> Callable[[F], F]:
+    """--jobs N: worker processes."""
+    return click.option("--jobs", type=click.IntRange(min=1), metavar="N", default=1, help=f"{about} Default: 1.")
+
+
 def participant(command: F) -> F:
     return click.option(
         "--participant",

@@ -220,9 +220,9 @@ PREDICTIONS = Contract(
     rules=(
         Unique(within="predictions", fields=("image_id",), code="MC201", message="'image_id' is repeated",
                hint="one record an image"),
-        Reference(other="lesions/truth", field="image_id", code="MC303", message="no image of the truth has this id",
+        Reference(other="lesions/truth", field="image_id", code="MC303", message="no image of this id is expected",
                   hint="check upper and lower case, blanks and file endings"),
-        Covers(other="lesions/truth", field="image_id", code="MC302", message="an image of the truth has no record",
+        Covers(other="lesions/truth", field="image_id", code="MC302", message="an expected image has no record",
                hint="write a record with 'error' for what could not be processed"),
     ),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -63,6 +63,8 @@ class Files:
         self.groups: dict[str, list[Part]] = {}
         self.unread: list[FileReport] = []
         """Files that are broken so badly that their contract cannot be told."""
+        self.strangers: list[FileReport] = []
+        """Files of no contract that happen to stand in a folder."""
 
     def parts(self) -> list[Part]:
         return [part for group in self.groups.values() for part in group]
@@ -74,8 +76,8 @@ class Files:
         return some
 
 
-def gather(given: Iterable[tuple[str, str | None]], settings: Settings) -> Files:
-    """Find out what each file is. Raises `CallError` for one that cannot be judged at all."""
+def gather(given: Iterable[tuple[str, str | None]], settings: Settings, lenient: Collection[str] = ()) -> Files:
+    """Find out what each file is. Raises `CallError` for one that cannot be judged at all, `lenient` ones aside."""
     files = Files()
     for path, contract_id in given:
         tally = Tally(settings.keep, settings.alike, settings.excerpts)
@@ -83,6 +85,8 @@ def gather(given: Iterable[tuple[str, str | None]], settings: Settings) -> Files
         contract = identify(source, contract_id, tally)
         if isinstance(contract, Compiled):
             files.groups.setdefault(contract.id, []).append(Part(source, contract, tally))
+        elif contract.wrong_call and path in lenient:
+            files.strangers.append(contract)
         elif contract.wrong_call:
             problem = contract.problems[0]
             kind = NotRecognised if problem.code == "MC009" else CallError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from medcontract.problems import Finding, Problem, Ref
 from medcontract.scoring import tracks
 from medcontract.scoring.engine import Answers, Counts, Figure, Track, Verdict, judge_counts
 from medcontract.scoring.exact import rounded
-from medcontract.scoring.gate import Expected, Pairing, validated
+from medcontract.scoring.gate import Expected, Pair, Pairing, validated
 from medcontract.scoring.protocol import Protocol
 
 MOST_PROBLEMS = 100
@@ -53,6 +54,8 @@ class Score(Struct, kw_only=True):
     """In all files, those that are not listed too."""
     between: tuple[tuple[str, int], ...] = ()
     """How often each rule between files was broken, by code."""
+    near_misses: tuple[str, ...] = ()
+    """Warnings that are not for participants: they tell of the truth."""
     hints: tuple[str, ...] = ()
     """What would help a person; they hold ids, which are values."""
     team: str | None = None
@@ -60,6 +63,8 @@ class Score(Struct, kw_only=True):
     """What the figures of the result are."""
     headline: str = ""
     """The name of the figure that submissions are ranked by."""
+    second: str = ""
+    """The one that matters where there is no such figure."""
     counts: Counts | None = None
     """What the figures were made of: another protocol can be applied to it."""
 
@@ -101,6 +106,8 @@ class Truth(Struct, kw_only=True):
     """The hash of the records, by contract."""
     reasons: tuple[str, ...] = ()
     """Why nothing can be scored against it."""
+    pairs: tuple[Pair[Any, Any], ...] = ()
+    """Where these are not to be those of the track."""
 
 
 def score_files(
@@ -204,8 +211,10 @@ def score_against(
     track = truth.track
     given = given or Given()
     reasons = list(truth.reasons) + [_unread(report.path) for report in files.unread]
-    documents, aux_reasons = _read_auxiliary(truth, files)
-    pairings, headers, header_reasons = _read_submission(truth, files, documents, settings, given)
+    documents, aux_reasons = read_auxiliary(truth, files)
+    pairings, headers, header_reasons = read_submission(truth, files, documents, settings, given)
+    if not any(files.groups.get(pair.submission) for pair in track.pairs) and not files.unread:
+        raise no_submission(track, files)
     given.check()
     reasons += aux_reasons + header_reasons
     counts = None
@@ -216,17 +225,19 @@ def score_against(
         verdict = judge_counts(track, counts, protocol)
     teams = _teams(headers, documents)
     notes = _notes(files, track) + (["the files name different teams"] if len(set(teams)) > 1 else [])
-    more, hints = _near_misses(pairings.values())
-    verdict.warnings = (*verdict.warnings, *notes, *more)
+    near_misses, hints = _near_misses(pairings.values())
+    verdict.warnings = (*verdict.warnings, *notes)
     verdict.reasons = (*verdict.reasons, *_mixed_up(verdict, pairings, files))
-    return _assemble(truth, files, protocol, verdict, counts, hints, teams)
+    score = _assemble(truth, files, protocol, verdict, counts, teams)
+    score.near_misses, score.hints = tuple(near_misses), tuple(hints)
+    return score
 
 
 def _unread(path: str) -> str:
     return f"{os.path.basename(path)} cannot be read, so that nobody knows what it is"
 
 
-def _read_auxiliary(truth: Truth, files: Files) -> tuple[dict[str, Any], list[str]]:
+def read_auxiliary(truth: Truth, files: Files) -> tuple[dict[str, Any], list[str]]:
     documents: dict[str, Any] = {}
     reasons: list[str] = []
     for name in truth.track.auxiliary:
@@ -234,8 +245,10 @@ def _read_auxiliary(truth: Truth, files: Files) -> tuple[dict[str, Any], list[st
         if not parts:
             continue
         rules = [rule for rule in parts[0].contract.file_rules if isinstance(rule, SameOrder)]
+        rules = [rule for rule in rules if rule.other in truth.content]
         checks = [OrderCheck(rule, _items_by_key(truth.expected[rule.other])) for rule in rules]
-        read(parts, _Beside(checks))
+        if not parts[0].judge:  # it may have said which ids are expected
+            read(parts, _Beside(checks))
         reasons += _errors(name, parts)
         documents[name] = parts[0].judge.header if parts[0].judge else None
     return documents, reasons
@@ -245,14 +258,20 @@ def _items_by_key(expected: Expected[Any]) -> dict[Any, Any]:
     return {key: expected.items[number] for key, number in expected.index.items()}
 
 
-def _read_submission(
+def no_submission(track: Track, files: Files) -> CallError:
+    names = " or ".join(pair.submission for pair in track.pairs)
+    there = ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts())
+    return CallError("there is no submission among these files", f"a file of {names} is asked for; {there}")
+
+
+def read_submission(
     truth: Truth, files: Files, documents: Mapping[str, Any], settings: Settings, given: Given
 ) -> tuple[dict[str, Pairing[Any, Any]], dict[str, Header], list[str]]:
     """Stream the submission past the truth. Also: its headers, and what is wrong with them."""
     pairings: dict[str, Pairing[Any, Any]] = {}
     headers: dict[str, Header] = {}
     reasons: list[str] = []
-    for pair in truth.track.pairs:
+    for pair in truth.pairs or truth.track.pairs:
         if pair.truth not in truth.expected:
             continue
         parts = files.groups.get(pair.submission, [])
@@ -266,16 +285,16 @@ def _read_submission(
             headers[pair.submission] = given.complete(header_of(parts), parts[0].contract)
             reasons += [f"the header is wrong ({p.name})" for p in parts if p.judge and p.judge.bad_header]
             reasons += _compare_headers(pair.truth, parts, headers[pair.submission], truth)
-            _tell_missing(parts, pairing)
-    if not any(files.groups.get(pair.submission) for pair in truth.track.pairs) and not files.unread:
-        names = " or ".join(pair.submission for pair in truth.track.pairs)
-        there = ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts())
-        raise CallError("there is no submission among these files", f"a file of {names} is asked for; {there}")
+            if truth.parts:
+                _tell_missing(parts, pairing)
     return pairings, headers, reasons
 
 
 def _there(rule: FilesRule, truth: Truth, documents: Mapping[str, Any]) -> bool:
-    return rule.other in truth.expected or rule.other in documents
+    """Whether the rule can be checked. A list of expected ids stands in for the truth where only ids are compared."""
+    if rule.other in truth.content or rule.other in documents:
+        return True
+    return bool(truth.parts) and rule.other in truth.expected and isinstance(rule, Reference)
 
 
 def _compare_headers(truth_id: str, parts: Sequence[Part], header: Header, truth: Truth) -> list[str]:
@@ -408,7 +427,6 @@ def _assemble(
     protocol: Protocol,
     verdict: Verdict,
     counts: Counts | None,
-    hints: Sequence[str],
     teams: Sequence[str],
 ) -> Score:
     used = files.take(used_contracts(truth.track)).parts()
@@ -420,29 +438,27 @@ def _assemble(
     return Score(
         track=truth.track.id,
         protocol=protocol,
-        inputs=tuple(_input(part, truth) for part in parts),
+        inputs=tuple(input_file(part, truth) for part in parts),
         verdict=verdict,
         problems=tuple(problems[:MOST_PROBLEMS]),
         errors=sum(report.errors for _, report in reports),
         between=_between(parts),
-        hints=tuple(hints),
         team=next(iter(teams), None),
         figures=truth.track.figures,
         headline=truth.track.headline,
+        second=truth.track.second,
         counts=counts,
     )
 
 
 def _between(parts: Sequence[Part]) -> tuple[tuple[str, int], ...]:
-    counted: dict[str, int] = {}
+    counted: Counter[str] = Counter()
     for part in parts:
-        for (code, _, _), times in part.tally.totals.items():
-            if code.startswith("MC3"):
-                counted[code] = counted.get(code, 0) + times
+        counted.update(part.tally.codes(lambda code: code.startswith("MC3")))
     return tuple(sorted(counted.items()))
 
 
-def _input(part: Part, truth: Truth) -> InputFile:
+def input_file(part: Part, truth: Truth) -> InputFile:
     is_truth = part.contract.id in truth.content
     return InputFile(
         contract=part.contract.id,

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing
 from itertools import chain, islice
-from multiprocessing.connection import Connection
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from medcontract.errors import CallError
 from medcontract.images.one import check_image, require_pillow
 from medcontract.images.refusal import ImageProblem
 from medcontract.problems import Finding, Ref, shorten
+from medcontract.workers import Workers, processors
 
 Case = tuple[int, str, str]
 """The index of the record, its `image_id`, its `image_path`."""
@@ -33,8 +29,6 @@ CHUNK = 16
 """Images that a worker gets at a time."""
 AHEAD = 3
 """Chunks a worker that are read ahead."""
-_MOST_WORKERS = 61
-"""Windows allows no more."""
 _FELL = ImageProblem(
     "MC324",
     "decoding the image brought its process down",
@@ -105,22 +99,16 @@ def _located(case: Case, problem: ImageProblem) -> CaseProblem:
 def _outcomes(cases: Iterator[Case], root: str, jobs: int | None) -> Outcomes:
     first = list(islice(cases, FEW + 1))
     cases = chain(first, cases)
-    count = jobs or (_processors() if len(first) > FEW else 1)
+    count = jobs or (processors() if len(first) > FEW else 1)
     if count == 1:
         return _alone(cases, root)
     try:
-        workers = _Workers(root, min(count, _MOST_WORKERS))
+        workers = Workers(count)
     except (ImportError, OSError):  # no semaphores here, as in some sandboxes
         if jobs:
             raise CallError("worker processes cannot be started here", "jobs=1 does without") from None
         return _alone(cases, root)
-    return _together(cases, workers)
-
-
-def _processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return _together(cases, root, workers)
 
 
 def _alone(cases: Iterator[Case], root: str) -> Outcomes:
@@ -128,109 +116,35 @@ def _alone(cases: Iterator[Case], root: str) -> Outcomes:
         yield case, check_image(case[2], root)
 
 
-def _together(cases: Iterator[Case], workers: _Workers) -> Outcomes:
+def _together(cases: Iterator[Case], root: str, workers: Workers) -> Outcomes:
     waiting: deque[tuple[list[Case], Future[list[ImageProblem | None]]]] = deque()
-    lonely: _Workers | None = None
+    lonely: Workers | None = None
     with ExitStack() as stack:
         stack.enter_context(workers)
         while True:
             while len(waiting) < AHEAD * workers.count and (chunk := list(islice(cases, CHUNK))):
-                waiting.append((chunk, workers.submit(chunk)))
+                waiting.append((chunk, _submit(workers, chunk, root)))
             if not waiting:
                 return
             chunk, future = waiting.popleft()
             try:
                 problems = future.result()
             except BrokenProcessPool:
-                lonely = lonely or stack.enter_context(_Workers(workers.root, 1))
-                problems = [_by_itself(case, lonely) for case in chunk]
+                lonely = lonely or stack.enter_context(Workers(1))
+                problems = [_by_itself(case, root, lonely) for case in chunk]
             yield from zip(chunk, problems, strict=True)
 
 
-def _by_itself(case: Case, lonely: _Workers) -> ImageProblem | None:
+def _by_itself(case: Case, root: str, lonely: Workers) -> ImageProblem | None:
     """An image that a worker died with, or beside: here only the culprit is blamed."""
     try:
-        return lonely.submit([case]).result()[0]
+        return _submit(lonely, [case], root).result()[0]
     except BrokenProcessPool:
         return _FELL
 
 
-class _Workers:
-    """A pool of processes that is replaced when one of them dies.
-
-    They are spawned, not forked: a fork of a process with threads, which pandas and this pool have, may hang. All hold
-    the one end of a pipe; when the other is closed, on purpose or because this process is gone, they end at once.
-    """
-
-    def __init__(self, root: str, count: int) -> None:
-        self.root = root
-        self.count = count
-        self._context = multiprocessing.get_context("spawn")
-        self._theirs, self._mine = self._context.Pipe(duplex=False)
-        self._pool = self._start()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is not None:  # nobody waits for what they are at
-            self._mine.close()
-        self._pool.shutdown(cancel_futures=True)
-        self._mine.close()
-        self._theirs.close()
-
-    def submit(self, chunk: list[Case]) -> Future[list[ImageProblem | None]]:
-        paths = [path for _, _, path in chunk]
-        with _no_interrupt():
-            try:
-                return self._pool.submit(check_chunk, paths, self.root)
-            except BrokenProcessPool:
-                self._pool.shutdown()
-                self._pool = self._start()
-                return self._pool.submit(check_chunk, paths, self.root)
-
-    def _start(self) -> ProcessPoolExecutor:
-        """A pool that is known to work: what breaks it later is an image."""
-        pool = ProcessPoolExecutor(self.count, self._context, _begin_worker, (self._theirs,))
-        try:
-            with _no_interrupt():
-                first = pool.submit(os.getpid)
-            first.result()
-        except (BrokenProcessPool, RuntimeError):
-            pool.shutdown()
-            raise CallError(
-                "the worker processes do not start",
-                'put the code of the script under `if __name__ == "__main__":`, or use jobs=1',
-            ) from None
-        return pool
-
-
-@contextmanager
-def _no_interrupt() -> Iterator[None]:
-    """A worker inherits what is blocked while it is started: Ctrl-C does not hit it before it can ignore that."""
-    if not hasattr(signal, "pthread_sigmask"):
-        yield
-        return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _begin_worker(pipe: Connection) -> None:
-    """Ctrl-C is for the process that asked, which ends its workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
-
-
-def _end_with(pipe: Connection) -> None:
-    """Nothing ever comes through the pipe but its end."""
-    with suppress(EOFError, OSError):
-        pipe.recv_bytes()
-    os._exit(1)
+def _submit(workers: Workers, chunk: list[Case], root: str) -> Future[list[ImageProblem | None]]:
+    return workers.submit(check_chunk, [path for _, _, path in chunk], root)
 
 
 def check_chunk(paths: list[str], root: str) -> list[ImageProblem | None]:

@@ -12,7 +12,11 @@ from medcontract.problems import FileReport, Problem, Report, is_plain
 if TYPE_CHECKING:
     from medcontract.definitions.contract import Contract
     from medcontract.definitions.diff import FileChange
+    from medcontract.evaluation.leaderboard import Entry as Ranked
+    from medcontract.evaluation.leaderboard import Leaderboard
     from medcontract.evaluation.score import FileProblem, Score
+    from medcontract.scoring.engine import Figure
+    from medcontract.scoring.protocol import Protocol
 
 
 def validation(report: Report, show_values: bool = False) -> str:
@@ -52,11 +56,62 @@ def envelope(score: Score, show_values: bool = False, participant: bool = False)
         "processing": verdict.processing.describe() if verdict.processing else None,
         "valid": verdict.valid,
         "reasons": list(verdict.reasons),
-        "warnings": [*verdict.warnings, *(_counted(score) if participant else ())],
+        "warnings": [*verdict.warnings, *(_counted(score) if participant else score.near_misses)],
         "problems": [file_problem(p, show_values) for p in shown_problems(score.problems, participant)],
         "result": score.for_participants() if participant else verdict.result,
         **versions(),
     }
+
+
+def leaderboard(board: Leaderboard) -> str:
+    """`medcontract/leaderboard`."""
+    data = {
+        "track": board.track,
+        "protocol": board.protocol.describe(),
+        "truth": [struct_fields(file) for file in board.truth],
+        "headline": board.headline,
+        "submissions": [_entry(entry) for entry in board.entries],
+        "warnings": list(board.warnings),
+        **versions(),
+    }
+    return dumps(data)
+
+
+def _entry(entry: Ranked) -> dict[str, Any]:
+    verdict = entry.verdict
+    return {
+        "rank": entry.rank,
+        "name": printable(entry.name),
+        "team_name": entry.team,
+        "valid": verdict.valid,
+        "headline": entry.headline,
+        "figures": entry.figures,
+        "processing": verdict.processing.describe() if verdict.processing else None,
+        "reasons": list(verdict.reasons),
+        "warnings": list(verdict.warnings),
+        "inputs": [struct_fields(file) for file in entry.inputs],
+    }
+
+
+def protocols(protocols: Iterable[Protocol]) -> str:
+    """`medcontract/protocols`."""
+    listed = [{"id": p.id, "version": p.version, "fingerprint": p.fingerprint} for p in protocols]
+    return dumps({"protocols": listed})
+
+
+def protocol(protocol: Protocol, figures: Iterable[Figure]) -> str:
+    """`medcontract/protocol`."""
+    data = {
+        "id": protocol.id,
+        "version": protocol.version,
+        "fingerprint": protocol.fingerprint,
+        "parameters": [
+            {"name": p.name, "value": p.number, "about": p.about, "source": p.source} for p in protocol.parameters
+        ],
+        "figures": [{"name": figure.name, "about": figure.about} for figure in figures],
+        "changes": [struct_fields(change) for change in protocol.changes],
+    }
+    return dumps(data)
 
 
 def shown_problems(problems: Sequence[FileProblem], participant: bool) -> list[FileProblem]:

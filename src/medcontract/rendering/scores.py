@@ -25,7 +25,8 @@ def text(
             if table.rows:
                 lines += [*aligned(table, style), ""]
     lines += problem_lines(shown_problems(score.problems, participant), style, show_values, most)
-    lines += [f"{style('warning:', 'warning')} {warning}" for warning in score.verdict.warnings]
+    warnings = score.verdict.warnings if participant else score.verdict.warnings + score.near_misses
+    lines += [f"{style('warning:', 'warning')} {warning}" for warning in warnings]
     if not participant:
         lines += [f"{style('hint:', 'hint')} {hint}" for hint in score.hints if show_values]
         lines += [f"{style('note:', 'dim')} {code}: {times:,} in all" for code, times in score.between]
@@ -105,9 +106,10 @@ def markdown(score: Score, show_values: bool = False, participant: bool = False)
     problems = shown_problems(score.problems, participant)
     if problems:
         rows = [_problem_row(found, show_values) for found in problems]
-        lines += ["", *markdown_table(Table("Problems", ("file", "line", "code", "problem"), rows))]
-    if verdict.warnings:
-        lines += ["", "## Warnings", "", *(f"- {escaped(warning)}" for warning in verdict.warnings)]
+        lines += ["", *markdown_table(Table("Problems", ("file", "line", "code", "problem"), rows, numeric=False))]
+    warnings = verdict.warnings if participant else verdict.warnings + score.near_misses
+    if warnings:
+        lines += ["", "## Warnings", "", *(f"- {escaped(warning)}" for warning in warnings)]
     lines += ["", *markdown_table(_inputs_table(score))]
     protocol = score.protocol
     lines += ["", f"Protocol `{protocol.id}` version {protocol.version}, fingerprint `{protocol.fingerprint}`."]
@@ -128,7 +130,7 @@ def _inputs_table(score: Score) -> Table:
         (file.name, file.contract or "", "" if file.records is None else f"{file.records:,}", file.sha256)
         for file in score.inputs
     ]
-    return Table("Inputs", ("file", "contract", "records", "SHA-256"), rows)
+    return Table("Inputs", ("file", "contract", "records", "SHA-256"), rows, numeric=False)
 
 
 def markdown_table(table: Table) -> Iterator[str]:
@@ -138,7 +140,7 @@ def markdown_table(table: Table) -> Iterator[str]:
         yield f"## {table.title}"
         yield ""
     yield _markdown_row(table.head)
-    yield "|---|" + "---:|" * (len(table.head) - 1)
+    yield "|---|" + ("---:|" if table.numeric else "---|") * (len(table.head) - 1)
     yield from map(_markdown_row, table.rows)
     if table.note:
         yield ""

@@ -13,12 +13,13 @@ MOST_CASES = 20
 
 
 class Table(NamedTuple):
-    """A few rows of cells. The first column is text, the others are numbers."""
+    """A few rows of cells. The first column is text, the others are numbers, unless `numeric` says no."""
 
     title: str
     head: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
     note: str = ""
+    numeric: bool = True
 
 
 def number(value: Any, unit: str = "") -> str:
@@ -40,7 +41,7 @@ def headline(score: Score) -> tuple[str, str]:
     """The name and value of the figure that matters most."""
     figures = {figure.name: figure for figure in score.figures}
     result = score.verdict.result or {}
-    for name in (score.headline, "accuracy_score", "prediction_score"):
+    for name in (score.headline, score.second):
         if result.get(name) is not None:
             return name, number(result[name], figures[name].unit)
     value = score.verdict.headline

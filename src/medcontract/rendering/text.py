@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from medcontract.rendering.json import printable
 
 if TYPE_CHECKING:
     from medcontract.definitions.diff import FileChange
+    from medcontract.scoring.engine import Figure
+    from medcontract.scoring.protocol import Protocol
 
 Style = Callable[[str, str], str]
 """(text, role) to text with colour; roles are error, warning, hint, dim, strong, good."""
@@ -101,8 +104,6 @@ def explanation(entries: Iterable[Entry], style: Style = plain) -> str:
 
 
 def _explained(entry: Entry, style: Style) -> str:
-    import textwrap
-
     parts = [
         style(f"{entry.code}  {entry.title}", "strong"),
         "",
@@ -126,6 +127,26 @@ def table(rows: Sequence[tuple[str, ...]], style: Style = plain) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join([style(lines[0], "strong"), *lines[1:]]) + "\n"
+
+
+def protocol(protocol: Protocol, figures: Iterable[Figure], style: Style = plain) -> str:
+    """Parameters by source, formulas in words, history."""
+    lines = [style(f"{protocol.id} v{protocol.version}", "strong"), f"fingerprint {protocol.fingerprint}", ""]
+    width = max(len(parameter.name) for parameter in protocol.parameters)
+    source = ""
+    for parameter in protocol.parameters:
+        if parameter.source != source:
+            source = parameter.source
+            lines.append(style(f"from {source}", "dim"))
+        value = "null" if parameter.number is None else f"{parameter.number:g}"
+        lines.append(f"  {parameter.name.ljust(width)}  {value.rjust(6)}  {parameter.about}")
+    lines += ["", style("Figures", "strong")]
+    for figure in figures:
+        lines.append(f"  {figure.name}")
+        lines += textwrap.wrap(figure.about, 100, initial_indent="      ", subsequent_indent="      ")
+    lines += ["", style("Changes", "strong")]
+    lines += [f"  v{change.version}  {change.reason}" for change in protocol.changes]
+    return "\n".join(lines) + "\n"
 
 
 _ROLES = {"none": "dim", "readers": "warning", "writers": "error", "both": "error"}

@@ -8,6 +8,7 @@ and a protocol. Only `measure` sees records; nothing depends on their order.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
@@ -70,6 +71,8 @@ class Finished(Struct, kw_only=True):
     result: dict[str, Any]
     headline: Fraction | None
     """What submissions are ranked by."""
+    second: Fraction | None = None
+    """What they are ranked by where none has a headline."""
     reasons: tuple[str, ...] = ()
     """Why it is not valid all the same."""
     warnings: tuple[str, ...] = ()
@@ -82,8 +85,21 @@ class Verdict(Struct, kw_only=True):
     processing: Processing | None
     result: dict[str, Any] | None = None
     headline: Fraction | None = None
+    second: Fraction | None = None
     reasons: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+
+class Limit(Struct, frozen=True, kw_only=True):
+    """Something that a submission may not exceed, as far as its files tell."""
+
+    id: str
+    title: str
+    contract: str
+    """The contract of the files that tell."""
+    passed: bool | None
+    """None: they are not there."""
+    detail: str
 
 
 class Track(ABC):
@@ -102,6 +118,8 @@ class Track(ABC):
     figures: ClassVar[tuple[Figure, ...]]
     headline: ClassVar[str]
     """The name of the figure that submissions are ranked by."""
+    second: ClassVar[str] = ""
+    """The name of the figure that they are ranked by where none has that one."""
 
     @abstractmethod
     def count(self, answers: Answers) -> Counts: ...
@@ -116,6 +134,20 @@ class Track(ABC):
     def check(self, protocol: Protocol) -> None:
         """Whether the parameters fit each other. Raises `CallError`."""
         return
+
+    def probe(self, record: Any) -> Any:
+        """What can be measured of a record without a truth."""
+        return True
+
+    def limits(
+        self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any], protocol: Protocol
+    ) -> Iterator[Limit]:
+        """The limits of the track, on records that were probed."""
+        return iter(())
+
+    def for_competition(self, protocol: Protocol, valid: Sequence[Counts]) -> Protocol:
+        """The protocol with what only all valid submissions together say."""
+        return protocol
 
     def runs(self, documents: dict[str, Any]) -> tuple[str, ...] | None:
         """The runs that count, where an auxiliary file says so."""
@@ -152,6 +184,7 @@ def judge_counts(track: Track, counts: Counts, protocol: Protocol) -> Verdict:
         processing=gate,
         result=finished.result,
         headline=finished.headline,
+        second=finished.second,
         reasons=finished.reasons,
         warnings=counts.warnings + finished.warnings,
     )

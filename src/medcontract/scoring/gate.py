@@ -64,6 +64,8 @@ class Expected(Generic[Item]):
         self._texts: list[bytes] = []
         self.index: dict[Key, int] = {}
         self.items: list[Item] = []
+        self.number_of: Callable[[Key], int | None] = self.index.get
+        """The number of an expected item, None for an id that nothing expects."""
 
     def begin(self) -> None:
         """Nothing to do."""
@@ -86,6 +88,20 @@ class Expected(Generic[Item]):
 
     def forget_texts(self) -> None:
         self._texts = []
+
+
+class Anything(Expected[None]):
+    """Where nobody says what is expected: each id that comes up is."""
+
+    def __init__(self, key: Sequence[str]) -> None:
+        super().__init__(key, lambda record: None)
+        self.number_of = self._next
+
+    def _next(self, key: Key) -> int:
+        number = self.index.setdefault(key, len(self.items))
+        if number == len(self.items):
+            self.items.append(None)
+        return number
 
 
 Sheet = dict[int, Any]
@@ -136,8 +152,9 @@ class Pairing(Generic[Item, Mark]):
 
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
         told: list[tuple[int, Finding]] = []
+        number_of = self.expected.number_of
         for position, record in enumerate(validated(records)):
-            number = self.expected.index.get(self.key(record))
+            number = number_of(self.key(record))
             run = self._run_of(record)
             if number is None or (self.known_runs is not None and run not in self.known_runs):
                 told += [(position, finding) for finding in self._unknown(record, number, run)]
@@ -194,7 +211,7 @@ class Pairing(Generic[Item, Mark]):
         run = self.pair.default_run if run is None else run
         if not all(isinstance(part, str) for part in (*key, run)):
             return
-        number = self.expected.index.get(key if len(key) > 1 else key[0])
+        number = self.expected.number_of(key if len(key) > 1 else key[0])
         if number is not None:
             sheet = self.sheets.setdefault(run, {})
             sheet[number] = REPEATED if number in sheet else INVALID

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from medcontract.errors import CallError
-from medcontract.scoring.engine import Answers, Counts, Figure, Finished, Track, counts_of_sheets, marks
+from medcontract.scoring.engine import Answers, Counts, Figure, Finished, Limit, Track, counts_of_sheets, marks
 from medcontract.scoring.exact import ONE, ZERO, clamped, f1, mean, rounded, rounded_or_none
-from medcontract.scoring.gate import Pair
+from medcontract.scoring.gate import Pair, Pairing
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol, parameters
 
 CLASSES = ("AK", "BCC", "SK", "SCC", "VASC", "DF", "NV", "NON", "MEL", "ON")
@@ -125,6 +126,7 @@ class Lesions(Track):
     protocol = PROTOCOL
     figures = _FIGURES
     headline = "final_score"
+    second = "prediction_score"
 
     def check(self, protocol: Protocol) -> None:
         fastest, slowest = protocol.get("t_min_ms"), protocol.get("t_max_ms")
@@ -134,6 +136,24 @@ class Lesions(Track):
             raise CallError("t_min_ms is larger than t_max_ms")
         if protocol["size_min_mb"] > protocol["size_max_mb"]:
             raise CallError("size_min_mb is larger than size_max_mb")
+
+    def limits(
+        self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any], protocol: Protocol
+    ) -> Iterator[Limit]:
+        model, most = documents.get("lesions/model"), protocol["size_max_mb"]
+        detail = "needs a valid file of lesions/model" if model is None else f"{model.model_size_mb:g} MB"
+        yield Limit(
+            id="model-size", title=f"The model has less than {float(most):g} MB", contract="lesions/model",
+            passed=None if model is None else Fraction(model.model_size_mb) < most, detail=detail,
+        )  # fmt: skip
+
+    def for_competition(self, protocol: Protocol, valid: Sequence[Counts]) -> Protocol:
+        """The shortest and the longest inference time, unless the caller gave them."""
+        times = [counts.data.time_ms for counts in valid if counts.data.time_ms is not None]
+        if not times or protocol.get("t_min_ms") is not None:
+            return protocol
+        fastest, slowest = repr(rounded(min(times))), repr(rounded(max(times)))
+        return protocol.changed("t_min_ms", fastest).changed("t_max_ms", slowest)
 
     def count(self, answers: Answers) -> Counts:
         pairing = answers.pairing()
@@ -178,7 +198,7 @@ class Lesions(Track):
             "points": rounded_or_none(None if final is None else 100 * final),
             "confusion_matrix": _matrix(data.confusion),
         }
-        return Finished(result=result, headline=final if final is not None else prediction)
+        return Finished(result=result, headline=final, second=prediction)
 
     def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
         coarse = {figure.name for figure in self.figures if figure.by == "submission"}
@@ -198,9 +218,14 @@ def _efficiency(data: _Data, protocol: Protocol) -> Fraction | None:
     low, high = protocol["size_min_mb"], protocol["size_max_mb"]
     full = data.size_mb < protocol["size_full_below_mb"]
     size = ONE if full else _part(data.size_mb, low, high)
-    fastest, slowest = protocol.get("t_min_ms"), protocol.get("t_max_ms")
+    fastest, slowest = _measured(protocol.get("t_min_ms")), _measured(protocol.get("t_max_ms"))
     time = ONE if fastest is None or slowest is None else _part(data.time_ms, fastest, slowest)
     return protocol["weight_size"] * size + protocol["weight_time"] * time
+
+
+def _measured(value: Fraction | None) -> Fraction | None:
+    """A time of the competition as the double that a model file has: the fastest model is at the very border."""
+    return None if value is None else Fraction(rounded(value))
 
 
 def _part(value: Fraction, best: Fraction, worst: Fraction) -> Fraction:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from medcontract.definitions.forms import BLANKS
-from medcontract.scoring.engine import Answers, Counts, Figure, Finished, Track, counts_of_sheets, marks
+from medcontract.scoring.engine import Answers, Counts, Figure, Finished, Limit, Track, counts_of_sheets, marks
 from medcontract.scoring.exact import ZERO, exact_sum, f1, mean, mean_or_none, rounded, rounded_or_none
-from medcontract.scoring.gate import Pair
+from medcontract.scoring.gate import Pair, Pairing
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol, parameters
 
 URGENCIES = ("Emergency", "Urgent", "Routine")
@@ -170,10 +170,33 @@ class Reports(Track):
     protocol = PROTOCOL
     figures = _FIGURES
     headline = "total_score"
+    second = "accuracy_score"
 
     def runs(self, documents: dict[str, Any]) -> tuple[str, ...] | None:
         telemetry = documents.get("reports/telemetry")
         return None if telemetry is None else tuple(run.run_id for run in telemetry.runs)
+
+    def probe(self, record: Any) -> float:
+        seconds: float = record.processing_time_sec
+        return seconds
+
+    def limits(
+        self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any], protocol: Protocol
+    ) -> Iterator[Limit]:
+        (pairing,) = pairings.values()
+        times = {run: [m for m in sheet.values() if type(m) is float] for run, sheet in pairing.runs().items()}
+        seconds = {run: exact_sum(found) / len(found) if found else None for run, found in times.items()}
+        yield _limit("time", "reports/predictions", seconds, protocol)
+        telemetry = documents.get("reports/telemetry")
+        runs = [] if telemetry is None else telemetry.runs
+        yield _limit("memory", "reports/telemetry", {r.run_id: Fraction(r.max_memory_mb) for r in runs}, protocol)
+        yield _limit("cpu", "reports/telemetry", {r.run_id: Fraction(r.avg_cpu_percent) for r in runs}, protocol)
+        ended = [f"run {r.run_id}: {_ENDED}" for r in runs if r.exception and r.exception.strip(BLANKS)]
+        yield Limit(
+            id="exceptions", title="No run ended with an exception", contract="reports/telemetry",
+            passed=None if telemetry is None else not ended,
+            detail="; ".join(ended) or ("needs reports/telemetry" if telemetry is None else ""),
+        )  # fmt: skip
 
     def count(self, answers: Answers) -> Counts:
         pairing = answers.pairing()
@@ -209,7 +232,8 @@ class Reports(Track):
         told = tuple(f"run {run.run_id}: {why}" for run, each in zip(runs, reasons, strict=True) for why in each)
         return Finished(
             result={**_row(whole, total), "runs": rows},
-            headline=total if total is not None or _total(whole) is not None else whole.accuracy,
+            headline=total,
+            second=whole.accuracy,
             reasons=told,
         )
 
@@ -295,18 +319,39 @@ def _total(run: _Run) -> Fraction | None:
     return None if run.performance is None else run.accuracy + run.performance
 
 
+_LIMITS = {
+    "time": ("time_limit_sec", "s a report on average"),
+    "memory": ("memory_limit_mb", "MB of memory"),
+    "cpu": ("cpu_limit_percent", "% of CPU on average"),
+}
+_ENDED = "it ended with an exception"
+
+
+def _exceeds(value: Fraction | None, name: str, protocol: Protocol) -> str | None:
+    """What is too much, if it is. Limits compare rounded figures, as they are printed."""
+    parameter, what = _LIMITS[name]
+    if value is None or Fraction(rounded(value)) <= protocol[parameter]:
+        return None
+    return f"{rounded(value):g} {what}, at most {float(protocol[parameter]):g} are allowed"
+
+
 def _reasons(run: RunCounts, exact: _Run, protocol: Protocol) -> list[str]:
-    """Why a run is invalid. Limits compare rounded figures, as they are printed."""
-    checks = (
-        (exact.seconds, "time_limit_sec", "s a report on average"),
-        (exact.memory, "memory_limit_mb", "MB of memory"),
-        (exact.cpu, "cpu_limit_percent", "% of CPU on average"),
-    )
-    reasons = []
-    for value, name, what in checks:
-        if value is not None and Fraction(rounded(value)) > protocol[name]:
-            reasons.append(f"{rounded(value):g} {what}, at most {float(protocol[name]):g} are allowed")
-    return reasons + (["it ended with an exception"] if run.exception else [])
+    """Why a run is invalid."""
+    values = {"time": exact.seconds, "memory": exact.memory, "cpu": exact.cpu}
+    found = [_exceeds(value, name, protocol) for name, value in values.items()]
+    return [why for why in found if why] + [_ENDED] * run.exception
+
+
+def _limit(name: str, contract: str, values: Mapping[str, Fraction | None], protocol: Protocol) -> Limit:
+    """One limit over all runs."""
+    parameter, what = _LIMITS[name]
+    known = {run: value for run, value in values.items() if value is not None}
+    bad = [f"run {run}: {why}" for run, value in known.items() if (why := _exceeds(value, name, protocol))]
+    largest = f"at most {rounded(max(known.values())):g} {what}" if known else f"needs {contract}"
+    return Limit(
+        id=name, title=f"No run takes more than {float(protocol[parameter]):g} {what}", contract=contract,
+        passed=not bad if known else None, detail="; ".join(bad) or largest,
+    )  # fmt: skip
 
 
 def _mean_of_runs(runs: Sequence[_Run]) -> _Run:

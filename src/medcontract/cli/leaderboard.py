@@ -1,0 +1,59 @@
+"""`medcontract leaderboard`."""
+
+from __future__ import annotations
+
+import click
+
+from medcontract.cli import options, output
+
+_EPILOG = """\b
+Examples:
+  medcontract leaderboard truth.csv submissions/*
+  medcontract leaderboard truth/ submissions/* --format markdown --out ranking.md
+  medcontract leaderboard truth.csv submissions/* --jobs 8
+"""
+
+
+@click.command("leaderboard", epilog=_EPILOG, short_help="Score and rank many submissions.")
+@click.argument("truth", metavar="TRUTH", type=click.Path())
+@click.argument("submissions", nargs=-1, required=True, metavar="DIR...", type=click.Path())
+@options.pairs("--parameter", "parameters", "Change one parameter of the protocol, and with it the fingerprint.")
+@click.option("--t-min-ms", metavar="MS", help="lesions: shortest inference time (default: of the valid submissions).")
+@click.option("--t-max-ms", metavar="MS", help="lesions: longest inference time.")
+@options.pairs("--set", "header", "A header field that the containers lack.")
+@options.jobs("Score in N processes.")
+@options.participant
+@options.plugins
+@options.result("text", "json", "markdown")
+@options.limits
+def command(
+    truth: str, submissions: tuple[str, ...], parameters: dict[str, str], t_min_ms: str | None, t_max_ms: str | None,
+    header: dict[str, str], jobs: int, participant: bool, chosen: str | None, out: str | None, no_color: bool,
+    max_record: int | None, max_unpacked: int | None,
+) -> int:  # fmt: skip
+    """Score each DIR (a folder, or a file by itself) against the TRUTH (a file or a folder), and rank them.
+
+    Submissions that are not valid are listed last, with reasons; the ranking is made all the same (exit code 0).
+    """
+    from medcontract import flow
+    from medcontract.cli.files import inputs
+    from medcontract.evaluation.leaderboard import leaderboard, submissions_in
+    from medcontract.rendering import boards, json
+
+    chosen = output.format_of(chosen, out, {".json": "json", ".md": "markdown"})
+    settings = options.settings("json", False, 0, max_record, max_unpacked, None)
+    times = {"t_min_ms": t_min_ms, "t_max_ms": t_max_ms}
+    changes = [*parameters.items(), *((name, value) for name, value in times.items() if value is not None)]
+    with output.Progress() as progress:
+        board = leaderboard(
+            inputs([truth]), submissions_in(submissions, lambda path: flow.walk([path])), settings=settings,
+            parameters=changes, header=header, jobs=jobs, progress=progress.of("scoring"),
+        )  # fmt: skip
+    if chosen == "json":
+        rendered = json.leaderboard(board)
+    elif chosen == "markdown":
+        rendered = boards.markdown(board)
+    else:
+        rendered = boards.text(board, output.style(no_color, out))
+    output.write(rendered, out)
+    return 0

@@ -1,0 +1,26 @@
+"""The images that cases name, checked beside them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from medcontract.judging.beside import Beside
+from medcontract.judging.records import Progress
+from medcontract.problems import Finding
+
+NAMES_IMAGES = "lesions/cases"
+
+
+def images_beside(folder: str | os.PathLike[str], jobs: int | None = None, progress: Progress | None = None) -> Beside:
+    """How the images in a folder are checked. What makes that impossible is raised at once."""
+    from medcontract.images.many import check_images, ready
+
+    root = ready(folder, jobs)
+
+    def check(names: Iterator[tuple[int, str]], total: int) -> Iterator[Finding]:
+        cases = ((record, "", name) for record, name in names)  # the id would only come back unused
+        show = None if progress is None else lambda done, _: progress(done, total)
+        return (problem.finding for problem in check_images(cases, root, jobs=jobs, progress=show))
+
+    return Beside(NAMES_IMAGES, "image_path", check)

@@ -1,0 +1,246 @@
+"""Many submissions against one truth, ranked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from medcontract.errors import CallError, MedcontractError
+from medcontract.evaluation.inputs import Files, Given, Settings, gather
+from medcontract.evaluation.score import (
+    InputFile,
+    Score,
+    Truth,
+    changed_protocol,
+    input_file,
+    read_truth,
+    score_against,
+    track_of,
+)
+from medcontract.scoring.engine import Figure, Track, Verdict, judge_counts
+from medcontract.scoring.exact import rounded
+from medcontract.scoring.protocol import Protocol
+from medcontract.workers import Workers
+
+GivenFile = tuple[str, str | None]
+Progress = Callable[[int, int], None]
+
+
+class Submission(Struct, frozen=True, kw_only=True):
+    """The files of one participant, and the name of their folder."""
+
+    name: str
+    files: tuple[GivenFile, ...]
+    trouble: str | None = None
+    """Why there are no files."""
+
+
+class Entry(Struct, kw_only=True):
+    """One submission of a ranking."""
+
+    name: str
+    team: str | None
+    verdict: Verdict
+    inputs: tuple[InputFile, ...] = ()
+    rank: int | None = None
+    figures: dict[str, float | None] = {}
+    """Those of the whole submission."""
+
+    headline: float | None = None
+    """What it is ranked by."""
+
+
+class Leaderboard(Struct, kw_only=True):
+    """Submissions by rank; those that are not valid last, by name."""
+
+    track: str
+    protocol: Protocol
+    truth: tuple[InputFile, ...]
+    headline: str
+    figures: tuple[Figure, ...]
+    entries: tuple[Entry, ...]
+    warnings: tuple[str, ...] = ()
+
+
+class _Job(Struct, kw_only=True):
+    """What a worker needs to score any submission."""
+
+    truth: tuple[GivenFile, ...]
+    parameters: tuple[tuple[str, str], ...]
+    header: dict[str, str]
+    settings: Settings
+
+
+def leaderboard(
+    truth: Sequence[GivenFile],
+    submissions: Sequence[Submission],
+    *,
+    settings: Settings,
+    parameters: Sequence[tuple[str, str]] = (),
+    header: Mapping[str, str] | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Leaderboard:
+    """Score and rank submissions. Raises `CallError` for a wrong call, `MedcontractError` for a truth with errors."""
+    job = _Job(
+        truth=tuple(truth),
+        parameters=tuple(parameters),
+        header=dict(header or {}),
+        settings=settings._replace(progress=None),
+    )
+    scorer = _Scorer(job)
+    scored = []
+    for number, outcome in enumerate(_scores(scorer, submissions, jobs), 1):
+        scored.append(outcome)
+        if progress:
+            progress(number, len(submissions))
+    protocol = scorer.track.for_competition(
+        scorer.protocol, [score.counts for score in scored if isinstance(score, Score) and score.valid and score.counts]
+    )
+    entries = [
+        _entry(submission, outcome, scorer.track, protocol)
+        for submission, outcome in zip(submissions, scored, strict=True)
+    ]
+    by = _ranked_by(entries)
+    ranked = _ranked(entries, by)
+    return Leaderboard(
+        track=scorer.track.id,
+        protocol=protocol,
+        truth=tuple(input_file(part, scorer.truth) for part in scorer.truth.parts),
+        headline=getattr(scorer.track, by),
+        figures=scorer.track.figures,
+        entries=tuple(ranked),
+        warnings=tuple(_shared_warnings(ranked)),
+    )
+
+
+class _Scorer:
+    """Scores submissions against one truth, which is read once."""
+
+    def __init__(self, job: _Job) -> None:
+        self._job = job
+        files = gather(job.truth, job.settings)
+        self.track = track_of(files)
+        self.protocol = changed_protocol(self.track, job.parameters)
+        _not_swapped(self.track, files)
+        self.truth: Truth = read_truth(self.track, files)
+        if self.truth.reasons:
+            raise MedcontractError(f"{'; '.join(self.truth.reasons)}: nothing can be scored against it")
+
+    def score(self, submission: Submission) -> Score | str:
+        """The score, or why there is none."""
+        if submission.trouble:
+            return submission.trouble
+        try:
+            files = gather(submission.files, self._job.settings)
+            ignored = [part.name for pair in self.track.pairs for part in files.groups.pop(pair.truth, [])]
+            found = track_of(files) if files.groups else self.track
+            if found.id != self.track.id:
+                return f"these are files of the track {found.id}, not of {self.track.id}"
+            given = Given(self._job.header)
+            score = score_against(self.truth, files, self.protocol, self._job.settings, given)
+        except CallError as error:
+            return f"{error}{f' ({error.hint})' if error.hint else ''}"
+        score.verdict.warnings += score.near_misses
+        for name in ignored:
+            score.verdict.warnings += (f"{name} is a truth: a submission has none, so it was not looked at",)
+        return score
+
+
+def _not_swapped(track: Track, files: Files) -> None:
+    if not any(pair.truth in files.groups for pair in track.pairs):
+        there = ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts())
+        raise CallError("the first argument holds no truth", f"are truth and submissions swapped? {there}")
+
+
+_here: _Scorer | None = None
+"""In a worker process: its scorer."""
+
+
+def _prepare(job: _Job) -> None:
+    global _here  # noqa: PLW0603  # what a worker process is for
+    _here = _Scorer(job)
+
+
+def _score_there(submission: Submission) -> Score | str:
+    if _here is None:
+        raise RuntimeError("the worker was not prepared")
+    return _here.score(submission)
+
+
+def _scores(scorer: _Scorer, submissions: Sequence[Submission], jobs: int) -> Iterator[Score | str]:
+    count = min(jobs, len(submissions))
+    if count < 2:
+        yield from map(scorer.score, submissions)
+        return
+    with Workers(count, _prepare, scorer._job) as workers:
+        futures = [workers.submit(_score_there, submission) for submission in submissions]
+        for future in futures:
+            yield future.result()
+
+
+def _entry(submission: Submission, outcome: Score | str, track: Track, protocol: Protocol) -> Entry:
+    if isinstance(outcome, str):
+        return Entry(name=submission.name, team=None, verdict=Verdict(valid=False, processing=None, reasons=(outcome,)))
+    verdict = outcome.verdict
+    if outcome.counts is not None and verdict.result is not None:
+        again = judge_counts(track, outcome.counts, protocol)
+        verdict = replace(again, warnings=verdict.warnings, reasons=verdict.reasons)
+    result: dict[str, Any] = verdict.result or {}
+    coarse = track.for_participants(result, _double(verdict.headline)) if result else {}
+    figures = {f.name: coarse[f.name] for f in track.figures if f.name in coarse}
+    own = tuple(file for file in outcome.inputs if file.content_sha256 is None)
+    return Entry(name=submission.name, team=outcome.team, verdict=verdict, inputs=own, figures=figures)
+
+
+def _double(value: Fraction | None) -> float | None:
+    return None if value is None else rounded(value)
+
+
+def _ranked_by(entries: Sequence[Entry]) -> Literal["headline", "second"]:
+    """The second figure serves only where no submission has the first: one ranking compares one figure."""
+    valid = [entry.verdict for entry in entries if entry.verdict.valid]
+    return "second" if valid and all(verdict.headline is None for verdict in valid) else "headline"
+
+
+def _ranked(entries: Sequence[Entry], by: Literal["headline", "second"]) -> list[Entry]:
+    """By the exact figure, ties by team name; those that are not valid last, by name."""
+    values = {id(entry): getattr(entry.verdict, by) for entry in entries if entry.verdict.valid}
+    good = [entry for entry in entries if values.get(id(entry)) is not None]
+    good.sort(key=lambda entry: (-values[id(entry)], entry.team or entry.name, entry.name))
+    for rank, entry in enumerate(good, 1):
+        entry.rank, entry.headline = rank, rounded(values[id(entry)])
+    rest = sorted(
+        (entry for entry in entries if entry.rank is None),
+        key=lambda entry: (not entry.verdict.valid, entry.team or entry.name, entry.name),
+    )
+    return good + rest
+
+
+def _shared_warnings(entries: Sequence[Entry]) -> list[str]:
+    """What all scored submissions are warned of is said once; it is taken from each."""
+    scored = [entry for entry in entries if entry.verdict.processing is not None]
+    if len(scored) < 2:
+        return []
+    shared = [w for w in scored[0].verdict.warnings if all(w in entry.verdict.warnings for entry in scored)]
+    for entry in scored:
+        entry.verdict.warnings = tuple(w for w in entry.verdict.warnings if w not in shared)
+    return shared
+
+
+def submissions_in(paths: Sequence[str], data_files: Callable[[str], Sequence[str]]) -> list[Submission]:
+    """A folder, or a file by itself, is one submission. `data_files` lists what is in a folder."""
+    found = []
+    for path in paths:
+        name = os.path.basename(os.path.normpath(path))
+        try:
+            files = tuple((file, None) for file in data_files(path))
+            found.append(Submission(name=name, files=files))
+        except CallError as error:
+            found.append(Submission(name=name, files=(), trouble=str(error).replace(path, name)))
+    return found

@@ -1,0 +1,367 @@
+"""Everything that can be checked of a submission before it is handed in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from medcontract.errors import CallError
+from medcontract.evaluation.inputs import Files, Given, Part, Settings, gather, read
+from medcontract.evaluation.score import (
+    FileProblem,
+    Score,
+    Truth,
+    changed_protocol,
+    no_submission,
+    read_auxiliary,
+    read_submission,
+    read_truth,
+    score_files,
+    track_of,
+)
+from medcontract.judging.beside import Beside, look_beside
+from medcontract.problems import Problem
+from medcontract.scoring.engine import Track, below_the_gate, counts_of_sheets
+from medcontract.scoring.gate import Anything, Expected, Processing
+from medcontract.scoring.protocol import Protocol
+
+Status = Literal["passed", "failed", "skipped"]
+_MB = 1_000_000
+_COVERAGE = ("MC302", "MC303")
+
+
+class Check(Struct, kw_only=True):
+    """One check: passed, failed, or not possible, with what is missing."""
+
+    id: str
+    title: str
+    status: Status
+    detail: str = ""
+    problems: tuple[FileProblem, ...] = ()
+
+
+class Preflight(Struct, kw_only=True):
+    """A checklist."""
+
+    checks: tuple[Check, ...]
+    score: Score | None = None
+
+    @property
+    def ready(self) -> bool:
+        return all(check.status != "failed" for check in self.checks)
+
+    @property
+    def skipped(self) -> int:
+        return sum(check.status == "skipped" for check in self.checks)
+
+
+class _Session:
+    """The files of one call, read once, and what the checks need of them."""
+
+    def __init__(
+        self, files: Files, track: Track, protocol: Protocol, settings: Settings, header: Mapping[str, str] | None
+    ) -> None:
+        self.files = files
+        self.track = track
+        self.protocol = protocol
+        self.truth = _truth_or_roll(track, files)
+        self.documents, _ = read_auxiliary(self.truth, files)
+        given = Given(header)
+        self.pairings, _, self.header_reasons = read_submission(self.truth, files, self.documents, settings, given)
+        for parts in files.groups.values():
+            if not parts[0].judge and _concerns(track, parts[0]):
+                read(parts)
+
+    @property
+    def has_truth(self) -> bool:
+        return bool(self.truth.content)
+
+    @property
+    def roll(self) -> list[Part]:
+        """The files that say which ids are expected."""
+        return self.truth.parts
+
+    def submissions(self) -> list[Part]:
+        return [part for pair in self.track.pairs for part in self.files.groups.get(pair.submission, [])]
+
+
+def _concerns(track: Track, part: Part) -> bool:
+    return part.contract.id.partition("/")[0] == track.id and not part.contract.model.output
+
+
+def _truth_or_roll(track: Track, files: Files) -> Truth:
+    """The truth; without one, a list of the expected ids; without that, nothing is expected.
+
+    Records are probed: what can be measured of one by itself stands in the place of its mark.
+    """
+    probing = tuple(replace(pair, measure=lambda item, record: track.probe(record)) for pair in track.pairs)
+    if any(pair.truth in files.groups for pair in track.pairs):
+        truth = read_truth(track, files)
+        truth.pairs = probing
+        return truth
+    truth = Truth(track=track, parts=[], expected={}, headers={}, content={}, pairs=probing)
+    for pair in track.pairs:
+        truth.expected[pair.truth] = Anything(pair.key)
+        truth.headers[pair.truth] = {}
+        roll = next((name for name, of in track.expecting if of == pair.truth and name in files.groups), None)
+        if roll:
+            truth.expected[pair.truth] = Expected(pair.key, lambda record: None)
+            read(files.groups[roll], truth.expected[pair.truth])
+            truth.parts += files.groups[roll]
+    return truth
+
+
+def preflight(
+    given: Sequence[tuple[str, str | None]],
+    *,
+    found: Collection[str] = (),
+    images: Beside | None = None,
+    settings: Settings,
+    parameters: Sequence[tuple[str, str]] = (),
+    header: Mapping[str, str] | None = None,
+) -> Preflight:
+    """Run every check that the files allow. `found`: files that nobody named, but that stand in a folder.
+
+    Raises `CallError` when the files do not belong together.
+    """
+    files = gather(given, settings, lenient=found)
+    if not files.groups and files.unread:
+        return Preflight(checks=(_files_check(files, None),))
+    track = track_of(files)
+    protocol = changed_protocol(track, parameters)
+    session = _Session(files, track, protocol, settings, header)
+    checks = [_files_check(files, track), *_contract_checks(session)]
+    checks += _image_checks(session, images)
+    checks += [_between_check(session), _coverage_check(session), _gate_check(session)]
+    checks += _track_checks(session)
+    checks += _model_checks(session)
+    score, check = _score_check(session, given, settings, parameters, header)
+    return Preflight(checks=(*checks, check), score=score)
+
+
+def _files_check(files: Files, track: Track | None) -> Check:
+    there = ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts())
+    strange = [os.path.basename(report.path) for report in files.strangers]
+    if strange:
+        there += f"; of no contract: {', '.join(strange)}"
+    problems = tuple(FileProblem(os.path.basename(r.path), p) for r in files.unread for p in r.problems)
+    missing = track is not None and not any(pair.submission in files.groups for pair in track.pairs)
+    if track is not None and missing and not files.unread:
+        error = no_submission(track, files)
+        there = f"{error}; {error.hint}" if not strange else f"{error}; {there}"
+    if files.unread:
+        names = ", ".join(os.path.basename(report.path) for report in files.unread)
+        there = f"cannot be read: {names}" + (f"; {there}" if there else "")
+    bad = missing or bool(files.unread)
+    return Check(
+        id="files", title="There is a submission", status="failed" if bad else "passed", detail=there, problems=problems
+    )
+
+
+def _problems(parts: Iterable[Part], wanted: Callable[[str], bool]) -> tuple[FileProblem, ...]:
+    return tuple(
+        FileProblem(part.name, problem) for part in parts for problem in part.report.problems if wanted(problem.code)
+    )
+
+
+def _is_between(code: str) -> bool:
+    return code.startswith("MC3") and not code.startswith("MC32")
+
+
+def _is_image(code: str) -> bool:
+    return code.startswith("MC32")
+
+
+def _contract_checks(session: _Session) -> Iterator[Check]:
+    """Syntax, contract and rules of each file."""
+    for contract_id, parts in sorted(session.files.groups.items()):
+        if not parts[0].judge:
+            continue
+        errors, warnings = (
+            sum(part.tally.count(severity, lambda code: not code.startswith("MC3")) for part in parts)
+            for severity in ("error", "warning")
+        )
+        records = sum(part.report.records or 0 for part in parts)
+        counted = [_plural(errors, "error")] * bool(errors) + [_plural(warnings, "warning")] * bool(warnings)
+        counted += [_plural(records, "record")] * (parts[0].contract.kind == "collection")
+        yield Check(
+            id=contract_id,
+            title=f"{', '.join(part.name for part in parts)} keeps {contract_id}",
+            status="failed" if errors else "passed",
+            detail=", ".join(counted),
+            problems=_problems(parts, lambda code: not code.startswith("MC3")),
+        )
+
+
+def _plural(count: int, word: str) -> str:
+    return f"{count:,} {word}{'s' * (count != 1)}"
+
+
+def _image_checks(session: _Session, images: Beside | None) -> Iterator[Check]:
+    if session.track.id != "lesions":
+        return
+    title = "The images can be used"
+    cases = session.files.groups.get("lesions/cases", [])
+    if images is None or not cases:
+        missing = "--images DIR" if images is None else "a file of lesions/cases, which names the images"
+        yield Check(id="images", title=title, status="skipped", detail=f"needs {missing}")
+        return
+    looked = [look_beside(part.judge, images) for part in cases if part.judge]
+    checked, bad = sum(each.checked for each in looked), sum(each.bad for each in looked)
+    yield Check(
+        id="images",
+        title=title,
+        status="failed" if bad else "passed",
+        detail=f"{_plural(checked, 'image')} checked" + (f", {bad:,} bad" if bad else ""),
+        problems=_problems(cases, _is_image),
+    )
+
+
+def _between_check(session: _Session) -> Check:
+    title = "The files agree with each other"
+    parts = [part for part in session.files.parts() if part.judge]
+    errors = sum(part.tally.count("error", lambda code: _is_between(code) and code not in _COVERAGE) for part in parts)
+    if not errors and not session.has_truth:
+        wanted = " or ".join(pair.truth for pair in session.track.pairs)
+        return Check(id="between-files", title=title, status="skipped", detail=f"needs a truth ({wanted})")
+    return Check(
+        id="between-files",
+        title=title,
+        status="failed" if errors else "passed",
+        detail=_plural(errors, "error") if errors else "",
+        problems=_problems(parts, lambda code: _is_between(code) and code not in _COVERAGE),
+    )
+
+
+def _roll_needed(track: Track) -> str:
+    truths = [pair.truth for pair in track.pairs]
+    return "needs the expected ids: " + " or ".join([*truths, *(name for name, _ in track.expecting)])
+
+
+def _coverage_check(session: _Session) -> Check:
+    title = "Every expected id is answered, and no other"
+    if not session.roll:
+        return Check(id="coverage", title=title, status="skipped", detail=_roll_needed(session.track))
+    missing = sum(len(pairing.missing()) for pairing in session.pairings.values())
+    unknown = sum(pairing.unknown_count for pairing in session.pairings.values())
+    expected = sum(len(pairing.expected.items) for pairing in session.pairings.values())
+    names = ", ".join(part.name for part in session.roll)
+    detail = f"{_plural(expected, 'id')} in {names}"
+    detail += f", {missing:,} without a record" if missing else ""
+    detail += f", {_plural(unknown, 'record')} of other ids" if unknown else ""
+    return Check(
+        id="coverage",
+        title=title,
+        status="failed" if missing or unknown else "passed",
+        detail=detail,
+        problems=_problems(session.submissions(), lambda code: code in _COVERAGE),
+    )
+
+
+def _gate_check(session: _Session) -> Check:
+    title = f"At least {Processing(1, 1, session.protocol['min_processed']).asked} are processed"
+    expected = sum(len(pairing.expected.items) for pairing in session.pairings.values())
+    if not session.roll or not expected:
+        return Check(id="gate", title=title, status="skipped", detail=_roll_needed(session.track))
+    runs: dict[str, int] = {}
+    for pairing in session.pairings.values():
+        for run, count in counts_of_sheets(pairing).items():
+            runs[run] = runs.get(run, 0) + count
+    run, least = min(runs.items(), key=lambda item: (item[1], item[0]))
+    gate = Processing(expected, least, session.protocol["min_processed"])
+    if gate.passed:
+        detail = f"{gate.share}: {gate.processed:,} of {gate.expected:,}"
+        return Check(id="gate", title=title, status="passed", detail=detail)
+    why = below_the_gate(gate, run)
+    problem = Problem("MC401", "error", "too little was processed", "mend what failed, or answer what is missing")
+    names = ", ".join(part.name for part in session.submissions())
+    return Check(id="gate", title=title, status="failed", detail=why, problems=(FileProblem(names, problem),))
+
+
+def _track_checks(session: _Session) -> Iterator[Check]:
+    """Limits of time, memory, CPU, size."""
+    for limit in session.track.limits(session.pairings, session.documents, session.protocol):
+        problems: tuple[FileProblem, ...] = ()
+        if limit.passed is False:
+            parts = session.files.groups.get(limit.contract, [])
+            problem = Problem("MC402", "error", f"beyond a limit: {limit.detail}")
+            problems = tuple(FileProblem(part.name, problem) for part in parts)
+        status: Status = "skipped" if limit.passed is None else "passed" if limit.passed else "failed"
+        yield Check(id=limit.id, title=limit.title, status=status, detail=limit.detail, problems=problems)
+
+
+def _model_checks(session: _Session) -> Iterator[Check]:
+    """The files that a model file names, in its folder."""
+    if session.track.id != "lesions":
+        return
+    model = session.documents.get("lesions/model")
+    parts = session.files.groups.get("lesions/model", [])
+    for name, title in (("model_file", "The model is there"), ("inference_script", "The inference script is there")):
+        check_id = name.replace("_", "-")
+        named = getattr(model, name, None)
+        if named is None:
+            why = f"{parts[0].name} names none" if model is not None else "needs a valid file of lesions/model"
+            yield Check(id=check_id, title=title, status="skipped", detail=why)
+            continue
+        part = parts[0]
+        stated = getattr(model, "model_size_mb", None) if name == "model_file" else None
+        problem = _missing_or_other_size(part, named, stated)
+        yield Check(
+            id=check_id,
+            title=title,
+            status="failed" if problem else "passed",
+            detail=problem.message if problem else named,
+            problems=(FileProblem(part.name, problem),) if problem else (),
+        )
+
+
+def _missing_or_other_size(part: Part, named: str, stated_mb: float | None) -> Problem | None:
+    path = os.path.join(os.path.dirname(part.source.name), *named.split("/"))
+    if not os.path.isfile(path):
+        return Problem("MC311", "error", f"there is no file {named} beside {part.name}", "paths start at its folder")
+    if stated_mb is None:
+        return None
+    size = os.path.getsize(path)
+    if abs(Fraction(size, _MB) - Fraction(stated_mb)) <= Fraction(stated_mb) / 100:
+        return None
+    hint = f"state {size / _MB:.4g}"
+    if abs(size / (1 << 20) - stated_mb) <= stated_mb / 100:
+        hint += "; a MB is 1,000,000 bytes, not 1,048,576"
+    return Problem("MC312", "error", f"{named} has {size / _MB:.4g} MB, not {stated_mb:g}", hint)
+
+
+def _score_check(
+    session: _Session,
+    given: Sequence[tuple[str, str | None]],
+    settings: Settings,
+    parameters: Sequence[tuple[str, str]],
+    header: Mapping[str, str] | None,
+) -> tuple[Score | None, Check]:
+    title = "It can be scored"
+    if not session.has_truth:
+        wanted = " and ".join(pair.truth for pair in session.track.pairs)
+        return None, Check(id="score", title=title, status="skipped", detail=f"needs a truth ({wanted})")
+    if not session.submissions():
+        return None, Check(id="score", title=title, status="skipped", detail="needs a submission")
+    strange = {report.path for report in session.files.strangers}
+    try:
+        score = score_files(
+            [file for file in given if file[0] not in strange], settings=settings, parameters=parameters, header=header
+        )
+    except CallError as error:
+        return None, Check(id="score", title=title, status="skipped", detail=f"{error}; {error.hint}")
+    detail = "; ".join(score.reasons) if not score.valid else _headline(score)
+    return score, Check(id="score", title=title, status="passed" if score.valid else "failed", detail=detail)
+
+
+def _headline(score: Score) -> str:
+    """The figure that matters most, to a few digits."""
+    for name, value in ((score.headline, score.verdict.headline), (score.second, score.verdict.second)):
+        if value is not None:
+            return f"{name} {float(value):.6g}"
+    return ""

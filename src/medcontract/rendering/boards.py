@@ -1,0 +1,94 @@
+"""Rankings as a person reads them: in a terminal, and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from medcontract.rendering.json import printable
+from medcontract.rendering.scores import aligned, escaped, markdown_table
+from medcontract.rendering.tables import Table, number
+from medcontract.rendering.text import Style, plain
+
+if TYPE_CHECKING:
+    from medcontract.evaluation.leaderboard import Entry, Leaderboard
+
+_MOST_REASONS = 3
+
+
+def text(board: Leaderboard, style: Style = plain) -> str:
+    lines = [*aligned(_ranking(board), style), ""] if _valid(board) else []
+    for entry in _rest(board):
+        word = style("not valid", "error") if not entry.verdict.valid else style("not ranked", "warning")
+        lines.append(f"{word}  {_who(entry)}")
+        lines += [f"  because {reason}" for reason in _reasons(entry)]
+    lines += [""] * bool(_rest(board))
+    for entry in board.entries:
+        lines += [f"{style('warning:', 'warning')} {_who(entry)}: {warning}" for warning in entry.verdict.warnings]
+    lines += [f"{style('warning:', 'warning')} {warning}" for warning in board.warnings]
+    lines += [style(line, "dim") for line in _provenance(board)]
+    valid = sum(entry.verdict.valid for entry in board.entries)
+    many = len(board.entries)
+    lines.append(f"{many} submission{'s' * (many != 1)}, {valid} valid, ranked by {board.headline}.")
+    return "\n".join(lines) + "\n"
+
+
+def _valid(board: Leaderboard) -> list[Entry]:
+    return [entry for entry in board.entries if entry.rank is not None]
+
+
+def _rest(board: Leaderboard) -> list[Entry]:
+    return [entry for entry in board.entries if entry.rank is None]
+
+
+def _reasons(entry: Entry) -> list[str]:
+    if entry.verdict.valid:
+        return ["it lacks the figure that the others are ranked by"]
+    reasons = [printable(reason) for reason in entry.verdict.reasons]
+    left = len(reasons) - _MOST_REASONS
+    return reasons[:_MOST_REASONS] + ([f"… and {left} more reasons"] if left > 0 else [])
+
+
+def _who(entry: Entry) -> str:
+    name = printable(entry.name)
+    return f"{printable(entry.team)} ({name})" if entry.team and entry.team != entry.name else name
+
+
+def _ranking(board: Leaderboard) -> Table:
+    """Rank, team, the headline, then the other figures."""
+    units = {figure.name: figure.unit for figure in board.figures}
+    others = [f.name for f in board.figures if f.by == "submission" and f.name != board.headline]
+    others = [name for name in others if any(name in entry.figures for entry in board.entries)]
+    rows = [
+        (
+            f"{entry.rank}. {_who(entry)}",
+            number(entry.headline, units.get(board.headline, "")),
+            *(number(entry.figures.get(name), units.get(name, "")) for name in others),
+        )
+        for entry in _valid(board)
+    ]
+    return Table("Ranking", ("team", board.headline, *others), rows)
+
+
+def _provenance(board: Leaderboard) -> Iterator[str]:
+    protocol = board.protocol
+    yield f"protocol {protocol.id} v{protocol.version}, fingerprint {protocol.fingerprint[:16]}"
+    for file in board.truth:
+        content = f", content {file.content_sha256[:16]}" if file.content_sha256 else ""
+        yield f"{file.contract} {printable(file.name)}, sha256 {file.sha256[:16]}{content}"
+
+
+def markdown(board: Leaderboard) -> str:
+    lines = [f"# Leaderboard: {board.track}", "", *markdown_table(_ranking(board)._replace(title=""))]
+    rest = _rest(board)
+    if rest:
+        rows = [(_who(entry), "; ".join(_reasons(entry))) for entry in rest]
+        lines += ["", *markdown_table(Table("Not ranked", ("team", "reasons"), rows, numeric=False))]
+    warnings = [f"{_who(entry)}: {warning}" for entry in board.entries for warning in entry.verdict.warnings]
+    warnings += board.warnings
+    if warnings:
+        lines += ["", "## Warnings", "", *(f"- {escaped(warning)}" for warning in warnings)]
+    protocol = board.protocol
+    lines += ["", f"Protocol `{protocol.id}` version {protocol.version}, fingerprint `{protocol.fingerprint}`."]
+    lines += [f"Truth {escaped(file.name)}, content `{file.content_sha256}`." for file in board.truth]
+    return "\n".join(lines) + "\n"

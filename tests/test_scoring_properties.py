@@ -1,0 +1,501 @@
+"""Laws of scoring: the same bits as a naive scorer, whatever the order, split or container; and what never helps."""
+
+from __future__ import annotations
+
+import json
+import random
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests import naive
+from tests.naive import Sent
+from tests.scoring_files import (
+    CLASSES,
+    COLUMNS,
+    CONTRACTS,
+    HEADERS,
+    Record,
+    answer,
+    assert_keeps_contract,
+    case,
+    document,
+    guess,
+    image,
+    model,
+    no_answer,
+    report,
+    response,
+    run,
+    telemetry,
+    write,
+)
+from tests.support import property_settings
+
+import medcontract
+from medcontract.evaluation.score import score_files
+from medcontract.scoring import tracks
+from medcontract.scoring.engine import Figure
+
+AWKWARD = (0.0, 5e-324, 1e-300, 0.1, 0.2, 0.3, 1 / 3, 1.0, 4.999999999999999, 5.0, 7.5, 1e15 + 0.1, 2.0**53 + 2, 1e300)
+SPECIALTIES = ("Cardiology", "Neurology", "Oncology", "Internal Medicine", "Emergency Medicine", "Other")
+URGENCIES = ("Emergency", "Urgent", "Routine")
+GROUPS = ("Airway", "Blood", "airway", " Chest", "Ünit")
+MINIMA = ("0", "0.5", "0.95")
+
+
+class Made(NamedTuple):
+    """A submission and what it is scored against."""
+
+    track: str
+    truth: list[Record]
+    sent: list[Sent]
+    beside: Record | None = None
+    """Telemetry or model file."""
+    times: tuple[str, str] | None = None
+
+    def parameters(self, minimum: str) -> dict[str, str]:
+        found = {"min_processed": minimum}
+        return found if self.times is None else {**found, "t_min_ms": self.times[0], "t_max_ms": self.times[1]}
+
+
+Maker = Callable[[random.Random, bool], Made]
+"""Makes a submission; with True, one that has at most one record an item, and runs that telemetry names."""
+
+
+def fate(rng: random.Random, tame: bool) -> list[str]:
+    """The records that an item gets, by kind."""
+    kinds = ["right", "right", "any", "any", "failed", "invalid"]
+    many = rng.choice([1, 1, 1, 1, 0, 1 if tame else 2, 1 if tame else 3])
+    return [rng.choice(kinds) for _ in range(many)]
+
+
+# --- reports -------------------------------------------------------------------------------------
+
+
+def make_report_records(rng: random.Random, true: Record, name: str | None, kind: str) -> Sent:
+    """A record for a report."""
+    if kind == "failed":
+        return Sent(no_answer(true["report_id"], name))
+    right = answer(true, rng.choice(AWKWARD), name)
+    if kind == "right":
+        return Sent(right)
+    guessed = report("", rng.choice(SPECIALTIES), rng.choice(URGENCIES), rng.choice([True, False]))
+    record = {**right, **guessed, "report_id": true["report_id"]}
+    if kind == "any":
+        return Sent({**record, "error": rng.choice([None, "", " "])})
+    faults: list[Record] = [
+        {"specialty": "cardiology"},
+        {"urgency": None},
+        {"follow_up": "yes"},
+        {"processing_time_sec": -0.5},
+        {"processing_time_sec": "fast"},
+        {"error": "both"},
+    ]
+    return Sent({**record, **rng.choice(faults)}, valid=False)
+
+
+def make_reports(rng: random.Random, tame: bool = False) -> Made:
+    """Random reports, runs and telemetry."""
+    truth = [
+        report(f"R-{n}", rng.choice(SPECIALTIES), rng.choice(URGENCIES), rng.choice([True, False]))
+        for n in range(rng.randint(1, 5))
+    ]
+    choices: list[list[str | None]] = [[None], ["1"], ["1", "2"], [None, "b", "ä"]]
+    names = rng.choice(choices)
+    sent = [make_report_records(rng, true, name, kind) for true in truth for name in names for kind in fate(rng, tame)]
+    strangers = rng.randint(0, 2)
+    sent += [make_report_records(rng, report(f"X-{n}"), rng.choice(names), "right") for n in range(strangers)]
+    if not tame and rng.random() < 0.3:
+        sent.append(make_report_records(rng, truth[0], "unheard-of", rng.choice(["right", "invalid"])))
+    rng.shuffle(sent)
+    beside = None
+    if tame or rng.random() < 0.7:
+        known = [name or "1" for name in names] + ([] if tame or rng.random() < 0.8 else ["idle"])
+        beside = telemetry(*(make_run(rng, name) for name in known))
+    return Made("reports", truth, sent, beside)
+
+
+def make_run(rng: random.Random, name: str) -> Record:
+    """What a run needed."""
+    memory = rng.choice([0.1, 256.0, 512.0, 600.3, 1024.0, 1024.0000000000002, 1e300])
+    cpu = rng.choice([0.1, 25.0, 50.0, 55.55, 90.0, 90.00000000000001])
+    return run(name, memory, cpu, exception=rng.choice([None, None, "", "killed"]))
+
+
+# --- triage --------------------------------------------------------------------------------------
+
+
+def make_triage(rng: random.Random, tame: bool = False) -> Made:
+    """Random cases, and responses to their segments."""
+    truth: list[Record] = []
+    for number in range(rng.randint(1, 3)):
+        spans = sorted(sorted(rng.choice(AWKWARD) for _ in range(2)) for _ in range(rng.randint(1, 4)))
+        ids = [f"S-{number}-{n}" for n in range(len(spans))]
+        rng.shuffle(ids)
+        segments = [
+            (name, start, stop, [(rng.choice(GROUPS), rng.choice(AWKWARD)) for _ in range(rng.randint(0, 3))])
+            for name, (start, stop) in zip(ids, spans, strict=True)
+        ]
+        truth += case(f"C-{number}", *segments)
+    sent = [make_response(rng, segment, kind) for segment in truth for kind in fate(rng, tame)]
+    strangers = [{**truth[0], "segment_id": f"X-{n}"} for n in range(rng.randint(0, 2))]
+    sent += [make_response(rng, segment, "any") for segment in strangers]
+    rng.shuffle(sent)
+    rng.shuffle(truth)
+    return Made("triage", truth, sent)
+
+
+def make_response(rng: random.Random, segment: Record, kind: str) -> Sent:
+    """A response to a segment."""
+    if kind == "right":
+        return Sent(response(segment, *sorted({one["lsi_group"] for one in segment["gt_lsi_list"]})))
+    record = response(segment, *(rng.choice(GROUPS) for _ in range(rng.randint(0, 3))))
+    if kind == "any":
+        return Sent({**record, "error": rng.choice([None, "", "\t"])})
+    if kind == "failed":
+        return Sent({**record, "error": rng.choice(["time out", " x "])})
+    faults: list[Record] = [
+        {"run_id": "7"},
+        {"message_received_time": 0.0},
+        {"model_predictions": [""]},
+        {"end_of_case": None},
+        {"strange": 1},
+    ]
+    disagreements: list[Record] = [{"case_id": "another"}, {"end_of_case": not segment["end_of_case"]}]
+    if rng.random() < 0.4:  # by itself such a record is good
+        return Sent({**record, **rng.choice(disagreements)})
+    return Sent({**record, **rng.choice(faults)}, valid=False)
+
+
+# --- lesions -------------------------------------------------------------------------------------
+
+
+def make_lesions(rng: random.Random, tame: bool = False) -> Made:
+    """Random images, guesses, and maybe a model file and the times of a competition."""
+    truth = [image(f"I-{n}", rng.choice(CLASSES)) for n in range(rng.randint(1, 12))]
+    sent = [make_guess(rng, true, kind) for true in truth for kind in fate(rng, tame)]
+    sent += [make_guess(rng, image(f"X-{n}", "NV"), "any") for n in range(rng.randint(0, 2))]
+    rng.shuffle(sent)
+    if not tame and rng.random() < 0.3:
+        return Made("lesions", truth, sent)
+    size = rng.choice([5e-324, 0.1, 20.0, 49.99, 50.0, 77.7, 149.99999999999997, 150.0, 1e300])
+    beside = model(size, rng.choice([0.1, 0.3, 99.9, 5e-324, 1e15 + 0.1]))
+    times = rng.choice([None, ("0.1", "0.3"), ("0.1", "0.1"), ("0", "1e15"), ("33.3", "99.9")])
+    return Made("lesions", truth, sent, beside, times)
+
+
+def make_guess(rng: random.Random, true: Record, kind: str) -> Sent:
+    """A guess at an image."""
+    if kind == "right":
+        return Sent(guess(true["image_id"], true["label"]))
+    if kind == "failed":
+        return Sent({"image_id": true["image_id"], "error": "unreadable"})
+    parts = [rng.randint(0, 3) for _ in CLASSES]
+    parts[rng.randrange(10)] += 1
+    record: Record = {"image_id": true["image_id"], "probabilities": [part / sum(parts) for part in parts]}
+    if kind == "any":
+        return Sent({**record, "error": rng.choice([None, "", " "])})
+    faults: list[Record] = [
+        {"probabilities": [0.5] * 10},
+        {"probabilities": [0.0] * 10},
+        {"probabilities": [1.0] + [0.0] * 8},
+        {"probabilities": [1.5, -0.5] + [0.0] * 8},
+        {"error": "both"},
+    ]
+    return Sent({**record, **rng.choice(faults)}, valid=False)
+
+
+MAKERS: dict[str, Maker] = {"lesions": make_lesions, "reports": make_reports, "triage": make_triage}
+TRACKS = sorted(MAKERS)
+
+
+# --- scoring -------------------------------------------------------------------------------------
+
+
+def plainly(made: Made, minimum: str) -> medcontract.Score:
+    """The score of a submission in `.json` files."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        truth_id, sent_id, beside = CONTRACTS[made.track]
+        files: list[tuple[str, str | None]] = [
+            (str(write(folder, truth_id, made.truth)), truth_id),
+            (str(write(folder, sent_id, [one.record for one in made.sent])), sent_id),
+            *((str(path), None) for path in document(folder, beside, made.beside)),
+        ]
+        return score_files(files, parameters=tuple(made.parameters(minimum).items()))
+
+
+def naively(made: Made, minimum: str) -> naive.Outcome:
+    """What the naive scorer makes of it."""
+    least = Fraction(minimum)
+    if made.track == "reports":
+        return naive.reports(made.truth, made.sent, made.beside, least)
+    if made.track == "lesions":
+        return naive.lesions(made.truth, made.sent, made.beside, made.times, least)
+    header = {**HEADERS["triage/response"], "response_file_name": "triage-response.json"}
+    return naive.triage(made.truth, made.sent, header, least)
+
+
+STATES = {
+    "no response for this segment": "missing",
+    "more than one response for this segment": "repeated",
+    "the response breaks its contract": "invalid",
+}
+"""The wording is the engine's own (the specification leaves it free); which of them stands where is checked."""
+
+
+def bits(result: Record | None) -> str:
+    """A result as a text that shows every bit of its numbers; free wording is left out, or told by what it says."""
+    if result is None:
+        return "null"
+    copy: Record = json.loads(json.dumps(result))
+    for one in copy.get("runs", []):
+        one.pop("reasons", None)
+    for metrics in copy.get("metrics", []):
+        for error in metrics["errors"]:
+            if error.get("error") in STATES:
+                error["state"] = STATES[error.pop("error")]
+    return json.dumps(copy, sort_keys=True, indent=1)
+
+
+# --- the same as a naive scorer ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.parametrize("minimum", MINIMA)
+def test_the_same_bits_as_a_naive_scorer(track: str, minimum: str) -> None:
+    """Result, validity and processing are those of a second scorer that shares no code with the first."""
+
+    @property_settings(60)
+    @given(st.randoms(use_true_random=False))
+    def law(rng: random.Random) -> None:
+        made = MAKERS[track](rng, False)
+        score, wanted = plainly(made, minimum), naively(made, minimum)
+        assert bits(score.result) == bits(wanted.result)
+        assert score.valid == wanted.valid
+        gate = score.verdict.processing
+        assert gate is not None
+        assert (gate.expected, gate.processed) == (wanted.expected, wanted.processed)
+        if score.result is not None:
+            assert_keeps_contract(track, score.result)
+
+    law()
+
+
+@pytest.mark.parametrize("track", TRACKS)
+def test_both_sides_of_the_gate_are_met(track: str) -> None:
+    """The generators reach scores, refusals and, for reports, invalid runs: the law above is not empty."""
+    met = set()
+    for seed in range(60):
+        made = MAKERS[track](random.Random(seed), False)
+        outcome = naively(made, "0.5")
+        met.add((outcome.valid, outcome.result is not None))
+    wanted = {(True, True), (False, False)} | ({(False, True)} if track == "reports" else set())
+    assert met == wanted
+
+
+# --- free of order, split and container ----------------------------------------------------------
+
+
+def scattered(made: Made, rng: random.Random) -> medcontract.Score:
+    """The score of the same records: shuffled, split, and each part in a container of its own."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        truth_id, sent_id, beside = CONTRACTS[made.track]
+        truth_parts = _scatter(folder, truth_id, made.truth, rng)
+        sent_parts = _scatter(folder, sent_id, [one.record for one in made.sent], rng)
+        files: list[tuple[str, str | None]] = [(str(path), truth_id) for path in truth_parts]
+        files += [(str(path), sent_id) for path in sent_parts]
+        files += [(str(path), None) for path in document(folder, beside, made.beside)]
+        rng.shuffle(files)
+        header: Mapping[str, str] = {}
+        if made.track == "triage" and not any(".json" in path.suffixes for path in sent_parts):
+            header = HEADERS[sent_id]
+        return score_files(files, parameters=tuple(made.parameters("0").items()), header=header)
+
+
+def _scatter(folder: Path, contract: str, records: Sequence[Record], rng: random.Random) -> list[Path]:
+    shuffled = list(records)
+    rng.shuffle(shuffled)
+    cut = rng.randint(0, len(shuffled))
+    parts = [part for part in (shuffled[:cut], shuffled[cut:]) if part] or [[]]
+    forms = ["json", "jsonl", "csv"] if contract in COLUMNS else ["json", "jsonl"]
+    found = []
+    for number, part in enumerate(parts):
+        form = rng.choice(forms) if part else "json"
+        ending = rng.choice([form, f"{form}.gz"])
+        found.append(write(folder, contract, part, ending, f"{contract.replace('/', '-')}-{number}"))
+    return found
+
+
+def contents(score: medcontract.Score) -> set[str]:
+    """The content hashes of the truth."""
+    return {one.content_sha256 for one in score.inputs if one.content_sha256 is not None}
+
+
+@pytest.mark.parametrize("track", TRACKS)
+def test_order_split_and_container_do_not_matter(track: str) -> None:
+    """Shuffled, split and packed, the same records give the same bits and the same content of the truth."""
+
+    @property_settings(60)
+    @given(st.randoms(use_true_random=False), st.integers(0, 2**32))
+    def law(rng: random.Random, seed: int) -> None:
+        made = MAKERS[track](rng, False)
+        plain, other = plainly(made, "0"), scattered(made, random.Random(seed))
+        results = []
+        for score in (plain, other):
+            assert score.result is not None, score.reasons
+            results.append(bits({name: v for name, v in score.result.items() if name != "response_file_name"}))
+        assert results[0] == results[1]
+        assert plain.verdict.processing == other.verdict.processing
+        assert len(contents(plain)) == 1
+        assert contents(plain) == contents(other)
+
+    law()
+
+
+# --- the table of figures ------------------------------------------------------------------------
+
+TABLE = [(name, figure) for name in TRACKS for figure in tracks.track(name).figures]
+IDS = [f"{name}-{figure.name}" for name, figure in TABLE]
+IDENTITIES = ("case_id", "run_id")
+
+
+def figures_in(track: str, score: medcontract.Score) -> Iterator[tuple[str, tuple[str, ...], float]]:
+    """Every number of a result: the name of its figure, its place, its value."""
+    assert score.result is not None, score.reasons
+    yield from _numbers(score.result, ())
+    if track == "triage" and score.verdict.headline is not None:
+        yield "mean_jaccard_index", ("mean_jaccard_index",), float(score.verdict.headline)
+
+
+def _numbers(value: Any, place: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...], float]]:
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _numbers(inner, (*place, name))
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            own = next((inner[key] for key in IDENTITIES if isinstance(inner, dict) and key in inner), str(number))
+            yield from _numbers(inner, (*place, f"[{own}]"))
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield _name(place), place, value
+
+
+def _name(place: tuple[str, ...]) -> str:
+    names = [part for part in place if not part.startswith("[") and part not in ("runs", "metrics")]
+    if names[0] == "correct_predictions":
+        return ".".join(names)
+    return names[0]
+
+
+class Compared(NamedTuple):
+    """The figures of a submission, and those without one of its records."""
+
+    whole: dict[tuple[str, ...], tuple[str, float]]
+    without: dict[tuple[str, ...], tuple[str, float]]
+    right: bool
+    """Whether the record that was left out was wholly right."""
+
+
+def _by_place(track: str, score: medcontract.Score) -> dict[tuple[str, ...], tuple[str, float]]:
+    return {place: (name, value) for name, place, value in figures_in(track, score)}
+
+
+@cache
+def comparisons(track: str) -> tuple[Compared, ...]:
+    """Random submissions with at most one record an item, each with up to three records left out in turn."""
+    found = []
+    for seed in range(50):
+        rng = random.Random(seed)
+        made = MAKERS[track](rng, True)
+        whole = _by_place(track, plainly(made, "0"))
+        for index in rng.sample(range(len(made.sent)), min(3, len(made.sent))):
+            rest = made._replace(sent=made.sent[:index] + made.sent[index + 1 :])
+            without = _by_place(track, plainly(rest, "0"))
+            found.append(Compared(whole, without, is_right(made, made.sent[index])))
+    return tuple(found)
+
+
+def is_right(made: Made, one: Sent) -> bool:
+    """Whether a record says exactly what is true."""
+    key = {"reports": "report_id", "triage": "segment_id", "lesions": "image_id"}[made.track]
+    true = next((true for true in made.truth if true[key] == one.record[key]), None)
+    if true is None or not one.valid or not naive.blank(one.record.get("error")):
+        return False
+    if made.track == "reports":
+        return all(one.record[name] == true[name] for name in ("specialty", "urgency", "follow_up"))
+    if made.track == "lesions":
+        return bool(naive.largest(one.record["probabilities"]) == true["label"])
+    agrees = all(one.record[name] == true[name] for name in ("case_id", "end_of_case"))
+    return agrees and set(one.record["model_predictions"]) == {lsi["lsi_group"] for lsi in true["gt_lsi_list"]}
+
+
+@pytest.mark.parametrize("track", TRACKS)
+def test_right_records_are_among_those_left_out(track: str) -> None:
+    """The laws below are not empty."""
+    rights = [one.right for one in comparisons(track)]
+    assert rights.count(True) >= 20
+    assert rights.count(False) >= 20
+
+
+@pytest.mark.parametrize(("track", "figure"), TABLE, ids=IDS)
+def test_figures_are_in_their_range(track: str, figure: Figure) -> None:
+    """Whatever is submitted, a figure lies within the bounds that the table gives."""
+    seen = 0
+    for compared in comparisons(track):
+        for name, value in compared.whole.values():
+            if name == figure.name:
+                seen += 1
+                assert figure.low is None or value >= figure.low
+                assert figure.high is None or value <= figure.high
+    assert seen
+
+
+@pytest.mark.parametrize(("track", "figure"), TABLE, ids=IDS)
+def test_leaving_a_record_out(track: str, figure: Figure) -> None:
+    """No figure rises where the table says that leaving a record out, or a wholly right one, never helps."""
+    if figure.leaving_out is None:
+        return
+    for compared in comparisons(track):
+        if figure.leaving_out == "never helps" or compared.right:
+            for place, (name, value) in compared.without.items():
+                if name == figure.name and place in compared.whole:
+                    assert value <= compared.whole[place][1], place
+
+
+def perfect(track: str) -> Made:
+    """A truth with every class, and a submission that says exactly that, at no cost."""
+    if track == "reports":
+        truth = [report(f"R-{n}", SPECIALTIES[n], URGENCIES[n % 3], n % 2 == 0) for n in range(6)]
+        return Made(track, truth, [Sent(answer(true)) for true in truth], telemetry())
+    if track == "lesions":
+        images = [image(f"I-{label}", label) for label in CLASSES]
+        return Made(track, images, [Sent(guess(true["image_id"], true["label"])) for true in images], model())
+    truth = [
+        *case("C", ("S-1", 0, 10, [("Airway", 20), ("Blood", 30)]), ("S-2", 10, 20, [("Blood", 30)])),
+        *case("D", ("S-3", 0, 10, [])),
+    ]
+    return Made(track, truth, [make_response(random.Random(0), segment, "right") for segment in truth])
+
+
+@pytest.mark.parametrize(("track", "figure"), TABLE, ids=IDS)
+def test_a_perfect_submission(track: str, figure: Figure) -> None:
+    """It gets what the table promises, for every class, case and run."""
+    values = [value for name, _, value in figures_in(track, plainly(perfect(track), "0.95")) if name == figure.name]
+    assert values
+    if figure.perfect is not None:
+        assert set(values) == {figure.perfect}
+
+
+@pytest.mark.parametrize("track", TRACKS)
+def test_the_table_is_complete(track: str) -> None:
+    """Every number of a result stands in the table, and everything in the table stands in some result."""
+    met = {name for name, _, _ in figures_in(track, plainly(perfect(track), "0.95"))}
+    assert met == {figure.name for figure in tracks.track(track).figures}
