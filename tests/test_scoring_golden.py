@@ -515,7 +515,7 @@ def test_an_error_beside_an_answer_is_invalid(track: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("fault", ["NaN", "1e999", "repeated key", "surrogate"])
 @pytest.mark.parametrize("ending", ["json", "jsonl"])
 def test_a_fault_of_one_record(fault: str, ending: str, tmp_path: Path) -> None:
-    """Such a fault is one of the record that holds it, and that record is a second one for its report."""
+    """Such a fault is one of the record that holds it, and that record is a second one for its report: both are told."""
     truth, sent = many("reports", 20)
     line = json.dumps(sent[3])
     spoils = {
@@ -530,7 +530,7 @@ def test_a_fault_of_one_record(fault: str, ending: str, tmp_path: Path) -> None:
     path.write_text(text.replace(line, f"{line}, {spoils[fault]}" if ending == "json" else f"{line}\n{spoils[fault]}"))
     score = medcontract.score(write(tmp_path, "reports/truth", truth), path)
     assert processing(score) == (19, 20)
-    assert [code[:3] for code in codes(score)] == ["MC0"]
+    assert sorted(code[:3] for code in codes(score)) == ["MC0", "MC2"]
 
 
 def test_a_record_that_is_too_deep_is_a_record(tmp_path: Path) -> None:

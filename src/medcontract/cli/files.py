@@ -25,7 +25,10 @@ def inputs(
         if contract_id:
             registry.find(contract_id)
         elif name == "-" and not schema:
-            raise CallError("standard input needs its contract", "CONTRACT=-; medcontract schema list shows the ids")
+            raise CallError(
+                "standard input needs its contract",
+                "say CONTRACT=-, or --contract where there is that option; medcontract schema list shows the ids",
+            )
     return [(path, contract_id) for name, contract_id in wanted for path in flow.walk([name])]
 
 

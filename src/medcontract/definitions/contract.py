@@ -104,8 +104,8 @@ class Sink(Protocol):
         """Records that follow each other. What is wrong with them beside other files, by position."""
         ...
 
-    def lose(self, parsed: Any) -> None:
-        """A record that breaks its contract, as it was read: JSON, a record, or None."""
+    def lose(self, parsed: Any) -> Sequence[Finding]:
+        """A record that breaks its contract, as it was read: JSON, a record, or None. What else is wrong with it."""
         ...
 
     def end(self, whole: bool) -> None:

@@ -224,8 +224,11 @@ class Environment(Strictest):
     """Versions of what text normalization depends on."""
 
     python: Str
+    """Of Python."""
     unicode: Str
+    """Of Python's Unicode data."""
     unidecode: Str
+    """Of Unidecode."""
 
 
 class ScoreModel(Document):
@@ -331,7 +334,9 @@ class ParameterModel(Strictest):
     """One number of a protocol."""
 
     name: Str
+    """As --parameter takes it."""
     value: float | str | None
+    """An exact decimal."""
     about: Str
     """What it does."""
     source: Str
@@ -342,6 +347,7 @@ class FormulaModel(Strictest):
     """One figure of a result."""
 
     name: Str
+    """As in the result."""
     about: Str
     """The formula in words."""
 
@@ -350,7 +356,9 @@ class ChangeModel(Strictest):
     """Why a version differs from the one before."""
 
     version: Position
+    """The version that came of it."""
     reason: Str
+    """What changed, and why."""
 
 
 class ProtocolPage(Document):
@@ -374,8 +382,11 @@ class ProtocolListed(Strictest):
     """One protocol."""
 
     id: Str
+    """The track."""
     version: Position
+    """Counted up when a formula changes."""
     fingerprint: Sha256
+    """Of the canonical JSON (RFC 8785) of id, version and parameters."""
 
 
 class ProtocolListing(Document):

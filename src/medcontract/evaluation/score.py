@@ -11,14 +11,14 @@ from msgspec import Struct
 
 from medcontract.definitions.between import Located, OrderCheck, covers, equal
 from medcontract.definitions.contract import Validated
-from medcontract.definitions.rules import Agrees, Covers, Equal, FilesRule, Reference, SameOrder
+from medcontract.definitions.rules import Agrees, Covers, Equal, FilesRule, Reference, SameOrder, Unique
 from medcontract.errors import CallError
 from medcontract.evaluation.inputs import DEFAULT, Files, Given, Header, Part, Settings, gather, header_of, read
 from medcontract.problems import Finding, Problem, Ref
 from medcontract.scoring import tracks
 from medcontract.scoring.engine import Answers, Counts, Figure, Track, Verdict, judge_counts
 from medcontract.scoring.exact import rounded
-from medcontract.scoring.gate import Expected, Pair, Pairing, validated
+from medcontract.scoring.gate import Expected, Pair, Pairing, Processing, validated
 from medcontract.scoring.protocol import Protocol
 
 MOST_PROBLEMS = 100
@@ -197,8 +197,8 @@ class _Beside:
         found = ((i, check.see(record)) for i, record in enumerate(validated(records)) for check in self._checks)
         return [(i, finding) for i, finding in found if finding]
 
-    def lose(self, parsed: Any) -> None:
-        """Nothing to do."""
+    def lose(self, parsed: Any) -> Sequence[Finding]:
+        return ()
 
     def end(self, whole: bool) -> None:
         """Nothing to do."""
@@ -219,7 +219,7 @@ def score_against(
     reasons += aux_reasons + header_reasons
     counts = None
     if reasons:
-        verdict = Verdict(valid=False, processing=None, reasons=tuple(reasons))
+        verdict = Verdict(valid=False, processing=_nothing(truth, files, protocol), reasons=tuple(reasons))
     else:
         counts = track.count(_answers(truth, files, pairings, documents, headers))
         verdict = judge_counts(track, counts, protocol)
@@ -231,6 +231,13 @@ def score_against(
     score = _assemble(truth, files, protocol, verdict, counts, teams)
     score.near_misses, score.hints = tuple(near_misses), tuple(hints)
     return score
+
+
+def _nothing(truth: Truth, files: Files, protocol: Protocol) -> Processing | None:
+    """A submission that cannot be read at all has processed nothing."""
+    expected = sum(len(each.items) for each in truth.expected.values())
+    there = any(pair.submission in files.groups for pair in truth.track.pairs)
+    return None if truth.reasons or there or not expected else Processing(expected, 0, protocol["min_processed"])
 
 
 def _unread(path: str) -> str:
@@ -277,7 +284,8 @@ def read_submission(
         parts = files.groups.get(pair.submission, [])
         contract_rules = parts[0].contract.file_rules if parts else ()
         rules = [r for r in contract_rules if isinstance(r, Reference | Agrees) and _there(r, truth, documents)]
-        pairing = Pairing(pair, truth.expected[pair.truth], rules, truth.track.runs(dict(documents)))
+        unique = [rule for rule in parts[0].contract.list_rules if isinstance(rule, Unique)] if parts else []
+        pairing = Pairing(pair, truth.expected[pair.truth], (*rules, *unique), truth.track.runs(dict(documents)))
         pairings[pair.truth] = pairing
         headers[pair.submission] = {}
         if parts:

@@ -143,8 +143,7 @@ class RecordsJudge:
             if value is None:
                 for accumulator in accumulators:
                     accumulator.miss(parsed)
-                if self.sink:
-                    self.sink.lose(parsed)
+                self._lose(parsed, raw, index, offset)
                 return
         good = not self.spoilt
         for rule in self.contract.record_rules:
@@ -157,8 +156,13 @@ class RecordsJudge:
                 self.add(at_once, index, offset, len(raw))
         if good:
             self._deliver([value], [raw], index, offset)
-        elif self.sink:
-            self.sink.lose(value)
+        else:
+            self._lose(value, raw, index, offset)
+
+    def _lose(self, parsed: Any, raw: bytes, index: int, offset: int) -> None:
+        """Tell scoring of a record that it cannot have."""
+        for finding in self.sink.lose(parsed) if self.sink else ():
+            self.add(finding, index, offset, len(raw))
 
     def _deliver(self, values: list[Any], raws: list[bytes], index: int, offset: int) -> None:
         """Hand on records that keep their contract, and tell what is wrong with them beside other files."""
@@ -291,7 +295,7 @@ def examine(raw: bytes, adapter: TypeAdapter[Any], schema: dict[str, Any], depth
             Finding(f.code, f.message, f.hint, path=f.path, offset=f.offset, at_key=f.at_key) for f in scanned.faults
         ]
         if any(fault.code == "MC019" for fault in faults):
-            return Examined(None, faults[:1])
+            return Examined(None, faults[:1], parsed)
     from medcontract.definitions.check import check_shape
     from medcontract.definitions.keys import all_keys
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from medcontract.definitions.contract import Validated
 from medcontract.definitions.forms import BLANKS
-from medcontract.definitions.rules import Agrees, Reference
+from medcontract.definitions.rules import Agrees, Reference, Rule, Unique
 from medcontract.problems import Finding
 from medcontract.scoring.canonical import content_sha256, record_text
 from medcontract.scoring.exact import rounded
@@ -77,8 +77,9 @@ class Expected(Generic[Item]):
             self._texts.append(record_text(record))
         return ()
 
-    def lose(self, parsed: Any) -> None:
+    def lose(self, parsed: Any) -> Sequence[Finding]:
         """A truth with errors is not scored against."""
+        return ()
 
     def end(self, whole: bool) -> None:
         """As `lose`."""
@@ -121,7 +122,7 @@ class Pairing(Generic[Item, Mark]):
         self,
         pair: Pair[Item, Mark],
         expected: Expected[Item],
-        rules: Sequence[Reference | Agrees] = (),
+        rules: Sequence[Rule] = (),
         runs: Iterable[str] | None = None,
     ) -> None:
         self.pair = pair
@@ -137,6 +138,7 @@ class Pairing(Generic[Item, Mark]):
         self.unknown_count = 0
         self._references = [r for r in rules if isinstance(r, Reference)]
         self._agreements = [r for r in rules if isinstance(r, Agrees)]
+        self._unique = [r for r in rules if isinstance(r, Unique)]
         self._before: tuple[dict[str, Sheet], set[str], int, int] | None = None
 
     def begin(self) -> None:
@@ -164,6 +166,8 @@ class Pairing(Generic[Item, Mark]):
             self.named.add(run)
             sheet = self.sheets.setdefault(run, {})
             if number in sheet:
+                if sheet[number] == INVALID:
+                    told += [(position, finding) for finding in self._repeats_a_bad_one()]
                 sheet[number] = REPEATED
             elif any(finding.severity == "error" for finding in findings):
                 sheet[number] = INVALID
@@ -204,17 +208,24 @@ class Pairing(Generic[Item, Mark]):
             if getattr(record, rule.field) != getattr(item, rule.field)
         ]
 
-    def lose(self, parsed: Any) -> None:
+    def _repeats_a_bad_one(self) -> list[Finding]:
+        """Of two records for an item one is bad: no other rule sees that the id is repeated."""
+        return [rule.finding((rule.fields[-1],)) for rule in self._unique]
+
+    def lose(self, parsed: Any) -> Sequence[Finding]:
         """A bad record: not processed, and a second record for its item if there is a good one."""
         key: Any = tuple(_read(parsed, name) for name in self.pair.key)
         run = _read(parsed, self.pair.run) if self.pair.run else None
         run = self.pair.default_run if run is None else run
         if not all(isinstance(part, str) for part in (*key, run)):
-            return
+            return ()
         number = self.expected.number_of(key if len(key) > 1 else key[0])
-        if number is not None:
-            sheet = self.sheets.setdefault(run, {})
-            sheet[number] = REPEATED if number in sheet else INVALID
+        if number is None:
+            return ()
+        sheet = self.sheets.setdefault(run, {})
+        again = number in sheet
+        sheet[number] = REPEATED if again else INVALID
+        return self._repeats_a_bad_one() if again else ()
 
     def runs(self) -> dict[str, Sheet]:
         """The sheet of each run that counts, sorted by name."""

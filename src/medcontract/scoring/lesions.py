@@ -152,8 +152,7 @@ class Lesions(Track):
         times = [counts.data.time_ms for counts in valid if counts.data.time_ms is not None]
         if not times or protocol.get("t_min_ms") is not None:
             return protocol
-        fastest, slowest = repr(rounded(min(times))), repr(rounded(max(times)))
-        return protocol.changed("t_min_ms", fastest).changed("t_max_ms", slowest)
+        return protocol.measured(t_min_ms=rounded(min(times)), t_max_ms=rounded(max(times)))
 
     def count(self, answers: Answers) -> Counts:
         pairing = answers.pairing()
@@ -218,14 +217,9 @@ def _efficiency(data: _Data, protocol: Protocol) -> Fraction | None:
     low, high = protocol["size_min_mb"], protocol["size_max_mb"]
     full = data.size_mb < protocol["size_full_below_mb"]
     size = ONE if full else _part(data.size_mb, low, high)
-    fastest, slowest = _measured(protocol.get("t_min_ms")), _measured(protocol.get("t_max_ms"))
+    fastest, slowest = protocol.get("t_min_ms"), protocol.get("t_max_ms")
     time = ONE if fastest is None or slowest is None else _part(data.time_ms, fastest, slowest)
     return protocol["weight_size"] * size + protocol["weight_time"] * time
-
-
-def _measured(value: Fraction | None) -> Fraction | None:
-    """A time of the competition as the double that a model file has: the fastest model is at the very border."""
-    return None if value is None else Fraction(rounded(value))
 
 
 def _part(value: Fraction, best: Fraction, worst: Fraction) -> Fraction:

@@ -96,8 +96,14 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
                 f"the protocol of '{self.id}' has no parameter '{name}'",
                 hint + f"see: medcontract protocol show {self.id}",
             )
-        value = _decimal(known[name], text)
-        parameters = tuple(replace(p, value=value) if p.name == name else p for p in self.parameters)
+        return self._with({name: _decimal(known[name], text)})
+
+    def measured(self, **values: float) -> Protocol:
+        """The protocol with parameters that were measured, not decided: doubles, taken exactly."""
+        return self._with({name: Decimal(value) for name, value in values.items()})
+
+    def _with(self, values: dict[str, Decimal]) -> Protocol:
+        parameters = tuple(replace(p, value=values.get(p.name, p.value)) for p in self.parameters)
         return replace(self, parameters=parameters)
 
 

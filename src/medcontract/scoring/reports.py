@@ -125,6 +125,9 @@ _FIGURES = (
     Figure(name="total_score", about="accuracy_score + performance_score", low=None, high=100, unit="points"),
 )
 NAMES = tuple(figure.name for figure in _FIGURES)
+_OF_RUNS = (
+    Figure(name="success_rate", about="processed / expected reports of a run", perfect=1, leaving_out="never helps"),
+)
 
 
 class RunCounts(Struct, frozen=True, kw_only=True):
@@ -168,7 +171,7 @@ class Reports(Track):
     auxiliary = ("reports/telemetry",)
     expecting = (("reports/cases", "reports/truth"),)
     protocol = PROTOCOL
-    figures = _FIGURES
+    figures = _FIGURES + _OF_RUNS
     headline = "total_score"
     second = "accuracy_score"
 

@@ -124,13 +124,14 @@ class Triage(Track):
         cases: dict[str, list[tuple[Segment, Any]]] = {}
         for number, segment in enumerate(pairing.expected.items):
             cases.setdefault(segment.case_id, []).append((segment, sheet.get(number)))
-        header = {**answers.headers["triage/ground-truth"], **answers.headers["triage/response"]}
+        sources = (answers.headers["triage/response"], answers.headers["triage/ground-truth"])
+        header = {name: next(h[name] for h in sources if h.get(name) is not None) for name in self.needs}
         names = ", ".join(answers.names["triage/response"])
         return Counts(
             expected=len(pairing.expected.items),
             processed=counts_of_sheets(pairing),
             data=_Data(
-                {**{name: header[name] for name in self.needs}, "response_file_name": names},
+                {**header, "response_file_name": names},
                 tuple(_case(case_id, cases[case_id]) for case_id in sorted(cases)),
             ),
         )
