@@ -153,21 +153,25 @@ def write_response(path: Path, megabytes: float, *, embeddings: bool) -> int:
     return count
 
 
+def write_triage_truth(path: Path, segments: int) -> None:
+    """The triage/ground-truth of as many segments."""
+    rng = random.Random(SEED)
+    with open_for_writing(path) as out:
+        records = (truth_record(rng, number) for number in range(segments))
+        write_collection(out, {"event": EVENT}, "ground_truth", records)
+
+
 def triage_embeddings(folder: Path, sizes: Sizes) -> list[Path]:
-    """A triage/response with embeddings."""
-    path = folder / "triage_100mb.json"
-    write_response(path, sizes.embeddings_mb, embeddings=True)
-    return [path]
+    """A triage/response with embeddings, and the triage/ground-truth of the same segments."""
+    response, truth = folder / "triage_100mb.json", folder / "triage_100mb_gt.json"
+    write_triage_truth(truth, write_response(response, sizes.embeddings_mb, embeddings=True))
+    return [response, truth]
 
 
 def triage_plain(folder: Path, sizes: Sizes) -> list[Path]:
     """A triage/response without embeddings, and the triage/ground-truth of the same segments."""
     response, truth = folder / "triage_10mb.json", folder / "triage_gt.json"
-    segments = write_response(response, sizes.plain_mb, embeddings=False)
-    rng = random.Random(SEED)
-    with open_for_writing(truth) as out:
-        records = (truth_record(rng, number) for number in range(segments))
-        write_collection(out, {"event": EVENT}, "ground_truth", records)
+    write_triage_truth(truth, write_response(response, sizes.plain_mb, embeddings=False))
     return [response, truth]
 
 
@@ -182,8 +186,14 @@ def write_lesion_lines(path: Path, count: int) -> list[Path]:
 
 
 def lesion_lines(folder: Path, sizes: Sizes) -> list[Path]:
-    """Many records."""
-    return write_lesion_lines(folder / "lesions_1m.jsonl", sizes.lesions)
+    """Many records, and the lesions/truth of the same images."""
+    truth = folder / "lesions_1m_truth.csv"
+    rng = random.Random(SEED)
+    with open_for_writing(truth) as out:
+        out.write("image_id,label\n")
+        for number in range(1, sizes.lesions + 1):
+            out.write(f"img-{number:07d},{rng.choice(LESION_CLASSES)}\n")
+    return [*write_lesion_lines(folder / "lesions_1m.jsonl", sizes.lesions), truth]
 
 
 def lesion_lines_small(folder: Path, sizes: Sizes) -> list[Path]:

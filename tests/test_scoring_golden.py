@@ -515,7 +515,7 @@ def test_an_error_beside_an_answer_is_invalid(track: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize("fault", ["NaN", "1e999", "repeated key", "surrogate"])
 @pytest.mark.parametrize("ending", ["json", "jsonl"])
 def test_a_fault_of_one_record(fault: str, ending: str, tmp_path: Path) -> None:
-    """Such a fault is one of the record that holds it, and that record is a second one for its report: both are told."""
+    """Such a fault is one of the record that holds it, and that record is a second one for its report."""
     truth, sent = many("reports", 20)
     line = json.dumps(sent[3])
     spoils = {
