@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from msgspec import Struct
@@ -35,6 +36,8 @@ class Contract(Struct, Generic[Model], frozen=True, kw_only=True, eq=False):
     """The document that the contract comes from."""
     output: bool = False
     """Written by medcontract itself."""
+    examples: tuple[Path, ...] = ()
+    """Files that keep it, for `medcontract init`; the built-in tracks have folders of their own."""
     version: int = 1
 
     @property
