@@ -84,7 +84,7 @@ def sepsis(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_example_from_the_command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The commands of the documentation work, and the bad file is refused with its three problems."""
     monkeypatch.chdir(SEPSIS)
-    assert main(["validate", "--plugin", "sepsis_challenge", "data/"]) == 0
+    assert main(["validate", "--plugin", "sepsis_challenge", "sepsis_data/"]) == 0
     assert main(["validate", "--plugin", "sepsis_challenge", "--format", "json", "bad-alarms.csv"]) == 1
     output = capsys.readouterr().out
     report = json.loads(output[output.index("{") :])
@@ -95,9 +95,9 @@ def test_the_example_from_the_command_line(monkeypatch: pytest.MonkeyPatch, caps
 @pytest.mark.usefixtures("sepsis")
 def test_everything_that_built_in_contracts_have(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Recognition, load, schemas and tables work for a registered contract."""
-    loaded = medcontract.load("data/truth.json")
+    loaded = medcontract.load("sepsis_data/truth.json")
     assert (loaded.contract, loaded.value.stays[2].onset_hour) == ("sepsis/truth", 0)
-    assert medcontract.load("data/alarms.csv").value[0].risk == 0.83
+    assert medcontract.load("sepsis_data/alarms.csv").value[0].risk == 0.83
     assert medcontract.schema("sepsis/alarms")["x-medcontract-rules"][0]["kind"] == "unique"
     described = medcontract.schema("sepsis/alarms", record=True)["properties"]["risk"]["description"]
     assert described == "The highest risk that the model saw."
@@ -138,7 +138,7 @@ def test_an_installed_package(tmp_path: Path) -> None:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: sepsis-challenge\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[medcontract.contracts]\nsepsis = sepsis_challenge\n")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(SEPSIS)])}
-    command = [sys.executable, "-m", "medcontract", "validate", str(SEPSIS / "data")]
+    command = [sys.executable, "-m", "medcontract", "validate", str(SEPSIS / "sepsis_data")]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "sepsis/truth" in done.stdout
@@ -535,6 +535,23 @@ def test_a_built_in_contract_is_preferred() -> None:
     assert medcontract.validate(b'{"image_id": "a", "label": "MEL"}', name="x.jsonl").contract == "lesions/truth"
 
 
+def test_the_page_leads_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The blocks of the documentation, put into one file, are a plugin that works; its commands run as they stand."""
+    page = (ROOT / "docs" / "your-own-contract.md").read_text(encoding="utf-8")
+    steps = re.split(r"^## ", page, flags=re.MULTILINE)
+    blocks = [block for step in steps[1:4] for block in re.findall(r"```python\n(.*?)```", step, re.DOTALL)]
+    assert len(blocks) == 3
+    (tmp_path / "from_the_page.py").write_text("".join(blocks), encoding="utf-8")
+    plugins.load_module(str(tmp_path / "from_the_page.py"))
+    assert medcontract.validate(str(SEPSIS / "sepsis_data" / "alarms.csv")).contract == "sepsis/alarms"
+    del sys.modules["from_the_page"]
+    registry.compiled().pop("sepsis/alarms")
+    shutil.copytree(SEPSIS, tmp_path / "sepsis")
+    monkeypatch.chdir(tmp_path / "sepsis")
+    commands = re.findall(r"^\$ medcontract (.*)$", page, re.MULTILINE)
+    assert [main(command.split()) for command in commands] == [1, 0, 0, 0]  # the first has the bad file
+
+
 def test_what_is_no_contract() -> None:
     """Anything else than a Contract is refused."""
     with pytest.raises(medcontract.CallError, match="not a Contract"):
@@ -570,8 +587,8 @@ def test_bad_plugins(
 def test_a_plugin_by_its_file(given: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """`--plugin` takes a file, from any folder, and twice, too."""
     monkeypatch.chdir(SEPSIS)
-    assert main(["validate", "--plugin", given, "data"]) == 0
-    assert main(["validate", "--plugin", given, "--plugin", str(SEPSIS / "sepsis_challenge.py"), "data"]) == 0
+    assert main(["validate", "--plugin", given, "sepsis_data"]) == 0
+    assert main(["validate", "--plugin", given, "--plugin", str(SEPSIS / "sepsis_challenge.py"), "sepsis_data"]) == 0
     assert "sepsis/alarms" in capsys.readouterr().out
 
 
@@ -591,7 +608,7 @@ def test_a_plugin_file_imports_its_neighbours(tmp_path: Path) -> None:
         ("./nowhere.py", "is no Python file"),
         ("../sepsis/sepsis_challenge", r"did you mean ../sepsis/sepsis_challenge.py\?"),
         ("../sepsis", "give a .py file"),
-        ("data/truth.json", "is no Python file"),
+        ("sepsis_data/truth.json", "is no Python file"),
     ],
 )
 def test_what_is_no_plugin_file(
@@ -599,7 +616,7 @@ def test_what_is_no_plugin_file(
 ) -> None:
     """A path that leads to no Python file is a wrong call that says so."""
     monkeypatch.chdir(SEPSIS)
-    assert main(["validate", "--plugin", given, "data"]) == 2
+    assert main(["validate", "--plugin", given, "sepsis_data"]) == 2
     assert re.search(words, capsys.readouterr().err)
 
 

@@ -2,7 +2,7 @@
 
 Organizers write `sepsis/truth`, participants `sepsis/alarms`. Try it:
 
-    medcontract validate --plugin ./sepsis_challenge.py data/
+    medcontract validate --plugin ./sepsis_challenge.py sepsis_data/
     medcontract init --plugin ./sepsis_challenge.py sepsis demo
 """
 
@@ -27,7 +27,7 @@ from medcontract.modeling import (
     Unit,
 )  # fmt: skip
 
-DATA = Path(__file__).with_name("data")
+DATA = Path(__file__).with_name("sepsis_data")
 
 
 class Patient(Strictest):
