@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from medcontract.definitions import registry
@@ -22,17 +22,25 @@ Input = str | os.PathLike[str] | bytes
 
 
 def validate(
-    origin: Input, contract: str | None = None, *, name: str | None = None, max_problems: int = KEEP
+    origin: Input,
+    contract: str | None = None,
+    *,
+    schema: str | os.PathLike[str] | None = None,
+    name: str | None = None,
+    max_problems: int = KEEP,
 ) -> FileReport:
     """Check one file, given as a path or as bytes.
 
     `contract` is an id such as "triage/response"; without it the contract is recognised from the content.
+    `schema` is a file with any JSON Schema, to check against instead.
     For bytes, `name` gives the container by its ending (".jsonl", ".csv"); without it a look at the text does.
-    Problems are returned, not raised; a wrong `contract` raises `UnknownContract`.
+    Problems are returned, not raised; a wrong `contract` raises `UnknownContract`, a wrong `schema` `CallError`.
     """
     if contract is not None:
         registry.find(contract)
-    return judge(Source(origin, name), contract, Tally(max_problems))
+        if schema is not None:
+            raise CallError("a schema and a contract were both given", "say which of the two is meant")
+    return _judge_for(schema)(Source(origin, name), contract, Tally(max_problems), None)
 
 
 def load(origin: Input, contract: str | None = None, *, name: str | None = None) -> Validated[Any]:
@@ -61,29 +69,30 @@ def validate_files(
     alike: int | None = None,
     excerpts: bool = False,
     limits: Limits | None = None,
-    schema: str | None = None,
+    schema: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Check several files, each with the contract that the caller names, or None; or all with the schema in a file.
 
     At most `keep` problems a file are kept, `alike` of each sort where that is given.
     """
-    if schema is not None:
-        from medcontract.foreign import Foreign, judge_foreign
-
-        foreign = Foreign.load(schema)
-        return Report(
-            tuple(
-                judge_foreign(Source(path, limits=limits), foreign, Tally(keep, alike, excerpts), progress)
-                for path, _ in files
-            )
-        )
+    judge_one = _judge_for(schema)
     return Report(
         tuple(
-            judge(Source(path, limits=limits), contract_id, Tally(keep, alike, excerpts), progress)
+            judge_one(Source(path, limits=limits), contract_id, Tally(keep, alike, excerpts), progress)
             for path, contract_id in files
         )
     )
+
+
+def _judge_for(schema: str | os.PathLike[str] | None) -> Callable[..., FileReport]:
+    """What judges a file: its contract, or a schema that is read once. Raises `CallError` for one that is none."""
+    if schema is None:
+        return judge
+    from medcontract.foreign import Foreign, judge_foreign
+
+    foreign = Foreign.load(schema)
+    return lambda source, contract_id, tally, progress: judge_foreign(source, foreign, tally, progress)
 
 
 def walk(paths: Iterable[str]) -> list[str]:
