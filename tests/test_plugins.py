@@ -180,6 +180,17 @@ class _Bounded(Document):
     records: Annotated[Many[_Record], Field(min_length=1)]
 
 
+class _Watched(Document):
+    """A list that is looked at as a whole."""
+
+    records: Many[_Record]
+
+    @field_validator("records")
+    @classmethod
+    def _some(cls, value: tuple[_Record, ...]) -> tuple[_Record, ...]:
+        return value
+
+
 def _contract(**changes: Any) -> Contract[Any]:
     settings: dict[str, Any] = {"id": "my/file", "model": _File, "record": _Record, "list_key": "records",
                                 "title": "Mine"}  # fmt: skip
@@ -204,6 +215,10 @@ def test_a_validator_of_the_users_own() -> None:
         ({"model": _Record}, "must derive from medcontract.modeling.Document"),
         ({"record": _Other}, "the items of 'records' are not the record, _Other"),
         ({"model": _Bounded}, "'records' has more than a type"),
+        ({"model": _Watched}, "'records' of _Watched has a validator"),
+        ({"examples": "x.json"}, "examples must be a tuple of paths"),
+        ({"rules": 5}, "it cannot be used as a contract: TypeError"),
+        ({"id": 5}, "no id of a contract"),
     ],
 )
 def test_unsound_contracts_are_refused(changes: dict[str, Any], words: str) -> None:

@@ -31,11 +31,16 @@ def register(*contracts: Contract[Any]) -> None:
     Raises `CallError` when one is not sound or its id is taken.
     """
     for contract in contracts:
-        _check(contract)
-        known = registry.compiled()
-        if contract.id in known and known[contract.id].contract is not contract:
+        try:
+            _check(contract)
+            compiled = _compile(contract)
+        except CallError:
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever stands where something else should
+            raise CallError(f"{contract.id}: it cannot be used as a contract: {_words(error)}") from None
+        known = registry.compiled().setdefault(contract.id, compiled)
+        if known.contract is not contract:
             raise CallError(f"{contract.id}: another contract has this id", "choose another track or name")
-        known[contract.id] = _compile(contract)
 
 
 def _compile(contract: Contract[Any]) -> registry.Compiled:
@@ -43,10 +48,7 @@ def _compile(contract: Contract[Any]) -> registry.Compiled:
     from medcontract.definitions.sound import tells_all
 
     complete = tells_all(contract)
-    try:
-        data = msgspec.to_builtins(compile_contract(contract, contract.model.__module__))
-    except (KeyError, TypeError) as error:
-        raise CallError(f"{contract.id}: its schema cannot be made ({error})") from None
+    data = msgspec.to_builtins(compile_contract(contract, contract.model.__module__))
     compiled = msgspec.convert(data, registry.Compiled)
     compiled.contract, compiled.tells_all = contract, complete
     nested = [column.name for column in compiled.columns if len(column.path) == 1 and _is_nested(compiled, column.name)]
@@ -71,8 +73,9 @@ def _check(contract: Any) -> None:
 
     if not isinstance(contract, Contract):
         raise CallError(f"{contract!r} is not a Contract", "make one: medcontract.modeling.Contract(id=…, model=…)")
-    name = contract.id
-    if not _ID.fullmatch(name):
+    name: Any = contract.id
+    examples: Any = contract.examples
+    if not isinstance(name, str) or not _ID.fullmatch(name):
         raise CallError(f"'{name}' is no id of a contract", "write track/name in lower case, such as 'sepsis/truth'")
     model: Any = contract.model
     if not (isinstance(model, type) and issubclass(model, Document)):
@@ -83,6 +86,8 @@ def _check(contract: Any) -> None:
         raise CallError(f"{name}: a collection has both list_key and record, a document neither")
     if isinstance(contract.record, type) and not issubclass(contract.record, Strictest):
         raise CallError(f"{name}: records must derive from medcontract.modeling.Strictest or Open")
+    if not isinstance(examples, tuple) or not all(isinstance(file, Path) for file in examples):
+        raise CallError(f"{name}: examples must be a tuple of paths", "examples=(Path(__file__).with_name('x.json'),)")
     _check_list(contract)
     _check_rules(contract)
 

@@ -162,7 +162,9 @@ class _Walk:
             self.tells_all = self.tells_all and alias in (name, "$schema")  # rules know fields by one name
             self._metadata(field)
             if (self.model, name) != (self.contract.model, self.contract.list_key):
-                self.walk(field["schema"])  # the records are looked at as such
+                self.walk(field["schema"])
+            elif "function" in field["schema"]["type"]:  # the records are looked at as such
+                self.stop("has a validator, but the list is read record by record", "put it into the record, or a rule")
 
     def _default(self, schema: dict[str, Any]) -> None:
         self.tells_all = self.tells_all and schema.get("default", ...) is None  # the fast path fills in None
