@@ -258,3 +258,22 @@ def test_no_other_names() -> None:
     """A name that the package does not have raises AttributeError."""
     with pytest.raises(AttributeError, match="no_such_name"):
         _: Any = medcontract.no_such_name
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("1", "write true"), ("1.0", "write true"), ("0", "write false"), ("2", None), ("null", None),
+        ('"true"', "write true without quotes"), ('"No"', "write false without quotes"),
+        ('"maybe"', "write true or false without quotes"),
+    ],
+)  # fmt: skip
+def test_the_boolean_that_is_meant(given: str, hint: str | None) -> None:
+    """Where true or false should stand, the hint says which is meant, where that is clear; in a cell without quotes."""
+    record = f'{{"report_id": "a", "specialty": "Other", "urgency": "Routine", "follow_up": {given}}}'
+    report = medcontract.validate(record.encode(), "reports/truth", name="x.jsonl")
+    assert [(problem.code, problem.hint) for problem in report.problems] == [("MC103", hint)]
+    if given.startswith('"') and given != '"true"':
+        cell = given.strip('"')
+        row = f"report_id,specialty,urgency,follow_up\na,Other,Routine,{cell}\n".encode()
+        assert medcontract.validate(row, name="x.csv").problems[0].hint == (hint or "").removesuffix(" without quotes")

@@ -869,7 +869,7 @@ def test_schema_export_and_check(run: Run) -> None:
     for name, words in {
         "out/lesions/truth/v1.json": "stale", "out/lesions/truth/v1.record.json": "not JSON",
         "out/lesions/cases/v1.json": "meta-schema", "out/lesions/model/v1.json": "cannot be read",
-        "out/reports/truth/v1.json": "missing", "out/lesions/truth/v2.json": "of no contract",
+        "out/reports/truth/v1.json": "missing", "out/lesions/truth/v2.json": "not in the index",
     }.items():  # fmt: skip
         assert any(words in line[1] for line in told if line[0] == name), name
     assert len({line[0] for line in told}) == 6

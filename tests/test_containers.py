@@ -310,6 +310,30 @@ def test_pandera_knows_forms_and_sums() -> None:
             schema.validate(pd.DataFrame([_wide(1), _wide(2, **changes)]), lazy=True)
 
 
+def test_packed_twice() -> None:
+    """A text is packed once, Parquet not at all."""
+    for inside, what in (
+        (gzip.compress(b'{"labels": []}'), "a gzip archive inside another"),
+        (b"PAR1" + b"\0" * 20, "a gzipped Parquet file"),
+    ):
+        report = medcontract.validate(gzip.compress(inside), name="x.gz")
+        assert [(p.code, p.message) for p in report.problems] == [("MC005", f"this is {what}, not a text file")]
+
+
+def test_pandera_refuses_half_a_surrogate_pair() -> None:
+    """As `validate_frame` does; in other columns of a contract that allows them, too."""
+    import pandera.errors
+
+    for contract, row in (
+        ("lesions/truth", {"image_id": "I-\ud800", "label": "NV"}),
+        ("reports/cases", {"report_id": "R-1", "note": "\udfff"}),
+    ):
+        frame = pd.DataFrame([row], dtype=object)
+        assert [problem.code for problem in medcontract.validate_frame(frame, contract).problems] == ["MC018"]
+        with pytest.raises(pandera.errors.SchemaErrors, match="MC018"):
+            frame_schema(contract).validate(frame, lazy=True)
+
+
 def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where pyarrow is not installed, the call says what to install."""
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)

@@ -875,13 +875,29 @@ def test_relative_path_of_the_schema(load: Load, tmp_path: Path, monkeypatch: py
     assert brief(Foreign.load("my schemas #1 %41/s.json"), 1) == [("MC103", "")]
 
 
-def test_documented_example(load: Load) -> None:
-    """The example in `docs/any-schema.md` has the problems that stand there."""
+def test_documented_example(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The example in `docs/any-schema.md` has the problems that stand there, and its Python runs."""
     text = (SCHEMAS.parent / "docs" / "any-schema.md").read_text(encoding="utf-8")
     schema, data = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    (python,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    Path("dose.schema.json").write_text(schema, encoding="utf-8")
+    Path("answers.json").write_text(data, encoding="utf-8")
     rows = [
         f"| {p.line}:{p.column} `{p.pointer}` | {p.code} | {p.message} | {p.hint or ''} |".replace("|  |", "| |")
-        for p in judged(load(schema.encode()), data.encode()).problems
+        for p in medcontract.validate("answers.json", schema="dose.schema.json").problems
     ]
     assert len(rows) == 3
     assert [row for row in rows if row not in text] == []
+    exec(python, {})  # noqa: S102  # of our own documentation
+    assert capsys.readouterr().out.startswith("1 16 MC106 'patient_id' must not be empty\n2 13 MC103")
+
+
+def test_wrong_calls_from_python(tmp_path: Path) -> None:
+    """A schema beside a contract, and one that is not there, are wrong calls."""
+    with pytest.raises(CallError, match="both given"):
+        medcontract.validate(b"{}", "lesions/model", schema=tmp_path / "x.json")
+    with pytest.raises(CallError, match="no such file"):
+        medcontract.validate(b"{}", schema=tmp_path / "x.json")

@@ -8,8 +8,9 @@ import json
 import os
 import random
 import threading
+import time
 import tracemalloc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -620,3 +621,47 @@ def test_no_traceback_for_spoilt_vectors(
     if chance.random() < 0.6:
         contract = vector.given
     _check_one(data, f"x{Path(name).suffix}", contract, tmp_path_factory.getbasetemp(), *limit)
+
+
+# --- files of no contract -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "near"),
+    [
+        (b"Image_ID,Prob\na,1\n", "x.csv", "lesions/cases, lesions/predictions and lesions/truth"),
+        (b'{"Predictions": [{"Image_ID": "a", "Probabilities": []}]}', "x.json", "lesions/predictions"),
+        (b'{"image-id": "a", "lable": "MEL"}', "x.jsonl", "lesions/truth"),
+        (b'{"something": "else"}', "x.json", None),
+    ],
+)
+def test_nearest_contracts(content: bytes, name: str, near: str | None) -> None:
+    """A file that no contract fits is told the nearest ones: other case and misspelt keys count too."""
+    problem = medcontract.validate(content, name=name).problems[0]
+    assert problem.code == "MC009"
+    assert (problem.hint or "").startswith(f"nearest: {near}" if near else "say it with")
+
+
+_RECORD = {"foo": 1, "bar": "x" * 20, "baz": [1, [2, {"deep": []}]]}
+
+
+_NO_CONTRACT: dict[str, Callable[[], str]] = {
+    "list.json": lambda: json.dumps({"stuff": [_RECORD] * 180_000}),
+    "bare.json": lambda: json.dumps([_RECORD] * 180_000),
+    "nested.json": lambda: json.dumps({"stuff": {"inner": [_RECORD] * 180_000}}),
+    "lists.json": lambda: json.dumps({"stuff": [[1, 2, [3]]] * 800_000}),
+    "numbers.json": lambda: json.dumps({"stuff": list(range(1_500_000))}),
+    "large.json": lambda: json.dumps({"stuff": [_RECORD] * 300_000}),
+    "lines.jsonl": lambda: "\n".join([json.dumps(_RECORD)] * 180_000),
+}
+
+
+@pytest.mark.parametrize("name", _NO_CONTRACT)
+def test_a_file_of_no_contract_is_told_quickly(name: str) -> None:
+    """12 MB that are good JSON, and of no contract, are told so at parser speed, whatever their shape."""
+    content = _NO_CONTRACT[name]().encode()
+    started = time.process_time()
+    report = medcontract.validate(content, name=name)
+    assert [problem.code for problem in report.problems] == ["MC009"]
+    assert report.wrong_call
+    assert time.process_time() - started < 2

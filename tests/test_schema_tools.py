@@ -6,6 +6,8 @@ import copy
 import hashlib
 import json
 import random
+import shutil
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -247,6 +249,63 @@ def test_check_of_the_index(run: Run, spoil: Callable[[Path], object], told: str
     assert told in out
 
 
+def test_check_of_some(run: Run) -> None:
+    """The index says what was exported: an export of some contracts is checked as such, and mended as such."""
+    run("export", "out", "reports/truth", "lesions/model", "--draft", "draft-07")
+    assert run("check", "out") == (0, "All 3 schemas are up to date and valid.\n", "")
+    Path("out/reports/truth/v1.record.draft-07.json").unlink()
+    Path("out/lesions/cases").mkdir()
+    shutil.copy("out/lesions/model/v1.draft-07.json", "out/lesions/cases/v1.draft-07.json")
+    code, out, err = run("check", "out")
+    assert code == 1
+    assert out.splitlines() == [
+        "out/reports/truth/v1.record.draft-07.json: missing",
+        "out/lesions/cases/v1.draft-07.json: not in the index",
+    ]
+    command = "medcontract schema export out lesions/model reports/truth --draft draft-07"
+    assert err == f"2 files wrong; mend: {command}\n"
+    Path("out/lesions/cases/v1.draft-07.json").unlink()
+    assert run(*command.split()[2:]).code == 0
+    assert run("check", "out").code == 0
+
+
+def test_a_second_export_joins_the_first(run: Run) -> None:
+    """Exports of one sort share an index; one in another draft or with another base replaces it, and says so."""
+    run("export", "out", "reports/truth")
+    assert "listed" not in run("export", "out", "lesions/model").err
+    ids = [entry["id"] for entry in json.loads(Path("out/index.json").read_bytes())["schemas"]]
+    assert ids == ["lesions/model", "reports/truth"]
+    assert run("check", "out").code == 0
+    for more in (["--draft", "draft-07"], ["--base-url", BASE]):
+        assert "index.json listed an export in another draft" in run("export", "out", "lesions/model", *more).err
+        ids = [entry["id"] for entry in json.loads(Path("out/index.json").read_bytes())["schemas"]]
+        assert ids == ["lesions/model"]
+    shutil.rmtree("out/reports")
+    run("export", "out", "lesions/truth", "--base-url", BASE)
+    assert run("check", "out").code == 1  # the draft-07 file has no such base
+    Path("out/lesions/model/v1.draft-07.json").unlink()
+    assert run("check", "out").code == 0
+
+
+def test_a_plugin_and_the_check(run: Run) -> None:
+    """A plugin does not make an export without it stale; an export with it can be checked, with the plugin only."""
+    plugin = ["--plugin", str(ROOT / "examples" / "sepsis" / "sepsis_challenge.py")]
+    known = dict(registry.compiled())
+    try:
+        assert run("check", str(SCHEMAS), *plugin).code == 0
+        assert run("export", "out", "sepsis/truth", "lesions/model", *plugin).code == 0
+        assert run("check", "out", *plugin).code == 0
+        Path("out/sepsis/truth/v1.json").unlink()
+        assert "export " + " ".join(plugin) + " out lesions/model sepsis/truth" in run("check", "out", *plugin).err
+    finally:
+        registry.compiled().clear()
+        registry.compiled().update(known)
+        sys.modules.pop("sepsis_challenge", None)
+    code, out, err = run("check", "out")
+    assert (code, out) == (1, "out/sepsis/truth/v1.json: of sepsis/truth, which is not known here\n")
+    assert "(with the --plugin that brings sepsis/truth)" in err
+
+
 def test_committed_index() -> None:
     """`schemas/` has the 2020-12 files, the index of them, and no other."""
     files = publishing.export(CONTRACTS, __version__)
@@ -265,7 +324,20 @@ def test_base_url(run: Run, url: str) -> None:
         name = path.relative_to("out").as_posix()
         assert json.loads(path.read_bytes())["$id"] == f"{url.rstrip('/')}/{name}"
     assert run("check", "out", "--base-url", url).code == 0
-    assert run("check", "out").code == 1
+    assert run("check", "out").code == 0
+    code, _, err = run("check", "out", "--base-url", "https://example.org/elsewhere")
+    assert code == 1
+    assert err.endswith("mend: medcontract schema export out --base-url https://example.org/elsewhere\n")
+
+
+def test_one_file_with_another_base(run: Run) -> None:
+    """The base is the one that most files have; the others are told."""
+    run("export", "out", "reports/truth", "lesions/model", "--base-url", BASE)
+    path = Path("out/lesions/model/v1.json")
+    path.write_text(path.read_text(encoding="utf-8").replace(BASE, "https://example.com"), encoding="utf-8")
+    code, out, err = run("check", "out")
+    assert (code, out) == (1, "out/lesions/model/v1.json: stale, not what today's models give\n")
+    assert f"mend: medcontract schema export out lesions/model reports/truth --base-url {BASE}\n" in err
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,13 @@
 
 Organizers write `sepsis/truth`, participants `sepsis/alarms`. Try it:
 
-    medcontract validate --plugin sepsis_challenge data/
+    medcontract validate --plugin ./sepsis_challenge.py sepsis_data/
+    medcontract init --plugin ./sepsis_challenge.py sepsis demo
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -24,6 +26,8 @@ from medcontract.modeling import (
     Unique,
     Unit,
 )  # fmt: skip
+
+DATA = Path(__file__).with_name("sepsis_data")
 
 
 class Patient(Strictest):
@@ -74,6 +78,7 @@ class Alarms(Document):
 
 TRUTH = Contract(
     id="sepsis/truth", model=Truth, record=Patient, list_key="stays", flat=True, title="Ground truth of sepsis alarms",
+    examples=(DATA / "truth.json",),
     record_rules=(
         Requires(field="onset_hour", requires="criteria", code="MC215", severity="warning",
                  message="'onset_hour' without 'criteria'", hint="say by which criteria the onset was found"),
@@ -82,6 +87,7 @@ TRUTH = Contract(
 )  # fmt: skip
 ALARMS = Contract(
     id="sepsis/alarms", model=Alarms, record=Alarm, list_key="alarms", flat=True, title="Alarms of a model",
+    examples=(DATA / "alarms.csv",),
     record_rules=(
         Order(fields=("raised_hour", "cleared_hour"), code="MC203",
               message="the alarm was cleared before it was raised", hint="are the two hours swapped?"),

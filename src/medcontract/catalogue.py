@@ -46,9 +46,9 @@ _ENTRIES = (
         '{"team_name": "Andes", "predictions": []}',
     ),
     Entry(
-        "MC005", "Not a text file",
-        "The first bytes are those of an archive, an image or another binary format. Contracts are read from "
-        ".json, .jsonl, .csv (each may be gzipped) and .parquet.",
+        "MC005", "Another format",
+        "The first bytes are those of an archive, an image, a web page or another format than the name says. Contracts "
+        "are read from .json, .jsonl, .csv (each may be gzipped, once) and .parquet (which is packed already).",
         "medcontract validate predictions.xlsx",
         "Export the sheet as CSV in UTF-8: medcontract validate predictions.csv",
     ),

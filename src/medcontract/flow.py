@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from medcontract.definitions import registry
@@ -31,6 +32,7 @@ def validate(
     origin: Input,
     contract: str | None = None,
     *,
+    schema: str | os.PathLike[str] | None = None,
     name: str | None = None,
     max_problems: int = KEEP,
     images: Folder | None = None,
@@ -39,16 +41,19 @@ def validate(
     """Check one file, given as a path or as bytes.
 
     `contract` is an id such as "triage/response"; without it the contract is recognised from the content.
+    `schema` is a file with any JSON Schema, to check against instead.
     For bytes, `name` gives the container by its ending (".jsonl", ".csv"); without it a look at the text does.
     `images` is the folder of the images that a file of lesions/cases names: they are checked too, in `jobs` processes
     (see `medcontract.images`), and their problems are problems of the file; `report.images` counts them.
-    Problems are returned, not raised; a wrong `contract` raises `UnknownContract`, images that nothing names or that
-    cannot be checked raise `CallError`.
+    Problems are returned, not raised; a wrong `contract` raises `UnknownContract`, a wrong `schema`, and images that
+    nothing names or that cannot be checked, raise `CallError`.
     """
     if contract is not None:
         registry.find(contract)
+        if schema is not None:
+            raise CallError("a schema and a contract were both given", "say which of the two is meant")
     beside = None if images is None else images_beside(images, jobs)
-    report = judge(Source(origin, name), contract, Tally(max_problems), beside=beside)
+    report = _judge_for(schema, beside)(Source(origin, name), contract, Tally(max_problems), None)
     return _with_images(Report((report,)), beside).files[0]
 
 
@@ -78,7 +83,7 @@ def validate_files(
     alike: int | None = None,
     excerpts: bool = False,
     limits: Limits | None = None,
-    schema: str | None = None,
+    schema: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
     images: Folder | None = None,
     jobs: int | None = None,
@@ -89,21 +94,10 @@ def validate_files(
     At most `keep` problems a file are kept, `alike` of each sort where that is given. `images` as for `validate`.
     """
     beside = None if images is None else images_beside(images, jobs, image_progress)
-    if schema is not None and beside:
-        raise CallError(f"images are checked for {NAMES_IMAGES}, not for a schema", "give the one or the other")
-    if schema is not None:
-        from medcontract.foreign import Foreign, judge_foreign
-
-        foreign = Foreign.load(schema)
-        return Report(
-            tuple(
-                judge_foreign(Source(path, limits=limits), foreign, Tally(keep, alike, excerpts), progress)
-                for path, _ in files
-            )
-        )
+    judge_one = _judge_for(schema, beside)
     report = Report(
         tuple(
-            judge(Source(path, limits=limits), contract_id, Tally(keep, alike, excerpts), progress, beside)
+            judge_one(Source(path, limits=limits), contract_id, Tally(keep, alike, excerpts), progress)
             for path, contract_id in files
         )
     )
@@ -137,6 +131,18 @@ def score(
 
     given = [(path, None) for path in walk(os.fspath(file) for file in files)]
     return score_files(given, parameters=tuple((parameters or {}).items()), header=header)
+
+
+def _judge_for(schema: str | os.PathLike[str] | None, beside: Beside | None) -> Callable[..., FileReport]:
+    """What judges a file: its contract, or a schema that is read once. Raises `CallError` for one that is none."""
+    if schema is None:
+        return partial(judge, beside=beside)
+    if beside:
+        raise CallError(f"images are checked for {NAMES_IMAGES}, not for a schema", "give the one or the other")
+    from medcontract.foreign import Foreign, judge_foreign
+
+    foreign = Foreign.load(schema)
+    return lambda source, contract_id, tally, progress: judge_foreign(source, foreign, tally, progress)
 
 
 def walk(paths: Iterable[str]) -> list[str]:

@@ -14,6 +14,7 @@ from medcontract.definitions.base import (
     Either,
     Guid,
     Many,
+    Matching,
     NonNegative,
     Open,
     Position,
@@ -47,7 +48,7 @@ from medcontract.definitions.rules import (
 
 __all__ = [
     "WHOLE", "Constant", "Contract", "Count", "Date", "Distinct", "Document", "Either", "Empty", "Exists", "Flag",
-    "Guid", "Limit", "Many", "NonNegative", "Open", "Order", "Position", "Positive", "RelativePath", "Requires",
-    "Rising", "SomeAbove", "Something", "Str", "Strictest", "Sum", "Text", "Unique", "Unit", "Unlike", "Yes",
-    "ZeroOrOne", "register",
+    "Guid", "Limit", "Many", "Matching", "NonNegative", "Open", "Order", "Position", "Positive", "RelativePath",
+    "Requires", "Rising", "SomeAbove", "Something", "Str", "Strictest", "Sum", "Text", "Unique", "Unit", "Unlike",
+    "Yes", "ZeroOrOne", "register",
 ]  # fmt: skip

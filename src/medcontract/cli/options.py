@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from medcontract.evaluation.inputs import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
+_PLUGINS = f"{__name__}.plugins"
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -112,15 +113,22 @@ def plugins(command: F) -> F:
     """--plugin MODULE: contracts of the user's own, loaded before anything else."""
 
     def load(ctx: click.Context, param: click.Parameter, names: tuple[str, ...]) -> None:
-        from medcontract.definitions.plugins import load_module
+        ctx.meta[_PLUGINS] = names
+        if names:
+            from medcontract.definitions.plugins import load_module
 
-        for name in names:
-            load_module(name)
+            for name in names:
+                load_module(name)
 
     return click.option(
         "--plugin", metavar="MODULE", multiple=True, expose_value=False, is_eager=True, callback=load,
-        help="A module with contracts of your own; may be repeated.",
+        help="Contracts of your own: a module, or a .py file; may be repeated.",
     )(command)  # fmt: skip
+
+
+def plugin_arguments() -> list[str]:
+    """The --plugin options of this call, for a command that we tell the user to run."""
+    return [word for name in click.get_current_context().meta[_PLUGINS] for word in ("--plugin", name)]
 
 
 def complete_contract(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from medcontract.cli import options, output
 from medcontract.errors import CallError
 
 if TYPE_CHECKING:
-    from medcontract.definitions.publishing import Draft
+    from medcontract.definitions.publishing import Draft, Export
 
 Decorator = Callable[[Callable[..., int]], Callable[..., int]]
 
@@ -100,7 +101,7 @@ def export(folder: str, ids: tuple[str, ...], draft: Draft, base_url: str | None
     """Write the schemas of all contracts (or of these IDs) into DIR, with an index.
 
     The files are TRACK/NAME/v1.json and v1.record.json; in draft-07, v1.draft-07.json and v1.record.draft-07.json.
-    index.json lists what was written, with hashes.
+    index.json lists what was written, with hashes, and what an export of the same sort had written before.
 
     \b
     medcontract schema export schemas
@@ -110,7 +111,11 @@ def export(folder: str, ids: tuple[str, ...], draft: Draft, base_url: str | None
     from medcontract.definitions.registry import contract, contracts
 
     chosen = {contract_id: contract(contract_id) for contract_id in ids}.values() if ids else contracts()
-    files = publishing.export(chosen, __version__, draft, base_url)
+    there = _files(Path(folder))
+    before = publishing.found_export(there)
+    alike = (before.draft, before.base_url) == (draft, base_url and publishing.sound_base(base_url))
+    kept = [entry for entry in before.entries.values() if alike and entry and entry["path"] in there]
+    files = publishing.export(chosen, __version__, draft, base_url, others=kept)
     for name, content in files.items():
         target = Path(folder) / name
         try:
@@ -120,6 +125,11 @@ def export(folder: str, ids: tuple[str, ...], draft: Draft, base_url: str | None
         output.write(content, str(target))
     count = len(files) - 1
     click.echo(f"{count} schemas of {len(chosen)} contracts and {publishing.INDEX} written to {folder}", err=True)
+    if publishing.INDEX in there and not alike:
+        click.echo(
+            f"{publishing.INDEX} listed an export in another draft or with another base URL: it lists this one now",
+            err=True,
+        )
     return 0
 
 
@@ -130,22 +140,42 @@ def export(folder: str, ids: tuple[str, ...], draft: Draft, base_url: str | None
 def check(folder: str, base_url: str | None) -> int:
     """Are the schemas in DIR those of today's contracts, and valid themselves? Exit 1 when not.
 
-    With --base-url: those that an export with the same option gives.
+    DIR/index.json says which contracts were exported, and in which draft. With --base-url: was it with this one?
     """
-    from medcontract.definitions.publishing import INDEX, wrong_files
+    from medcontract.definitions.publishing import found_export, wrong_files
 
-    root = Path(folder)
-    paths = [path for path in (*root.rglob("v*.json"), root / INDEX) if path.exists()]
-    there = {path.relative_to(root).as_posix(): _text(path) for path in paths}
-    wrong = wrong_files(there, __version__, base_url)
+    there = _files(Path(folder))
+    export_there = found_export(there, base_url)
+    wrong = wrong_files(there, export_there, __version__)
     for line in wrong:
-        click.echo(f"{root / line}")
+        click.echo(str(Path(folder, line)))
     if wrong:
         files = len({line.partition(": ")[0] for line in wrong})
-        click.echo(f"{files} file{'s' * (files != 1)} wrong; mend: medcontract schema export {folder}", err=True)
+        click.echo(f"{files} file{'s' * (files != 1)} wrong; mend: {_export_command(folder, export_there)}", err=True)
         return 1
     click.echo(f"All {len(there) - 1} schemas are up to date and valid.")
     return 0
+
+
+def _export_command(folder: str, export_there: Export) -> str:
+    """The command that gives this export anew."""
+    from medcontract.definitions.registry import compiled
+
+    draft, base_url, entries = export_there
+    words = ["medcontract", "schema", "export", *options.plugin_arguments(), folder]
+    words += [] if entries.keys() == compiled().keys() else sorted(entries)
+    words += ["--draft", draft] if draft != "2020-12" else []
+    words += ["--base-url", base_url] if base_url else []
+    unknown = sorted(entries.keys() - compiled().keys())
+    return shlex.join(words) + (f" (with the --plugin that brings {', '.join(unknown)})" if unknown else "")
+
+
+def _files(root: Path) -> dict[str, str | None]:
+    """The schemas in a folder, and their index."""
+    from medcontract.definitions.publishing import INDEX
+
+    paths = [path for path in (*root.rglob("v*.json"), root / INDEX) if path.exists()]
+    return {path.relative_to(root).as_posix(): _text(path) for path in paths}
 
 
 def _text(path: Path) -> str | None:

@@ -5,6 +5,8 @@ Every type here means the same to Pydantic and in the exported JSON Schema.
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
@@ -14,14 +16,26 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    GetCoreSchemaHandler,
     Strict,
     Tag,
     WithJsonSchema,
 )  # fmt: skip
 from pydantic import StringConstraints as Constraints
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, core_schema
 
-from medcontract.definitions.forms import ANSWERED, BLANK, BLANKS, DATE, FAILED, GUID, NON_BLANK, RELATIVE_PATH
+from medcontract.definitions.forms import (
+    ANSWERED,
+    BLANK,
+    BLANKS,
+    DATE,
+    FAILED,
+    FORMS,
+    GUID,
+    NON_BLANK,
+    RELATIVE_PATH,
+)  # fmt: skip
+from medcontract.errors import CallError
 
 
 def _integral(value: Any) -> Any:
@@ -35,12 +49,16 @@ Str = Annotated[str, Constraints(pattern=NON_BLANK)]
 Text = str
 NoError = Annotated[str, Constraints(pattern=BLANK)] | None
 """The `error` of a record that has none: absent, null and blank all mean that."""
-Date = Annotated[
-    str,
-    Constraints(pattern=DATE),
-    WithJsonSchema({"type": "string", "pattern": DATE, "not": {"type": "string", "pattern": "[^0-9TZ:. +-]"}}),
-]
-Guid = Annotated[str, Constraints(pattern=GUID), WithJsonSchema({"type": "string", "pattern": GUID, "maxLength": 36})]
+_DATE = WithJsonSchema({"type": "string", "pattern": DATE, "not": {"type": "string", "pattern": "[^0-9TZ:. +-]"}})
+_GUID = WithJsonSchema({"type": "string", "pattern": GUID, "maxLength": 36})
+_YES = WithJsonSchema({"type": "boolean", "const": True})
+_ZERO_OR_ONE = WithJsonSchema({"type": "integer", "enum": [0, 1]})
+OWN_SCHEMAS = (_DATE, _GUID, _YES, _ZERO_OR_ONE)
+"""Schemas written by hand, each with the same verdict as its type."""
+OWN_FORMS = frozenset({*FORMS, BLANK})
+"""Patterns that are read alike everywhere, in the schemas that they stand in."""
+Date = Annotated[str, Constraints(pattern=DATE), _DATE]
+Guid = Annotated[str, Constraints(pattern=GUID), _GUID]
 RelativePath = Annotated[str, Constraints(pattern=RELATIVE_PATH)]
 Count = Annotated[int, Field(ge=0), WHOLE]
 Position = Annotated[int, Field(ge=1), WHOLE]
@@ -60,8 +78,56 @@ def _only(*values: Any) -> AfterValidator:
     return AfterValidator(check)
 
 
-Yes = Annotated[bool, _only(True), WithJsonSchema({"type": "boolean", "const": True})]
-ZeroOrOne = Annotated[int, _only(0, 1), WHOLE, WithJsonSchema({"type": "integer", "enum": [0, 1]})]
+Yes = Annotated[bool, _only(True), _YES]
+ZeroOrOne = Annotated[int, _only(0, 1), WHOLE, _ZERO_OR_ONE]
+
+
+_ESCAPED = r"\\[\\.^$|()\[\]{}*+?]"
+_IN_CLASS = rf"(?:[^\\\[\]^&~-]|{_ESCAPED}|\\-|\\x[0-9a-fA-F]{{2}})"
+_PORTABLE = re.compile(
+    rf"(?:(?:[^\\.^$|()\[\]{{}}*+?]|{_ESCAPED}|\[\^?{_IN_CLASS}(?:-{_IN_CLASS}|{_IN_CLASS})*-?\]|\)|\|)"
+    r"(?:[?*+]|\{[0-9]{1,4}(?:,[0-9]{0,4})?\})?(?![?*+{])|\((?:\?:)?)*"
+)
+"""Patterns that ECMA-262, Python, Rust and Java read alike: no `\\d` and its like, no dot, anchor or lookaround."""
+
+
+@dataclass(frozen=True)
+class Matching:
+    """A string of one line that has this form from end to end: `Annotated[str, Matching("ICU-[0-9]{4}")]`.
+
+    `$` lets a line break at the end through in some languages, so that none may stand there, nor anywhere else.
+    """
+
+    pattern: str
+
+    def __post_init__(self) -> None:
+        if not _PORTABLE.fullmatch(self.pattern):
+            raise CallError(
+                f"the pattern '{self.pattern}' is not read alike in all languages",
+                "use characters, […], (…), |, ?, *, + and {…}; write [0-9] for \\d; '^' and '$' are added",
+            )
+        try:
+            re.compile(self.pattern)
+        except re.error as error:
+            raise CallError(f"the pattern '{self.pattern}' is wrong: {error}") from None
+
+    @property
+    def whole(self) -> str:
+        return f"^(?:{self.pattern})$"
+
+    def one_line(self, value: str) -> str:
+        if "\n" in value:
+            raise PydanticCustomError("string_pattern_mismatch", "a line break", {"pattern": self.whole})
+        return value
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
+        if handler(source) != {"type": "str"}:
+            raise CallError(f"Matching('{self.pattern}') stands on more than str", "the pattern has to say it all")
+        return core_schema.no_info_after_validator_function(self.one_line, core_schema.str_schema(pattern=self.whole))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return {"type": "string", "pattern": self.whole, "not": {"type": "string", "pattern": "\\n"}}
+
 
 T = TypeVar("T")
 Many = Annotated[tuple[T, ...], Strict(False)]
@@ -95,7 +161,7 @@ class Document(Strictest):
     """The schema of this file, for editors."""
 
 
-def _form(value: Any) -> str:
+def form(value: Any) -> str:
     """A record with an `error` (not null, not blank) is a failed one; what else it holds does not matter for that."""
     error = value.get("error") if isinstance(value, dict) else getattr(value, "error", None)
     none = error is None or (isinstance(error, str) and not error.strip(BLANKS))
@@ -106,6 +172,6 @@ _Answered = TypeVar("_Answered")
 _Failed = TypeVar("_Failed")
 Either = Annotated[
     Annotated[_Answered, Tag(ANSWERED)] | Annotated[_Failed, Tag(FAILED)],
-    Discriminator(_form),
+    Discriminator(form),
 ]
 """A record in one of two forms, told apart by `error`: one wrong value gives one problem, not one for each form."""

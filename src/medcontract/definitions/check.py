@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from medcontract.definitions.forms import ANSWERED, FAILED, FORMS, NON_BLANK
-from medcontract.definitions.words import kind, name, shown
+from medcontract.definitions.words import boolean_hint, kind, name, number_hint, shown
 from medcontract.problems import Finding, Path, is_plain, shorten
 
 
@@ -113,24 +113,6 @@ def _wrong_type(wanted: str, schema_hint: Callable[[Any], str | None] = lambda v
     return make
 
 
-def _number_hint(given: Any) -> str | None:
-    if not isinstance(given, str):
-        return None
-    try:
-        float(given)
-    except ValueError:
-        if re.fullmatch(r"\s*-?[0-9]+,[0-9]+\s*", given):
-            return "write the number without quotes and with a dot"
-        return None
-    return "write the number without quotes"
-
-
-def _boolean_hint(given: Any) -> str | None:
-    if isinstance(given, str):
-        return "write true or false without quotes"
-    return "write true or false" if given in (0, 1) else None
-
-
 def _unknown_value(path: Path, context: dict[str, Any], given: Any) -> Made:
     from medcontract.definitions.suggest import nearest
 
@@ -148,7 +130,8 @@ def _pattern(path: Path, context: dict[str, Any], given: Any) -> Made:
     wanted = FORMS.get(context["pattern"])
     if context["pattern"] == NON_BLANK:
         return "MC106", f"{name(path)} must not be blank", None
-    return "MC107", f"{name(path)} must be {wanted or 'of the form that the schema gives'}", _form_hint(given)
+    wanted = wanted or f"of the form {context['pattern'].removeprefix('^').removesuffix('$')}"
+    return "MC107", f"{name(path)} must be {wanted}", _form_hint(given)
 
 
 def _form_hint(given: str) -> str | None:
@@ -210,6 +193,7 @@ _BY_TYPE: dict[str, Callable[[Path, dict[str, Any], Any], Made | None]] = {
     "none_required": _not_here,
     "literal_error": _unknown_value,
     "string_pattern_mismatch": _pattern,
+    "string_too_short": lambda path, context, given: ("MC107", f"{name(path)} is too short", None),
     "string_too_long": lambda path, context, given: ("MC107", f"{name(path)} is too long", None),
     "too_short": _too_few,
     "too_long": _too_many,
@@ -220,9 +204,9 @@ _BY_TYPE: dict[str, Callable[[Path, dict[str, Any], Any], Made | None]] = {
     "value_error": _own_check,
     "assertion_error": _own_check,
     "string_type": _wrong_type("a string"),
-    "float_type": _wrong_type("a number", _number_hint),
-    "int_type": _wrong_type("an integer", _number_hint),
-    "bool_type": _wrong_type("true or false", _boolean_hint),
+    "float_type": _wrong_type("a number", number_hint),
+    "int_type": _wrong_type("an integer", number_hint),
+    "bool_type": _wrong_type("true or false", boolean_hint),
     "tuple_type": _wrong_type("a list"),
     "list_type": _wrong_type("a list"),
     "dict_type": _wrong_type("an object"),

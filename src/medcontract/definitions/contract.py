@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from msgspec import Struct
@@ -37,6 +38,8 @@ class Contract(Struct, Generic[Model], frozen=True, kw_only=True, eq=False):
     """The document that the contract comes from."""
     output: bool = False
     """Written by medcontract itself."""
+    examples: tuple[Path, ...] = ()
+    """Files that keep it, for `medcontract init`; the built-in tracks have folders of their own."""
     version: int = 1
 
     @property

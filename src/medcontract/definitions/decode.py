@@ -50,7 +50,7 @@ def row_decoder(schema: dict[str, Any]) -> Callable[[bytes], Any] | None:
     """From the JSON Schema of an object to a function from bytes to a value, or to None when in doubt."""
     try:
         plan = _Compiler(schema).plan(schema)
-    except _NotFast:
+    except (_NotFast, RecursionError):  # or a model that holds itself
         return None
     names: dict[str, Any] = {
         "decode": msgspec.json.Decoder(plan.struct).decode, "NOT_JSON": _NOT_JSON, "no_repeated_key": no_repeated_key,

@@ -79,13 +79,26 @@ def _wide_checks(compiled: registry.Compiled) -> list[Any]:
     """Forms of a record and rules, as checks of whole rows."""
     import pandera.pandas as pa
 
-    checks = [
+    checks = [pa.Check(_whole_text, name="MC018")]
+    checks += [
         pa.Check(partial(_unique, rule), name=rule.code) for rule in compiled.list_rules if isinstance(rule, Unique)
     ]
     if len(compiled.forms) > 1:
         checks.append(pa.Check(partial(_one_form, compiled), name="form"))
     errors = [rule for rule in compiled.record_rules if rule.severity == "error"]
     return checks + [pa.Check(partial(_rows_keep, rule, compiled), name=rule.code) for rule in errors]
+
+
+def _whole_text(frame: pd.DataFrame) -> pd.Series[bool]:
+    """Whether each row has no half of a surrogate pair, in columns that the contract does not know neither."""
+    return frame.map(_has_utf8).astype(bool).all(axis=1)
+
+
+def _has_utf8(value: Any) -> bool:
+    try:
+        return not isinstance(value, str) or value.encode() is not None
+    except UnicodeEncodeError:
+        return False
 
 
 def _unique(rule: Unique, frame: pd.DataFrame) -> pd.Series[bool]:

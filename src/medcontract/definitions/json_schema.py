@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import inspect
 import json
+import sys
 from functools import cache
-from importlib import import_module
 from itertools import pairwise
 from typing import Any, cast
 
-from medcontract.definitions.base import Document
+from medcontract.definitions.base import Strictest
 from medcontract.definitions.contract import Contract
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -20,7 +20,8 @@ RULES_KEYWORD = "x-medcontract-rules"
 @cache
 def contract_schema(contract: Contract[Any]) -> dict[str, Any]:
     """The schema of the contract's `.json` form, with its rules."""
-    schema = _documented(_tidy(contract.model.model_json_schema(by_alias=True)), contract)
+    schema = _tidy(contract.model.model_json_schema(by_alias=True))
+    schema = _documented(schema, contract.model, contract.model.__module__)
     rules = [rule.publish() for rule in contract.rules]
     if contract.list_key:
         rules += [{**rule.publish(), "within": contract.list_key} for rule in contract.record_rules]
@@ -30,7 +31,8 @@ def contract_schema(contract: Contract[Any]) -> dict[str, Any]:
 @cache
 def record_schema(contract: Contract[Any]) -> dict[str, Any]:
     """The schema of one record of a collection, with the rules about it."""
-    schema = _documented(_tidy(contract.record_adapter().json_schema(by_alias=True)), contract)
+    schema = _tidy(contract.record_adapter().json_schema(by_alias=True))
+    schema = _documented(schema, contract.record, contract.model.__module__)
     rules = [rule.publish() for rule in contract.record_rules]
     return _dressed(schema, contract, contract.urn + ":record", contract.title + " (one record)", rules)
 
@@ -64,17 +66,14 @@ def _tidy(schema: Any, drop: tuple[str, ...] = ("title",), names: bool = False) 
     }
 
 
-def _documented(schema: dict[str, Any], contract: Contract[Any]) -> dict[str, Any]:
-    """With the docstrings of the models' fields as descriptions."""
-    docs = _field_docs(contract.model.__module__) | {"Document": _field_docs(Document.__module__)["Document"]}
-    parents = {model.__name__: model.__mro__ for model in vars(import_module(contract.model.__module__)).values()
-               if isinstance(model, type)}  # fmt: skip
-    objects = {contract.model.__name__: schema, **schema.get("$defs", {})}
-    if contract.record is not None and "properties" in schema and contract.list_key not in schema["properties"]:
-        objects[contract.record.__name__] = objects.pop(contract.model.__name__)
+def _documented(schema: dict[str, Any], root: Any, module: str) -> dict[str, Any]:
+    """With the docstrings of the models' fields as descriptions. `root`: what the schema is that of."""
+    models = getattr(sys.modules.get(module), "__dict__", {})
+    objects = {getattr(root, "__name__", ""): schema, **schema.get("$defs", {})}
     for name, node in objects.items():
-        for parent in reversed(parents.get(name, ())):
-            for field, doc in docs.get(parent.__name__, {}).items():
+        parents = getattr(models.get(name, root if node is schema else None), "__mro__", ())
+        for parent in (parent for parent in reversed(parents) if issubclass(parent, Strictest)):
+            for field, doc in _field_docs(parent.__module__).get(parent.__name__, {}).items():
                 key = "$schema" if field == "schema_" else field
                 if key in node.get("properties", {}):
                     node["properties"][key] = {"description": doc, **node["properties"][key]}
@@ -83,8 +82,11 @@ def _documented(schema: dict[str, Any], contract: Contract[Any]) -> dict[str, An
 
 @cache
 def _field_docs(module: str) -> dict[str, dict[str, str]]:
-    """The strings under the fields of each class of a module."""
-    tree = ast.parse(inspect.getsource(import_module(module)))
+    """The strings under the fields of each class of a module; none where its source is not at hand (a notebook)."""
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+    except (KeyError, OSError, TypeError):
+        return {}
     return {
         node.name: {
             field.target.id: inspect.cleandoc(doc.value.value)

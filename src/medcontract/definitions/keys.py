@@ -27,10 +27,10 @@ def compile_contract(contract: Contract[Any], module: str) -> dict[str, Any]:
         "containers": contract.containers,
         "list_key": contract.list_key,
         "header": sorted(set(whole["properties"]) - {"$schema"}),
-        "header_required": sorted(whole["required"]),
+        "header_required": sorted(_required(whole)),
         "record": sorted({name for form in forms for name in form["properties"]}),
-        "forms": [sorted(form["required"]) for form in forms],
-        "column_forms": [[n for key in form["required"] for n in spread.get(key, (key,))] for form in forms if columns],
+        "forms": [sorted(_required(form)) for form in forms],
+        "column_forms": [[n for key in _required(form) for n in spread.get(key, (key,))] for form in forms if columns],
         "columns": columns,
         "spread": spread,
         "open": any(form.get("additionalProperties") is not False for form in forms),
@@ -41,11 +41,16 @@ def compile_contract(contract: Contract[Any], module: str) -> dict[str, Any]:
     }
 
 
+def _required(schema: dict[str, Any]) -> list[str]:
+    """The keys that an object needs; where it needs none, Pydantic leaves the keyword out."""
+    return list(schema.get("required", ()))
+
+
 def _columns(forms: list[dict[str, Any]], spread: dict[str, tuple[str, ...]]) -> list[Column]:
     """The columns of flat records, in the order of their fields."""
     columns: list[Column] = []
     for name in dict.fromkeys(name for form in forms for name in form["properties"]):
-        needed = all(name in form["required"] for form in forms)
+        needed = all(name in _required(form) for form in forms)
         for position, column in enumerate(spread.get(name, (name,))):
             path: Path = (name, position) if name in spread else (name,)
             columns.append(Column(column, _cell_kind(forms, name), not needed, path))

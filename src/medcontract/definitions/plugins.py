@@ -7,7 +7,10 @@ import sys
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
-from typing import Any
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_args
 
 import msgspec
 
@@ -28,22 +31,26 @@ def register(*contracts: Contract[Any]) -> None:
     Raises `CallError` when one is not sound or its id is taken.
     """
     for contract in contracts:
-        _check(contract)
-        known = registry.compiled()
-        if contract.id in known and known[contract.id].contract is not contract:
+        try:
+            _check(contract)
+            compiled = _compile(contract)
+        except CallError:
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever stands where something else should
+            raise CallError(f"{contract.id}: it cannot be used as a contract: {_words(error)}") from None
+        known = registry.compiled().setdefault(contract.id, compiled)
+        if known.contract is not contract:
             raise CallError(f"{contract.id}: another contract has this id", "choose another track or name")
-        known[contract.id] = _compile(contract)
 
 
 def _compile(contract: Contract[Any]) -> registry.Compiled:
     from medcontract.definitions.keys import compile_contract
+    from medcontract.definitions.sound import tells_all
 
-    try:
-        data = msgspec.to_builtins(compile_contract(contract, contract.model.__module__))
-    except (KeyError, TypeError) as error:
-        raise CallError(f"{contract.id}: its schema cannot be made ({error})") from None
+    complete = tells_all(contract)
+    data = msgspec.to_builtins(compile_contract(contract, contract.model.__module__))
     compiled = msgspec.convert(data, registry.Compiled)
-    compiled.contract = contract
+    compiled.contract, compiled.tells_all = contract, complete
     nested = [column.name for column in compiled.columns if len(column.path) == 1 and _is_nested(compiled, column.name)]
     if nested:
         raise CallError(
@@ -66,26 +73,51 @@ def _check(contract: Any) -> None:
 
     if not isinstance(contract, Contract):
         raise CallError(f"{contract!r} is not a Contract", "make one: medcontract.modeling.Contract(id=…, model=…)")
-    name = contract.id
-    if not _ID.fullmatch(name):
+    name: Any = contract.id
+    examples: Any = contract.examples
+    if not isinstance(name, str) or not _ID.fullmatch(name):
         raise CallError(f"'{name}' is no id of a contract", "write track/name in lower case, such as 'sepsis/truth'")
-    if not issubclass(contract.model, Document):
+    model: Any = contract.model
+    if not (isinstance(model, type) and issubclass(model, Document)):
         raise CallError(f"{name}: the model must derive from medcontract.modeling.Document")
     if contract.list_key is not None and contract.list_key not in contract.model.model_fields:
         raise CallError(f"{name}: the model has no field '{contract.list_key}', its list key")
     if (contract.list_key is None) != (contract.record is None):
         raise CallError(f"{name}: a collection has both list_key and record, a document neither")
-    _check_rules(contract)
     if isinstance(contract.record, type) and not issubclass(contract.record, Strictest):
         raise CallError(f"{name}: records must derive from medcontract.modeling.Strictest or Open")
+    if not isinstance(examples, tuple) or not all(isinstance(file, Path) for file in examples):
+        raise CallError(f"{name}: examples must be a tuple of paths", "examples=(Path(__file__).with_name('x.json'),)")
+    _check_list(contract)
+    _check_rules(contract)
+
+
+def _check_list(contract: Contract[Any]) -> None:
+    """The list holds the records, and nothing is asked of it: it is never there as a whole."""
+    from pydantic import Strict
+
+    if contract.list_key is None:
+        return
+    contract.model.model_rebuild(raise_errors=False)
+    field = contract.model.model_fields[contract.list_key]
+    record = getattr(contract.record, "__name__", "its record")
+    if get_args(field.annotation) not in ((contract.record, ...), (contract.record,)):
+        raise CallError(
+            f"{contract.id}: the items of '{contract.list_key}' are not the record, {record}",
+            f"write {contract.list_key}: Many[{record}] in {contract.model.__name__}",
+        )
+    if field.alias or any(constraint != Strict(False) for constraint in field.metadata):
+        raise CallError(
+            f"{contract.id}: '{contract.list_key}' has more than a type, but the list is read record by record",
+            f"write {contract.list_key}: Many[{record}] and no more; rules say what is asked of a list",
+        )
 
 
 def _check_rules(contract: Contract[Any]) -> None:
     """Rules name fields that are there, codes that are known, and stand where they are run."""
     from medcontract.catalogue import CATALOGUE
 
-    record = set(getattr(contract.record, "model_fields", ())) if contract.record else set()
-    header = set(contract.model.model_fields)
+    record, header = _rule_names(contract.record), _rule_names(contract.model)
     for rule in (*contract.rules, *contract.record_rules):
         where = f"{contract.id}: the rule '{rule.kind}'"
         about_list = isinstance(rule, ListRule)
@@ -95,15 +127,21 @@ def _check_rules(contract: Contract[Any]) -> None:
             raise CallError(f"{where} has the severity '{rule.severity}'", "error or warning")
         if rule in contract.record_rules and not isinstance(rule, ObjectRule):
             raise CallError(f"{where} is about the whole list", "put it into rules, not into record_rules")
-        if isinstance(rule, ListRule) and rule.within not in header:
+        if isinstance(rule, ListRule) and rule.within not in (header or ()):
             raise CallError(f"{where} is about a list '{rule.within}' that the model does not have")
         about_record = rule in contract.record_rules or (
             about_list and getattr(rule, "within", "") == contract.list_key
         )
         known = record if about_record else header
-        missing = [name for name in _named_fields(rule) if known and name not in known]
+        missing = [name for name in _named_fields(rule) if known is not None and name not in known]
         if missing and not (about_list and not about_record):
             raise CallError(f"{where} names '{missing[0]}', which is no field")
+
+
+def _rule_names(model: Any) -> set[str] | None:
+    """The fields that rules may name, by their key in the file; None for records in two forms."""
+    fields = getattr(model, "model_fields", None)
+    return None if fields is None else {name for name, field in fields.items() if field.alias in (None, name)}
 
 
 def _named_fields(rule: Any) -> list[str]:
@@ -116,11 +154,14 @@ def _named_fields(rule: Any) -> list[str]:
 
 
 def load_module(name: str) -> None:
-    """Import a module and register the contracts in its `CONTRACTS`. The current folder is searched too."""
-    if "" not in sys.path:
-        sys.path.insert(0, "")
+    """Import a module, given by its name or as a `.py` file, and register the contracts in its `CONTRACTS`.
+
+    Modules in the current folder, and beside the file, are found too.
+    """
     try:
-        module = import_module(name)
+        module = _from_file(name) if _is_path(name) else _from_name(name)
+    except CallError:
+        raise
     except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a user's module does
         raise CallError(f"the plugin '{name}' cannot be imported: {_words(error)}") from None
     contracts = getattr(module, "CONTRACTS", None)
@@ -128,6 +169,41 @@ def load_module(name: str) -> None:
     if not isinstance(contracts, Iterable):
         raise CallError(f"the plugin '{name}' has no CONTRACTS", "put its contracts into a tuple of that name")
     register(*contracts)
+
+
+def _is_path(name: str) -> bool:
+    return name.endswith(".py") or any(mark in name for mark in ("/", "\\", "~"))
+
+
+def _from_name(name: str) -> ModuleType:
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    return import_module(name)
+
+
+def _from_file(name: str) -> ModuleType:
+    """The module that a file holds, under the name that it would have beside it: so it is one module to all."""
+    path = Path(name).expanduser().resolve()
+    if not path.is_file() or path.suffix != ".py":
+        instead = path.with_name(path.name + ".py")
+        hint = f"did you mean {name}.py?" if instead.is_file() else "give a .py file, or the name of a module"
+        raise CallError(f"the plugin '{name}' is no Python file", hint)
+    known = sys.modules.get(path.stem)
+    if known is not None:
+        if Path(getattr(known, "__file__", None) or "").resolve() == path:
+            return known
+        raise CallError(f"the plugin '{name}' has the name of another module, {path.stem}", "rename the file")
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
+    spec = spec_from_file_location(path.stem, path)
+    assert spec and spec.loader  # noqa: S101, PT018  # there is one for .py
+    module = sys.modules[path.stem] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[path.stem]
+        raise
+    return module
 
 
 @cache

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable
-from typing import Any, Literal
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from medcontract.definitions.contract import Contract
@@ -49,15 +50,24 @@ def published(
 
 
 def export(
-    contracts: Iterable[Contract[Any]], medcontract_version: str, draft: Draft = "2020-12", base_url: str | None = None
+    contracts: Iterable[Contract[Any]],
+    medcontract_version: str,
+    draft: Draft = "2020-12",
+    base_url: str | None = None,
+    others: Iterable[dict[str, Any]] = (),
 ) -> dict[str, str]:
-    """The schemas of contracts and their index: path to content. The same contracts give the same bytes."""
-    chosen = sorted({contract.id: contract for contract in contracts}.values(), key=lambda contract: contract.id)
-    files = published(chosen, draft, base_url)
+    """The schemas of contracts and their index: path to content. The same contracts give the same bytes.
+
+    `others`: entries of the index for schemas that are there already.
+    """
+    chosen = {contract.id: contract for contract in contracts}
+    files = published(chosen.values(), draft, base_url)
+    entries = {entry["id"]: entry for entry in others}
+    entries |= {contract.id: _entry(contract, draft, files) for contract in chosen.values()}
     index = {
         "medcontract_version": medcontract_version,
         "draft": draft,
-        "schemas": [_entry(contract, draft, files) for contract in chosen],
+        "schemas": [entries[contract_id] for contract_id in sorted(entries)],
     }
     return {**files, INDEX: text(index)}
 
@@ -100,33 +110,96 @@ def sound_base(url: str) -> str:
     return url.rstrip("/")
 
 
-def wrong_files(there: dict[str, str | None], medcontract_version: str, base_url: str | None = None) -> list[str]:
-    """What is wrong with a folder of schemas, given its files (None: cannot be read), one line each.
+Folder = Mapping[str, str | None]
+"""The files of a folder: path to content, None for one that cannot be read."""
 
-    A folder holds the schemas of either draft, or of both: of a draft that is there at all, every file has to be.
-    The index is that of the last export, so it may be of either draft that is there.
+
+class Export(NamedTuple):
+    """What a folder holds: an export of these contracts, in this draft, with this base URL."""
+
+    draft: Draft
+    base_url: str | None
+    entries: dict[str, dict[str, Any]]
+    """Of its index, by id."""
+
+
+def found_export(there: Folder, base_url: str | None = None) -> Export:
+    """The export that a folder's index tells of; where it has none, the one that its files may come from.
+
+    The base URL is the one that is given, else the one that most `$id`s begin with.
     """
-    exports = {draft: export(_all(), medcontract_version, draft, base_url) for draft in DRAFTS}
-    present = [draft for draft in DRAFTS if (exports[draft].keys() - {INDEX}) & there.keys()] or ["2020-12"]
-    wanted = {name: content for draft in present for name, content in exports[draft].items()}
-    wanted[INDEX] = exports[_draft_of_index(there.get(INDEX), present)][INDEX]
+    base = None if base_url is None else sound_base(base_url)
+    index = _read_index(there.get(INDEX))
+    if index is None:
+        drafts = [draft for draft in DRAFTS if any(_is_in(draft, name) for name in there)]
+        draft = (drafts or DRAFTS)[0]
+        known = [contract for contract in _known() if file_name(contract, draft=draft) in there] or _known()
+        entries: dict[str, dict[str, Any]] = {contract.id: {} for contract in known}
+    else:
+        draft = index["draft"]
+        entries = {entry["id"]: entry for entry in index["schemas"]}
+    return Export(draft, base or _base_of({name: text for name, text in there.items() if _is_in(draft, name)}), entries)
+
+
+def _read_index(content: str | None) -> dict[str, Any] | None:
+    from pydantic import ValidationError
+
+    from medcontract.definitions.own import Index
+
+    try:
+        return Index.model_validate_json(content or "").model_dump()
+    except ValidationError:
+        return None
+
+
+def _is_in(draft: Draft, name: str) -> bool:
+    return name != INDEX and name.endswith(".draft-07.json") == (draft == "draft-07")
+
+
+def _base_of(schemas: Folder) -> str | None:
+    """The base URL that most of these schemas have in their `$id`; None: they have URNs."""
+    bases = Counter(map(_base_in, schemas.items()))
+    return bases.most_common(1)[0][0] if bases else None
+
+
+def _base_in(file: tuple[str, str | None]) -> str | None:
+    name, content = file
+    try:
+        own_id = json.loads(content or "")["$id"]
+        return sound_base(own_id.removesuffix(f"/{name}")) if own_id.endswith(f"/{name}") else None
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError, CallError):
+        return None
+
+
+def wrong_files(there: Folder, export_there: Export, medcontract_version: str) -> list[str]:
+    """What is wrong with a folder of schemas, one line each.
+
+    Every file of the index has to be there. Of the other draft, which the folder may hold too, those that are
+    there have to be right: the index is that of one draft.
+    """
+    draft, base_url, entries = export_there
+    known = {contract.id: contract for contract in _known()}
+    strange = {contract_id: entry for contract_id, entry in entries.items() if contract_id not in known}
+    wanted = export(
+        [known[contract_id] for contract_id in entries if contract_id in known],
+        medcontract_version, draft, base_url, others=strange.values(),
+    )  # fmt: skip
+    second = DRAFTS[1 - DRAFTS.index(draft)]
+    both = [c for c in known.values() if {file_name(c, record, second) for record in (False, True)} & there.keys()]
+    wanted |= {name: content for name, content in published(both, second, base_url).items() if name in there}
     found = [line for name, content in wanted.items() for line in _wrong_file(name, content, there)]
-    return found + [f"{name}: of no contract" for name in sorted(there.keys() - wanted.keys())]
+    found += [f"{entry['path']}: of {contract_id}, which is not known here" for contract_id, entry in strange.items()]
+    listed = {*wanted, *(entry[key] for entry in strange.values() for key in ("path", "record_path"))}
+    return found + [f"{name}: not in the index" for name in sorted(there.keys() - listed)]
 
 
-def _all() -> tuple[Contract[Any], ...]:
+def _known() -> tuple[Contract[Any], ...]:
     from medcontract.definitions.registry import contracts
 
     return contracts()
 
 
-def _draft_of_index(content: str | None, present: list[Any]) -> Draft:
-    drafts = [draft for draft in present if f'"draft": "{draft}"' in (content or "")]
-    found: Draft = (drafts or present)[0]
-    return found
-
-
-def _wrong_file(name: str, content: str, there: dict[str, str | None]) -> Iterable[str]:
+def _wrong_file(name: str, content: str, there: Folder) -> Iterable[str]:
     if name not in there:
         yield f"{name}: missing"
         return

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 
 from medcontract.definitions import plugins
-from medcontract.definitions.registry import compiled
+from medcontract.definitions.registry import Compiled, compiled
+from medcontract.definitions.suggest import ALIKE, nearest
 from medcontract.errors import NotRecognised
 from medcontract.layout import Outline
 
@@ -120,13 +121,20 @@ def _choose(rate: Callable[[], Costs], seen: str, keys: frozenset[str]) -> str:
     raise NotRecognised(f"{seen} fit {names} equally well", f"say which: --contract {best[0]}, or {best[0]}=PATH")
 
 
+_MOST_KEYS = 100
+
+
 def _nearest(keys: frozenset[str]) -> list[str]:
-    """The contracts that share most keys with a file, at most three."""
-    shared = [
-        (-len(keys & (entry.header | entry.record | {column.name for column in entry.columns})), entry.id)
-        for entry in compiled().values()
-    ]
+    """The contracts that share most keys with a file, or have keys that are alike; at most three."""
+    some = sorted(keys)[:_MOST_KEYS]
+    shared = [(-_shared(some, entry), entry.id) for entry in compiled().values()]
     return [contract_id for count, contract_id in sorted(shared)[:3] if count]
+
+
+def _shared(keys: list[str], entry: Compiled) -> float:
+    """How many keys a contract knows; one that is only alike counts a little less."""
+    known = sorted(entry.header | entry.record | {column.name for column in entry.columns})
+    return sum(1 if key in known else 0.9 * (nearest(key, known, ALIKE) is not None) for key in keys)
 
 
 def _join(names: Iterable[str]) -> str:

@@ -53,6 +53,8 @@ class Compiled(msgspec.Struct, dict=True):
     record_schema: dict[str, Any]
     contract: Any = None
     """The contract itself, where it was registered and not compiled beforehand."""
+    tells_all: bool = True
+    """The schema says all that the models check: no validator of a user's own."""
 
     @cached_property
     def list_rules(self) -> tuple[ListRule, ...]:
@@ -85,10 +87,9 @@ class Compiled(msgspec.Struct, dict=True):
         return self._decoder(self.schema)
 
     def _decoder(self, schema: dict[str, Any]) -> Callable[[bytes], Any]:
-        """A registered model may have validators that its schema does not tell of: no fast path for it."""
         from medcontract.definitions.decode import row_decoder
 
-        return (None if self.contract else row_decoder(schema)) or _in_doubt
+        return (row_decoder(schema) if self.tells_all else None) or _in_doubt
 
     @property
     def model(self) -> Contract[Any]:
@@ -135,6 +136,17 @@ def contracts() -> tuple[Contract[Any], ...]:
 
     plugins.load_installed()
     return tuple(contract(contract_id) for contract_id in sorted(compiled()))
+
+
+def tracks() -> dict[str, list[Compiled]]:
+    """The contracts of each track, those of installed plugins included."""
+    from medcontract.definitions import plugins
+
+    plugins.load_installed()
+    found: dict[str, list[Compiled]] = {}
+    for contract_id, entry in sorted(compiled().items()):
+        found.setdefault(contract_id.partition("/")[0], []).append(entry)
+    return found
 
 
 def build_index() -> list[dict[str, Any]]:

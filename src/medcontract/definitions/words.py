@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
 
 from medcontract.problems import Path, is_plain, shorten
+
+_SAID = {"true": "true", "yes": "true", "y": "true", "t": "true", "1": "true",
+         "false": "false", "no": "false", "n": "false", "f": "false", "0": "false"}  # fmt: skip
 
 
 def name(path: Path) -> str:
@@ -35,3 +39,22 @@ def shown(value: Any) -> str | None:
 def json_text(value: Any) -> str:
     """The value as JSON, shortened. (Not msgspec for integers: it has none beyond 64 bits.)"""
     return shorten(str(value).lower() if isinstance(value, int) else msgspec.json.encode(value).decode())
+
+
+def number_hint(given: Any) -> str | None:
+    """How to mend what should be a number."""
+    if not isinstance(given, str):
+        return None
+    if re.fullmatch(r"\s*-?[0-9]+,[0-9]+\s*", given):
+        return "write the number without quotes and with a dot"
+    return "write the number without quotes" if re.fullmatch(r"\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*", given) else None
+
+
+def boolean_hint(given: Any) -> str | None:
+    """How to mend what should be true or false: which of the two, where that is clear."""
+    if not isinstance(given, str | int | float):
+        return None
+    wanted = _SAID.get(str(given).strip().lower().removesuffix(".0"))
+    if isinstance(given, str):
+        return f"write {wanted or 'true or false'} without quotes"
+    return f"write {wanted}" if wanted else None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from medcontract.definitions.suggest import nearest
-from medcontract.definitions.words import json_text, kind, name, shown
+from medcontract.definitions.words import boolean_hint, json_text, kind, name, number_hint, shown
 from medcontract.problems import shorten
 
 __all__ = [
@@ -45,16 +44,8 @@ def count(number: Any, noun: str) -> str:
 def type_hint(allowed: Sequence[str], given: Any) -> str | None:
     """How to mend the usual mistakes of type."""
     if {"number", "integer"} & set(allowed) and isinstance(given, str):
-        if re.fullmatch(r"\s*-?[0-9]+,[0-9]+\s*", given):
-            return "write the number without quotes and with a dot"
-        return (
-            "write the number without quotes" if re.fullmatch(r"\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*", given) else None
-        )
-    if "boolean" in allowed and isinstance(given, str) and given.lower() in ("true", "false"):
-        return "write true or false without quotes"
-    if "boolean" in allowed and not isinstance(given, dict | list) and given in (0, 1):
-        return "write true or false"
-    return None
+        return number_hint(given)
+    return boolean_hint(given) if "boolean" in allowed else None
 
 
 def form_hint(given: str) -> str | None:

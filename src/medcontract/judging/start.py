@@ -19,7 +19,7 @@ from medcontract.judging.report import make_report
 from medcontract.judging.table import CsvJudge, broken_header
 from medcontract.problems import FileReport, Finding, Ref
 from medcontract.reading import lines
-from medcontract.reading.json_file import JsonFile, TooLarge, outline, too_large
+from medcontract.reading.json_file import JsonFile, TooLarge, check_syntax, is_json, outline, too_large
 from medcontract.reading.limits import MAX_DEPTH
 from medcontract.reading.scan import Broken, scan
 from medcontract.reading.source import Source, Unreadable
@@ -163,7 +163,7 @@ def _syntax(source: Source, container: str) -> Iterator[Finding]:
             yield broken_header(table.broken, source)
     elif container == "jsonl":
         yield from _line_syntax(source)
-    elif container == "json":
+    elif container == "json" and not is_json(source):
         try:
             for _ in JsonFile(source, None, lambda raw: None).records():
                 pass
@@ -181,7 +181,7 @@ def _line_syntax(source: Source) -> Iterator[Finding]:
             yield too_large(source.limits.record, None, ref)
             continue
         try:
-            scan(raw)
+            check_syntax(raw)
         except Broken as broken:
             yield broken_finding(one_line_hint(broken), offset, ref)
     if index < 0:

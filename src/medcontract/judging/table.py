@@ -111,7 +111,7 @@ class TableJudge(RecordsJudge):
             message = message.replace("not a string", "not empty")
         hint = finding.hint
         if hint and "without quotes" in hint:  # a cell has none
-            hint = "write true or false" if "true" in hint else "write the number as in JSON, such as 0.5"
+            hint = "write the number as in JSON, such as 0.5" if "number" in hint else hint.partition(" without")[0]
         return finding._replace(path=(column,) if column else (), field=column, hint=hint, message=message)
 
 

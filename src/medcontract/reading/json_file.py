@@ -18,7 +18,7 @@ import msgspec
 from medcontract.layout import Outline
 from medcontract.problems import Finding, Ref
 from medcontract.reading.gunzip import size_text
-from medcontract.reading.limits import BLOCK, MAX_MEMBERS
+from medcontract.reading.limits import BLOCK, MAX_DOCUMENT, MAX_MEMBERS
 from medcontract.reading.scan import Broken, Scanner, after_end, read_string, scan, skip_space
 from medcontract.reading.source import Source
 
@@ -43,18 +43,25 @@ class Member(NamedTuple):
 
 
 _decode = msgspec.json.Decoder().decode
+_pass = msgspec.json.Decoder(msgspec.Raw).decode
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 
 
-def _object_pattern(levels: int) -> bytes:
-    inside = _STRING if levels == 1 else rb"(?:" + _STRING + rb"|" + _object_pattern(levels - 1) + rb")"
-    return rb'\{[^"{}]*+(?:' + inside + rb'[^"{}]*+)*+\}'
+def _nested(levels: int, opening: bytes = rb"\{", closing: bytes = rb"\}") -> bytes:
+    """An object, or a list, that nests at most so deep in its own kind; brackets of the other kind are passed over."""
+    plain = rb'[^"' + opening + closing + rb"]*+"
+    inside = _STRING if levels == 1 else rb"(?:" + _STRING + rb"|" + _nested(levels - 1, opening, closing) + rb")"
+    return opening + plain + rb"(?:" + inside + plain + rb")*+" + closing
 
 
-_OBJECT = re.compile(_object_pattern(4), re.DOTALL)
+_VALUE = rb"|".join([_STRING, _nested(4), _nested(4, rb"\[", rb"\]")])
+_WHOLE = re.compile(_VALUE, re.DOTALL)
+"""A string, an object or a list, as far as that can be told at a glance."""
+_RUN = re.compile(rb'(?:[^"{}\[\]]++|' + _VALUE + rb")*+", re.DOTALL)
+"""Whole values, and what stands between them."""
 _BORDER = re.compile(rb'\}[ \t\n\r]*+,[ \t\n\r]*+\{[ \t\n\r]*+"[^"\\]*+"')
-_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\]]', re.DOTALL)
-_PLAIN = re.compile(rb'[^"{}\[\]]*+')
+_TOKEN = re.compile(_RUN.pattern[:-2] + rb'++|["{}\[\]]', re.DOTALL)
+"""Whole values, or a bracket or quote that opens or closes something larger."""
 _SCALAR_END = re.compile(rb"[ \t\n\r,\]}]")
 
 
@@ -135,16 +142,8 @@ class Window:
 
     def cut(self) -> bytes:
         """The bytes of the value at the current position, which is not white space."""
-        first = self.data[self.at : self.at + 1]
-        if first == b"{":
-            match = _OBJECT.match(self.data, self.at)
-            if match:
-                raw = match.group()
-                if len(raw) > self._limit:
-                    raise TooLarge(self.base + self.at)
-                self.at = match.end()
-                return raw
-        size = self._size(first)
+        match = _WHOLE.match(self.data, self.at)
+        size = match.end() - self.at if match else self._size(self.data[self.at : self.at + 1])
         if size is None:
             raw = self.data[self.at :]
             self._fail(raw)
@@ -166,16 +165,9 @@ class Window:
 
     def _size(self, first: bytes) -> int | None:
         """The length of the value, or None when the file ends before it does."""
+        if first not in (b"{", b"["):
+            return self._scalar_size(first)
         done, depth = 0, 0
-        if first not in (b"{", b"[", b'"'):
-            while True:
-                match = _SCALAR_END.search(self.data, self.at + done)
-                if match:
-                    return match.start() - self.at
-                done = len(self.data) - self.at
-                self._check_size()
-                if not self.fill():
-                    return done
         while True:
             for match in _TOKEN.finditer(self.data, self.at + done):
                 token = match.group()
@@ -193,10 +185,26 @@ class Window:
             if not self.fill():
                 return None
 
+    def _scalar_size(self, first: bytes) -> int | None:
+        done = 0
+        while True:
+            match = _WHOLE.match(self.data, self.at) if first == b'"' else _SCALAR_END.search(self.data, self.at + done)
+            if match:
+                return (match.end() if first == b'"' else match.start()) - self.at
+            done = len(self.data) - self.at
+            self._check_size()
+            if not self.fill():
+                return None if first == b'"' else done
+
     def _check_size(self) -> None:
         """A value that never ends is either very large or, more likely, broken early on."""
         if len(self.data) - self.at > self._limit:
             raw = self.data[self.at : self.at + self._limit]
+            try:
+                _pass(raw)
+            except (msgspec.DecodeError, RecursionError) as error:
+                if "truncated" in str(error):  # nothing is wrong with it but its size
+                    raise TooLarge(self.base + self.at) from None
             try:
                 scan(raw, depth=self.levels, whole=False)
             except Broken as broken:
@@ -267,10 +275,10 @@ class JsonFile:
         offset = window.base + window.at
         if first == b"[":
             for raw, at, _ in self._items(window, lambda raw: None):
-                _scan_at(raw, at)
+                check_syntax(raw, at)
             return Member("", offset, b"[]", offset)
         raw = window.cut()
-        _scan_at(raw, offset)
+        check_syntax(raw, offset)
         return Member("", offset, raw, offset)
 
     def _members(self, window: Window) -> Iterator[Cut]:
@@ -299,7 +307,7 @@ class JsonFile:
                 if char in (b"", b"}", b"]", b",", b":"):
                     raise window.broken(_no_value)
                 raw = window.cut()
-                _scan_at(raw, offset)
+                check_syntax(raw, offset)
                 self.header.append(Member(key, key_offset, raw, offset))
             char = window.space()
             after_comma = char == b","
@@ -338,7 +346,7 @@ class JsonFile:
             window.at += 1
 
 
-def _scan_at(raw: bytes, offset: int) -> None:
+def check_syntax(raw: bytes, offset: int = 0) -> None:
     """Raise what breaks the syntax of a value, if anything does."""
     try:
         _decode(raw)
@@ -351,6 +359,16 @@ def _scan_at(raw: bytes, offset: int) -> None:
     except Broken as broken:
         broken.offset += offset
         raise
+
+
+def is_json(source: Source) -> bool:
+    """Whether the file is certainly JSON: told at parser speed, for one that is not too large to be held."""
+    raw = source.read(source.start, MAX_DOCUMENT + 1)
+    try:
+        _pass(raw)
+        return len(raw) <= MAX_DOCUMENT and (raw.isascii() or bool(raw.decode()))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
 
 
 def _no_key(data: bytes, at: int) -> Broken:
@@ -430,9 +448,9 @@ def _first_keys(window: Window) -> frozenset[str]:
 
 
 def _skip_items(window: Window) -> None:
-    """To the end of the list; numbers, words and commas are passed over in one step."""
+    """To the end of the list; items that are there as a whole are passed over in one step."""
     while True:
-        window.at = _PLAIN.match(window.data, window.at).end()  # type: ignore[union-attr]  # the pattern matches anything
+        window.at = _RUN.match(window.data, window.at).end()  # type: ignore[union-attr]  # the pattern matches anything
         char = window.data[window.at : window.at + 1]
         if char == b"]":
             window.at += 1

@@ -55,6 +55,7 @@ _CUT_HINT = "the file may be cut off: was it written to the end?"
 _WORDS: dict[bytes, Any] = {b"true": True, b"false": False, b"null": None}
 _NOT_FINITE = (b"NaN", b"Infinity", b"-Infinity")
 _QUOTES = (b"'", b"`", "\u2018".encode(), "\u2019".encode(), "\u201c".encode(), "\u201d".encode())
+_BOM = "\ufeff".encode()
 _WORD_HINTS = {
     b"True": "write true", b"False": "write false", b"None": "write null", b"undefined": "write null",
     b"nan": "leave the value out or write null where that is allowed", b"inf": "write a finite number",
@@ -98,6 +99,8 @@ def after_end(data: bytes, offset: int) -> Broken:
         return Broken("MC008", offset, "a NUL byte", "remove it; the file may be damaged or binary")
     if first in (b"/", b"#"):
         return _comment(offset)
+    if data.startswith(_BOM, offset):
+        return _late_mark("MC014", offset)
     if first >= b"\x80" and _is_not_utf8(data[offset : offset + 4]):
         return not_utf8(offset)
     if first in (b"}", b"]"):
@@ -127,6 +130,13 @@ def not_utf8(offset: int) -> Broken:
 
 def _comment(offset: int) -> Broken:
     return Broken("MC013", offset, "JSON has no comments", "remove the comment")
+
+
+LATE_MARK_HINT = "remove it: it may stand at the very start only; were files joined?"
+
+
+def _late_mark(code: str, offset: int) -> Broken:
+    return Broken(code, offset, "a byte order mark (U+FEFF) in the middle of the file", LATE_MARK_HINT)
 
 
 def skip_space(data: bytes, offset: int) -> int:
@@ -334,6 +344,8 @@ class Scanner:
             return Broken("MC008", position, "a NUL byte", "remove it; the file may be damaged or binary")
         if rest[:2] in (b"//", b"/*") or rest[:1] == b"#":
             return _comment(position)
+        if rest.startswith(_BOM):
+            return _late_mark("MC010", position)
         if rest.startswith(_QUOTES):
             return Broken("MC023", position, "JSON strings stand in double quotes", 'write "…"')
         if re.match(rb"[-+]?\.?[0-9]|[-+]\.?", rest):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -21,6 +22,11 @@ _MAGIC = (
     (b"\xff\xd8\xff", "an image", None),
     (b"SQLite format 3", "a database", None),
 )
+_IN_ARCHIVE = (
+    (MAGIC, "a gzip archive inside another", "unpack it once, with gunzip"),
+    (b"PAR1", "a gzipped Parquet file", "unpack it, with gunzip: Parquet is packed already"),
+)
+_MARKUP = re.compile(rb"\s*<(!doctype\s+html|html|head|body|\?xml)\b", re.IGNORECASE)
 _BOM = b"\xef\xbb\xbf"
 _BOMS = (
     (b"\xff\xfe\x00\x00", "UTF-32"),
@@ -110,9 +116,14 @@ class Source:
                 "MC006", f"the file is in {wide}, not in UTF-8",
                 "save it as UTF-8 (in PowerShell: Out-File -Encoding utf8)", offset=0,
             ))  # fmt: skip
-        for magic, name, hint in _MAGIC:
+        for magic, name, hint in _MAGIC + _IN_ARCHIVE * self.packed:
             if head.startswith(magic):
                 raise Unreadable(Finding("MC005", f"this is {name}, not a text file", hint, offset=0))
+        markup = _MARKUP.match(head, self.start)
+        if markup:
+            name = "an XML document" if markup.group(1).endswith(b"xml") else "a web page (HTML)"
+            hint = "was a page that asks for a login, or tells of an error, saved instead of the file?"
+            raise Unreadable(Finding("MC005", f"this is {name}, not a data file", hint, offset=0))
 
     @property
     def is_parquet(self) -> bool:

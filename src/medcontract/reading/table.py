@@ -15,7 +15,7 @@ from medcontract.layout import CellKind, Column
 from medcontract.problems import Finding, Ref, is_plain, shorten
 from medcontract.reading.json_file import Decode, too_large
 from medcontract.reading.limits import BLOCK, MAX_MEMBERS
-from medcontract.reading.scan import not_utf8
+from medcontract.reading.scan import LATE_MARK_HINT, not_utf8
 from medcontract.reading.source import Source
 
 
@@ -37,6 +37,7 @@ _PLAIN_ROW = re.compile(rb"[A-Za-z0-9_.,+/ @#()=;-]*+(?:\r\n|\n|\r)?")
 _BLANK_ROWS = re.compile(rb"(?:[ \t]*+(?:\r\n|\n|\r))++")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _NOT_FINITE = {"nan": "NaN", "infinity": "Infinity", "inf": "Infinity", "-infinity": "-Infinity", "-inf": "-Infinity"}
+_JSON = re.compile(rb'[ \t]*+[\[{][ \t]*+(?:["\[{\]}]|[\r\n])')
 _CELL = re.compile(r'(?:"((?:[^"]|"")*+)"|([^",\r\n]*+))(,|\Z)')
 
 
@@ -57,6 +58,9 @@ class CsvFile:
                 continue
             if raw is None or raw.count(b",") > MAX_MEMBERS:
                 self.broken = _large_row(self._source.limits.record, offset)
+            elif _JSON.match(raw):
+                hint = "name it .json, or .jsonl where each line is a record"
+                self.broken = Finding("MC005", "this is JSON, not CSV", hint, offset=offset)
             elif not closed:
                 self.broken = _never_closed(offset)
             else:
@@ -204,6 +208,8 @@ def _cells(raw: bytes, offset: int | None) -> list[str | None] | Finding:
     position = 0
     while True:
         match = _CELL.match(text, position)
+        if match is None and text.startswith("\ufeff"):
+            return Finding("MC032", "a byte order mark (U+FEFF) before the quote", LATE_MARK_HINT, offset=offset)
         if match is None:
             return Finding(
                 "MC032", "a quote where CSV allows none",
