@@ -25,6 +25,8 @@ from medcontract.tally import Tally
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
+_BATCH = 256
+"""Good records that go to scoring at a time."""
 Progress = Callable[[int, int], None]
 """Called now and then with the bytes done and the bytes in all."""
 
@@ -58,6 +60,8 @@ class RecordsJudge:
         self.header: Any = None
         """The header, where the container has one and it is good; the whole value of a document."""
         self.bad_header = False
+        self._held: list[Any] = []
+        self._held_refs: list[Ref] = []
 
     @cached_property
     def adapter(self) -> TypeAdapter[Any]:
@@ -118,6 +122,7 @@ class RecordsJudge:
                         offset += len(line)
                 if self.progress:
                     self.progress(self.source.done(offset), self.source.size)
+            self._release()
         except Broken as broken:
             self.tally.add(broken_finding(broken))
             self.broken = True
@@ -155,24 +160,43 @@ class RecordsJudge:
             if at_once:
                 self.add(at_once, index, offset, len(raw))
         if good:
-            self._deliver([value], [raw], index, offset)
+            if self.sink:
+                self._hold(value, self.ref(index, offset, len(raw)))
         else:
             self._lose(value, raw, index, offset)
 
     def _lose(self, parsed: Any, raw: bytes, index: int, offset: int) -> None:
         """Tell scoring of a record that it cannot have."""
+        self._release()
         for finding in self.sink.lose(parsed) if self.sink else ():
             self.add(finding, index, offset, len(raw))
 
+    def _hold(self, value: Any, ref: Ref) -> None:
+        """Hand the record on with some others: one by one they take longer."""
+        self._held.append(value)
+        self._held_refs.append(ref)
+        if len(self._held) >= _BATCH:
+            self._release()
+
+    def _release(self) -> None:
+        """Hand on what is held, and tell what is wrong with it beside other files."""
+        if self.sink is None or not self._held:
+            return
+        values, refs = self._held, self._held_refs
+        self._held, self._held_refs = [], []
+        for position, finding in self.sink.take(vouch(values, self.contract.id)):
+            self.tell(finding, refs[position])
+
     def _deliver(self, values: list[Any], raws: list[bytes], index: int, offset: int) -> None:
-        """Hand on records that keep their contract, and tell what is wrong with them beside other files."""
+        """Hand on records that follow each other without a gap."""
         if self.sink is None:
             return
+        self._release()
         findings = self.sink.take(vouch(values, self.contract.id))
         if findings:
             starts = list(accumulate(map(len, raws), initial=offset))
             for position, finding in findings:
-                self.add(finding, index + position, starts[position], len(raws[position]))
+                self.tell(finding, self.ref(index + position, starts[position], len(raws[position])))
 
     def ref(self, index: int, offset: int, length: int) -> Ref:
         return Ref(offset, length, index)
@@ -182,7 +206,14 @@ class RecordsJudge:
         return self.ref(ref.record or 0, ref.offset, ref.length)
 
     def add(self, finding: Finding, index: int, offset: int, length: int) -> None:
-        self.tally.add(finding._replace(ref=self.ref(index, offset, length)))
+        """A finding about the record that is at hand; what is held back stands before it."""
+        if self._held:
+            self._release()
+        self.tell(finding, self.ref(index, offset, length))
+
+    def tell(self, finding: Finding, ref: Ref) -> None:
+        """A finding about a record."""
+        self.tally.add(finding._replace(ref=ref))
 
     def _thorough(self, raw: bytes, offset: int, index: int) -> tuple[Any, Any]:
         """The value of a record that the fast path did not accept (None when it is bad), and what was read there."""

@@ -11,7 +11,7 @@ from medcontract.definitions.rules import UNKNOWN
 from medcontract.definitions.suggest import nearest
 from medcontract.judging.records import Progress, RecordsJudge
 from medcontract.problems import Finding, Ref
-from medcontract.reading.json_file import Cut
+from medcontract.reading.json_file import Block, Cut
 from medcontract.reading.source import Source
 from medcontract.reading.table import CsvFile, Row, header_findings
 from medcontract.tally import Tally
@@ -36,6 +36,8 @@ class TableJudge(RecordsJudge):
         self.column_of = {column.path: column.name for column in self.columns}
         self.column_of.update({(name,): group[0] for name, group in contract.spread.items()})
         self.line = 1
+        self.number = 0
+        """The number of the record that stands on `line`; those after it in a block are a line each."""
         self.lacking: set[str] = set()
         self.bad_row = Finding("MC031", "")
 
@@ -44,11 +46,14 @@ class TableJudge(RecordsJudge):
         raise NotImplementedError
 
     def cuts(self) -> Iterator[Cut]:
-        for row in self.rows():
-            self.line = row.line
-            if row.finding:
-                self.bad_row = row.finding
-            yield row.raw, row.offset, row.value
+        for number, row in enumerate(self.rows()):
+            yield self._cut(row, number)
+
+    def _cut(self, row: Row, number: int) -> Cut:
+        self.line, self.number = row.line, number
+        if row.finding:
+            self.bad_row = row.finding
+        return row.raw, row.offset, row.value
 
     def begin(self) -> bool:
         known = [column.name for column in self.columns]
@@ -73,7 +78,7 @@ class TableJudge(RecordsJudge):
             self.tally.defer(Finding("MC101", f"column '{name}' is missing", path=(name,), ref=ref, field=name))
 
     def ref(self, index: int, offset: int, length: int) -> Ref:
-        return Ref(offset, length, index, (), self.line)
+        return Ref(offset, length, index, (), self.line + max(0, index - self.number))
 
     def ref_of_earlier(self, ref: Ref) -> Ref:
         """Its line is not known any more: a second look tells."""
@@ -85,7 +90,7 @@ class TableJudge(RecordsJudge):
             return None, None
         return super()._thorough(raw, offset, index)
 
-    def add(self, finding: Finding, index: int, offset: int, length: int) -> None:
+    def tell(self, finding: Finding, ref: Ref) -> None:
         """Name the column; a column that the whole table lacks is told once."""
         if finding.code == "MC101" and finding.field:
             for name in self.contract.spread.get(finding.field, (finding.field,)):
@@ -95,7 +100,7 @@ class TableJudge(RecordsJudge):
         if finding.field is not None and finding.field not in self.names:
             self._lacks(finding.field)
             return
-        super().add(finding._replace(offset=None), index, offset, length)
+        super().tell(finding._replace(offset=None), ref)
 
     def named(self, finding: Finding) -> Finding:
         path = finding.path
@@ -118,6 +123,17 @@ class TableJudge(RecordsJudge):
 class CsvJudge(TableJudge):
     def rows(self) -> Iterator[Row]:
         return CsvFile(self.source).rows(self.columns, self.contract.open, self.decode)
+
+    def blocks(self) -> Iterator[Cut | Block]:
+        number = 0
+        for rows in CsvFile(self.source).rows_in_blocks(self.columns, self.contract.open, self.decode):
+            if isinstance(rows, Row):
+                yield self._cut(rows, number)
+                number += 1
+            else:
+                self.line, self.number = rows.line, number
+                yield rows.raws, rows.offset, rows.values
+                number += len(rows.raws)
 
     def begin(self) -> bool:
         table = CsvFile(self.source)

@@ -31,12 +31,31 @@ class Row(NamedTuple):
     """What `Decode` made of the record."""
 
 
+class RowBlock(NamedTuple):
+    """Rows that follow each other, one a line, all good."""
+
+    raws: list[bytes]
+    """As they stand in the file."""
+    offset: int
+    line: int
+    values: list[Any]
+
+
 _CELL_BYTES = rb'(?:"[^"]*+(?:""[^"]*+)*+"[^,\r\n]*+|[^",\r\n][^,\r\n]*+|)'
 _ROW = re.compile(_CELL_BYTES + rb"(?:," + _CELL_BYTES + rb")*+(?:\r\n|\n|\r)")
 _PLAIN_ROW = re.compile(rb"[A-Za-z0-9_.,+/ @#()=;-]*+(?:\r\n|\n|\r)?")
+_PLAIN_ROWS = re.compile(rb"(?:[A-Za-z0-9_.,+/ @#()=;-]*+\n)++")
 _BLANK_ROWS = re.compile(rb"(?:[ \t]*+(?:\r\n|\n|\r))++")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _NOT_FINITE = {"nan": "NaN", "infinity": "Infinity", "inf": "Infinity", "-infinity": "-Infinity", "-inf": "-Infinity"}
+_CELL_OF: dict[str, bytes] = {
+    "text": rb"([^,\n]++)",
+    "number": rb"(-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)",
+    "boolean": rb"(true|false)",
+    "other": rb"([^,\n]*+)",
+}
+_MOST_GROUPS = 90
+"""Cells of a pattern: a table with more columns is read row by row."""
 _JSON = re.compile(rb'[ \t]*+[\[{][ \t]*+(?:["\[{\]}]|[\r\n])')
 _CELL = re.compile(r'(?:"((?:[^"]|"")*+)"|([^",\r\n]*+))(,|\Z)')
 
@@ -46,7 +65,8 @@ class CsvFile:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._rows = _raw_rows(source)
+        self._in_chunks = False
+        self._rows = self._raw_rows()
         self.header: list[str] = []
         self.broken: Finding | None = None
         """What keeps the header, and so the file, from being read."""
@@ -76,27 +96,91 @@ class CsvFile:
         """The rows as JSON records. Columns of no contract are left out, unless the record is open to them."""
         layout = Layout(columns, self.header, open_record)
         for raw, offset, line, closed in self._rows:
-            if raw is None:
-                yield Row(b"", offset, 0, line, _large_row(self._source.limits.record, None))
-                continue
-            if not raw.strip(b" \t\r\n"):
-                continue
-            if not closed:
-                yield Row(b"", offset, len(raw), line, _never_closed(None))
-                continue
-            quick = layout.quick_record(raw)
-            value = decode(quick) if quick else None
-            if quick and value is not None:
-                yield Row(quick, offset, len(raw), line, None, value)
-                continue
-            cells = _cells(raw, None)
-            if isinstance(cells, Finding):
-                yield Row(b"", offset, len(raw), line, cells)
-            elif len(cells) != len(self.header):
-                yield Row(b"", offset, len(raw), line, _ragged(len(cells), len(self.header)))
-            else:
-                record = layout.record(cells, _json_cell)
-                yield Row(record, offset, len(raw), line, None, decode(record))
+            row = self._row(layout, raw, offset, line, closed, decode)
+            if row:
+                yield row
+
+    def rows_in_blocks(self, columns: Sequence[Column], open_record: bool, decode: Decode) -> Iterator[Row | RowBlock]:
+        """As `rows`, but where all goes well, many at a time."""
+        layout = Layout(columns, self.header, open_record)
+        self._in_chunks = True
+        for raw, offset, line, closed in self._rows:
+            if raw is not None and raw.count(b"\n") > 1 and _PLAIN_ROWS.fullmatch(raw):
+                yield from self._chunk(layout, raw, offset, line, decode)
+            elif row := self._row(layout, raw, offset, line, closed, decode):
+                yield row
+
+    def _chunk(self, layout: Layout, chunk: bytes, offset: int, line: int, decode: Decode) -> Iterator[Row | RowBlock]:
+        raws = chunk.splitlines(keepends=True)
+        values = [decode(text) for text in layout.quick_records(chunk, len(raws))]
+        if values and all(values):
+            yield RowBlock(raws, offset, line, values)
+            return
+        for raw in raws:
+            row = self._row(layout, raw, offset, line, True, decode)
+            if row:
+                yield row
+            offset += len(raw)
+            line += 1
+
+    def _row(
+        self, layout: Layout, raw: bytes | None, offset: int, line: int, closed: bool, decode: Decode
+    ) -> Row | None:
+        """One row; None for a blank one."""
+        if raw is None:
+            return Row(b"", offset, 0, line, _large_row(self._source.limits.record, None))
+        if not raw.strip(b" \t\r\n"):
+            return None
+        if not closed:
+            return Row(b"", offset, len(raw), line, _never_closed(None))
+        quick = layout.quick_record(raw)
+        value = decode(quick) if quick else None
+        if quick and value is not None:
+            return Row(quick, offset, len(raw), line, None, value)
+        cells = _cells(raw, None)
+        if isinstance(cells, Finding):
+            return Row(b"", offset, len(raw), line, cells)
+        if len(cells) != len(self.header):
+            return Row(b"", offset, len(raw), line, _ragged(len(cells), len(self.header)))
+        record = layout.record(cells, _json_cell)
+        return Row(record, offset, len(raw), line, None, decode(record))
+
+    def _raw_rows(self) -> Iterator[tuple[bytes | None, int, int, bool]]:
+        """Rows as bytes with offset and line, and whether their quotes close; None for one beyond the size limit.
+
+        Once `_in_chunks` is set, plain rows come many at a time.
+        """
+        source = self._source
+        with source.open() as stream:
+            stream.seek(source.start)
+            offset, line = source.start, 1
+            data, ended = b"", False
+            while not ended:
+                block = stream.read(max(BLOCK, len(data)))
+                ended = not block
+                data += block
+                # a CR at the very end may be half of a CRLF: wait for the rest
+                whole = data if ended or not data.endswith(b"\r") else data[:-1]
+                at = 0
+                while match := self._next_rows(whole, at):
+                    row = match.group()
+                    yield (row if len(row) <= source.limits.record else None), offset + at, line, True
+                    line += _count_breaks(row)
+                    at = match.end()
+                data = data[at:]
+                offset += at
+                if len(data) > source.limits.record:
+                    yield None, offset, line, True
+                    return
+            if data:
+                yield data, offset, line, _ROW.fullmatch(data + b"\n") is not None
+
+    def _next_rows(self, whole: bytes, at: int) -> re.Match[bytes] | None:
+        if self._in_chunks:
+            plain = _PLAIN_ROWS.match(whole, at)
+            if plain and plain.end() - at <= self._source.limits.record:
+                return plain
+        return _BLANK_ROWS.match(whole, at) or _ROW.match(whole, at)
 
 
 class Layout:
@@ -125,6 +209,7 @@ class Layout:
 
         self._width = len(header)
         self._pieces = self._quick_pieces()
+        self._patterns = [pattern for empty in (True, False) if (pattern := self._row_pattern(empty))]
 
     def _quick_pieces(self) -> list[tuple[str, int, str, CellKind | None]] | None:
         """For each cell of a record: what stands before it, its position, what an empty one is, its kind."""
@@ -138,6 +223,34 @@ class Layout:
                 pieces.append((f",{json.dumps(name)}:[" if number == 0 else ",", place, "", None))
             pieces[-1] = (*pieces[-1][:2], "]", None)
         return pieces
+
+    def _row_pattern(self, empty: bool) -> tuple[re.Pattern[bytes], bytes] | None:
+        """A pattern of plain rows and its replacement by their records; in one, cells that may be empty all are."""
+        if self._pieces is None or self._width > _MOST_GROUPS:
+            return None
+        kinds = {position: (null == "null", kind or "number") for _, position, null, kind in self._pieces}
+        cells = []
+        for position in range(self._width):
+            nullable, name = kinds.get(position, (False, "other"))
+            cells.append(b"()" if nullable and empty else _CELL_OF[name])
+        parts = []
+        for before, position, null, kind in self._pieces:
+            cell = rf"\g<{position + 1}>"
+            if null == "null" and empty:
+                cell = "null"
+            elif kind == "text":
+                cell = f'"{cell}"'
+            parts.append(before + cell + (null if kind is None else ""))
+        replacement = "{" + "".join(parts)[1:].replace("\\u", "\\\\u") + "}"
+        return re.compile(rb"^" + b",".join(cells) + rb"$", re.MULTILINE), replacement.encode()
+
+    def quick_records(self, chunk: bytes, count: int) -> list[bytes]:
+        """The records of plain rows, one a line; none where that will not do for all of them."""
+        for pattern, replacement in self._patterns:
+            text, times = pattern.subn(replacement, chunk)
+            if times == count:
+                return text.splitlines()
+        return []
 
     def quick_record(self, raw: bytes) -> bytes | None:
         """The record of a row of plain characters, with numbers taken on trust: decoding shows whether they are any.
@@ -222,33 +335,6 @@ def _cells(raw: bytes, offset: int | None) -> list[str | None] | Finding:
         if not comma:
             return cells
         position = match.end()
-
-
-def _raw_rows(source: Source) -> Iterator[tuple[bytes | None, int, int, bool]]:
-    """Rows as bytes with offset and line, and whether their quotes close; None for one beyond the size limit."""
-    with source.open() as stream:
-        stream.seek(source.start)
-        offset, line = source.start, 1
-        data, ended = b"", False
-        while not ended:
-            block = stream.read(max(BLOCK, len(data)))
-            ended = not block
-            data += block
-            # a CR at the very end may be half of a CRLF: wait for the rest
-            whole = data if ended or not data.endswith(b"\r") else data[:-1]
-            at = 0
-            while match := (_BLANK_ROWS.match(whole, at) or _ROW.match(whole, at)):
-                row = match.group()
-                yield (row if len(row) <= source.limits.record else None), offset + at, line, True
-                line += _count_breaks(row)
-                at = match.end()
-            data = data[at:]
-            offset += at
-            if len(data) > source.limits.record:
-                yield None, offset, line, True
-                return
-        if data:
-            yield data, offset, line, _ROW.fullmatch(data + b"\n") is not None
 
 
 def _count_breaks(row: bytes) -> int:

@@ -6,9 +6,11 @@ import hashlib
 import json
 from collections.abc import Iterable
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import msgspec
+import msgspec.inspect
 
 _EXACT_INTEGERS = 1 << 53
 
@@ -52,10 +54,29 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+_encode_sorted = msgspec.json.Encoder(order="sorted").encode
+
+
 def record_text(record: Any) -> bytes:
     """The canonical text of a record: a field that is absent and one that is null say the same."""
+    if _is_plain(record.__class__):
+        return _encode_sorted(record)
     value = record.model_dump() if hasattr(record, "model_dump") else msgspec.to_builtins(record)
     return canonical(_without_null(value)).encode()
+
+
+@cache
+def _is_plain(kind: Any) -> bool:
+    """Whether msgspec's own text is canonical: all fields are there, and are text or booleans."""
+    if not issubclass(kind, msgspec.Struct):
+        return False
+    fields = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]  # that of a Struct has them
+    plain = msgspec.inspect.StrType | msgspec.inspect.BoolType
+    return all(field.required and (isinstance(field.type, plain) or _is_words(field.type)) for field in fields)
+
+
+def _is_words(kind: msgspec.inspect.Type) -> bool:
+    return isinstance(kind, msgspec.inspect.LiteralType) and all(isinstance(word, str) for word in kind.values)
 
 
 def _without_null(value: Any) -> Any:

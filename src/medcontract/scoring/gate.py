@@ -139,6 +139,7 @@ class Pairing(Generic[Item, Mark]):
         self._references = [r for r in rules if isinstance(r, Reference)]
         self._agreements = [r for r in rules if isinstance(r, Agrees)]
         self._unique = [r for r in rules if isinstance(r, Unique)]
+        self._simple = pair.run is None and not self._agreements
         self._before: tuple[dict[str, Sheet], set[str], int, int] | None = None
 
     def begin(self) -> None:
@@ -153,9 +154,28 @@ class Pairing(Generic[Item, Mark]):
         self._before = None
 
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
+        rows = validated(records)
+        if not self._simple or not self._take_all_new(rows):
+            return self._take_each(rows)
+        return ()
+
+    def _take_all_new(self, rows: Sequence[Any]) -> bool:
+        """The quick way for records that all answer something expected for the first time. False: not so."""
+        sheet = self.sheets.setdefault(self.pair.default_run, {})
+        numbers = list(map(self.expected.number_of, map(self.key, rows)))
+        if None in numbers or not sheet.keys().isdisjoint(numbers) or len(set(numbers)) < len(numbers):
+            return False
+        if any(row.error is not None for row in rows):
+            return False
+        items, measure = self.expected.items, self.pair.measure
+        sheet.update(zip(numbers, map(measure, map(items.__getitem__, numbers), rows), strict=True))  # type: ignore[arg-type]
+        self.named.add(self.pair.default_run)
+        return True
+
+    def _take_each(self, rows: Sequence[Any]) -> Sequence[tuple[int, Finding]]:
         told: list[tuple[int, Finding]] = []
         number_of = self.expected.number_of
-        for position, record in enumerate(validated(records)):
+        for position, record in enumerate(rows):
             number = number_of(self.key(record))
             run = self._run_of(record)
             if number is None or (self.known_runs is not None and run not in self.known_runs):
