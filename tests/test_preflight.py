@@ -583,7 +583,7 @@ def test_images_in_vain(checked: Call, tmp_path: Path) -> None:
     """A folder of images for a track that has none is not passed over in silence."""
     (tmp_path / "images").mkdir()
     ran = checked(sent_file(tmp_path, "reports"), "--images", "images")
-    assert ran.code == 2 or one(ran, "images")["status"] == "skipped"
+    assert ran.code == 2 or "skipped" in [each["status"] for each in ran.json["checks"] if each["id"] == "images"]
 
 
 # --- codes that only preflight gives -------------------------------------------------------------
@@ -820,7 +820,7 @@ def test_participants(check: Call, tmp_path: Path, track: str, format_: str) -> 
     ran = check(*files, "--format", format_, "--participant")
     assert ran.code == 1
     assert "MC303" in whole
-    assert "1 without a record" in whole or "without a record" in ran.out
+    assert "without a record" in ran.out
     assert "of other ids" in ran.out
     assert "MC102" in ran.out
     assert "MC401" in ran.out
@@ -841,6 +841,19 @@ def test_participants_see_no_fine_figures(checked: Call, tmp_path: Path, track: 
     result = statuses(ran) and ran.json["score"]["result"]
     assert not {"urgency_f1_by_class", "f1_by_class", "confusion_matrix", "metrics"} & set(result)
     assert HEADLINES[track][1] in result.values()
+
+
+@pytest.mark.parametrize("format_", ["text", "json"])
+def test_participants_see_no_problems_of_the_truth(
+    check: Call, tmp_path: Path, format_: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That the truth has errors is said, but not which and where."""
+    on_a_terminal(monkeypatch)
+    truth = truth_file(tmp_path, "lesions", [{**TRUTH["lesions"][0], "label": "SECRET"}, *TRUTH["lesions"][1:]])
+    ran = check(sent_file(tmp_path, "lesions"), truth, "--format", format_, "--participant")
+    assert ran.code == 1
+    assert "MC104" not in ran.out
+    assert "SECRET" not in ran.out
 
 
 def test_participants_see_what_is_wrong_with_their_model(check: Call, tmp_path: Path) -> None:

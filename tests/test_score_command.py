@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import os
@@ -22,9 +21,7 @@ from tests.scoring_files import (
     RESULTS,
     Record,
     answer,
-    as_csv,
     as_json,
-    as_jsonl,
     case,
     document,
     guess,
@@ -32,7 +29,6 @@ from tests.scoring_files import (
     model,
     report,
     response,
-    sure,
     telemetry,
     write,
 )
@@ -690,6 +686,20 @@ def test_participants_see_all_of_their_own_problems(score: Call, tmp_path: Path)
     assert "MC102" in codes(ran.json)
 
 
+@pytest.mark.parametrize("format_", ["text", "json", "markdown"])
+def test_participants_see_no_problems_of_the_truth(
+    score: Call, tmp_path: Path, format_: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That the truth has errors is said, but not which and where: only problems of their own files are shown."""
+    on_a_terminal(monkeypatch)
+    truth = truth_file(tmp_path, "lesions", [{**TRUTH["lesions"][0], "label": "SECRET"}, *TRUTH["lesions"][1:]])
+    ran = score(truth, sent_file(tmp_path, "lesions"), "--format", format_, "--participant")
+    assert ran.code == 1
+    assert "the truth has 1 error" in ran.out
+    assert "MC104" not in ran.out
+    assert "SECRET" not in ran.out
+
+
 # --- header fields -------------------------------------------------------------------------------
 
 _SETS = {"team_name": "Nordlicht", "event": "Abendstern", "evaluation_date": "2025-05-20"}
@@ -1175,12 +1185,3 @@ def test_other_teams(score: Call, tmp_path: Path) -> None:
     ran = score(truth_file(tmp_path, "lesions"), sent, *beside_files(tmp_path, "lesions"), "--format", "json")
     assert ran.code == 0
     assert any("team" in warning for warning in ran.json["warnings"])
-
-
-def test_builders() -> None:
-    """The files of this module are what they seem: lines, rows and archives of the same records."""
-    records = SENT["lesions"]
-    assert len(as_jsonl("lesions/predictions", records).splitlines()) == 20
-    assert len(as_csv("lesions/predictions", records).splitlines()) == 21
-    assert gzip.decompress(gzip.compress(b"x", mtime=0)) == b"x"
-    assert sum(sure("MEL")) == 1

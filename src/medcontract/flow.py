@@ -124,13 +124,15 @@ def score(
     """Score a submission against its truth: all of their files, in any order; a folder stands for its data files.
 
     `parameters` changes parameters of the protocol, as decimals in text; `header` gives header fields that the
-    containers lack. Raises `CallError` when the files do not belong together. A submission that is not valid is no
-    error: `Score.valid` says so, and `Score.reasons` why.
+    containers lack; `jobs` is the number of worker processes for large files. Raises `CallError` when the files do
+    not belong together. A submission that is not valid is no error: `Score.valid` says so, and `Score.reasons` why.
     """
+    from medcontract.evaluation.inputs import Settings
     from medcontract.evaluation.score import score_files
 
     given = [(path, None) for path in walk(os.fspath(file) for file in files)]
-    return score_files(given, parameters=tuple((parameters or {}).items()), header=header)
+    settings = Settings(jobs=jobs)
+    return score_files(given, settings=settings, parameters=tuple((parameters or {}).items()), header=header)
 
 
 def _judge_for(schema: str | os.PathLike[str] | None, beside: Beside | None) -> Callable[..., FileReport]:

@@ -29,6 +29,8 @@ class Tally:
         self.errors = 0
         self.warnings = 0
         self._kept: list[Finding] = []
+        self._kept_alike: Counter[Likeness] = Counter()
+        """Only of what was absorbed."""
         self._rooms: list[list[Finding]] = [[]]
         self.totals: dict[Likeness, int] = {}
         self.several: set[Likeness] = set()
@@ -72,6 +74,22 @@ class Tally:
         if self.alike is not None and total >= self.alike:
             return False
         return len(self._kept if room is None else room) < self.keep
+
+    def absorb(self, other: Tally, move: Callable[[Finding], Finding]) -> None:
+        """What another tally counted of the records that follow; `move` gives its findings their places here."""
+        self.errors += other.errors
+        self.warnings += other.warnings
+        self._codes.update(other._codes)
+        for finding in other._kept:
+            kind = likeness(finding)
+            mine = self._kept_alike[kind]
+            if len(self._kept) < self.keep and (self.alike is None or mine < self.alike):
+                self._kept_alike[kind] += 1
+                self._kept.append(move(finding))
+        for kind, times in other.totals.items():
+            if kind in self.totals or len(self.totals) < _MOST_KINDS:
+                self.totals[kind] = self.totals.get(kind, 0) + times
+        self.several |= other.several
 
     def count(self, severity: str, wanted: Callable[[str], bool]) -> int:
         """How many findings of this severity have a code that is wanted, kept or not."""

@@ -98,7 +98,13 @@ def pairs(flag: str, name: str, about: str) -> Callable[[F], F]:
 
 
 def settings(
-    chosen: str, values: bool, most: int, max_record: int | None, max_unpacked: int | None, progress: Any
+    chosen: str,
+    values: bool,
+    most: int,
+    max_record: int | None,
+    max_unpacked: int | None,
+    progress: Any,
+    jobs: int = 1,
 ) -> Settings:
     """How files are read for a score, and which problems are kept."""
     from medcontract.evaluation.inputs import Settings
@@ -106,7 +112,9 @@ def settings(
 
     as_text = chosen == "text"
     sizes = Limits(*(given or default for given, default in zip((max_record, max_unpacked), Limits(), strict=True)))
-    return Settings(min(most, 100) if as_text else 100, 3 if as_text else None, as_text and values, sizes, progress)
+    return Settings(
+        min(most, 100) if as_text else 100, 3 if as_text else None, as_text and values, sizes, progress, jobs
+    )
 
 
 def plugins(command: F) -> F:

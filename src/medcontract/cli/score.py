@@ -24,6 +24,7 @@ Examples:
 @click.option("--t-max-ms", metavar="MS", help="lesions: longest inference time of the competition.")
 @options.pairs("--set", "header", "A header field that the container lacks.")
 @click.option("--result-only", is_flag=True, help="Print the result alone, as JSON.")
+@options.jobs("Read large files in N processes.")
 @options.participant
 @options.plugins
 @options.result("text", "json", "markdown")
@@ -31,7 +32,7 @@ Examples:
 @options.limits
 def command(
     files: tuple[str, ...], parameters: dict[str, str], t_min_ms: str | None, t_max_ms: str | None,
-    header: dict[str, str], result_only: bool, participant: bool, chosen: str | None, out: str | None,
+    header: dict[str, str], result_only: bool, jobs: int, participant: bool, chosen: str | None, out: str | None,
     no_color: bool, max_problems: int | None, show_values: bool, max_record: int | None, max_unpacked: int | None,
 ) -> int:  # fmt: skip
     """Score the submission among the FILEs against the truth among them, in any order.
@@ -49,7 +50,7 @@ def command(
     times = {"t_min_ms": t_min_ms, "t_max_ms": t_max_ms}
     changes = [*parameters.items(), *((name, value) for name, value in times.items() if value is not None)]
     with output.Progress() as progress:
-        settings = options.settings(chosen, values, most, max_record, max_unpacked, progress.of("scoring"))
+        settings = options.settings(chosen, values, most, max_record, max_unpacked, progress.of("scoring"), jobs)
         score = score_files(inputs(files), settings=settings, parameters=changes, header=header)
     if result_only:
         rendered = json.dumps(score.for_participants() if participant else score.result)

@@ -28,6 +28,8 @@ class Settings(NamedTuple):
     excerpts: bool = False
     limits: Limits | None = None
     progress: Progress | None = None
+    jobs: int = 1
+    """Worker processes for large files."""
 
 
 DEFAULT = Settings()

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from medcontract.definitions.between import Located, OrderCheck, covers, equal
 from medcontract.definitions.contract import Validated
-from medcontract.definitions.rules import Agrees, Covers, Equal, FilesRule, Reference, SameOrder, Unique
+from medcontract.definitions.rules import Agrees, Covers, Equal, FilesRule, Reference, Rule, SameOrder, Unique
 from medcontract.errors import CallError
 from medcontract.evaluation.inputs import DEFAULT, Files, Given, Header, Part, Settings, gather, header_of, read
 from medcontract.problems import Finding, Problem, Ref
@@ -289,13 +289,24 @@ def read_submission(
         pairings[pair.truth] = pairing
         headers[pair.submission] = {}
         if parts:
-            read(parts, pairing, settings.progress)
+            _read_pair(parts, pairing, (*rules, *unique), settings)
             headers[pair.submission] = given.complete(header_of(parts), parts[0].contract)
             reasons += [f"the header is wrong ({p.name})" for p in parts if p.judge and p.judge.bad_header]
             reasons += _compare_headers(pair.truth, parts, headers[pair.submission], truth)
             if truth.parts:
                 _tell_missing(parts, pairing)
     return pairings, headers, reasons
+
+
+def _read_pair(parts: Sequence[Part], pairing: Pairing[Any, Any], rules: Sequence[Rule], settings: Settings) -> None:
+    """Stream the records past their truth, in workers where that pays."""
+    if settings.jobs > 1:
+        from medcontract.evaluation.parallel import read_in_workers, worth_while
+
+        quick = worth_while(parts, settings.jobs)
+        if quick and read_in_workers(parts, pairing, rules, settings.jobs, settings.progress):
+            return
+    read(parts, pairing, settings.progress)
 
 
 def _there(rule: FilesRule, truth: Truth, documents: Mapping[str, Any]) -> bool:

@@ -44,6 +44,7 @@ class LinesJudge(RecordsJudge):
 
 class JsonJudge(RecordsJudge):
     depth = 2
+    file: JsonFile
 
     def cuts(self) -> Iterator[Cut]:
         self.file = JsonFile(self.source, self.contract.list_key, self.decode)

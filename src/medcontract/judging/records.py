@@ -287,8 +287,11 @@ def run_parts(parts: Sequence[RecordsJudge]) -> None:
         part.finish()
         if part.sink:
             part.sink.end(not part.broken)
-    if any(part.broken for part in parts):
-        accumulators = []
+    settle_parts(parts, [] if any(part.broken for part in parts) else accumulators)
+
+
+def settle_parts(parts: Sequence[RecordsJudge], accumulators: Sequence[Accumulator]) -> None:
+    """What only the end of a collection shows."""
     for accumulator in accumulators:
         for part in parts:
             part.tally.new_room()

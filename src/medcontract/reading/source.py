@@ -126,6 +126,11 @@ class Source:
             raise Unreadable(Finding("MC005", f"this is {name}, not a data file", hint, offset=0))
 
     @property
+    def path(self) -> str | None:
+        """Where the bytes can be read from by another process; None where they are in memory only."""
+        return self._path if self._bytes is None and self._path != STDIN else None
+
+    @property
     def is_parquet(self) -> bool:
         return self.head.startswith(b"PAR1")
 

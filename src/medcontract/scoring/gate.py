@@ -67,6 +67,13 @@ class Expected(Generic[Item]):
         self.number_of: Callable[[Key], int | None] = self.index.get
         """The number of an expected item, None for an id that nothing expects."""
 
+    @classmethod
+    def of(cls, pair: Pair[Item, Any], index: dict[Key, int], items: list[Item]) -> Expected[Item]:
+        """What another process read."""
+        expected = cls(pair.key, pair.item)
+        expected.index, expected.items, expected.number_of = index, items, index.get
+        return expected
+
     def begin(self) -> None:
         """Nothing to do."""
 
@@ -136,11 +143,30 @@ class Pairing(Generic[Item, Mark]):
         self.unknown: list[Key] = []
         """Ids that nothing expects, the first of them."""
         self.unknown_count = 0
+        self._rules = tuple(rules)
         self._references = [r for r in rules if isinstance(r, Reference)]
         self._agreements = [r for r in rules if isinstance(r, Agrees)]
         self._unique = [r for r in rules if isinstance(r, Unique)]
         self._simple = pair.run is None and not self._agreements
         self._before: tuple[dict[str, Sheet], set[str], int, int] | None = None
+
+    def fresh(self) -> Pairing[Item, Mark]:
+        """The same without any mark."""
+        return Pairing(self.pair, self.expected, self._rules, self.known_runs)
+
+    def forget(self) -> None:
+        """Take all marks back."""
+        self.sheets, self.named, self.unknown, self.unknown_count = {}, set(), [], 0
+
+    def absorb(self, sheets: dict[str, Sheet], named: set[str]) -> bool:
+        """The marks that another process made of other records. False: an item has records in both."""
+        for run, sheet in sheets.items():
+            mine = self.sheets.setdefault(run, {})
+            if not mine.keys().isdisjoint(sheet):
+                return False
+            mine.update(sheet)
+        self.named |= named
+        return True
 
     def begin(self) -> None:
         """Remember what is there: a file that cannot be read to its end leaves no marks."""

@@ -32,6 +32,10 @@ class Accumulator(Protocol):
         """What only the end of the list shows."""
         ...
 
+    def absorb(self, other: Any) -> bool:
+        """What another process saw of the records that follow. False: one process must see them all."""
+        ...
+
 
 class ListRule(Rule, frozen=True, kw_only=True):
     """A rule about all records of the list named `within`."""
@@ -113,6 +117,17 @@ class UniqueIndex:
     def finish(self) -> Iterator[Finding]:
         return iter(())
 
+    def __getstate__(self) -> bool:
+        """For another process, whose hashes are its own: only whether a key may be repeated."""
+        return bool(self.suspects)
+
+    def __setstate__(self, suspicious: bool) -> None:
+        self.suspects = {0} if suspicious else set()
+
+    def absorb(self, other: UniqueIndex) -> bool:
+        """Keys that two processes saw are for the caller to notice."""
+        return not other.suspects
+
     def look_again(self, value: Any, ref: Ref, name: str = "") -> Finding | None:
         """The second look at a record: a finding when an earlier one has the same key.
 
@@ -159,6 +174,9 @@ class _Plain:
     def miss(self, parsed: Any) -> None:
         return None
 
+    def absorb(self, other: Any) -> bool:
+        return False
+
 
 class _ConstantCheck(_Plain):
     def __init__(self, rule: Constant) -> None:
@@ -175,6 +193,12 @@ class _ConstantCheck(_Plain):
             return None
         self.done = True
         return self.rule.finding((self.rule.field,))
+
+    def absorb(self, other: _ConstantCheck) -> bool:
+        if self.first is None:
+            self.first = other.first
+        same = other.first is None or other.first.lower() == self.first.lower()
+        return same and not self.done and not other.done
 
     def finish(self) -> Iterator[Finding]:
         return iter(())
@@ -213,6 +237,14 @@ class _RisingCheck(_Plain):
         self.by.append(by)
         self.values.append(mine)
         return None
+
+    def absorb(self, other: _RisingCheck) -> bool:
+        """Where nothing falls, only the last values matter for what follows."""
+        if self.by and other.by:
+            self.fell = self.fell or other.values[0] < self.values[-1] or other.by[0] < self.by[-1]
+        self.by = other.by or self.by
+        self.values = other.values or self.values
+        return not self.fell and not other.fell
 
     def finish(self) -> Iterator[Finding]:
         if not self.fell:

@@ -1,0 +1,222 @@
+"""Large files in worker processes: each reads a slice, this process puts together what they found.
+
+It gives the same bytes as one process does, or it gives up (False), and one process does it all: where an id may be
+repeated, where nothing expects it, where a file is broken. Those are for a reader who sees everything.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from medcontract.definitions import registry
+from medcontract.definitions.rules import Accumulator, Rule
+from medcontract.evaluation.inputs import Part
+from medcontract.judging.json import JsonJudge
+from medcontract.judging.records import Progress, RecordsJudge, settle_parts
+from medcontract.judging.start import container_for, judge_for
+from medcontract.problems import Finding
+from medcontract.reading.json_file import JsonFile, Member
+from medcontract.reading.limits import Limits
+from medcontract.reading.slices import SMALLEST, Slice, Span, spans
+from medcontract.scoring import tracks
+from medcontract.scoring.gate import Expected, Pairing, Sheet
+from medcontract.tally import Tally
+from medcontract.workers import Workers
+
+
+class _Truth(Struct):
+    """What a worker needs to pair records."""
+
+    track: str
+    pair: int
+    index: dict[Any, int]
+    items: list[Any]
+    rules: tuple[Rule, ...]
+    runs: frozenset[str] | None
+
+
+class _Task(NamedTuple):
+    """One slice of one file."""
+
+    path: str
+    name: str
+    contract: str
+    span: Span
+    limits: Limits
+    keep: int
+    alike: int | None
+    excerpts: bool
+
+
+class _Seen(NamedTuple):
+    """What a worker saw in a slice."""
+
+    records: int
+    clean: bool
+    """Nothing that one process must look at."""
+    tally: Tally
+    accumulators: list[Accumulator]
+    sheets: dict[str, Sheet]
+    named: set[str]
+    header: list[Member]
+    list_at: int | None
+    start: int
+
+
+def worth_while(parts: Sequence[Part], jobs: int) -> bool:
+    """Whether there is enough to read that starting workers pays, in files that they can read."""
+    size = sum(part.source.size for part in parts)
+    return jobs > 1 and size >= 2 * SMALLEST and all(part.source.path is not None for part in parts)
+
+
+def read_in_workers(
+    parts: Sequence[Part], pairing: Pairing[Any, Any], rules: Sequence[Rule], jobs: int, progress: Progress | None
+) -> bool:
+    """Judge files as parts of one collection, and pair their records. False, and nothing done: it takes one process."""
+    track = parts[0].contract.id.partition("/")[0]
+    pairs = [pair.truth for pair in tracks.track(track).pairs]
+    expected = pairing.expected
+    truth = _Truth(
+        track=track, pair=pairs.index(pairing.pair.truth), index=expected.index, items=expected.items,
+        rules=tuple(rules), runs=pairing.known_runs,
+    )  # fmt: skip
+    tasks = [_tasks(part, jobs) for part in parts]
+    total = sum(task.span.end - task.span.start for each in tasks for task in each)
+    seen: list[list[_Seen]] = []
+    done = 0
+    try:
+        with Workers(jobs, _prepare, pickle.dumps(truth, pickle.HIGHEST_PROTOCOL)) as workers:
+            futures = [[workers.submit(_look, task) for task in each] for each in tasks]
+            for each, own in zip(tasks, futures, strict=True):
+                seen.append([])
+                for task, future in zip(each, own, strict=True):
+                    seen[-1].append(future.result())
+                    done += task.span.end - task.span.start
+                    if progress:
+                        progress(done, total)
+                    if not seen[-1][-1].clean:
+                        return False
+    except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: one process may do
+        return False
+    return _put_together(parts, pairing, [[t.span for t in each] for each in tasks], seen)
+
+
+def _tasks(part: Part, jobs: int) -> list[_Task]:
+    source, tally = part.source, part.tally
+    container = container_for(source, part.contract)
+    name = source.name if source.ending in (".json", ".jsonl", ".ndjson", ".csv") else f"{source.name}.{container}"
+    return [
+        _Task(source.path or "", name, part.contract.id, span, source.limits, tally.keep, tally.alike, tally.excerpts)
+        for span in spans(source, container, part.contract.list_key, jobs)
+    ]
+
+
+_here: Pairing[Any, Any] | None = None
+"""In a worker process: its pairing, without any mark."""
+
+
+def _prepare(pickled: bytes) -> None:
+    global _here  # noqa: PLW0603  # what a worker process is for
+    truth: _Truth = pickle.loads(pickled)  # noqa: S301  # from the process that started this one
+    pair = tracks.track(truth.track).pairs[truth.pair]
+    expected: Expected[Any] = Expected.of(pair, truth.index, truth.items)
+    _here = Pairing(pair, expected, truth.rules, truth.runs)
+
+
+def _look(task: _Task) -> _Seen:
+    """What a worker does."""
+    if _here is None:
+        raise RuntimeError("the worker was not prepared")
+    pairing = _here.fresh()
+    contract = registry.find(task.contract)
+    source = Slice(task.path, task.name, task.span, task.limits)
+    source.prepare()
+    judge = judge_for(source, contract, Tally(task.keep, task.alike, task.excerpts), None, pairing)
+    accumulators = [rule.begin() for rule in contract.list_rules]
+    judge.start(accumulators)
+    clean = not (judge.broken or judge.spoilt or judge.tally.deferred or pairing.unknown_count)
+    file = getattr(judge, "file", None)
+    if isinstance(file, JsonFile):
+        in_list = bool(file.header) and file.header[-1].key == contract.list_key
+        clean = clean and file.outer is None and (in_list or not task.span.suffix)
+    else:
+        file = None
+    return _Seen(
+        records=judge.records or 0, clean=clean, tally=judge.tally, accumulators=accumulators, sheets=pairing.sheets,
+        named=pairing.named, header=file.header if file else [], list_at=file.list_at if file else None,
+        start=file.start if file else 0,
+    )  # fmt: skip
+
+
+def _put_together(
+    parts: Sequence[Part], pairing: Pairing[Any, Any], cuts: Sequence[Sequence[Span]], seen: Sequence[Sequence[_Seen]]
+) -> bool:
+    accumulators = [rule.begin() for rule in parts[0].contract.list_rules]
+    everything = [each for own in seen for each in own]
+    for each in everything:
+        rules_kept = all(mine.absorb(theirs) for mine, theirs in zip(accumulators, each.accumulators, strict=True))
+        if not rules_kept or not pairing.absorb(each.sheets, each.named):
+            pairing.forget()
+            return False
+    base = 0
+    for part, own_spans, own in zip(parts, cuts, seen, strict=True):
+        part.judge = judge = judge_for(part.source, part.contract, part.tally)
+        judge.base = base
+        judge.records = 0
+        if isinstance(judge, JsonJudge):
+            judge.file = _whole_header(part, own_spans, own)
+        for span, each in zip(own_spans, own, strict=True):
+            _absorb(judge, span, each)
+        base += judge.records
+        judge.finish()
+    settle_parts([part.judge for part in parts if part.judge], [])
+    return True
+
+
+def _absorb(judge: RecordsJudge, span: Span, seen: _Seen) -> None:
+    """Take over what a worker found in a slice, moved to where it stands in the file."""
+    before = judge.records or 0
+    lines = _lines_before(judge, span) if seen.tally.errors + seen.tally.warnings else 0
+
+    def move(finding: Finding) -> Finding:
+        offset = None if finding.offset is None else finding.offset + span.shift
+        ref = finding.ref
+        if ref is not None and ref.record is not None:
+            prefix = (ref.prefix[0], before + ref.record) if ref.prefix else ()
+            line = None if ref.line is None else ref.line + lines
+            ref = ref._replace(offset=ref.offset + span.shift, record=before + ref.record, prefix=prefix, line=line)
+        return finding._replace(offset=offset, ref=ref)
+
+    judge.tally.absorb(seen.tally, move)
+    judge.records = before + seen.records
+
+
+def _lines_before(judge: RecordsJudge, span: Span) -> int:
+    """How many lines stand before a slice, less those of its prefix."""
+    if not span.start:
+        return 0
+    count, left = -span.prefix.count(b"\n"), span.start
+    with judge.source.open() as stream:
+        while left and (block := stream.read(min(1 << 20, left))):
+            count += block.count(b"\n")
+            left -= len(block)
+    return count
+
+
+def _whole_header(part: Part, own_spans: Sequence[Span], seen: Sequence[_Seen]) -> JsonFile:
+    """The members around the list: those before it are in the first slice, those after it in the last."""
+    file = JsonFile(part.source, part.contract.list_key, lambda raw: None)
+    file.start, file.list_at = seen[0].start, seen[0].list_at
+    file.header = list(seen[0].header)
+    if len(seen) > 1:
+        shift = own_spans[-1].shift
+        file.header += [
+            member._replace(offset=member.offset + shift, key_offset=member.key_offset + shift)
+            for member in seen[-1].header[1:]
+        ]
+    return file

@@ -1,0 +1,151 @@
+"""A large file as several small ones, for worker processes: each slice reads as a file of its own.
+
+A `.jsonl` and a `.csv` without quotes are cut at line ends, a `.json` between two records of its list. Where such a
+border is, is guessed from the first two records; a wrong guess makes a slice that is no JSON, which its reader notices.
+"""
+
+from __future__ import annotations
+
+import io
+import mmap
+import os
+from itertools import islice
+from typing import BinaryIO, NamedTuple
+
+import msgspec
+
+from medcontract.reading.json_file import JsonFile, TooLarge
+from medcontract.reading.limits import Limits
+from medcontract.reading.scan import Broken
+from medcontract.reading.source import Source
+
+SMALLEST = 4 << 20
+"""Bytes that are worth a worker's while."""
+
+
+class Span(NamedTuple):
+    """A slice of a file: its bytes from `start` to `end`, with what makes them a whole file around them."""
+
+    start: int
+    end: int
+    prefix: bytes = b""
+    suffix: bytes = b""
+
+    @property
+    def shift(self) -> int:
+        """From an offset in the slice to one in the file."""
+        return self.start - len(self.prefix)
+
+
+def spans(source: Source, container: str, list_key: str | None, count: int) -> list[Span]:
+    """At most `count` slices of a plain file; one where it is small or cannot be cut."""
+    whole = [Span(0, source.size)]
+    path = source.path
+    count = min(count, source.size // SMALLEST)
+    if path is None or source.packed or count < 2 or container not in ("json", "jsonl", "csv"):
+        return whole
+    with open(path, "rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        if container == "json":
+            return _between_records(source, data, list_key or "", count) or whole
+        if container == "csv" and (data.find(b'"') >= 0 or data.find(b"\r") >= 0):
+            return whole  # a line end may stand inside a cell
+        return _at_line_ends(data, container == "csv", source.start, count) or whole
+
+
+def _at_line_ends(data: mmap.mmap, is_table: bool, start: int, count: int) -> list[Span]:
+    prefix = b""
+    if is_table:
+        end = data.find(b"\n", start)
+        prefix = data[start : end + 1]
+        if end < 0 or not prefix.strip():  # a header after blank lines
+            return []
+    borders = [0]
+    for number in range(1, count):
+        border = data.find(b"\n", len(data) * number // count) + 1
+        if border > max(borders[-1], start + len(prefix)):
+            borders.append(border)
+    ends = [*borders[1:], len(data)]
+    return [Span(a, b, prefix if a else b"") for a, b in zip(borders, ends, strict=True)]
+
+
+def _between_records(source: Source, data: mmap.mmap, list_key: str, count: int) -> list[Span]:
+    border = _border(source, data, list_key)
+    if border is None:
+        return []
+    found: list[tuple[int, int]] = []
+    """Where a record ends, where the next one starts."""
+    for number in range(1, count):
+        at = data.find(border, len(data) * number // count)
+        if at >= 0 and (not found or at >= found[-1][1]):
+            found.append((at + 1, at + border.index(b"{", 1)))
+    prefix = b"{" + msgspec.json.encode(list_key) + b":["
+    starts = [(0, b""), *((start, prefix) for _, start in found)]
+    ends = [*((end, b"]}") for end, _ in found), (len(data), b"")]
+    return [Span(start, end, before, after) for (start, before), (end, after) in zip(starts, ends, strict=True)]
+
+
+def _border(source: Source, data: mmap.mmap, list_key: str) -> bytes | None:
+    """What stands between the first two records, up to the first key of the second: `}, {"case_id"`."""
+    file = JsonFile(source, list_key, lambda raw: None)
+    try:
+        first, second = islice(file.records(), 2)
+    except (Broken, TooLarge, ValueError):
+        return None
+    end, start = first[1] + len(first[0]), second[1]
+    key = second[0].find(b'"', second[0].find(b'"') + 1) + 1
+    return data[end - 1 : start + key] if second[0].startswith(b"{") and key > 0 else None
+
+
+class Slice(Source):
+    """One slice of a file, to be read as a file."""
+
+    def __init__(self, path: str, name: str, span: Span, limits: Limits) -> None:
+        super().__init__(path, name, limits)
+        self._span = span
+
+    def open(self) -> BinaryIO:
+        return io.BufferedReader(_Spliced(open(self._path, "rb"), self._span), 1 << 18)
+
+
+class _Spliced(io.RawIOBase):
+    """Bytes of a file with some before and after them."""
+
+    def __init__(self, stream: BinaryIO, span: Span) -> None:
+        self._stream = stream
+        self._span = span
+        self._at = 0
+        self._middle = len(span.prefix) + span.end - span.start
+        self._size = self._middle + len(span.suffix)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._size}[whence]
+        self._at = max(0, base + offset)
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # what a BufferedReader gives
+        data = self._piece(len(buffer))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+    def _piece(self, length: int) -> bytes:
+        span, at = self._span, self._at
+        if at < len(span.prefix):
+            return span.prefix[at : at + length]
+        if at < self._middle:
+            self._stream.seek(span.shift + at)
+            return self._stream.read(min(length, self._middle - at))
+        return span.suffix[at - self._middle : at - self._middle + length]
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
