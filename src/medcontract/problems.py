@@ -133,6 +133,11 @@ def is_plain(token: Token) -> bool:
     return isinstance(token, int) or _PLAIN.match(token) is not None
 
 
+def tells_of_the_truth(code: str) -> bool:
+    """Whether a problem comes of comparing a file with others: its details are not for participants."""
+    return "MC301" <= code <= "MC310"
+
+
 def shorten(text: str, limit: int = 60) -> str:
     """The text on one line, cut in the middle when long."""
     if len(text) <= limit and text.isprintable():

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from medcontract.problems import Finding, Ref
+from medcontract.problems import Finding, Ref, tells_of_the_truth
 
 Likeness = tuple[str, str, tuple[object, ...]]
 _MOST_KINDS = 10_000
@@ -20,8 +20,12 @@ class Tally:
     in order has a room (`new_room`): what comes early in the file is not crowded out by what was found before it.
     """
 
-    def __init__(self, keep: int, alike: int | None = None, excerpts: bool = False) -> None:
+    def __init__(
+        self, keep: int, alike: int | None = None, excerpts: bool = False, for_participants: bool = False
+    ) -> None:
         self.keep = keep
+        self.for_participants = for_participants
+        """Details of rules between files are counted, but not kept."""
         self.alike = alike
         self.excerpts = excerpts
         self.columns: list[str] = []
@@ -71,6 +75,8 @@ class Tally:
             self._last[kind] = record
         if total or len(self.totals) < _MOST_KINDS:
             self.totals[kind] = total + 1
+        if self.for_participants and tells_of_the_truth(finding.code):
+            return False
         if self.alike is not None and total >= self.alike:
             return False
         return len(self._kept if room is None else room) < self.keep
@@ -91,13 +97,23 @@ class Tally:
                 self.totals[kind] = self.totals.get(kind, 0) + times
         self.several |= other.several
 
+    @property
+    def to_be_told(self) -> int:
+        """Findings that may be told, kept or not."""
+        hidden = self.codes(tells_of_the_truth) if self.for_participants else {}
+        return self.errors + self.warnings - sum(hidden.values())
+
     def count(self, severity: str, wanted: Callable[[str], bool]) -> int:
         """How many findings of this severity have a code that is wanted, kept or not."""
         return sum(times for (code, mine), times in self._codes.items() if mine == severity and wanted(code))
 
     def codes(self, wanted: Callable[[str], bool]) -> dict[str, int]:
         """How often each code that is wanted was found."""
-        return {code: times for (code, _), times in self._codes.items() if wanted(code)}
+        found: dict[str, int] = {}
+        for (code, _), times in self._codes.items():
+            if wanted(code):
+                found[code] = found.get(code, 0) + times
+        return found
 
     def kept(self) -> list[Finding]:
         return self._kept + self.deferred

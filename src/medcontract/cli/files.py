@@ -32,6 +32,13 @@ def inputs(
     return [(path, contract_id) for name, contract_id in wanted for path in flow.walk([name])]
 
 
+def found(files: Sequence[str]) -> frozenset[str]:
+    """The files that nobody named, but that stand in a folder."""
+    from medcontract import flow
+
+    return frozenset(path for name in files if os.path.isdir(name) for path in flow.walk([name]))
+
+
 def split(name: str, contract: str | None = None) -> tuple[str, str | None]:
     """`CONTRACT=PATH`, unless a file has that very name."""
     match = _NAMED.fullmatch(name)

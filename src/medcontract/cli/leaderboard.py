@@ -42,12 +42,12 @@ def command(
 
     chosen = output.format_of(chosen, out, {".json": "json", ".md": "markdown"})
     settings = options.settings("json", False, 0, max_record, max_unpacked, None)
-    times = {"t_min_ms": t_min_ms, "t_max_ms": t_max_ms}
-    changes = [*parameters.items(), *((name, value) for name, value in times.items() if value is not None)]
+    found = submissions_in(submissions, lambda path: flow.walk([path]))
     with output.Progress() as progress:
         board = leaderboard(
-            inputs([truth]), submissions_in(submissions, lambda path: flow.walk([path])), settings=settings,
-            parameters=changes, header=header, jobs=jobs, progress=progress.of("scoring"),
+            inputs([truth]), found, settings=settings._replace(participant=participant),
+            parameters=options.with_times(parameters, t_min_ms, t_max_ms), header=header, jobs=jobs,
+            progress=progress.of("scoring"),
         )  # fmt: skip
     if chosen == "json":
         rendered = json.leaderboard(board)

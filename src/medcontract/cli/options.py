@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from medcontract.errors import CallError
+
 if TYPE_CHECKING:
     from medcontract.evaluation.inputs import Settings
 
@@ -95,6 +97,17 @@ def pairs(flag: str, name: str, about: str) -> Callable[[F], F]:
         return found
 
     return click.option(flag, name, metavar="NAME=VALUE", multiple=True, callback=parse, help=about)
+
+
+def with_times(parameters: dict[str, str], t_min_ms: str | None, t_max_ms: str | None) -> list[tuple[str, str]]:
+    """Changed parameters, with --t-min-ms and --t-max-ms."""
+    times = {"t_min_ms": t_min_ms, "t_max_ms": t_max_ms}
+    given = {name: value for name, value in times.items() if value is not None}
+    twice = given.keys() & parameters.keys()
+    if twice:
+        name = min(twice)
+        raise CallError(f"'{name}' was given twice: --parameter {name}=… and --{name.replace('_', '-')}")
+    return [*parameters.items(), *given.items()]
 
 
 def settings(

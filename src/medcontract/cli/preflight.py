@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from medcontract.cli import options, output
@@ -37,8 +35,7 @@ def command(
 
     Each check is passed, failed, or not possible, with what is missing. The exit code is 1 when one failed.
     """
-    from medcontract import flow
-    from medcontract.cli.files import inputs
+    from medcontract.cli.files import found, inputs
     from medcontract.evaluation.beside import images_beside
     from medcontract.evaluation.preflight import preflight
     from medcontract.rendering import checklists
@@ -46,17 +43,17 @@ def command(
     chosen = output.format_of(chosen, out, {".json": "json"})
     values = show_values or (chosen == "text" and out is None and output.terminal())
     most = max_problems if max_problems is not None else 50
-    found = [path for name in files if os.path.isdir(name) for path in flow.walk([name])]
     with output.Progress() as progress:
         beside = None if images is None else images_beside(images, jobs, progress.of("checking images"))
         settings = options.settings(chosen, values, most, max_record, max_unpacked, progress.of("checking"))
         checklist = preflight(
-            inputs(files), found=frozenset(found), images=beside, settings=settings,
+            inputs(files), found=found(files), images=beside,
+            settings=settings._replace(participant=participant),
             parameters=tuple(parameters.items()), header=header,
         )  # fmt: skip
     if chosen == "json":
-        rendered = checklists.json(checklist, show_values, participant)
+        rendered = checklists.json(checklist, show_values)
     else:
-        rendered = checklists.text(checklist, output.style(no_color, out), values, participant, most)
+        rendered = checklists.text(checklist, output.style(no_color, out), values, most)
     output.write(rendered, out)
     return 0 if checklist.ready else 1

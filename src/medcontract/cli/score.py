@@ -40,25 +40,26 @@ def command(
     Files are recognised; CONTRACT=PATH says what one is. The exit code is 1 when the score does not count: below
     the processing gate, beyond a limit, or refused for another reason that the output gives.
     """
-    from medcontract.cli.files import inputs
+    from medcontract.cli.files import found, inputs
     from medcontract.evaluation.score import score_files
     from medcontract.rendering import json, scores
 
     chosen = output.format_of(chosen, out, {".json": "json", ".md": "markdown"})
     values = show_values or (chosen == "text" and out is None and output.terminal())
     most = max_problems if max_problems is not None else 50
-    times = {"t_min_ms": t_min_ms, "t_max_ms": t_max_ms}
-    changes = [*parameters.items(), *((name, value) for name, value in times.items() if value is not None)]
     with output.Progress() as progress:
         settings = options.settings(chosen, values, most, max_record, max_unpacked, progress.of("scoring"), jobs)
-        score = score_files(inputs(files), settings=settings, parameters=changes, header=header)
+        score = score_files(
+            inputs(files), found=found(files), settings=settings._replace(participant=participant),
+            parameters=options.with_times(parameters, t_min_ms, t_max_ms), header=header,
+        )  # fmt: skip
     if result_only:
-        rendered = json.dumps(score.for_participants() if participant else score.result)
+        rendered = json.dumps(score.shown)
     elif chosen == "json":
-        rendered = json.score(score, show_values, participant)
+        rendered = json.score(score, show_values)
     elif chosen == "markdown":
-        rendered = scores.markdown(score, show_values, participant)
+        rendered = scores.markdown(score, show_values)
     else:
-        rendered = scores.text(score, output.style(no_color, out), values, participant, most)
+        rendered = scores.text(score, output.style(no_color, out), values, most)
     output.write(rendered, out)
     return 0 if score.valid else 1

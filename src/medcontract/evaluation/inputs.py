@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -14,10 +14,12 @@ from medcontract.judging.records import Progress, RecordsJudge, run_parts
 from medcontract.judging.start import identify, judge_for
 from medcontract.problems import FileReport, Finding
 from medcontract.reading.limits import Limits
-from medcontract.reading.source import Source
+from medcontract.reading.source import STDIN, Source
 from medcontract.tally import Tally
 
 Header = dict[str, Any]
+GivenFile = tuple[str | Source, str | None]
+"""A path, or what was read from it already, and the contract that the caller names."""
 
 
 class Settings(NamedTuple):
@@ -30,6 +32,11 @@ class Settings(NamedTuple):
     progress: Progress | None = None
     jobs: int = 1
     """Worker processes for large files."""
+    participant: bool = False
+    """Nothing is told that only the truth can tell."""
+
+    def tally(self) -> Tally:
+        return Tally(self.keep, self.alike, self.excerpts, self.participant)
 
 
 DEFAULT = Settings()
@@ -47,8 +54,8 @@ class Part:
 
     @property
     def name(self) -> str:
-        """The base name: paths are nobody's business."""
-        return os.path.basename(self.source.name)
+        """The base name, as text: paths are nobody's business."""
+        return base_name(self.source.name)
 
     @property
     def report(self) -> FileReport:
@@ -56,6 +63,10 @@ class Part:
         if self._report is None:
             self._report = (self.judge or judge_for(self.source, self.contract, self.tally)).report()
         return self._report
+
+
+def base_name(path: str) -> str:
+    return os.path.basename(path).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 class Files:
@@ -78,16 +89,19 @@ class Files:
         return some
 
 
-def gather(given: Iterable[tuple[str, str | None]], settings: Settings, lenient: Collection[str] = ()) -> Files:
-    """Find out what each file is. Raises `CallError` for one that cannot be judged at all, `lenient` ones aside."""
+def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[str] = ()) -> Files:
+    """Find out what each file is. Raises `CallError` for one that cannot be judged at all, `lenient` ones aside.
+
+    A file that is given twice is one file. What comes of it does not depend on the order of the files.
+    """
     files = Files()
-    for path, contract_id in given:
-        tally = Tally(settings.keep, settings.alike, settings.excerpts)
-        source = Source(path, limits=settings.limits)
+    for path, contract_id in _once(given):
+        tally = settings.tally()
+        source = path if isinstance(path, Source) else Source(path, limits=settings.limits)
         contract = identify(source, contract_id, tally)
         if isinstance(contract, Compiled):
             files.groups.setdefault(contract.id, []).append(Part(source, contract, tally))
-        elif contract.wrong_call and path in lenient:
+        elif contract.wrong_call and contract.path in lenient:
             files.strangers.append(contract)
         elif contract.wrong_call:
             problem = contract.problems[0]
@@ -95,7 +109,24 @@ def gather(given: Iterable[tuple[str, str | None]], settings: Settings, lenient:
             raise kind(f"{contract.path}: {problem.message}", problem.hint)
         else:
             files.unread.append(contract)
+    files.groups = {name: _in_order(files.groups[name]) for name in sorted(files.groups)}
     return files
+
+
+def _once(given: Iterable[GivenFile]) -> Iterator[GivenFile]:
+    seen: set[tuple[str, str | None]] = set()
+    for path, contract_id in given:
+        real = os.path.realpath(path) if isinstance(path, str) and path != STDIN else None
+        if real is None or (real, contract_id) not in seen:
+            yield path, contract_id
+        if real is not None:
+            seen.add((real, contract_id))
+
+
+def _in_order(parts: list[Part]) -> list[Part]:
+    """By name; parts of one name by what is in them."""
+    names = [part.name for part in parts]
+    return sorted(parts, key=lambda p: (p.name, p.source.sha256() if names.count(p.name) > 1 else ""))
 
 
 def read(parts: Sequence[Part], sink: Sink | None = None, progress: Progress | None = None) -> None:
@@ -146,8 +177,10 @@ def header_of(parts: Sequence[Part]) -> Header:
 class Given:
     """Header fields that the caller gives (`--set name=value`), for containers that lack them."""
 
-    def __init__(self, values: Mapping[str, str] | None = None) -> None:
+    def __init__(self, values: Mapping[str, str] | None = None, strict: bool = True) -> None:
         self._values = dict(values or {})
+        self._strict = strict
+        """A field that the files say themselves is a wrong call."""
         self._used: set[str] = set()
         self._known: set[str] = set()
 
@@ -160,16 +193,28 @@ class Given:
         self._used |= set(lacking)
         return {**header, **lacking}
 
+    def check_names(self, contracts: Iterable[Compiled]) -> None:
+        """Some contract has each field, and allows its value. Raises `CallError` else."""
+        for name, value in self._values.items():
+            having = [contract for contract in contracts if name in header_fields(contract)]
+            if not having:
+                raise self._no_such_field(name, {f for contract in contracts for f in header_fields(contract)})
+            for contract in having:
+                _check_field(contract, name, value)
+
+    def _no_such_field(self, name: str, known: Collection[str]) -> CallError:
+        from medcontract.definitions.suggest import nearest
+
+        guess = nearest(name, known)
+        hint = f"did you mean '{guess}'?" if guess else f"these can be set: {', '.join(sorted(known))}"
+        return CallError(f"no file has a header field '{name}'", hint)
+
     def check(self) -> None:
         """Every field was of use. Raises `CallError` else."""
         for name in self._values:
             if name not in self._known:
-                from medcontract.definitions.suggest import nearest
-
-                guess = nearest(name, self._known)
-                hint = f"did you mean '{guess}'?" if guess else f"these can be set: {', '.join(sorted(self._known))}"
-                raise CallError(f"no file has a header field '{name}'", hint)
-            if name not in self._used:
+                raise self._no_such_field(name, self._known)
+            if name not in self._used and self._strict:
                 raise CallError(f"'{name}' cannot be set: the files say it themselves", "change it in the file")
 
 

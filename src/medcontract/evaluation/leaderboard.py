@@ -10,8 +10,9 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from medcontract.errors import CallError, MedcontractError
-from medcontract.evaluation.inputs import Files, Given, Settings, gather
+from medcontract.definitions import registry
+from medcontract.errors import CallError, InvalidData, MedcontractError
+from medcontract.evaluation.inputs import Files, Given, GivenFile, Settings, base_name, gather
 from medcontract.evaluation.score import (
     InputFile,
     Score,
@@ -27,7 +28,6 @@ from medcontract.scoring.exact import rounded
 from medcontract.scoring.protocol import Protocol
 from medcontract.workers import Workers
 
-GivenFile = tuple[str, str | None]
 Progress = Callable[[int, int], None]
 
 
@@ -35,9 +35,15 @@ class Submission(Struct, frozen=True, kw_only=True):
     """The files of one participant, and the name of their folder."""
 
     name: str
-    files: tuple[GivenFile, ...]
+    files: tuple[tuple[str, str | None], ...]
     trouble: str | None = None
     """Why there are no files."""
+    is_folder: bool = True
+
+    @property
+    def strangers(self) -> frozenset[str]:
+        """Files that may be of no contract: nobody named them."""
+        return frozenset(path for path, _ in self.files) if self.is_folder else frozenset()
 
 
 class Entry(Struct, kw_only=True):
@@ -125,10 +131,14 @@ class _Scorer:
     def __init__(self, job: _Job) -> None:
         self._job = job
         files = gather(job.truth, job.settings)
+        if files.unread:
+            raise InvalidData(files.unread[0])
         self.track = track_of(files)
         self.protocol = changed_protocol(self.track, job.parameters)
         _not_swapped(self.track, files)
-        self.truth: Truth = read_truth(self.track, files)
+        names = [name for pair in self.track.pairs for name in (pair.truth, pair.submission)]
+        Given(job.header).check_names([registry.find(name) for name in names])
+        self.truth: Truth = read_truth(self.track, files, Given(job.header))
         if self.truth.reasons:
             raise MedcontractError(f"{'; '.join(self.truth.reasons)}: nothing can be scored against it")
 
@@ -137,19 +147,28 @@ class _Scorer:
         if submission.trouble:
             return submission.trouble
         try:
-            files = gather(submission.files, self._job.settings)
+            files = gather(submission.files, self._job.settings, lenient=submission.strangers)
             ignored = [part.name for pair in self.track.pairs for part in files.groups.pop(pair.truth, [])]
             found = track_of(files) if files.groups else self.track
             if found.id != self.track.id:
                 return f"these are files of the track {found.id}, not of {self.track.id}"
-            given = Given(self._job.header)
+            given = Given(self._job.header, strict=False)
             score = score_against(self.truth, files, self.protocol, self._job.settings, given)
         except CallError as error:
-            return f"{error}{f' ({error.hint})' if error.hint else ''}"
-        score.verdict.warnings += score.near_misses
+            return _told(error, submission)
+        if not self._job.settings.participant:
+            score.verdict.warnings += score.private
         for name in ignored:
             score.verdict.warnings += (f"{name} is a truth: a submission has none, so it was not looked at",)
         return score
+
+
+def _told(error: CallError, submission: Submission) -> str:
+    """The error with base names: paths are nobody's business."""
+    text = f"{error}{f' ({error.hint})' if error.hint else ''}"
+    for path, _ in submission.files:
+        text = text.replace(path, base_name(path))
+    return text
 
 
 def _not_swapped(track: Track, files: Files) -> None:
@@ -212,14 +231,19 @@ def _ranked(entries: Sequence[Entry], by: Literal["headline", "second"]) -> list
     """By the exact figure, ties by team name; those that are not valid last, by name."""
     values = {id(entry): getattr(entry.verdict, by) for entry in entries if entry.verdict.valid}
     good = [entry for entry in entries if values.get(id(entry)) is not None]
-    good.sort(key=lambda entry: (-values[id(entry)], entry.team or entry.name, entry.name))
+    good.sort(key=lambda entry: (-values[id(entry)], *_by_name(entry)))
     for rank, entry in enumerate(good, 1):
         entry.rank, entry.headline = rank, rounded(values[id(entry)])
     rest = sorted(
         (entry for entry in entries if entry.rank is None),
-        key=lambda entry: (not entry.verdict.valid, entry.team or entry.name, entry.name),
+        key=lambda entry: (not entry.verdict.valid, *_by_name(entry)),
     )
     return good + rest
+
+
+def _by_name(entry: Entry) -> tuple[str, str, list[str]]:
+    """An order that does not depend on that of the call: by team, folder and what is in it."""
+    return entry.team or entry.name, entry.name, [file.sha256 for file in entry.inputs]
 
 
 def _shared_warnings(entries: Sequence[Entry]) -> list[str]:
@@ -237,10 +261,12 @@ def submissions_in(paths: Sequence[str], data_files: Callable[[str], Sequence[st
     """A folder, or a file by itself, is one submission. `data_files` lists what is in a folder."""
     found = []
     for path in paths:
-        name = os.path.basename(os.path.normpath(path))
+        if not os.path.lexists(path):
+            raise CallError(f"{path}: no such file or folder", "check the spelling")
+        name = base_name(os.path.abspath(path))
         try:
             files = tuple((file, None) for file in data_files(path))
-            found.append(Submission(name=name, files=files))
+            found.append(Submission(name=name, files=files, is_folder=os.path.isdir(path)))
         except CallError as error:
-            found.append(Submission(name=name, files=(), trouble=str(error).replace(path, name)))
+            found.append(Submission(name=name, files=(), trouble=str(error).removeprefix(f"{path}: ")))
     return found

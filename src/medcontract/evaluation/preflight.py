@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.errors import CallError
-from medcontract.evaluation.inputs import Files, Given, Part, Settings, gather, read
+from medcontract.evaluation.inputs import Files, Given, GivenFile, Part, Settings, base_name, gather, read
 from medcontract.evaluation.score import (
     FileProblem,
     Score,
@@ -25,7 +25,7 @@ from medcontract.evaluation.score import (
     track_of,
 )
 from medcontract.judging.beside import Beside, look_beside
-from medcontract.problems import Problem
+from medcontract.problems import NamedFiles, Problem, tells_of_the_truth
 from medcontract.scoring.engine import Track, below_the_gate, counts_of_sheets
 from medcontract.scoring.gate import Anything, Expected, Processing
 from medcontract.scoring.protocol import Protocol
@@ -33,6 +33,10 @@ from medcontract.scoring.protocol import Protocol
 Status = Literal["passed", "failed", "skipped"]
 _MB = 1_000_000
 _COVERAGE = ("MC302", "MC303")
+_NAMED_FILES = {
+    "model_file": "The model is there, of the size stated",
+    "inference_script": "The inference script is there",
+}
 
 
 class Check(Struct, kw_only=True):
@@ -43,6 +47,9 @@ class Check(Struct, kw_only=True):
     status: Status
     detail: str = ""
     problems: tuple[FileProblem, ...] = ()
+    """The first of them."""
+    found: int = 0
+    """Problems in all, those that are not listed too."""
 
 
 class Preflight(Struct, kw_only=True):
@@ -71,8 +78,10 @@ class _Session:
         self.protocol = protocol
         self.truth = _truth_or_roll(track, files)
         self.documents, _ = read_auxiliary(self.truth, files)
+        self.participant = settings.participant
         given = Given(header)
-        self.pairings, _, self.header_reasons = read_submission(self.truth, files, self.documents, settings, given)
+        self.pairings, _, _ = read_submission(self.truth, files, self.documents, settings, given)
+        given.check()
         for parts in files.groups.values():
             if not parts[0].judge and _concerns(track, parts[0]):
                 read(parts)
@@ -117,7 +126,7 @@ def _truth_or_roll(track: Track, files: Files) -> Truth:
 
 
 def preflight(
-    given: Sequence[tuple[str, str | None]],
+    given: Sequence[GivenFile],
     *,
     found: Collection[str] = (),
     images: Beside | None = None,
@@ -135,32 +144,35 @@ def preflight(
     track = track_of(files)
     protocol = changed_protocol(track, parameters)
     session = _Session(files, track, protocol, settings, header)
-    checks = [_files_check(files, track), *_contract_checks(session)]
-    checks += _image_checks(session, images)
+    if images is not None and track.id != "lesions":
+        raise CallError(f"images are checked for lesions/cases, not for {track.id}")
+    looked = _look_at_images(session, images)
+    checks = [_files_check(files, track), *_contract_checks(session), *_image_checks(session, images, looked)]
     checks += [_between_check(session), _coverage_check(session), _gate_check(session)]
     checks += _track_checks(session)
     checks += _model_checks(session)
-    score, check = _score_check(session, given, settings, parameters, header)
+    score, check = _score_check(session, settings, parameters, header)
     return Preflight(checks=(*checks, check), score=score)
 
 
 def _files_check(files: Files, track: Track | None) -> Check:
     there = ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts())
-    strange = [os.path.basename(report.path) for report in files.strangers]
+    strange = [base_name(report.path) for report in files.strangers]
     if strange:
         there += f"; of no contract: {', '.join(strange)}"
-    problems = tuple(FileProblem(os.path.basename(r.path), p) for r in files.unread for p in r.problems)
+    problems = tuple(FileProblem(base_name(r.path), p) for r in files.unread for p in r.problems)
     missing = track is not None and not any(pair.submission in files.groups for pair in track.pairs)
     if track is not None and missing and not files.unread:
         error = no_submission(track, files)
         there = f"{error}; {error.hint}" if not strange else f"{error}; {there}"
     if files.unread:
-        names = ", ".join(os.path.basename(report.path) for report in files.unread)
+        names = ", ".join(base_name(report.path) for report in files.unread)
         there = f"cannot be read: {names}" + (f"; {there}" if there else "")
     bad = missing or bool(files.unread)
     return Check(
-        id="files", title="There is a submission", status="failed" if bad else "passed", detail=there, problems=problems
-    )
+        id="files", title="There is a submission", status="failed" if bad else "passed", detail=there,
+        problems=problems, found=sum(report.errors + report.warnings for report in files.unread),
+    )  # fmt: skip
 
 
 def _problems(parts: Iterable[Part], wanted: Callable[[str], bool]) -> tuple[FileProblem, ...]:
@@ -169,8 +181,18 @@ def _problems(parts: Iterable[Part], wanted: Callable[[str], bool]) -> tuple[Fil
     )
 
 
+def _count(parts: Iterable[Part], wanted: Callable[[str], bool]) -> int:
+    """How many problems have a code that is wanted, as far as they may be told."""
+    return sum(
+        times
+        for part in parts
+        for code, times in part.tally.codes(wanted).items()
+        if not (part.tally.for_participants and tells_of_the_truth(code))
+    )
+
+
 def _is_between(code: str) -> bool:
-    return code.startswith("MC3") and not code.startswith("MC32")
+    return tells_of_the_truth(code) and code not in _COVERAGE
 
 
 def _is_image(code: str) -> bool:
@@ -183,10 +205,10 @@ def _contract_checks(session: _Session) -> Iterator[Check]:
         if not parts[0].judge:
             continue
         errors, warnings = (
-            sum(part.tally.count(severity, lambda code: not code.startswith("MC3")) for part in parts)
-            for severity in ("error", "warning")
+            sum(part.tally.count(severity, _of_the_file) for part in parts) for severity in ("error", "warning")
         )
-        records = sum(part.report.records or 0 for part in parts)
+        records = sum((part.judge.records if part.judge else 0) or 0 for part in parts)
+        hidden = session.participant and parts[0] in session.truth.parts and session.has_truth
         counted = [_plural(errors, "error")] * bool(errors) + [_plural(warnings, "warning")] * bool(warnings)
         counted += [_plural(records, "record")] * (parts[0].contract.kind == "collection")
         yield Check(
@@ -194,15 +216,26 @@ def _contract_checks(session: _Session) -> Iterator[Check]:
             title=f"{', '.join(part.name for part in parts)} keeps {contract_id}",
             status="failed" if errors else "passed",
             detail=", ".join(counted),
-            problems=_problems(parts, lambda code: not code.startswith("MC3")),
+            problems=() if hidden else _problems(parts, _of_the_file),
+            found=0 if hidden else _count(parts, _of_the_file),
         )
+
+
+def _of_the_file(code: str) -> bool:
+    return not code.startswith("MC3")
 
 
 def _plural(count: int, word: str) -> str:
     return f"{count:,} {word}{'s' * (count != 1)}"
 
 
-def _image_checks(session: _Session, images: Beside | None) -> Iterator[Check]:
+def _look_at_images(session: _Session, images: Beside | None) -> list[NamedFiles]:
+    """Before any report is made of the cases: what is found belongs in it."""
+    cases = session.files.groups.get("lesions/cases", [])
+    return [look_beside(part.judge, images) for part in cases if part.judge and images]
+
+
+def _image_checks(session: _Session, images: Beside | None, looked: Sequence[NamedFiles]) -> Iterator[Check]:
     if session.track.id != "lesions":
         return
     title = "The images can be used"
@@ -211,7 +244,6 @@ def _image_checks(session: _Session, images: Beside | None) -> Iterator[Check]:
         missing = "--images DIR" if images is None else "a file of lesions/cases, which names the images"
         yield Check(id="images", title=title, status="skipped", detail=f"needs {missing}")
         return
-    looked = [look_beside(part.judge, images) for part in cases if part.judge]
     checked, bad = sum(each.checked for each in looked), sum(each.bad for each in looked)
     yield Check(
         id="images",
@@ -219,34 +251,46 @@ def _image_checks(session: _Session, images: Beside | None) -> Iterator[Check]:
         status="failed" if bad else "passed",
         detail=f"{_plural(checked, 'image')} checked" + (f", {bad:,} bad" if bad else ""),
         problems=_problems(cases, _is_image),
+        found=_count(cases, _is_image),
     )
 
 
 def _between_check(session: _Session) -> Check:
     title = "The files agree with each other"
     parts = [part for part in session.files.parts() if part.judge]
-    errors = sum(part.tally.count("error", lambda code: _is_between(code) and code not in _COVERAGE) for part in parts)
-    if not errors and not session.has_truth:
+    errors = sum(part.tally.count("error", _is_between) for part in parts)
+    compared = any(
+        rule.other in session.documents for part in session.submissions() for rule in part.contract.file_rules
+    )
+    if not errors and not session.has_truth and not compared:
         wanted = " or ".join(pair.truth for pair in session.track.pairs)
         return Check(id="between-files", title=title, status="skipped", detail=f"needs a truth ({wanted})")
     return Check(
         id="between-files",
         title=title,
         status="failed" if errors else "passed",
-        detail=_plural(errors, "error") if errors else "",
-        problems=_problems(parts, lambda code: _is_between(code) and code not in _COVERAGE),
+        detail=_plural(errors, "error") if errors else "" if session.has_truth else "as far as there is no truth",
+        problems=_problems(parts, _is_between),
+        found=_count(parts, _is_between),
     )
 
 
-def _roll_needed(track: Track) -> str:
+def _lacks(session: _Session) -> str | None:
+    """What is missing for a comparison with the expected ids."""
+    track = session.track
+    if not session.submissions():
+        return "needs a submission"
+    if session.roll:
+        return None
     truths = [pair.truth for pair in track.pairs]
     return "needs the expected ids: " + " or ".join([*truths, *(name for name, _ in track.expecting)])
 
 
 def _coverage_check(session: _Session) -> Check:
     title = "Every expected id is answered, and no other"
-    if not session.roll:
-        return Check(id="coverage", title=title, status="skipped", detail=_roll_needed(session.track))
+    lacking = _lacks(session)
+    if lacking:
+        return Check(id="coverage", title=title, status="skipped", detail=lacking)
     missing = sum(len(pairing.missing()) for pairing in session.pairings.values())
     unknown = sum(pairing.unknown_count for pairing in session.pairings.values())
     expected = sum(len(pairing.expected.items) for pairing in session.pairings.values())
@@ -257,17 +301,19 @@ def _coverage_check(session: _Session) -> Check:
     return Check(
         id="coverage",
         title=title,
-        status="failed" if missing or unknown else "passed",
+        status="failed" if missing or unknown or not expected else "passed",
         detail=detail,
         problems=_problems(session.submissions(), lambda code: code in _COVERAGE),
+        found=_count(session.submissions(), lambda code: code in _COVERAGE),
     )
 
 
 def _gate_check(session: _Session) -> Check:
     title = f"At least {Processing(1, 1, session.protocol['min_processed']).asked} are processed"
     expected = sum(len(pairing.expected.items) for pairing in session.pairings.values())
-    if not session.roll or not expected:
-        return Check(id="gate", title=title, status="skipped", detail=_roll_needed(session.track))
+    lacking = _lacks(session) or (None if expected else "nothing is expected")
+    if lacking:
+        return Check(id="gate", title=title, status="skipped", detail=lacking)
     runs: dict[str, int] = {}
     for pairing in session.pairings.values():
         for run, count in counts_of_sheets(pairing).items():
@@ -289,7 +335,7 @@ def _track_checks(session: _Session) -> Iterator[Check]:
         problems: tuple[FileProblem, ...] = ()
         if limit.passed is False:
             parts = session.files.groups.get(limit.contract, [])
-            problem = Problem("MC402", "error", f"beyond a limit: {limit.detail}")
+            problem = Problem("MC402", "error", "beyond a limit", "no score comes of it")
             problems = tuple(FileProblem(part.name, problem) for part in parts)
         status: Status = "skipped" if limit.passed is None else "passed" if limit.passed else "failed"
         yield Check(id=limit.id, title=limit.title, status=status, detail=limit.detail, problems=problems)
@@ -301,7 +347,10 @@ def _model_checks(session: _Session) -> Iterator[Check]:
         return
     model = session.documents.get("lesions/model")
     parts = session.files.groups.get("lesions/model", [])
-    for name, title in (("model_file", "The model is there"), ("inference_script", "The inference script is there")):
+    for name, title in (
+        ("model_file", "The model is there, of the size stated"),
+        ("inference_script", "The inference script is there"),
+    ):
         check_id = name.replace("_", "-")
         named = getattr(model, name, None)
         if named is None:
@@ -315,7 +364,7 @@ def _model_checks(session: _Session) -> Iterator[Check]:
             id=check_id,
             title=title,
             status="failed" if problem else "passed",
-            detail=problem.message if problem else named,
+            detail=named,
             problems=(FileProblem(part.name, problem),) if problem else (),
         )
 
@@ -337,7 +386,6 @@ def _missing_or_other_size(part: Part, named: str, stated_mb: float | None) -> P
 
 def _score_check(
     session: _Session,
-    given: Sequence[tuple[str, str | None]],
     settings: Settings,
     parameters: Sequence[tuple[str, str]],
     header: Mapping[str, str] | None,
@@ -348,11 +396,10 @@ def _score_check(
         return None, Check(id="score", title=title, status="skipped", detail=f"needs a truth ({wanted})")
     if not session.submissions():
         return None, Check(id="score", title=title, status="skipped", detail="needs a submission")
-    strange = {report.path for report in session.files.strangers}
+    again: list[GivenFile] = [(part.source, part.contract.id) for part in session.files.parts()]
+    again += [(report.path, None) for report in session.files.unread]
     try:
-        score = score_files(
-            [file for file in given if file[0] not in strange], settings=settings, parameters=parameters, header=header
-        )
+        score = score_files(again, settings=settings, parameters=parameters, header=header)
     except CallError as error:
         return None, Check(id="score", title=title, status="skipped", detail=f"{error}; {error.hint}")
     detail = "; ".join(score.reasons) if not score.valid else _headline(score)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -12,9 +11,21 @@ from msgspec import Struct
 from medcontract.definitions.between import Located, OrderCheck, covers, equal
 from medcontract.definitions.contract import Validated
 from medcontract.definitions.rules import Agrees, Covers, Equal, FilesRule, Reference, Rule, SameOrder, Unique
-from medcontract.errors import CallError
-from medcontract.evaluation.inputs import DEFAULT, Files, Given, Header, Part, Settings, gather, header_of, read
-from medcontract.problems import Finding, Problem, Ref
+from medcontract.errors import CallError, InvalidData
+from medcontract.evaluation.inputs import (
+    DEFAULT,
+    Files,
+    Given,
+    GivenFile,
+    Header,
+    Part,
+    Settings,
+    base_name,
+    gather,
+    header_of,
+    read,
+)
+from medcontract.problems import FileReport, Finding, Problem, Ref
 from medcontract.scoring import tracks
 from medcontract.scoring.engine import Answers, Counts, Figure, Track, Verdict, judge_counts
 from medcontract.scoring.exact import rounded
@@ -50,11 +61,16 @@ class Score(Struct, kw_only=True):
     inputs: tuple[InputFile, ...]
     verdict: Verdict
     problems: tuple[FileProblem, ...]
+    """The first of them."""
+    found: int
+    """Problems in all, those that are not listed too."""
     errors: int
     """In all files, those that are not listed too."""
+    participant: bool = False
+    """Made for a participant: nothing is told that only the truth can tell."""
     between: tuple[tuple[str, int], ...] = ()
     """How often each rule between files was broken, by code."""
-    near_misses: tuple[str, ...] = ()
+    private: tuple[str, ...] = ()
     """Warnings that are not for participants: they tell of the truth."""
     hints: tuple[str, ...] = ()
     """What would help a person; they hold ids, which are values."""
@@ -68,10 +84,11 @@ class Score(Struct, kw_only=True):
     counts: Counts | None = None
     """What the figures were made of: another protocol can be applied to it."""
 
-    def for_participants(self) -> dict[str, Any] | None:
-        """The result without figures by class, case or document."""
-        if self.verdict.result is None:
-            return None
+    @property
+    def shown(self) -> dict[str, Any] | None:
+        """The result; for participants without figures by class, case or document."""
+        if self.verdict.result is None or not self.participant:
+            return self.verdict.result
         value = self.verdict.headline
         return tracks.track(self.track).for_participants(self.verdict.result, None if value is None else rounded(value))
 
@@ -91,7 +108,8 @@ class Score(Struct, kw_only=True):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return self.verdict.warnings
+        """What one should know."""
+        return self.verdict.warnings if self.participant else self.verdict.warnings + self.private
 
 
 class Truth(Struct, kw_only=True):
@@ -111,19 +129,36 @@ class Truth(Struct, kw_only=True):
 
 
 def score_files(
-    given: Iterable[tuple[str, str | None]],
+    given: Iterable[GivenFile],
     *,
+    found: Collection[str] = (),
     settings: Settings = DEFAULT,
     parameters: Sequence[tuple[str, str]] = (),
     header: Mapping[str, str] | None = None,
 ) -> Score:
-    """Score the submission among the files against the truth among them. Raises `CallError` for a wrong call."""
-    files = gather(given, settings)
-    track = track_of(files)
+    """Score the submission among the files against the truth among them. Raises `CallError` for a wrong call.
+
+    `found`: files that nobody named, but that stand in a folder: one of no contract is let pass. Raises `InvalidData`
+    when a file is so broken that nobody can tell what is missing.
+    """
+    files = gather(given, settings, lenient=found)
+    track = _track_or_broken(files)
     protocol = changed_protocol(track, parameters)
     given_header = Given(header)
     truth = read_truth(track, files, given_header)
     return score_against(truth, files, protocol, settings, given_header)
+
+
+def _track_or_broken(files: Files) -> Track:
+    try:
+        track = track_of(files)
+        if not any(pair.truth in files.groups for pair in track.pairs):
+            raise no_truth(track, files)
+    except CallError:
+        if files.unread:
+            raise InvalidData(files.unread[0]) from None
+        raise
+    return track
 
 
 def changed_protocol(track: Track, parameters: Sequence[tuple[str, str]]) -> Protocol:
@@ -153,9 +188,7 @@ def read_truth(track: Track, files: Files, given: Given | None = None) -> Truth:
     """Read the truth among the files. Raises `CallError` where there is none."""
     wanted = [pair for pair in track.pairs if pair.truth in files.groups]
     if not wanted:
-        names = " or ".join(pair.truth for pair in track.pairs)
-        there = ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts())
-        raise CallError("there is no truth among these files", f"a file of {names} is asked for; {there}")
+        raise no_truth(track, files)
     truth = Truth(track=track, parts=[], expected={}, headers={}, content={})
     reasons: list[str] = []
     for pair in wanted:
@@ -174,6 +207,15 @@ def read_truth(track: Track, files: Files, given: Given | None = None) -> Truth:
             reasons.append(f"the truth is empty: {', '.join(part.name for part in parts)}")
     truth.reasons = tuple(reasons)
     return truth
+
+
+def no_truth(track: Track, files: Files) -> CallError:
+    names = " or ".join(pair.truth for pair in track.pairs)
+    return CallError("there is no truth among these files", f"a file of {names} is asked for; {_there_is(files)}")
+
+
+def _there_is(files: Files) -> str:
+    return ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts())
 
 
 def _errors(what: str, parts: Sequence[Part]) -> list[str]:
@@ -210,7 +252,7 @@ def score_against(
     """Score the submission among the files."""
     track = truth.track
     given = given or Given()
-    reasons = list(truth.reasons) + [_unread(report.path) for report in files.unread]
+    reasons = list(truth.reasons) + [_unread(report) for report in files.unread]
     documents, aux_reasons = read_auxiliary(truth, files)
     pairings, headers, header_reasons = read_submission(truth, files, documents, settings, given)
     if not any(files.groups.get(pair.submission) for pair in track.pairs) and not files.unread:
@@ -223,13 +265,15 @@ def score_against(
     else:
         counts = track.count(_answers(truth, files, pairings, documents, headers))
         verdict = judge_counts(track, counts, protocol)
+        if verdict.result is not None:
+            _check_needs(track, {**truth.headers, **headers})
     teams = _teams(headers, documents)
     notes = _notes(files, track) + (["the files name different teams"] if len(set(teams)) > 1 else [])
-    near_misses, hints = _near_misses(pairings.values())
+    private, hints = _near_misses(pairings.values())
     verdict.warnings = (*verdict.warnings, *notes)
     verdict.reasons = (*verdict.reasons, *_mixed_up(verdict, pairings, files))
-    score = _assemble(truth, files, protocol, verdict, counts, teams)
-    score.near_misses, score.hints = tuple(near_misses), tuple(hints)
+    score = _assemble(truth, files, protocol, verdict, counts, teams, settings.participant)
+    score.private, score.hints = (*(counts.about_truth if counts else ()), *private), tuple(hints)
     return score
 
 
@@ -240,8 +284,10 @@ def _nothing(truth: Truth, files: Files, protocol: Protocol) -> Processing | Non
     return None if truth.reasons or there or not expected else Processing(expected, 0, protocol["min_processed"])
 
 
-def _unread(path: str) -> str:
-    return f"{os.path.basename(path)} cannot be read, so that nobody knows what it is"
+def _unread(report: FileReport) -> str:
+    problem = report.problems[0] if report.problems else None
+    where = f"line {problem.line}: " if problem and problem.line else ""
+    return f"{base_name(report.path)} cannot be read" + (f" ({where}{problem.message})" if problem else "")
 
 
 def read_auxiliary(truth: Truth, files: Files) -> tuple[dict[str, Any], list[str]]:
@@ -267,8 +313,7 @@ def _items_by_key(expected: Expected[Any]) -> dict[Any, Any]:
 
 def no_submission(track: Track, files: Files) -> CallError:
     names = " or ".join(pair.submission for pair in track.pairs)
-    there = ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts())
-    return CallError("there is no submission among these files", f"a file of {names} is asked for; {there}")
+    return CallError("there is no submission among these files", f"a file of {names} is asked for; {_there_is(files)}")
 
 
 def read_submission(
@@ -360,15 +405,17 @@ def _answers(
         pair.submission: tuple(sorted(part.name for part in files.groups.get(pair.submission, [])))
         for pair in truth.track.pairs
     }
-    answers = Answers(pairings=pairings, documents=documents, headers={**truth.headers, **headers}, names=names)
-    known = {name: value for header in answers.headers.values() for name, value in header.items() if value is not None}
-    lacking = [name for name in truth.track.needs if name not in known]
+    return Answers(pairings=pairings, documents=documents, headers={**truth.headers, **headers}, names=names)
+
+
+def _check_needs(track: Track, headers: Mapping[str, Header]) -> None:
+    """The result holds header fields that some file must say. Raises `CallError` where none does."""
+    known = {name for header in headers.values() for name, value in header.items() if value is not None}
+    lacking = [name for name in track.needs if name not in known]
     if lacking:
         raise CallError(
-            f"the result needs {', '.join(lacking)}, which the files do not say",
-            f"give it: --set {lacking[0]}=…",
+            f"the result needs {', '.join(lacking)}, which the files do not say", f"give it: --set {lacking[0]}=…"
         )
-    return answers
 
 
 def used_contracts(track: Track) -> set[str]:
@@ -379,7 +426,8 @@ def used_contracts(track: Track) -> set[str]:
 def _notes(files: Files, track: Track) -> list[str]:
     """Files that a score has no use for."""
     used = used_contracts(track)
-    return [
+    strange = [f"{base_name(report.path)} is of no contract: it was not looked at" for report in files.strangers]
+    return strange + [
         f"{part.name} ({contract_id}) is not needed for a score"
         for contract_id, parts in sorted(files.groups.items())
         if contract_id not in used
@@ -434,9 +482,8 @@ def _mixed_up(verdict: Verdict, pairings: Mapping[str, Pairing[Any, Any]], files
         repeated = sum(mark == ("repeated", "") for sheet in pairing.sheets.values() for mark in sheet.values())
         if len(parts) > 1 and repeated:
             names = ", ".join(part.name for part in parts)
-            reasons.append(
-                f"{repeated:,} ids are answered more than once over {names}: are these versions of one file?"
-            )
+            many = "ids are" if repeated > 1 else "id is"
+            reasons.append(f"{repeated:,} {many} answered more than once over {names}: are these versions of one file?")
     return reasons
 
 
@@ -447,20 +494,25 @@ def _assemble(
     verdict: Verdict,
     counts: Counts | None,
     teams: Sequence[str],
+    participant: bool,
 ) -> Score:
     used = files.take(used_contracts(truth.track)).parts()
     unique = {id(part): part for part in (*truth.parts, *used)}.values()
     parts = sorted(unique, key=lambda part: (part.contract.id, part.name))
-    reports = [(part.name, part.report) for part in parts]
-    reports += [(os.path.basename(report.path), report) for report in files.unread]
+    told = [part for part in parts if not participant or part not in truth.parts]
+    reports = [(part.name, part.report) for part in told]
+    reports += [(base_name(report.path), report) for report in files.unread]
     problems = [FileProblem(name, problem) for name, report in reports for problem in report.problems]
+    unread = sum(report.errors + report.warnings for report in files.unread)
     return Score(
         track=truth.track.id,
         protocol=protocol,
         inputs=tuple(input_file(part, truth) for part in parts),
         verdict=verdict,
         problems=tuple(problems[:MOST_PROBLEMS]),
+        found=unread + sum(part.tally.to_be_told for part in told),
         errors=sum(report.errors for _, report in reports),
+        participant=participant,
         between=_between(parts),
         team=next(iter(teams), None),
         figures=truth.track.figures,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
@@ -234,7 +235,7 @@ class RecordsJudge:
         """A line whose syntax is broken is one bad record."""
         self.add(broken_finding(broken, offset), index, offset, length)
 
-    def second_look(self, indexes: Sequence[UniqueIndex] = (), name: str = "") -> None:
+    def second_look(self, indexes: Sequence[UniqueIndex] = (), part: tuple[int, str] = (0, "")) -> None:
         """Which keys really are repeated, and where the records are of which only the number is known."""
         unknown = (f.ref.record for f in self.tally.deferred if f.ref and f.ref.offset == UNKNOWN)
         found = {number: self.ref(number, 0, 0) for number in unknown if number is not None}
@@ -249,7 +250,7 @@ class RecordsJudge:
                     value = self._quietly(raw)
                 if value is not None:
                     for index in indexes:
-                        finding = index.look_again(value, self.ref(number, offset, len(raw)), name)
+                        finding = index.look_again(value, self.ref(number, offset, len(raw)), part)
                         if finding:
                             self.tally.defer(self.named(finding))
         except (Broken, TooLarge, Unreadable):
@@ -299,8 +300,8 @@ def settle_parts(parts: Sequence[RecordsJudge], accumulators: Sequence[Accumulat
             owner = next(p for p in reversed(parts) if p.base <= _record_of(finding))
             owner.settle(finding)
     suspicious = [a for a in accumulators if isinstance(a, UniqueIndex) and a.suspects]
-    for part in parts:
-        part.second_look(suspicious, part.source.name if len(parts) > 1 else "")
+    for number, part in enumerate(parts):
+        part.second_look(suspicious, (number, os.path.basename(part.source.name)))
 
 
 def _record_of(finding: Finding) -> int:

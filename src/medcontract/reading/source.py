@@ -62,6 +62,7 @@ class Source:
 
     def prepare(self) -> None:
         """Look at the first bytes. Raises `Unreadable` where there is no text to read."""
+        self.packed, self.start = False, 0
         try:
             if self._path == STDIN:
                 self.name = "<stdin>"
@@ -95,6 +96,7 @@ class Source:
         data = stream.read(_IN_MEMORY)
         if len(data) < min(_IN_MEMORY, self.limits.unpacked):
             self._bytes = data
+            self._path = ""
             return
         self._copy = tempfile.NamedTemporaryFile()  # noqa: SIM115  # lives as long as this source
         while data:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from medcontract.rendering.json import printable
 from medcontract.rendering.scores import aligned, escaped, markdown_table
 from medcontract.rendering.tables import Table, number
-from medcontract.rendering.text import Style, plain
+from medcontract.rendering.text import Style, clean, plain
 
 if TYPE_CHECKING:
     from medcontract.evaluation.leaderboard import Entry, Leaderboard
@@ -23,14 +22,17 @@ def text(board: Leaderboard, style: Style = plain) -> str:
         lines.append(f"{word}  {_who(entry)}")
         lines += [f"  because {reason}" for reason in _reasons(entry)]
     lines += [""] * bool(_rest(board))
-    for entry in board.entries:
-        lines += [f"{style('warning:', 'warning')} {_who(entry)}: {warning}" for warning in entry.verdict.warnings]
-    lines += [f"{style('warning:', 'warning')} {warning}" for warning in board.warnings]
+    lines += [f"{style('warning:', 'warning')} {warning}" for warning in _warnings(board)]
     lines += [style(line, "dim") for line in _provenance(board)]
     valid = sum(entry.verdict.valid for entry in board.entries)
     many = len(board.entries)
     lines.append(f"{many} submission{'s' * (many != 1)}, {valid} valid, ranked by {board.headline}.")
     return "\n".join(lines) + "\n"
+
+
+def _warnings(board: Leaderboard) -> list[str]:
+    own = [f"{_who(entry)}: {clean(warning)}" for entry in board.entries for warning in entry.verdict.warnings]
+    return own + [clean(warning) for warning in board.warnings]
 
 
 def _valid(board: Leaderboard) -> list[Entry]:
@@ -44,14 +46,14 @@ def _rest(board: Leaderboard) -> list[Entry]:
 def _reasons(entry: Entry) -> list[str]:
     if entry.verdict.valid:
         return ["it lacks the figure that the others are ranked by"]
-    reasons = [printable(reason) for reason in entry.verdict.reasons]
+    reasons = [clean(reason) for reason in entry.verdict.reasons]
     left = len(reasons) - _MOST_REASONS
     return reasons[:_MOST_REASONS] + ([f"… and {left} more reasons"] if left > 0 else [])
 
 
 def _who(entry: Entry) -> str:
-    name = printable(entry.name)
-    return f"{printable(entry.team)} ({name})" if entry.team and entry.team != entry.name else name
+    name = clean(entry.name)
+    return f"{clean(entry.team)} ({name})" if entry.team and entry.team != entry.name else name
 
 
 def _ranking(board: Leaderboard) -> Table:
@@ -75,7 +77,7 @@ def _provenance(board: Leaderboard) -> Iterator[str]:
     yield f"protocol {protocol.id} v{protocol.version}, fingerprint {protocol.fingerprint[:16]}"
     for file in board.truth:
         content = f", content {file.content_sha256[:16]}" if file.content_sha256 else ""
-        yield f"{file.contract} {printable(file.name)}, sha256 {file.sha256[:16]}{content}"
+        yield f"{file.contract} {clean(file.name)}, sha256 {file.sha256[:16]}{content}"
 
 
 def markdown(board: Leaderboard) -> str:
@@ -84,8 +86,7 @@ def markdown(board: Leaderboard) -> str:
     if rest:
         rows = [(_who(entry), "; ".join(_reasons(entry))) for entry in rest]
         lines += ["", *markdown_table(Table("Not ranked", ("team", "reasons"), rows, numeric=False))]
-    warnings = [f"{_who(entry)}: {warning}" for entry in board.entries for warning in entry.verdict.warnings]
-    warnings += board.warnings
+    warnings = _warnings(board)
     if warnings:
         lines += ["", "## Warnings", "", *(f"- {escaped(warning)}" for warning in warnings)]
     protocol = board.protocol

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from medcontract.rendering.json import dumps, envelope, file_problem, printable, shown_problems
+from medcontract.rendering.json import dumps, envelope, file_problem, printable
 from medcontract.rendering.scores import problem_lines
-from medcontract.rendering.text import Style, plain
+from medcontract.rendering.text import Style, clean, plain
 
 if TYPE_CHECKING:
     from medcontract.evaluation.preflight import Preflight
@@ -14,16 +14,13 @@ if TYPE_CHECKING:
 _WORDS = {"passed": ("pass", "good"), "failed": ("FAIL", "error"), "skipped": ("skip", "dim")}
 
 
-def text(
-    checklist: Preflight, style: Style = plain, show_values: bool = False, participant: bool = False, most: int = 50
-) -> str:
+def text(checklist: Preflight, style: Style = plain, show_values: bool = False, most: int = 50) -> str:
     lines: list[str] = []
     for check in checklist.checks:
         word, role = _WORDS[check.status]
-        detail = f": {printable(check.detail)}" if check.detail else ""
-        line = f"{printable(check.title)}{detail}"
+        line = clean(f"{check.title}: {check.detail}" if check.detail else check.title)
         lines.append(f"{style(word, role)}  {style(line, 'dim') if check.status == 'skipped' else line}")
-        shown = problem_lines(shown_problems(check.problems, participant), style, show_values, most)
+        shown = problem_lines(check.problems, check.found, style, show_values, most)
         if shown:
             lines += ["", *(f"      {each}" if each else "" for each in shown)]
     lines += ["", _last_line(checklist, style)]
@@ -36,11 +33,11 @@ def _last_line(checklist: Preflight, style: Style) -> str:
         return f"{style('NOT READY', 'error')}: {failed} check{'s' * (failed != 1)} failed."
     skipped = checklist.skipped
     if skipped:
-        return f"{style('READY', 'good')} with {skipped} check{'s' * (skipped != 1)} not possible."
+        return f"{style('READY', 'warning')} with {skipped} check{'s' * (skipped != 1)} not possible."
     return f"{style('READY', 'good')}."
 
 
-def json(checklist: Preflight, show_values: bool = False, participant: bool = False) -> str:
+def json(checklist: Preflight, show_values: bool = False) -> str:
     """`medcontract/preflight`."""
     data: dict[str, Any] = {
         "ready": checklist.ready,
@@ -50,10 +47,10 @@ def json(checklist: Preflight, show_values: bool = False, participant: bool = Fa
                 "title": printable(check.title),
                 "status": check.status,
                 "detail": printable(check.detail),
-                "problems": [file_problem(p, show_values) for p in shown_problems(check.problems, participant)],
+                "problems": [file_problem(problem, show_values) for problem in check.problems],
             }
             for check in checklist.checks
         ],
-        "score": envelope(checklist.score, show_values, participant) if checklist.score else None,
+        "score": envelope(checklist.score, show_values) if checklist.score else None,
     }
     return dumps(data)

@@ -41,12 +41,12 @@ def schema_diff(changes: Sequence[FileChange]) -> str:
     return dumps({"breaking": any(change.breaks != "none" for change in changes), "changes": listed})
 
 
-def score(score: Score, show_values: bool = False, participant: bool = False) -> str:
+def score(score: Score, show_values: bool = False) -> str:
     """`medcontract/score`."""
-    return dumps(envelope(score, show_values, participant))
+    return dumps(envelope(score, show_values))
 
 
-def envelope(score: Score, show_values: bool = False, participant: bool = False) -> dict[str, Any]:
+def envelope(score: Score, show_values: bool = False) -> dict[str, Any]:
     """A score, and all that defends it."""
     verdict = score.verdict
     return {
@@ -56,9 +56,9 @@ def envelope(score: Score, show_values: bool = False, participant: bool = False)
         "processing": verdict.processing.describe() if verdict.processing else None,
         "valid": verdict.valid,
         "reasons": list(verdict.reasons),
-        "warnings": [*verdict.warnings, *(_counted(score) if participant else score.near_misses)],
-        "problems": [file_problem(p, show_values) for p in shown_problems(score.problems, participant)],
-        "result": score.for_participants() if participant else verdict.result,
+        "warnings": warnings_of(score),
+        "problems": [file_problem(problem, show_values) for problem in score.problems],
+        "result": score.shown,
         **versions(),
     }
 
@@ -114,12 +114,12 @@ def protocol(protocol: Protocol, figures: Iterable[Figure]) -> str:
     return dumps(data)
 
 
-def shown_problems(problems: Sequence[FileProblem], participant: bool) -> list[FileProblem]:
-    """Participants see what is wrong in files, not how files disagree: that would tell of the truth."""
-    return [p for p in problems if not (participant and p.problem.code.startswith("MC3"))]
+def warnings_of(score: Score) -> list[str]:
+    """All warnings. Participants are told how often rules between files were broken, not where."""
+    return [*score.warnings, *(between(score) if score.participant else ())]
 
 
-def _counted(score: Score) -> list[str]:
+def between(score: Score) -> list[str]:
     """How often each rule between files was broken."""
     return [f"{code} {CATALOGUE[code].title}: {times:,}" for code, times in score.between]
 
@@ -170,10 +170,18 @@ def _file(file: FileReport, show_values: bool) -> dict[str, Any]:
     }
 
 
+def with_value(problem: Problem) -> str:
+    """The message and the value that it is about."""
+    if not problem.value:
+        return problem.message
+    got = "" if problem.code == "MC302" else "got "  # what is missing was not got
+    return f"{problem.message} ({got}{problem.value})"
+
+
 def _problem(problem: Problem, show_values: bool) -> dict[str, Any]:
     message, pointer, field = problem.message, problem.pointer, problem.field
     if show_values:
-        message += f" (got {problem.value})" if problem.value else ""
+        message = with_value(problem)
     else:
         pointer = problem.plain_pointer
         field = field if field is None or is_plain(field) else "…"

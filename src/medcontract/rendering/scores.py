@@ -5,50 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from medcontract.rendering.json import printable, shown_problems
+from medcontract.rendering.json import between, printable, versions, warnings_of, with_value
 from medcontract.rendering.tables import Table, headline, tables
-from medcontract.rendering.text import Style, one_problem, plain
+from medcontract.rendering.text import Style, clean, one_problem, plain
 
 if TYPE_CHECKING:
     from medcontract.evaluation.score import FileProblem, Score
     from medcontract.scoring.gate import Processing
 
 
-def text(
-    score: Score, style: Style = plain, show_values: bool = False, participant: bool = False, most: int = 50
-) -> str:
+def text(score: Score, style: Style = plain, show_values: bool = False, most: int = 50) -> str:
     """What a person wants first on top: valid or not, the headline figure, then the tables."""
     lines = [*_verdict(score, style), ""]
-    result = score.for_participants() if participant else score.verdict.result
-    if result is not None:
-        for table in tables(score, result):
+    if score.shown is not None:
+        for table in tables(score, score.shown):
             if table.rows:
                 lines += [*aligned(table, style), ""]
-    lines += problem_lines(shown_problems(score.problems, participant), style, show_values, most)
-    warnings = score.verdict.warnings if participant else score.verdict.warnings + score.near_misses
-    lines += [f"{style('warning:', 'warning')} {warning}" for warning in warnings]
-    if not participant:
-        lines += [f"{style('hint:', 'hint')} {hint}" for hint in score.hints if show_values]
-        lines += [f"{style('note:', 'dim')} {code}: {times:,} in all" for code, times in score.between]
-    lines += list(_provenance(score, style))
+    lines += problem_lines(score.problems, score.found, style, show_values, most)
+    lines += [f"{style('warning:', 'warning')} {clean(warning)}" for warning in warnings_of(score)]
+    if not score.participant:
+        lines += [f"{style('hint:', 'hint')} {clean(hint)}" for hint in score.hints if show_values]
+        lines += [f"{style('in all:', 'dim')} {line}" for line in between(score)]
+    lines += [style(line, "dim") for line in _provenance(score)]
     return "\n".join(lines) + "\n"
 
 
 def _verdict(score: Score, style: Style) -> Iterator[str]:
     verdict = score.verdict
-    team = f", {printable(score.team)}" if score.team else ""
+    team = f", {clean(score.team)}" if score.team else ""
     who = f"{score.track}{team}"
+    gate = verdict.processing
     if verdict.valid:
         name, value = headline(score)
         yield f"{style('VALID', 'good')}  {who}  {style(f'{name} {value}', 'strong')}"
     else:
         word = "NOT VALID" if verdict.result is not None else "REFUSED"
         yield f"{style(word, 'error')}  {who}"
-        yield from (f"  {style('because', 'error')} {reason}" for reason in verdict.reasons)
-    gate = verdict.processing
-    if gate is not None:
-        role = "good" if gate.passed else "error"
-        yield f"  {style(processed(gate), role)}"
+        yield from (f"  {style('because', 'error')} {clean(reason)}" for reason in verdict.reasons)
+    if gate is not None and gate.passed:  # else it is the reason
+        yield f"  {style(processed(gate), 'good')}"
 
 
 def processed(gate: Processing) -> str:
@@ -60,7 +55,8 @@ def aligned(table: Table, style: Style) -> Iterator[str]:
     """The table in columns: text to the left, numbers to the right."""
     if not table.rows:
         return
-    cells = [table.head, *table.rows] if table.title else list(table.rows)
+    rows = [tuple(map(clean, row)) for row in table.rows]
+    cells = [table.head, *rows] if table.title else rows
     widths = [max(len(row[i]) for row in cells) for i in range(len(table.head))]
     if table.title:
         yield style(table.title, "strong")
@@ -72,65 +68,83 @@ def aligned(table: Table, style: Style) -> Iterator[str]:
         yield f"  {style(table.note, 'dim')}"
 
 
-def problem_lines(problems: Sequence[FileProblem], style: Style, show_values: bool, most: int) -> list[str]:
+def problem_lines(problems: Sequence[FileProblem], found: int, style: Style, show_values: bool, most: int) -> list[str]:
+    """The first problems, and how many there are besides."""
     lines: list[str] = []
-    for found in problems[:most]:
-        lines += one_problem(printable(found.file), found.problem, style, show_values)
-    if len(problems) > most:
-        lines += [style(f"… and {len(problems) - most:,} more problems (--max-problems shows more)", "dim"), ""]
+    shown = problems[:most]
+    for each in shown:
+        lines += one_problem(clean(each.file), each.problem, style, show_values)
+    left = found - len(shown) - sum(each.problem.more for each in shown)
+    if left > 0:
+        lines += [style(f"… and {left:,} more problem{'s' * (left != 1)} (--max-problems shows more)", "dim"), ""]
     return lines
 
 
-def _provenance(score: Score, style: Style) -> Iterator[str]:
+def _provenance(score: Score) -> Iterator[str]:
     protocol = score.protocol
-    yield style(f"protocol {protocol.id} v{protocol.version}, fingerprint {protocol.fingerprint[:16]}", "dim")
+    yield f"protocol {protocol.id} v{protocol.version}, fingerprint {protocol.fingerprint[:16]}"
     for file in score.inputs:
         records = "" if file.records is None else f", {file.records:,} records"
         content = f", content {file.content_sha256[:16]}" if file.content_sha256 else ""
-        yield style(f"{file.contract} {printable(file.name)}, sha256 {file.sha256[:16]}{content}{records}", "dim")
+        yield f"{file.contract} {clean(file.name)}, sha256 {file.sha256[:16]}{content}{records}"
 
 
-def markdown(score: Score, show_values: bool = False, participant: bool = False) -> str:
+def markdown(score: Score, show_values: bool = False) -> str:
     """The same as a Markdown page."""
     verdict = score.verdict
     team = f": {escaped(score.team)}" if score.team else ""
     name, value = headline(score)
     state = f"**Valid**, {escaped(name)} **{value}**" if verdict.valid else "**Not valid**"
-    lines = [f"# {score.track}{team}", "", state, "", *(f"- {escaped(reason)}" for reason in verdict.reasons)]
+    lines = [f"# {score.track}{team}", "", state]
+    lines += ["", *(f"- {escaped(reason)}" for reason in verdict.reasons)] if verdict.reasons else []
     if verdict.processing is not None:
         lines += ["", f"{processed(verdict.processing).capitalize()}."]
-    result = score.for_participants() if participant else verdict.result
-    if result is not None:
-        for table in tables(score, result):
+    if score.shown is not None:
+        for table in tables(score, score.shown):
             lines += ["", *markdown_table(table)]
-    problems = shown_problems(score.problems, participant)
-    if problems:
-        rows = [_problem_row(found, show_values) for found in problems]
-        lines += ["", *markdown_table(Table("Problems", ("file", "line", "code", "problem"), rows, numeric=False))]
-    warnings = verdict.warnings if participant else verdict.warnings + score.near_misses
+    if score.problems:
+        rows = [_problem_row(found, show_values) for found in score.problems]
+        left = score.found - len(rows)
+        note = f"and {left:,} more" if left > 0 else ""
+        table = Table("Problems", ("file", "line", "code", "problem"), rows, note, numeric=False)
+        lines += ["", *markdown_table(table)]
+    warnings = warnings_of(score)
     if warnings:
         lines += ["", "## Warnings", "", *(f"- {escaped(warning)}" for warning in warnings)]
-    lines += ["", *markdown_table(_inputs_table(score))]
-    protocol = score.protocol
-    lines += ["", f"Protocol `{protocol.id}` version {protocol.version}, fingerprint `{protocol.fingerprint}`."]
+    lines += ["", *_markdown_provenance(score)]
     return "\n".join(lines) + "\n"
+
+
+def _markdown_provenance(score: Score) -> Iterator[str]:
+    """What makes the score defensible."""
+    rows = [
+        (
+            file.name, file.contract or "", "" if file.records is None else f"{file.records:,}", file.sha256,
+            file.content_sha256 or "",
+        )
+        for file in score.inputs
+    ]  # fmt: skip
+    yield from markdown_table(
+        Table("Inputs", ("file", "contract", "records", "SHA-256", "content"), rows, numeric=False)
+    )
+    protocol = score.protocol
+    values = [(parameter.name, parameter.text) for parameter in protocol.parameters]
+    yield ""
+    yield from markdown_table(Table("Protocol", ("parameter", "value"), values))
+    yield ""
+    yield f"Protocol `{protocol.id}` version {protocol.version}, fingerprint `{protocol.fingerprint}`."
+    made = versions()
+    with_what = ", ".join(f"{name} {version}" for name, version in made["environment"].items())
+    yield f"medcontract {made['medcontract_version']}, {with_what}."
 
 
 def _problem_row(found: FileProblem, show_values: bool) -> tuple[str, ...]:
     problem = found.problem
-    message = problem.message + (f" (got {problem.value})" if show_values and problem.value else "")
+    message = with_value(problem) if show_values else problem.message
     place = (
         str(problem.line) if problem.line is not None else "" if problem.record is None else f"record {problem.record}"
     )
     return found.file, place, problem.code, message
-
-
-def _inputs_table(score: Score) -> Table:
-    rows = [
-        (file.name, file.contract or "", "" if file.records is None else f"{file.records:,}", file.sha256)
-        for file in score.inputs
-    ]
-    return Table("Inputs", ("file", "contract", "records", "SHA-256"), rows, numeric=False)
 
 
 def markdown_table(table: Table) -> Iterator[str]:

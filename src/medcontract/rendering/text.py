@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from medcontract.catalogue import Entry
 from medcontract.problems import FileReport, Problem, Report
-from medcontract.rendering.json import printable
+from medcontract.rendering.json import printable, with_value
 
 if TYPE_CHECKING:
     from medcontract.definitions.diff import FileChange
@@ -23,6 +23,11 @@ def plain(text: str, role: str) -> str:
     return text
 
 
+def clean(text: str) -> str:
+    """Text from a file, fit for a terminal: on one line, without control characters."""
+    return "".join(c if c.isprintable() else "·" for c in printable(text))
+
+
 def validation(report: Report, style: Style = plain, show_values: bool = False) -> str:
     lines: list[str] = []
     for file in report.files:
@@ -32,7 +37,7 @@ def validation(report: Report, style: Style = plain, show_values: bool = False) 
 
 
 def _file(file: FileReport, style: Style, show_values: bool) -> Iterator[str]:
-    path = "".join(c if c.isprintable() else "·" for c in printable(file.path))
+    path = clean(file.path)
     for problem in file.problems:
         yield from one_problem(path, problem, style, show_values)
     left_out = file.omitted - sum(problem.more for problem in file.problems)
@@ -54,9 +59,7 @@ def _about(file: FileReport) -> str:
 def one_problem(path: str, problem: Problem, style: Style, show_values: bool) -> Iterator[str]:
     place = "".join(f":{n}" for n in (problem.line, problem.column) if n is not None)
     what = style(f"{problem.severity} {problem.code}", problem.severity)
-    message = problem.message
-    if show_values and problem.value and not problem.excerpt:
-        message += f" (got {problem.value})"
+    message = with_value(problem) if show_values and not problem.excerpt else problem.message
     yield f"{style(path + place, 'strong')}: {what} {message}"
     gutter = " " * len(str(problem.line or ""))
     if show_values and problem.excerpt is not None:
@@ -138,8 +141,7 @@ def protocol(protocol: Protocol, figures: Iterable[Figure], style: Style = plain
         if parameter.source != source:
             source = parameter.source
             lines.append(style(f"from {source}", "dim"))
-        value = "null" if parameter.number is None else f"{parameter.number:g}"
-        lines.append(f"  {parameter.name.ljust(width)}  {value.rjust(6)}  {parameter.about}")
+        lines.append(f"  {parameter.name.ljust(width)}  {parameter.text.rjust(6)}  {parameter.about}")
     lines += ["", style("Figures", "strong")]
     for figure in figures:
         lines.append(f"  {figure.name}")

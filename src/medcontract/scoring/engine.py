@@ -63,6 +63,8 @@ class Counts(Struct, kw_only=True):
     data: Any
     """What the track itself needs."""
     warnings: tuple[str, ...] = ()
+    about_truth: tuple[str, ...] = ()
+    """Warnings that are not for participants."""
 
 
 class Finished(Struct, kw_only=True):

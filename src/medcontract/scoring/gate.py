@@ -13,7 +13,7 @@ from msgspec import Struct
 from medcontract.definitions.contract import Validated
 from medcontract.definitions.forms import BLANKS
 from medcontract.definitions.rules import Agrees, Reference, Rule, Unique
-from medcontract.problems import Finding
+from medcontract.problems import Finding, shorten
 from medcontract.scoring.canonical import content_sha256, record_text
 from medcontract.scoring.exact import rounded
 
@@ -240,8 +240,9 @@ class Pairing(Generic[Item, Mark]):
             if len(self.unknown) < MOST_EXAMPLES:
                 self.unknown.append(self.key(record))
         strange_run = self.known_runs is not None and run not in self.known_runs
+        value = shorten(" ".join(key) if isinstance(key := self.key(record), tuple) else key)
         return [
-            rule.finding((rule.field,))
+            rule.finding((rule.field,))._replace(value=run if rule.field == self.pair.run else value)
             for rule in self._references
             if (strange_run if rule.field == self.pair.run else number is None)
         ]

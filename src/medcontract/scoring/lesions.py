@@ -160,11 +160,12 @@ class Lesions(Track):
         items = pairing.expected.items
         confusion: Counter[tuple[int, int | None]] = Counter(zip(items, marks(pairing, ""), strict=True))
         there = {item for item, _ in confusion}
-        warnings = [
+        absent = [
             f"the truth has no image of class {name}: its F1 is 0 for everybody"
             for number, name in enumerate(CLASSES)
             if number not in there
         ]
+        warnings = []
         if model is None:
             warnings.append("no model file (lesions/model): no efficiency_score and so no final_score")
         data = _Data(
@@ -172,7 +173,13 @@ class Lesions(Track):
             None if model is None else Fraction(model.model_size_mb),
             None if model is None else Fraction(model.inference_time_ms),
         )
-        return Counts(expected=len(items), processed=counts_of_sheets(pairing), data=data, warnings=tuple(warnings))
+        return Counts(
+            expected=len(items),
+            processed=counts_of_sheets(pairing),
+            data=data,
+            warnings=tuple(warnings),
+            about_truth=tuple(absent),
+        )
 
     def finish(self, counts: Counts, protocol: Protocol) -> Finished:
         data: _Data = counts.data

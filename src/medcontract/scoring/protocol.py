@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
@@ -12,6 +13,8 @@ from msgspec.structs import replace
 
 from medcontract.errors import CallError
 from medcontract.scoring.canonical import canonical, sha256
+
+_PLAIN_NUMBER = re.compile(r"[+-]?(?:[0-9]*\.?[0-9]*(?:e[+-]?[0-9]{1,4})?|s?nan|inf(?:inity)?)", re.IGNORECASE)
 
 
 class Parameter(Struct, frozen=True, kw_only=True):
@@ -33,6 +36,11 @@ class Parameter(Struct, frozen=True, kw_only=True):
         if self.value is None:
             return None
         return int(self.value) if self.value == self.value.to_integral_value() else float(self.value)
+
+    @property
+    def text(self) -> str:
+        """As a decimal, in full."""
+        return "null" if self.value is None else f"{self.value.normalize():f}"
 
 
 class Change(Struct, frozen=True):
@@ -109,7 +117,7 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
 
 def _decimal(parameter: Parameter, text: str) -> Decimal:
     try:
-        value = Decimal(text.strip())
+        value = Decimal(text.strip() if _PLAIN_NUMBER.fullmatch(text.strip()) else "no number")
     except InvalidOperation:
         raise CallError(f"'{text}' is no number for '{parameter.name}'", "write a decimal such as 0.95") from None
     low, high = parameter.low, parameter.high

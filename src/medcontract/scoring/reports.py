@@ -198,7 +198,7 @@ class Reports(Track):
         yield Limit(
             id="exceptions", title="No run ended with an exception", contract="reports/telemetry",
             passed=None if telemetry is None else not ended,
-            detail="; ".join(ended) or ("needs reports/telemetry" if telemetry is None else ""),
+            detail="; ".join(ended) or ("needs a valid file of reports/telemetry" if telemetry is None else ""),
         )  # fmt: skip
 
     def count(self, answers: Answers) -> Counts:
@@ -207,11 +207,15 @@ class Reports(Track):
         measured = {} if telemetry is None else {run.run_id: run for run in telemetry.runs}
         items = pairing.expected.items
         runs = [_count_run(run, items, marks(pairing, run), measured.get(run)) for run in pairing.runs()]
-        warnings = _absent_classes(items, self.protocol)
+        warnings = []
         if telemetry is None:
             warnings.append("no telemetry (reports/telemetry): no memory, no CPU and so no performance_score")
         return Counts(
-            expected=len(items), processed=counts_of_sheets(pairing), data=tuple(runs), warnings=tuple(warnings)
+            expected=len(items),
+            processed=counts_of_sheets(pairing),
+            data=tuple(runs),
+            warnings=tuple(warnings),
+            about_truth=tuple(_absent_classes(items)),
         )
 
     def finish(self, counts: Counts, protocol: Protocol) -> Finished:
@@ -271,7 +275,7 @@ def _count_run(
     )
 
 
-def _absent_classes(items: Sequence[Labels], protocol: Protocol) -> list[str]:
+def _absent_classes(items: Sequence[Labels]) -> list[str]:
     there = {item.urgency for item in items}
     warnings = [
         f"the truth has no report of urgency {name}: the weight of its F1 is lost to everybody"
@@ -350,7 +354,8 @@ def _limit(name: str, contract: str, values: Mapping[str, Fraction | None], prot
     parameter, what = _LIMITS[name]
     known = {run: value for run, value in values.items() if value is not None}
     bad = [f"run {run}: {why}" for run, value in known.items() if (why := _exceeds(value, name, protocol))]
-    largest = f"at most {rounded(max(known.values())):g} {what}" if known else f"needs {contract}"
+    missing = "needs a processed record" if name == "time" else f"needs a valid file of {contract}"
+    largest = f"largest: {rounded(max(known.values())):g}" if known else missing
     return Limit(
         id=name, title=f"No run takes more than {float(protocol[parameter]):g} {what}", contract=contract,
         passed=not bad if known else None, detail="; ".join(bad) or largest,

@@ -125,7 +125,7 @@ class Triage(Track):
         for number, segment in enumerate(pairing.expected.items):
             cases.setdefault(segment.case_id, []).append((segment, sheet.get(number)))
         sources = (answers.headers["triage/response"], answers.headers["triage/ground-truth"])
-        header = {name: next(h[name] for h in sources if h.get(name) is not None) for name in self.needs}
+        header = {name: next((h[name] for h in sources if h.get(name) is not None), None) for name in self.needs}
         names = ", ".join(answers.names["triage/response"])
         return Counts(
             expected=len(pairing.expected.items),

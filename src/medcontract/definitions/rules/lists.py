@@ -94,7 +94,7 @@ class UniqueIndex:
         self._seen: set[int] = set()
         self.suspects: set[int] = set()
         """Hashes that were met more than once."""
-        self._first: dict[Any, tuple[Ref, str]] = {}
+        self._first: dict[Any, tuple[Ref, tuple[int, str]]] = {}
 
     def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
         code = hash(self.key(value)) & _HASH_BITS
@@ -128,21 +128,21 @@ class UniqueIndex:
         """Keys that two processes saw are for the caller to notice."""
         return not other.suspects
 
-    def look_again(self, value: Any, ref: Ref, name: str = "") -> Finding | None:
+    def look_again(self, value: Any, ref: Ref, part: tuple[int, str] = (0, "")) -> Finding | None:
         """The second look at a record: a finding when an earlier one has the same key.
 
-        `name` is that of the file, where the list is spread over several.
+        `part` is the number and name of the file, where the list is spread over several.
         """
         key = self.key(value)
         if hash(key) & _HASH_BITS not in self.suspects:
             return None
-        first, where = self._first.setdefault(key, (ref, name))
+        first, where = self._first.setdefault(key, (ref, part))
         if first is ref:
             return None
         finding = self.rule.finding((self.rule.fields[-1],), ref)
-        if where == name:
+        if where == part:
             return finding._replace(first=first)
-        return finding._replace(hint=f"it stands in another part already: {where}")
+        return finding._replace(hint=f"it stands in another part already: {where[1]}")
 
 
 def _key_with_defaults(rule: Unique) -> Callable[[Any], tuple[Any, ...]]:
