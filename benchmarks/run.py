@@ -35,6 +35,10 @@ class Subject(NamedTuple):
     contract: str
 
 
+TRUTHS = {"triage_100mb.json": "triage_100mb_gt.json", "lesions_1m.jsonl": "lesions_1m_truth.csv"}
+"""What a file is scored against."""
+
+
 class Command(NamedTuple):
     label: str
     argv: Sequence[str]
@@ -86,6 +90,11 @@ def commands_for(subject: Subject, path: Path) -> list[Command]:
         ]
     commands += ajv_command(subject, path)
     commands.append(Command("medcontract validate", (*MEDCONTRACT, "validate", str(path))))
+    truth = path.with_name(TRUTHS.get(path.name, ""))
+    if path.name in TRUTHS and truth.is_file():
+        score = (*MEDCONTRACT, "score", str(truth), str(path))
+        commands.append(Command("medcontract score", score))
+        commands.append(Command("medcontract score --jobs 2", (*score, "--jobs", "2")))
     return commands
 
 

@@ -265,11 +265,16 @@ def _between_check(session: _Session) -> Check:
     if not errors and not session.has_truth and not compared:
         wanted = " or ".join(pair.truth for pair in session.track.pairs)
         return Check(id="between-files", title=title, status="skipped", detail=f"needs a truth ({wanted})")
+    done = "" if session.has_truth else "what can be compared without a truth"
     return Check(
         id="between-files",
         title=title,
         status="failed" if errors else "passed",
-        detail=_plural(errors, "error") if errors else "" if session.has_truth else "as far as there is no truth",
+        detail=_plural(errors, "error")
+        if errors
+        else ""
+        if session.has_truth
+        else "what can be compared without a truth",
         problems=_problems(parts, _is_between),
         found=_count(parts, _is_between),
     )
