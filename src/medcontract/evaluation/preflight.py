@@ -270,11 +270,7 @@ def _between_check(session: _Session) -> Check:
         id="between-files",
         title=title,
         status="failed" if errors else "passed",
-        detail=_plural(errors, "error")
-        if errors
-        else ""
-        if session.has_truth
-        else "what can be compared without a truth",
+        detail=_plural(errors, "error") if errors else done,
         problems=_problems(parts, _is_between),
         found=_count(parts, _is_between),
     )
