@@ -30,7 +30,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "judging": {"definitions", "errors", "judging", "layout", "problems", "reading", "tables", "tally"},
     "tables": {"definitions", "errors", "judging", "layout", "problems", "reading", "tally"},
     "foreign": {"definitions", "errors", "foreign", "judging", "layout", "problems", "reading", "tally"},
-    "scoring": {"definitions", "errors", "problems", "scoring"},
+    "normalizers": {"normalizers"},
+    "scoring": {"definitions", "errors", "normalizers", "problems", "scoring"},
     "evaluation": {
         "definitions", "errors", "evaluation", "images", "judging", "problems", "reading", "scoring", "tally",
         "workers",
@@ -44,7 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "docs": {"catalogue", "definitions", "errors", "problems"},
     "cli": {
         "_version", "api", "catalogue", "cli", "definitions", "docs", "errors", "evaluation", "flow", "images",
-        "problems", "reading", "rendering", "scoring",
+        "normalizers", "problems", "reading", "rendering", "scoring",
     },
     "__init__": {"_version", "api", "definitions", "errors", "evaluation", "flow", "problems", "tables"},
     "__main__": {"cli"},

@@ -1,0 +1,25 @@
+"""Numbers in decimal, as they are printed."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+from medcontract.normalizers.text import normalize
+
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+
+
+def number(text: str) -> Decimal | None:
+    """The number that a text is, if its normalization is nothing but one."""
+    found = normalize(text)
+    return Decimal(found) if _NUMBER.fullmatch(found) else None
+
+
+def close(predicted: str, labeled: str, tolerance: Fraction) -> bool:
+    """Whether both are numbers, and the first is within a share of the second; exact, so that 1.02 is within 2 % of 1."""
+    p, g = number(predicted), number(labeled)
+    if p is None or g is None:
+        return False
+    return abs(Fraction(p) - Fraction(g)) <= tolerance * abs(Fraction(g))

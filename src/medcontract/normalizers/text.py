@@ -1,0 +1,142 @@
+"""Normalization: two texts are equal when `normalize` returns the same string for both.
+
+It is total and idempotent, and made of small steps; `steps` shows what each of them does to a text. What it returns
+is ASCII, in upper case.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache, lru_cache
+from typing import NamedTuple
+from unicodedata import category
+from unicodedata import normalize as unicode_form
+
+from unidecode import unidecode
+
+VERSION = 1
+"""Counted up when a step changes; part of the protocols that use it."""
+
+_MU = "\u03bc"
+_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+_POWER = re.compile("(?<=[0-9])([⁺⁻]?)([⁰¹²³⁴-⁹]+)")
+_INDEX = re.compile("(?<=[0-9])(?=[₀-₉])")
+_SIGNS = {"％": "%", "﹪": "%", "٪": "%", "٫": ",", "‰": " PERMIL "}
+
+_DECIMAL_COMMA = re.compile(r"(?<=[0-9]),(?=[0-9])")
+_BARE_POINT = re.compile(r"(?<![0-9A-Z.,])[.,](?=[0-9])")
+_AROUND_DASH = re.compile(r"(?<=[0-9])\s*-\s*(?=-?[0-9])")
+_AROUND_SLASH = re.compile(r"(?<=[0-9])\s*([/:])\s*(?=[0-9])")
+_AROUND_SIGN = re.compile(r"\s*([<>=])\s*")
+_PUNCTUATION = re.compile(
+    r"(?<=[0-9])[./:](?=[0-9])"  # stays
+    r"|(?<![A-Z])-(?=[0-9])"  # stays: a sign, or a range
+    r"|(?<=[0-9])-(?=-[0-9])"  # stays: a range up to a negative number
+    r"""|([!"#&'()*,\-./:;?@\[\\\]_{}])"""
+)
+
+
+def micro_signs(text: str) -> str:
+    """Micro signs become u: upper case would make a Greek M of them, and 5 µg would be 5 mg."""
+    return text if text.isascii() else "".join("u" if _is_micro(c) else c for c in text)
+
+
+@cache
+def _is_micro(char: str) -> bool:
+    return char == "\u00b5" or unicode_form("NFKC", char) == _MU
+
+
+def powers(text: str) -> str:
+    """Superscripts after a digit become a power: 10⁶ is 10^6, not 106. Subscripts after one are set apart."""
+    if text.isascii():
+        return text
+    raised = _POWER.sub(lambda m: f"^{'-' * (m[1] == '⁻')}{m[2].translate(_SUPERSCRIPTS)}", text)
+    return _INDEX.sub(" ", raised)
+
+
+def punctuation_of_other_scripts(text: str) -> str:
+    """Punctuation that is not ASCII becomes a blank; dashes, percent signs and the Arabic decimal sign stay."""
+    return text if text.isascii() else "".join(map(_sign, text))
+
+
+@cache
+def _sign(char: str) -> str:
+    if char in _SIGNS:
+        return _SIGNS[char]
+    kind = category(char)
+    if char.isascii() or not kind.startswith("P"):
+        return char
+    return "-" if kind == "Pd" else " "
+
+
+def latin_upper_case(text: str) -> str:
+    """Letters of any script become ASCII in upper case; what has no counterpart is a blank."""
+    return (text if text.isascii() else "".join(map(_latin, text))).upper()
+
+
+@cache
+def _latin(char: str) -> str:
+    if char.isascii():
+        return char
+    found = "" if category(char) == "Cs" else unidecode(char, errors="ignore")  # half a pair is no character
+    return found if found or category(char) in ("Mn", "Cf") else " "
+
+
+def decimal_points(text: str) -> str:
+    """5,0 is 5.0; .5 and ,5 are 0.5."""
+    return _BARE_POINT.sub("0.", _DECIMAL_COMMA.sub(".", text))
+
+
+def joined(text: str) -> str:
+    """Blanks inside ranges, fractions and comparisons go: 4.5 - 8.5 is 4.5-8.5, > 100 is >100."""
+    text = _AROUND_DASH.sub("-", text)
+    text = _AROUND_SLASH.sub(r"\1", text)
+    return _AROUND_SIGN.sub(r"\1", text)
+
+
+def punctuation(text: str) -> str:
+    """Punctuation becomes a blank, but for what stands in numbers, ranges and fractions, and %."""
+    return _PUNCTUATION.sub(lambda m: " " if m[1] else m[0], text)
+
+
+def single_blanks(text: str) -> str:
+    """Joined again; one blank between words, none around them."""
+    return " ".join(joined(text).split())
+
+
+STEPS: tuple[Callable[[str], str], ...] = (
+    micro_signs,
+    powers,
+    punctuation_of_other_scripts,
+    latin_upper_case,
+    decimal_points,
+    joined,
+    punctuation,
+    single_blanks,
+)
+
+
+@lru_cache(maxsize=1 << 18)
+def normalize(text: str) -> str:
+    """The normalized text. A distinct text is worked out once."""
+    for step in STEPS:
+        text = step(text)
+    return text
+
+
+class Step(NamedTuple):
+    """What one step made of a text."""
+
+    name: str
+    about: str
+    text: str
+
+
+def steps(text: str) -> list[Step]:
+    """What each step makes of a text, in their order."""
+    found = []
+    for step in STEPS:
+        text = step(text)
+        found.append(Step(step.__name__, (step.__doc__ or "").strip(), text))
+    return found
