@@ -18,7 +18,7 @@ def number(text: str) -> Decimal | None:
 
 
 def close(predicted: str, labeled: str, tolerance: Fraction) -> bool:
-    """Whether both are numbers, and the first is within a share of the second; exact, so that 1.02 is within 2 % of 1."""
+    """Whether both are numbers, the first within a share of the second. Exact: 1.02 is within 2 % of 1.00."""
     p, g = number(predicted), number(labeled)
     if p is None or g is None:
         return False
