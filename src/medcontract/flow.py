@@ -130,9 +130,17 @@ def score(
     from medcontract.evaluation.inputs import Settings
     from medcontract.evaluation.score import score_files
 
-    given = [(path, None) for path in walk(os.fspath(file) for file in files)]
-    settings = Settings(jobs=jobs)
-    return score_files(given, settings=settings, parameters=tuple((parameters or {}).items()), header=header)
+    names = [os.fspath(file) for file in files]
+    given = [(path, None) for path in walk(names)]
+    changes = tuple((parameters or {}).items())
+    return score_files(
+        given, found=found_in_folders(names), settings=Settings(jobs=jobs), parameters=changes, header=header
+    )
+
+
+def found_in_folders(names: Iterable[str]) -> dict[str, str]:
+    """The files that nobody named, and the folder that each stands in."""
+    return {path: name for name in names if os.path.isdir(name) for path in walk([name])}
 
 
 def _judge_for(schema: str | os.PathLike[str] | None, beside: Beside | None) -> Callable[..., FileReport]:

@@ -32,11 +32,11 @@ def inputs(
     return [(path, contract_id) for name, contract_id in wanted for path in flow.walk([name])]
 
 
-def found(files: Sequence[str]) -> frozenset[str]:
-    """The files that nobody named, but that stand in a folder."""
+def found(files: Sequence[str]) -> dict[str, str]:
+    """The files that nobody named, and the folder that each stands in."""
     from medcontract import flow
 
-    return frozenset(path for name in files if os.path.isdir(name) for path in flow.walk([name]))
+    return flow.found_in_folders([split(name)[0] for name in files])
 
 
 def split(name: str, contract: str | None = None) -> tuple[str, str | None]:

@@ -41,12 +41,12 @@ def command(
     from medcontract.rendering import boards, json
 
     chosen = output.format_of(chosen, out, {".json": "json", ".md": "markdown"})
-    settings = options.settings("json", False, 0, max_record, max_unpacked, None)
+    settings = options.settings("json", False, 1, max_record, max_unpacked, None)
     found = submissions_in(submissions, lambda path: flow.walk([path]))
     with output.Progress() as progress:
         board = leaderboard(
             inputs([truth]), found, settings=settings._replace(participant=participant),
-            parameters=options.with_times(parameters, t_min_ms, t_max_ms), header=header, jobs=jobs,
+            parameters=options.changes(parameters, t_min_ms=t_min_ms, t_max_ms=t_max_ms), header=header, jobs=jobs,
             progress=progress.of("scoring"),
         )  # fmt: skip
     if chosen == "json":

@@ -13,6 +13,7 @@ COMMANDS = {
     "preflight": "Would this submission be accepted?",
     "score": "Score a submission against its truth.",
     "leaderboard": "Score and rank many submissions.",
+    "compare": "Before and after, refused when not comparable.",
     "explain": "What a problem means and how to mend it.",
     "schema": "The published JSON Schemas: list, show, export, check, diff.",
     "protocol": "The frozen parameters of each track: list, show.",

@@ -99,10 +99,9 @@ def pairs(flag: str, name: str, about: str) -> Callable[[F], F]:
     return click.option(flag, name, metavar="NAME=VALUE", multiple=True, callback=parse, help=about)
 
 
-def with_times(parameters: dict[str, str], t_min_ms: str | None, t_max_ms: str | None) -> list[tuple[str, str]]:
-    """Changed parameters, with --t-min-ms and --t-max-ms."""
-    times = {"t_min_ms": t_min_ms, "t_max_ms": t_max_ms}
-    given = {name: value for name, value in times.items() if value is not None}
+def changes(parameters: dict[str, str], **others: str | None) -> list[tuple[str, str]]:
+    """Changed parameters, those that have an option of their own too."""
+    given = {name: value for name, value in others.items() if value is not None}
     twice = given.keys() & parameters.keys()
     if twice:
         name = min(twice)
@@ -125,9 +124,8 @@ def settings(
 
     as_text = chosen == "text"
     sizes = Limits(*(given or default for given, default in zip((max_record, max_unpacked), Limits(), strict=True)))
-    return Settings(
-        min(most, 100) if as_text else 100, 3 if as_text else None, as_text and values, sizes, progress, jobs
-    )
+    alike = 3 if as_text else None
+    return Settings(min(most, 100), alike, as_text and values, sizes, progress, jobs)
 
 
 def plugins(command: F) -> F:

@@ -42,7 +42,7 @@ def command(
 
     chosen = output.format_of(chosen, out, {".json": "json"})
     values = show_values or (chosen == "text" and out is None and output.terminal())
-    most = max_problems if max_problems is not None else 50
+    most = max_problems if max_problems is not None else 50 if chosen == "text" else 100
     with output.Progress() as progress:
         beside = None if images is None else images_beside(images, jobs, progress.of("checking images"))
         settings = options.settings(chosen, values, most, max_record, max_unpacked, progress.of("checking"))

@@ -23,6 +23,8 @@ Examples:
 @click.option("--t-min-ms", metavar="MS", help="lesions: shortest inference time of the competition.")
 @click.option("--t-max-ms", metavar="MS", help="lesions: longest inference time of the competition.")
 @options.pairs("--set", "header", "A header field that the container lacks.")
+@click.option("--match", type=click.Choice(["exact", "fuzzy"]), help="extraction: how names find each other.")
+@click.option("--breakdown", is_flag=True, help="extraction: explain item by item why points were lost.")
 @click.option("--result-only", is_flag=True, help="Print the result alone, as JSON.")
 @options.jobs("Read large files in N processes.")
 @options.participant
@@ -32,6 +34,7 @@ Examples:
 @options.limits
 def command(
     files: tuple[str, ...], parameters: dict[str, str], t_min_ms: str | None, t_max_ms: str | None,
+    match: str | None, breakdown: bool,
     header: dict[str, str], result_only: bool, jobs: int, participant: bool, chosen: str | None, out: str | None,
     no_color: bool, max_problems: int | None, show_values: bool, max_record: int | None, max_unpacked: int | None,
 ) -> int:  # fmt: skip
@@ -46,12 +49,12 @@ def command(
 
     chosen = output.format_of(chosen, out, {".json": "json", ".md": "markdown"})
     values = show_values or (chosen == "text" and out is None and output.terminal())
-    most = max_problems if max_problems is not None else 50
+    most = max_problems if max_problems is not None else 50 if chosen == "text" else 100
     with output.Progress() as progress:
         settings = options.settings(chosen, values, most, max_record, max_unpacked, progress.of("scoring"), jobs)
         score = score_files(
-            inputs(files), found=found(files), settings=settings._replace(participant=participant),
-            parameters=options.with_times(parameters, t_min_ms, t_max_ms), header=header,
+            inputs(files), found=found(files), settings=settings._replace(participant=participant, breakdown=breakdown),
+            parameters=options.changes(parameters, t_min_ms=t_min_ms, t_max_ms=t_max_ms, match=match), header=header,
         )  # fmt: skip
     if result_only:
         rendered = json.dumps(score.shown)
@@ -62,4 +65,4 @@ def command(
     else:
         rendered = scores.text(score, output.style(no_color, out), values, most)
     output.write(rendered, out)
-    return 0 if score.valid else 1
+    return 0 if score.verdict.good else 1

@@ -231,6 +231,44 @@ class Environment(Strictest):
     """Of Unidecode."""
 
 
+class FieldDifference(Strictest):
+    """A field that is not right."""
+
+    field: Str
+    """Its name."""
+    difference: Str
+    """What sort of difference it is."""
+    expected: Text | None = None
+    """As labeled; with --show-values."""
+    got: Text | None = None
+    """As predicted; with --show-values."""
+    expected_normalized: Text | None = None
+    """As it was compared; with --show-values."""
+    got_normalized: Text | None = None
+    """As it was compared; with --show-values."""
+
+
+class ItemBreakdown(Strictest):
+    """Why an item of a document lost points."""
+
+    doc_type: Str
+    """The kind of document."""
+    doc_id: Str
+    """The document."""
+    item: Count
+    """Its place in the label, from 0."""
+    paired: bool
+    """Whether it has a prediction."""
+    nearest: float | None
+    """How near the nearest prediction is that was not paired, from 0 to 100."""
+    fields: Many[FieldDifference]
+    """Those that are not right."""
+    name: Text | None = None
+    """As labeled; with --show-values."""
+    nearest_name: Text | None = None
+    """Of its prediction, or of the nearest one; with --show-values."""
+
+
 class ScoreModel(Document):
     """The outcome of `medcontract score`."""
 
@@ -252,6 +290,8 @@ class ScoreModel(Document):
     """The first 100 of all files."""
     result: dict[str, Any] | None
     """A document of the track's result contract; for participants its headline figures."""
+    breakdown: Many[ItemBreakdown] | None = None
+    """With --breakdown: item by item, why points were lost."""
     medcontract_version: Str
     """The medcontract that wrote it."""
     environment: Environment
@@ -298,6 +338,53 @@ class Leaderboard(Document):
     """By rank; those that are not valid last, by name."""
     warnings: Many[Str]
     """What is true of all."""
+    medcontract_version: Str
+    """The medcontract that wrote it."""
+    environment: Environment
+    """What it ran with."""
+
+
+class DeltaModel(Strictest):
+    """One figure before and after."""
+
+    name: Str
+    """As in the result."""
+    before: float | None
+    """Null: undefined, or not there."""
+    after: float | None
+    """Null: undefined, or not there."""
+    delta: float | None
+    """After less before."""
+
+
+class ComparedRow(Strictest):
+    """One run, case, document or gate before and after."""
+
+    kind: Literal["runs", "metrics", "documents", "gates"]
+    """The list of the result that it stands in."""
+    id: Text
+    """What it is named by."""
+    figures: Many[DeltaModel]
+    """All of its figures."""
+
+
+class ComparisonModel(Document):
+    """The outcome of `medcontract compare`."""
+
+    track: Str
+    """The track."""
+    fingerprint: Sha256
+    """Of the protocol of both."""
+    before: Str
+    """The decision of the baseline, or whether it was valid."""
+    after: Str
+    """The decision of the rerun, or whether it was valid."""
+    figures: Many[DeltaModel]
+    """Of the whole submission."""
+    rows: Many[ComparedRow]
+    """Those that changed most first."""
+    warnings: Many[Str]
+    """What one should know."""
     medcontract_version: Str
     """The medcontract that wrote it."""
     environment: Environment
@@ -403,10 +490,12 @@ INDEX = Contract(id="medcontract/index", model=Index, title="Index of published 
 SCHEMA_DIFF = Contract(id="medcontract/schema-diff", model=SchemaDiff, title="Changes between schemas", output=True)
 SCORE = Contract(id="medcontract/score", model=ScoreModel, title="Score with all that defends it", output=True)
 LEADERBOARD = Contract(id="medcontract/leaderboard", model=Leaderboard, title="Ranking of submissions", output=True)
+COMPARISON = Contract(id="medcontract/comparison", model=ComparisonModel, title="Before and after", output=True)
 PREFLIGHT = Contract(id="medcontract/preflight", model=Preflight, title="Checklist of a submission", output=True)
 PROTOCOL = Contract(id="medcontract/protocol", model=ProtocolPage, title="Protocol of a track", output=True)
 PROTOCOLS = Contract(id="medcontract/protocols", model=ProtocolListing, title="List of protocols", output=True)
 
 CONTRACTS = (
-    EXPLANATION, INDEX, LEADERBOARD, LISTING, PREFLIGHT, PROTOCOL, PROTOCOLS, SCHEMA_DIFF, SCORE, VALIDATION,
+    COMPARISON, EXPLANATION, INDEX, LEADERBOARD, LISTING, PREFLIGHT, PROTOCOL, PROTOCOLS, SCHEMA_DIFF, SCORE,
+    VALIDATION,
 )  # fmt: skip

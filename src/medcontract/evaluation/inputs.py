@@ -35,6 +35,9 @@ class Settings(NamedTuple):
     participant: bool = False
     """Nothing is told that only the truth can tell."""
 
+    breakdown: bool = False
+    """Explain item by item why points were lost."""
+
     def tally(self) -> Tally:
         return Tally(self.keep, self.alike, self.excerpts, self.participant)
 
@@ -78,9 +81,18 @@ class Files:
         """Files that are broken so badly that their contract cannot be told."""
         self.strangers: list[FileReport] = []
         """Files of no contract that happen to stand in a folder."""
+        self.notes: list[str] = []
+        """What was done with files that nobody asked for."""
 
     def parts(self) -> list[Part]:
         return [part for group in self.groups.values() for part in group]
+
+    def pass_over_broken(self, found: Collection[str], submissions: Iterable[str]) -> None:
+        """A broken file in a folder that holds a submission besides is most likely no part of it."""
+        if any(name in self.groups for name in submissions):
+            for report in [report for report in self.unread if report.path in found]:
+                self.unread.remove(report)
+                self.notes.append(f"{base_name(report.path)} cannot be read: it was not looked at")
 
     def take(self, contracts: Iterable[str]) -> Files:
         """The files of these contracts only."""
@@ -110,11 +122,16 @@ def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[s
         else:
             files.unread.append(contract)
     files.groups = {name: _in_order(files.groups[name]) for name in sorted(files.groups)}
+    files.unread.sort(key=lambda report: (base_name(report.path), report.problems))
+    files.strangers.sort(key=lambda report: base_name(report.path))
     return files
 
 
 def _once(given: Iterable[GivenFile]) -> Iterator[GivenFile]:
     seen: set[tuple[str, str | None]] = set()
+    given = list(given)
+    if [path for path, _ in given].count(STDIN) > 1:
+        raise CallError("standard input can be one file only")
     for path, contract_id in given:
         real = os.path.realpath(path) if isinstance(path, str) and path != STDIN else None
         if real is None or (real, contract_id) not in seen:

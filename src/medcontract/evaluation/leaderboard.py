@@ -39,6 +39,15 @@ class Submission(Struct, frozen=True, kw_only=True):
     trouble: str | None = None
     """Why there are no files."""
     is_folder: bool = True
+    folder: str = ""
+
+    def inside(self) -> tuple[list[GivenFile], list[str]]:
+        """The files that really are in the folder, and the names of those that only link to others."""
+        if not self.is_folder or not self.folder:
+            return list(self.files), []
+        root = os.path.join(os.path.realpath(self.folder), "")
+        good = [(path, contract) for path, contract in self.files if os.path.realpath(path).startswith(root)]
+        return list(good), [base_name(path) for path, _ in self.files if not os.path.realpath(path).startswith(root)]
 
     @property
     def strangers(self) -> frozenset[str]:
@@ -121,7 +130,7 @@ def leaderboard(
         headline=getattr(scorer.track, by),
         figures=scorer.track.figures,
         entries=tuple(ranked),
-        warnings=tuple(_shared_warnings(ranked)),
+        warnings=(*scorer.unused, *_shared_warnings(ranked)),
     )
 
 
@@ -138,7 +147,14 @@ class _Scorer:
         _not_swapped(self.track, files)
         names = [name for pair in self.track.pairs for name in (pair.truth, pair.submission)]
         Given(job.header).check_names([registry.find(name) for name in names])
+        self.track = self.track.under(self.protocol)
         self.truth: Truth = read_truth(self.track, files, Given(job.header))
+        self.unused = [
+            f"{part.name} ({name}) stands with the truth: in a ranking each submission has its own"
+            for name in self.track.auxiliary
+            for part in files.groups.get(name, [])
+            if name not in self.truth.documents
+        ]
         if self.truth.reasons:
             raise MedcontractError(f"{'; '.join(self.truth.reasons)}: nothing can be scored against it")
 
@@ -146,8 +162,11 @@ class _Scorer:
         """The score, or why there is none."""
         if submission.trouble:
             return submission.trouble
+        inside, outside = submission.inside()
         try:
-            files = gather(submission.files, self._job.settings, lenient=submission.strangers)
+            files = gather(inside, self._job.settings, lenient=submission.strangers)
+            files.notes += [f"{name} leads out of the folder: it was not looked at" for name in outside]
+            files.pass_over_broken(submission.strangers, [pair.submission for pair in self.track.pairs])
             ignored = [part.name for pair in self.track.pairs for part in files.groups.pop(pair.truth, [])]
             found = track_of(files) if files.groups else self.track
             if found.id != self.track.id:
@@ -160,7 +179,15 @@ class _Scorer:
             score.verdict.warnings += score.private
         for name in ignored:
             score.verdict.warnings += (f"{name} is a truth: a submission has none, so it was not looked at",)
-        return score
+        return self._slim(score)
+
+    def _slim(self, score: Score) -> Score:
+        """Only what a ranking needs: there may be thousands."""
+        if score.result is not None:
+            score.verdict.result = self.track.for_participants(score.result, _double(score.verdict.headline))
+        return replace(
+            score, problems=(), hints=(), mending=(), counts=score.counts if self.track.ranks_together else None
+        )
 
 
 def _told(error: CallError, submission: Submission) -> str:
@@ -207,11 +234,11 @@ def _entry(submission: Submission, outcome: Score | str, track: Track, protocol:
     if isinstance(outcome, str):
         return Entry(name=submission.name, team=None, verdict=Verdict(valid=False, processing=None, reasons=(outcome,)))
     verdict = outcome.verdict
+    coarse: dict[str, Any] = verdict.result or {}
     if outcome.counts is not None and verdict.result is not None:
         again = judge_counts(track, outcome.counts, protocol)
         verdict = replace(again, warnings=verdict.warnings, reasons=verdict.reasons)
-    result: dict[str, Any] = verdict.result or {}
-    coarse = track.for_participants(result, _double(verdict.headline)) if result else {}
+        coarse = track.for_participants(again.result or {}, _double(again.headline))
     figures = {f.name: coarse[f.name] for f in track.figures if f.name in coarse}
     own = tuple(file for file in outcome.inputs if file.content_sha256 is None)
     return Entry(name=submission.name, team=outcome.team, verdict=verdict, inputs=own, figures=figures)
@@ -222,9 +249,13 @@ def _double(value: Fraction | None) -> float | None:
 
 
 def _ranked_by(entries: Sequence[Entry]) -> Literal["headline", "second"]:
-    """The second figure serves only where no submission has the first: one ranking compares one figure."""
+    """One ranking compares one figure: the second, where most valid submissions lack the first.
+
+    So that nobody can throw the others out by bringing a file of their own, nor change the ranking by leaving one out.
+    """
     valid = [entry.verdict for entry in entries if entry.verdict.valid]
-    return "second" if valid and all(verdict.headline is None for verdict in valid) else "headline"
+    having = sum(verdict.headline is not None for verdict in valid)
+    return "second" if 2 * having < len(valid) else "headline"
 
 
 def _ranked(entries: Sequence[Entry], by: Literal["headline", "second"]) -> list[Entry]:
@@ -260,13 +291,14 @@ def _shared_warnings(entries: Sequence[Entry]) -> list[str]:
 def submissions_in(paths: Sequence[str], data_files: Callable[[str], Sequence[str]]) -> list[Submission]:
     """A folder, or a file by itself, is one submission. `data_files` lists what is in a folder."""
     found = []
-    for path in paths:
+    unique = {os.path.realpath(path): path for path in reversed(paths)}
+    for path in reversed(unique.values()):
         if not os.path.lexists(path):
             raise CallError(f"{path}: no such file or folder", "check the spelling")
         name = base_name(os.path.abspath(path))
         try:
             files = tuple((file, None) for file in data_files(path))
-            found.append(Submission(name=name, files=files, is_folder=os.path.isdir(path)))
+            found.append(Submission(name=name, files=files, is_folder=os.path.isdir(path), folder=path))
         except CallError as error:
             found.append(Submission(name=name, files=(), trouble=str(error).removeprefix(f"{path}: ")))
     return found

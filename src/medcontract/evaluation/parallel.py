@@ -15,9 +15,9 @@ from msgspec import Struct
 
 from medcontract.definitions import registry
 from medcontract.definitions.rules import Accumulator, Rule
-from medcontract.evaluation.inputs import Part
+from medcontract.evaluation.inputs import Part, Settings
 from medcontract.judging.json import JsonJudge
-from medcontract.judging.records import Progress, RecordsJudge, settle_parts
+from medcontract.judging.records import RecordsJudge, settle_parts
 from medcontract.judging.start import container_for, judge_for
 from medcontract.problems import Finding
 from medcontract.reading.json_file import JsonFile, Member
@@ -25,6 +25,7 @@ from medcontract.reading.limits import Limits
 from medcontract.reading.slices import SMALLEST, Slice, Span, spans
 from medcontract.scoring import tracks
 from medcontract.scoring.gate import Expected, Pairing, Sheet
+from medcontract.scoring.protocol import Protocol
 from medcontract.tally import Tally
 from medcontract.workers import Workers
 
@@ -33,6 +34,7 @@ class _Truth(Struct):
     """What a worker needs to pair records."""
 
     track: str
+    protocol: Protocol
     pair: int
     index: dict[Any, int]
     items: list[Any]
@@ -51,6 +53,7 @@ class _Task(NamedTuple):
     keep: int
     alike: int | None
     excerpts: bool
+    for_participants: bool
 
 
 class _Seen(NamedTuple):
@@ -75,30 +78,30 @@ def worth_while(parts: Sequence[Part], jobs: int) -> bool:
 
 
 def read_in_workers(
-    parts: Sequence[Part], pairing: Pairing[Any, Any], rules: Sequence[Rule], jobs: int, progress: Progress | None
+    parts: Sequence[Part], pairing: Pairing[Any, Any], rules: Sequence[Rule], protocol: Protocol, settings: Settings
 ) -> bool:
     """Judge files as parts of one collection, and pair their records. False, and nothing done: it takes one process."""
     track = parts[0].contract.id.partition("/")[0]
     pairs = [pair.truth for pair in tracks.track(track).pairs]
     expected = pairing.expected
     truth = _Truth(
-        track=track, pair=pairs.index(pairing.pair.truth), index=expected.index, items=expected.items,
-        rules=tuple(rules), runs=pairing.known_runs,
+        track=track, protocol=protocol, pair=pairs.index(pairing.pair.truth), index=expected.index,
+        items=expected.items, rules=tuple(rules), runs=pairing.known_runs,
     )  # fmt: skip
-    tasks = [_tasks(part, jobs) for part in parts]
+    tasks = [_tasks(part, settings.jobs) for part in parts]
     total = sum(task.span.end - task.span.start for each in tasks for task in each)
     seen: list[list[_Seen]] = []
     done = 0
     try:
-        with Workers(jobs, _prepare, pickle.dumps(truth, pickle.HIGHEST_PROTOCOL)) as workers:
+        with Workers(settings.jobs, _prepare, pickle.dumps(truth, pickle.HIGHEST_PROTOCOL)) as workers:
             futures = [[workers.submit(_look, task) for task in each] for each in tasks]
             for each, own in zip(tasks, futures, strict=True):
                 seen.append([])
                 for task, future in zip(each, own, strict=True):
                     seen[-1].append(future.result())
                     done += task.span.end - task.span.start
-                    if progress:
-                        progress(done, total)
+                    if settings.progress:
+                        settings.progress(done, total)
                     if not seen[-1][-1].clean:
                         return False
     except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: one process may do
@@ -111,7 +114,17 @@ def _tasks(part: Part, jobs: int) -> list[_Task]:
     container = container_for(source, part.contract)
     name = source.name if source.ending in (".json", ".jsonl", ".ndjson", ".csv") else f"{source.name}.{container}"
     return [
-        _Task(source.path or "", name, part.contract.id, span, source.limits, tally.keep, tally.alike, tally.excerpts)
+        _Task(
+            source.path or "",
+            name,
+            part.contract.id,
+            span,
+            source.limits,
+            tally.keep,
+            tally.alike,
+            tally.excerpts,
+            tally.for_participants,
+        )
         for span in spans(source, container, part.contract.list_key, jobs)
     ]
 
@@ -123,7 +136,7 @@ _here: Pairing[Any, Any] | None = None
 def _prepare(pickled: bytes) -> None:
     global _here  # noqa: PLW0603  # what a worker process is for
     truth: _Truth = pickle.loads(pickled)  # noqa: S301  # from the process that started this one
-    pair = tracks.track(truth.track).pairs[truth.pair]
+    pair = tracks.track(truth.track).under(truth.protocol).pairs[truth.pair]
     expected: Expected[Any] = Expected.of(pair, truth.index, truth.items)
     _here = Pairing(pair, expected, truth.rules, truth.runs)
 
@@ -136,7 +149,8 @@ def _look(task: _Task) -> _Seen:
     contract = registry.find(task.contract)
     source = Slice(task.path, task.name, task.span, task.limits)
     source.prepare()
-    judge = judge_for(source, contract, Tally(task.keep, task.alike, task.excerpts), None, pairing)
+    tally = Tally(task.keep, task.alike, task.excerpts, task.for_participants)
+    judge = judge_for(source, contract, tally, None, pairing)
     accumulators = [rule.begin() for rule in contract.list_rules]
     judge.start(accumulators)
     clean = not (judge.broken or judge.spoilt or judge.tally.deferred or pairing.unknown_count)
@@ -173,6 +187,7 @@ def _put_together(
         for span, each in zip(own_spans, own, strict=True):
             _absorb(judge, span, each)
         base += judge.records
+        judge.tally.new_room()
         judge.finish()
     settle_parts([part.judge for part in parts if part.judge], [])
     return True

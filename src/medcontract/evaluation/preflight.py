@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Literal
 
 from msgspec import Struct
@@ -17,7 +18,9 @@ from medcontract.evaluation.score import (
     Score,
     Truth,
     changed_protocol,
+    near_misses,
     no_submission,
+    one_truth,
     read_auxiliary,
     read_submission,
     read_truth,
@@ -80,7 +83,7 @@ class _Session:
         self.documents, _ = read_auxiliary(self.truth, files)
         self.participant = settings.participant
         given = Given(header)
-        self.pairings, _, _ = read_submission(self.truth, files, self.documents, settings, given)
+        self.pairings, self.headers, _ = read_submission(self.truth, files, self.documents, settings, given)
         given.check()
         for parts in files.groups.values():
             if not parts[0].judge and _concerns(track, parts[0]):
@@ -128,7 +131,7 @@ def _truth_or_roll(track: Track, files: Files) -> Truth:
 def preflight(
     given: Sequence[GivenFile],
     *,
-    found: Collection[str] = (),
+    found: Mapping[str, str] = MappingProxyType({}),
     images: Beside | None = None,
     settings: Settings,
     parameters: Sequence[tuple[str, str]] = (),
@@ -142,12 +145,15 @@ def preflight(
     if not files.groups and files.unread:
         return Preflight(checks=(_files_check(files, None),))
     track = track_of(files)
+    one_truth(track, files, found)
+    files.pass_over_broken(found, [pair.submission for pair in track.pairs])
     protocol = changed_protocol(track, parameters)
     session = _Session(files, track, protocol, settings, header)
     if images is not None and track.id != "lesions":
         raise CallError(f"images are checked for lesions/cases, not for {track.id}")
     looked = _look_at_images(session, images)
     checks = [_files_check(files, track), *_contract_checks(session), *_image_checks(session, images, looked)]
+    checks += _header_check(session)
     checks += [_between_check(session), _coverage_check(session), _gate_check(session)]
     checks += _track_checks(session)
     checks += _model_checks(session)
@@ -160,6 +166,7 @@ def _files_check(files: Files, track: Track | None) -> Check:
     strange = [base_name(report.path) for report in files.strangers]
     if strange:
         there += f"; of no contract: {', '.join(strange)}"
+    there += "".join(f"; {note}" for note in files.notes)
     problems = tuple(FileProblem(base_name(r.path), p) for r in files.unread for p in r.problems)
     missing = track is not None and not any(pair.submission in files.groups for pair in track.pairs)
     if track is not None and missing and not files.unread:
@@ -255,6 +262,25 @@ def _image_checks(session: _Session, images: Beside | None, looked: Sequence[Nam
     )
 
 
+def _header_check(session: _Session) -> Iterator[Check]:
+    """Header fields that the result holds, as far as the submission must say them."""
+    if not session.track.needs:
+        return
+    title = "The header fields of the result are there"
+    if not session.submissions():
+        yield Check(id="header", title=title, status="skipped", detail="needs a submission")
+        return
+    headers = [*session.headers.values(), *session.truth.headers.values()]
+    said = {name for header in headers for name, value in header.items() if value is not None}
+    wanted = [name for name in session.track.needs if session.has_truth or name != "event"]
+    lacking = [name for name in wanted if name not in said]
+    detail = f"{', '.join(lacking)} not said: --set {lacking[0]}=…" if lacking else ", ".join(wanted)
+    yield Check(
+        id="header", title=title, status="failed" if lacking else "passed",
+        detail=detail,
+    )  # fmt: skip
+
+
 def _between_check(session: _Session) -> Check:
     title = "The files agree with each other"
     parts = [part for part in session.files.parts() if part.judge]
@@ -299,6 +325,10 @@ def _coverage_check(session: _Session) -> Check:
     detail = f"{_plural(expected, 'id')} in {names}"
     detail += f", {missing:,} without a record" if missing else ""
     detail += f", {_plural(unknown, 'record')} of other ids" if unknown else ""
+    if not (session.participant and session.has_truth):
+        detail += "".join(f"; {note}" for note in near_misses(session.pairings.values())[0])
+    if unknown and not any(sheet for pairing in session.pairings.values() for sheet in pairing.sheets.values()):
+        detail += "; none of the ids is expected: is it the right list?"
     return Check(
         id="coverage",
         title=title,
@@ -402,7 +432,7 @@ def _score_check(
     try:
         score = score_files(again, settings=settings, parameters=parameters, header=header)
     except CallError as error:
-        return None, Check(id="score", title=title, status="skipped", detail=f"{error}; {error.hint}")
+        return None, Check(id="score", title=title, status="failed", detail=f"{error}; {error.hint}")
     detail = "; ".join(score.reasons) if not score.valid else _headline(score)
     return score, Check(id="score", title=title, status="passed" if score.valid else "failed", detail=detail)
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
 
 from medcontract.definitions.between import Located, OrderCheck, covers, equal
 from medcontract.definitions.contract import Validated
-from medcontract.definitions.rules import Agrees, Covers, Equal, FilesRule, Reference, Rule, SameOrder, Unique
+from medcontract.definitions.rules import Agrees, Apart, Covers, Equal, FilesRule, Reference, Rule, SameOrder, Unique
 from medcontract.errors import CallError, InvalidData
 from medcontract.evaluation.inputs import (
     DEFAULT,
@@ -27,7 +29,16 @@ from medcontract.evaluation.inputs import (
 )
 from medcontract.problems import FileReport, Finding, Problem, Ref
 from medcontract.scoring import tracks
-from medcontract.scoring.engine import Answers, Counts, Figure, Track, Verdict, judge_counts
+from medcontract.scoring.engine import (
+    Answers,
+    Counts,
+    Explanation,
+    Figure,
+    Track,
+    Verdict,
+    judge_counts,
+    refused_by_gate,
+)
 from medcontract.scoring.exact import rounded
 from medcontract.scoring.gate import Expected, Pair, Pairing, Processing, validated
 from medcontract.scoring.protocol import Protocol
@@ -81,6 +92,10 @@ class Score(Struct, kw_only=True):
     """The name of the figure that submissions are ranked by."""
     second: str = ""
     """The one that matters where there is no such figure."""
+    mending: tuple[tuple[str, str, int], ...] = ()
+    """(where, what, how often): what to mend first."""
+    breakdown: tuple[Explanation, ...] | None = None
+    """Why items lost points, where that was asked for."""
     counts: Counts | None = None
     """What the figures were made of: another protocol can be applied to it."""
 
@@ -126,26 +141,33 @@ class Truth(Struct, kw_only=True):
     """Why nothing can be scored against it."""
     pairs: tuple[Pair[Any, Any], ...] = ()
     """Where these are not to be those of the track."""
+    documents: dict[str, Any] = {}
+    """Auxiliary files that its own rules refer to."""
+    protocol: Protocol | None = None
+    """What records are measured by; None where they are only probed."""
 
 
 def score_files(
     given: Iterable[GivenFile],
     *,
-    found: Collection[str] = (),
+    found: Mapping[str, str] = MappingProxyType({}),
     settings: Settings = DEFAULT,
     parameters: Sequence[tuple[str, str]] = (),
     header: Mapping[str, str] | None = None,
 ) -> Score:
     """Score the submission among the files against the truth among them. Raises `CallError` for a wrong call.
 
-    `found`: files that nobody named, but that stand in a folder: one of no contract is let pass. Raises `InvalidData`
-    when a file is so broken that nobody can tell what is missing.
+    `found`: files that nobody named, and the folder that each stands in: one of no contract is let pass, and so is a
+    truth where another one was named. Raises `InvalidData` when a file is so broken that nobody can tell what it is.
     """
     files = gather(given, settings, lenient=found)
     track = _track_or_broken(files)
+    one_truth(track, files, found)
+    files.pass_over_broken(found, [pair.submission for pair in track.pairs])
     protocol = changed_protocol(track, parameters)
     given_header = Given(header)
-    truth = read_truth(track, files, given_header)
+    truth = read_truth(track.under(protocol), files, given_header)
+    truth.protocol = protocol
     return score_against(truth, files, protocol, settings, given_header)
 
 
@@ -161,12 +183,27 @@ def _track_or_broken(files: Files) -> Track:
     return track
 
 
+def one_truth(track: Track, files: Files, found: Mapping[str, str]) -> None:
+    """A truth that a submission brings must not count. Raises `CallError` where nobody can tell which one is meant."""
+    truths = [part for pair in track.pairs for part in files.groups.get(pair.truth, [])]
+    named = [part for part in truths if part.source.name not in found]
+    folders = {found[part.source.name] for part in truths if part.source.name in found}
+    if named:
+        for part in truths:
+            if part.source.name in found:
+                files.groups[part.contract.id].remove(part)
+                files.notes.append(f"{part.name} in a folder is a truth: another one was named, so it was not used")
+        files.groups = {name: parts for name, parts in files.groups.items() if parts}
+    elif len(folders) > 1:
+        raise CallError("more than one folder holds a truth", "name the file that is the truth")
+
+
 def changed_protocol(track: Track, parameters: Sequence[tuple[str, str]]) -> Protocol:
     protocol = track.protocol
     for name, value in parameters:
         protocol = protocol.changed(name, value)
     track.check(protocol)
-    return protocol
+    return track.completed(protocol)
 
 
 def track_of(files: Files) -> Track:
@@ -191,9 +228,14 @@ def read_truth(track: Track, files: Files, given: Given | None = None) -> Truth:
         raise no_truth(track, files)
     truth = Truth(track=track, parts=[], expected={}, headers={}, content={})
     reasons: list[str] = []
+    known = {pair.truth for pair in wanted}
+    for name in track.auxiliary:  # what rules of the truth refer to
+        if name in files.groups and any(r.other == name for c in known for r in files.groups[c][0].contract.file_rules):
+            truth.documents[name] = _read_one(track, files.groups[name], ())
+            reasons += _errors(name, files.groups[name])
     for pair in wanted:
         parts = files.groups[pair.truth]
-        expected = Expected(pair.key, pair.item)
+        expected = Expected(pair.key, pair.item, _checks_of_truth(parts[0], truth))
         read(parts, expected)
         truth.parts += parts
         truth.expected[pair.truth] = expected
@@ -226,17 +268,37 @@ def _errors(what: str, parts: Sequence[Part]) -> list[str]:
     ]
 
 
-class _Beside:
-    """An auxiliary collection as it streams by: its rules about other files."""
+def _checks_of_truth(part: Part, truth: Truth) -> list[Callable[[Any], Finding | None]]:
+    """Rules of a truth about files that were read before it."""
+    checks: list[Callable[[Any], Finding | None]] = []
+    for rule in part.contract.file_rules:
+        if isinstance(rule, Reference) and rule.other in truth.documents:
+            checks.append(partial(_unless, rule, frozenset(truth.documents[rule.other]), False))
+        if isinstance(rule, Apart) and rule.other in truth.expected:
+            checks.append(partial(_unless, rule, frozenset(truth.expected[rule.other].index), True))
+    return checks
 
-    def __init__(self, checks: Sequence[OrderCheck]) -> None:
+
+def _unless(rule: Reference | Apart, ids: frozenset[Any], there: bool, record: Any) -> Finding | None:
+    return rule.finding((rule.field,)) if (getattr(record, rule.field) in ids) == there else None
+
+
+class _Beside:
+    """An auxiliary collection as it streams by: its rules about other files, and what is kept of it."""
+
+    def __init__(self, checks: Sequence[OrderCheck], keep: Callable[[Any], Any] | None) -> None:
         self._checks = checks
+        self._keep = keep
+        self.kept: list[Any] = []
 
     def begin(self) -> None:
         """Nothing to do."""
 
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
-        found = ((i, check.see(record)) for i, record in enumerate(validated(records)) for check in self._checks)
+        rows = validated(records)
+        if self._keep:
+            self.kept += map(self._keep, rows)
+        found = ((i, check.see(record)) for i, record in enumerate(rows) for check in self._checks)
         return [(i, finding) for i, finding in found if finding]
 
     def lose(self, parsed: Any) -> Sequence[Finding]:
@@ -260,19 +322,23 @@ def score_against(
     given.check()
     reasons += aux_reasons + header_reasons
     counts = None
-    if reasons:
-        verdict = Verdict(valid=False, processing=_nothing(truth, files, protocol), reasons=tuple(reasons))
-    else:
-        counts = track.count(_answers(truth, files, pairings, documents, headers))
-        verdict = judge_counts(track, counts, protocol)
+    verdict = Verdict(valid=False, processing=_nothing(truth, files, protocol), reasons=tuple(reasons))
+    if not reasons:
+        answers = _answers(truth, files, pairings, documents, headers)
+        refused = refused_by_gate(track, answers, protocol)
+        counts = None if refused else track.count(answers)
+        verdict = judge_counts(track, counts, protocol) if counts else refused or verdict
         if verdict.result is not None:
             _check_needs(track, {**truth.headers, **headers})
     teams = _teams(headers, documents)
     notes = _notes(files, track) + (["the files name different teams"] if len(set(teams)) > 1 else [])
-    private, hints = _near_misses(pairings.values())
+    private, hints = near_misses(pairings.values())
     verdict.warnings = (*verdict.warnings, *notes)
     verdict.reasons = (*verdict.reasons, *_mixed_up(verdict, pairings, files))
     score = _assemble(truth, files, protocol, verdict, counts, teams, settings.participant)
+    if counts is not None and not settings.participant:
+        score.mending = tuple(track.mending(counts))
+        score.breakdown = tuple(track.breakdown(counts)) if settings.breakdown else None
     score.private, score.hints = (*(counts.about_truth if counts else ()), *private), tuple(hints)
     return score
 
@@ -291,7 +357,7 @@ def _unread(report: FileReport) -> str:
 
 
 def read_auxiliary(truth: Truth, files: Files) -> tuple[dict[str, Any], list[str]]:
-    documents: dict[str, Any] = {}
+    documents: dict[str, Any] = dict(truth.documents)
     reasons: list[str] = []
     for name in truth.track.auxiliary:
         parts = files.groups.get(name)
@@ -301,10 +367,33 @@ def read_auxiliary(truth: Truth, files: Files) -> tuple[dict[str, Any], list[str
         rules = [rule for rule in rules if rule.other in truth.content]
         checks = [OrderCheck(rule, _items_by_key(truth.expected[rule.other])) for rule in rules]
         if not parts[0].judge:  # it may have said which ids are expected
-            read(parts, _Beside(checks))
-        reasons += _errors(name, parts)
-        documents[name] = parts[0].judge.header if parts[0].judge else None
+            documents[name] = _read_one(truth.track, parts, checks)
+            reasons += _errors(name, parts)
+    for name, parts in files.groups.items():
+        if documents.get(name) is not None:
+            _check_references(name, parts, documents)
     return documents, reasons
+
+
+def _read_one(track: Track, parts: Sequence[Part], checks: Sequence[OrderCheck]) -> Any:
+    """An auxiliary file: a document as it is, of a collection what the track keeps."""
+    keep = track.keeps.get(parts[0].contract.id)
+    sink = _Beside(checks, keep)
+    read(parts, sink)
+    if keep:
+        return sink.kept
+    return parts[0].judge.header if parts[0].judge else None
+
+
+def _check_references(name: str, parts: Sequence[Part], documents: Mapping[str, Any]) -> None:
+    """References from inside a document to another file: a proof names a document of the manifest."""
+    for rule in parts[0].contract.file_rules:
+        if isinstance(rule, Reference) and rule.within and rule.other in documents:
+            known = frozenset(documents[rule.other])
+            for number, item in enumerate(getattr(documents[name], rule.within)):
+                if getattr(item, rule.field) not in known:
+                    whole = Ref(parts[0].source.start, parts[0].source.size)
+                    parts[0].tally.defer(rule.finding((rule.within, number, rule.field), whole))
 
 
 def _items_by_key(expected: Expected[Any]) -> dict[Any, Any]:
@@ -334,7 +423,7 @@ def read_submission(
         pairings[pair.truth] = pairing
         headers[pair.submission] = {}
         if parts:
-            _read_pair(parts, pairing, (*rules, *unique), settings)
+            _read_pair(parts, pairing, (*rules, *unique), truth.protocol, settings)
             headers[pair.submission] = given.complete(header_of(parts), parts[0].contract)
             reasons += [f"the header is wrong ({p.name})" for p in parts if p.judge and p.judge.bad_header]
             reasons += _compare_headers(pair.truth, parts, headers[pair.submission], truth)
@@ -343,13 +432,19 @@ def read_submission(
     return pairings, headers, reasons
 
 
-def _read_pair(parts: Sequence[Part], pairing: Pairing[Any, Any], rules: Sequence[Rule], settings: Settings) -> None:
+def _read_pair(
+    parts: Sequence[Part],
+    pairing: Pairing[Any, Any],
+    rules: Sequence[Rule],
+    protocol: Protocol | None,
+    settings: Settings,
+) -> None:
     """Stream the records past their truth, in workers where that pays."""
-    if settings.jobs > 1:
+    if settings.jobs > 1 and protocol is not None:
         from medcontract.evaluation.parallel import read_in_workers, worth_while
 
         quick = worth_while(parts, settings.jobs)
-        if quick and read_in_workers(parts, pairing, rules, settings.jobs, settings.progress):
+        if quick and read_in_workers(parts, pairing, rules, protocol, settings):
             return
     read(parts, pairing, settings.progress)
 
@@ -382,12 +477,14 @@ class _Fields:
 
 def _tell(part: Part, finding: Finding) -> None:
     """A finding about the header, at its place in the file where there is one."""
+    part.tally.new_room()
     placed = part.judge.in_header(finding) if part.judge else finding
     part.tally.defer(placed)
 
 
 def _tell_missing(parts: Sequence[Part], pairing: Pairing[Any, Any]) -> None:
     """Expected ids without any record; they are problems of the first part, without a place."""
+    parts[0].tally.new_room()
     for rule in parts[0].contract.file_rules:
         if isinstance(rule, Covers) and rule.other == pairing.pair.truth:
             for finding in covers(rule, (), pairing.missing()):
@@ -427,12 +524,16 @@ def _notes(files: Files, track: Track) -> list[str]:
     """Files that a score has no use for."""
     used = used_contracts(track)
     strange = [f"{base_name(report.path)} is of no contract: it was not looked at" for report in files.strangers]
-    return strange + [
-        f"{part.name} ({contract_id}) is not needed for a score"
-        for contract_id, parts in sorted(files.groups.items())
-        if contract_id not in used
-        for part in parts
-    ]
+    return (
+        files.notes
+        + strange
+        + [
+            f"{part.name} ({contract_id}) is not needed for a score"
+            for contract_id, parts in sorted(files.groups.items())
+            if contract_id not in used
+            for part in parts
+        ]
+    )
 
 
 def _teams(headers: Mapping[str, Header], documents: Mapping[str, Any]) -> list[str]:
@@ -442,7 +543,7 @@ def _teams(headers: Mapping[str, Header], documents: Mapping[str, Any]) -> list[
     return [name for name in named if name]
 
 
-def _near_misses(pairings: Iterable[Pairing[Any, Any]]) -> tuple[list[str], list[str]]:
+def near_misses(pairings: Iterable[Pairing[Any, Any]]) -> tuple[list[str], list[str]]:
     """Unknown ids that are those of the truth but for case and blanks: how many, and which (for a person)."""
     warnings: list[str] = []
     hints: list[str] = []
@@ -458,7 +559,6 @@ def _near_misses(pairings: Iterable[Pairing[Any, Any]]) -> tuple[list[str], list
             pairs = "; ".join(f"{_shown(mine)} (truth: {_shown(true)})" for mine, true in near[:_EXAMPLES])
             hints.append(f"ids that differ in case or blanks only: {pairs}")
         if not any(pairing.sheets.values()):
-            warnings.append("no id of the submission stands in the truth")
             mine, true = (", ".join(map(_shown, list(keys)[:_EXAMPLES])) for keys in (pairing.unknown, index))
             hints.append(f"ids of the submission: {mine}; of the truth: {true}")
     return warnings, hints
@@ -478,6 +578,8 @@ def _mixed_up(verdict: Verdict, pairings: Mapping[str, Pairing[Any, Any]], files
         return []
     reasons: list[str] = []
     for pairing in pairings.values():
+        if pairing.unknown_count and not any(pairing.sheets.values()):
+            reasons.append("no id of the submission stands in the truth: is it the right one?")
         parts = files.groups.get(pairing.pair.submission, [])
         repeated = sum(mark == ("repeated", "") for sheet in pairing.sheets.values() for mark in sheet.values())
         if len(parts) > 1 and repeated:
@@ -496,10 +598,9 @@ def _assemble(
     teams: Sequence[str],
     participant: bool,
 ) -> Score:
-    used = files.take(used_contracts(truth.track)).parts()
-    unique = {id(part): part for part in (*truth.parts, *used)}.values()
-    parts = sorted(unique, key=lambda part: (part.contract.id, part.name))
-    told = [part for part in parts if not participant or part not in truth.parts]
+    own = [part for part in files.take(sorted(used_contracts(truth.track))).parts() if part not in truth.parts]
+    told = own if participant else [*truth.parts, *own]  # a mistake of the truth explains those of the submission
+    parts = sorted(told, key=lambda part: (part.contract.id, part.name))
     reports = [(part.name, part.report) for part in told]
     reports += [(base_name(report.path), report) for report in files.unread]
     problems = [FileProblem(name, problem) for name, report in reports for problem in report.problems]
@@ -513,7 +614,7 @@ def _assemble(
         found=unread + sum(part.tally.to_be_told for part in told),
         errors=sum(report.errors for _, report in reports),
         participant=participant,
-        between=_between(parts),
+        between=_between(own),
         team=next(iter(teams), None),
         figures=truth.track.figures,
         headline=truth.track.headline,

@@ -11,6 +11,9 @@ from medcontract.reading.scan import Broken
 from medcontract.reading.source import Source, Unreadable
 from medcontract.tally import Likeness, Tally, likeness
 
+_NOWHERE = 1 << 62
+"""What has no place in the file, such as a record that is missing, comes last."""
+
 
 def make_report(
     source: Source, contract_id: str | None, records: int | None, tally: Tally, wrong_call: bool = False
@@ -37,7 +40,7 @@ def _problems(source: Source, findings: Sequence[Finding], tally: Tally) -> list
 
     def in_file(i: int) -> tuple[int, int, int]:
         finding, offset = findings[i], offsets[i]
-        where = offset if offset is not None else finding.ref.offset if finding.ref else -1
+        where = offset if offset is not None else finding.ref.offset if finding.ref else _NOWHERE
         return where, cells.get(finding.field or "", -1), i
 
     order = sorted(range(len(findings)), key=in_file)[: tally.keep]

@@ -50,7 +50,7 @@ class Source:
     ) -> None:
         self._bytes = origin if isinstance(origin, bytes) else None
         self._path = "" if isinstance(origin, bytes) else os.fspath(origin)
-        self.name = name if name is not None else (self._path or "<bytes>")
+        self.name = name if name is not None else "<bytes>" if isinstance(origin, bytes) else self._path
         self.limits = limits or Limits()
         self.packed = False
         self.start = 0

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from medcontract.evaluation.leaderboard import Entry as Ranked
     from medcontract.evaluation.leaderboard import Leaderboard
     from medcontract.evaluation.score import FileProblem, Score
-    from medcontract.scoring.engine import Figure
+    from medcontract.scoring.engine import Explanation, Figure
     from medcontract.scoring.protocol import Protocol
 
 
@@ -56,11 +56,31 @@ def envelope(score: Score, show_values: bool = False) -> dict[str, Any]:
         "processing": verdict.processing.describe() if verdict.processing else None,
         "valid": verdict.valid,
         "reasons": list(verdict.reasons),
-        "warnings": warnings_of(score),
+        "warnings": [*warnings_of(score), *_cut(score)],
         "problems": [file_problem(problem, show_values) for problem in score.problems],
         "result": score.shown,
+        **({"breakdown": [_explained_item(item, show_values) for item in score.breakdown]} if score.breakdown else {}),
         **versions(),
     }
+
+
+def _explained_item(item: Explanation, show_values: bool) -> dict[str, Any]:
+    """Why an item lost points; what is printed in the document only where that was asked for."""
+    data: dict[str, Any] = {
+        "doc_type": item.doc_type,
+        "doc_id": item.doc_id,
+        "item": item.item,
+        "paired": item.paired is not None,
+        "nearest": None if item.nearest is None else item.nearest[1],
+        "fields": [{"field": field[0], "difference": field[1]} for field in item.fields],
+    }
+    if show_values:
+        data["name"] = item.name
+        data["nearest_name"] = item.paired or (item.nearest[0] if item.nearest else None)
+        names = ("expected", "got", "expected_normalized", "got_normalized")
+        for shown, field in zip(data["fields"], item.fields, strict=True):
+            shown |= dict(zip(names, field[2:], strict=True))
+    return data
 
 
 def leaderboard(board: Leaderboard) -> str:
@@ -117,6 +137,11 @@ def protocol(protocol: Protocol, figures: Iterable[Figure]) -> str:
 def warnings_of(score: Score) -> list[str]:
     """All warnings. Participants are told how often rules between files were broken, not where."""
     return [*score.warnings, *(between(score) if score.participant else ())]
+
+
+def _cut(score: Score) -> list[str]:
+    listed = len(score.problems)
+    return [f"{score.found:,} problems in all, of which {listed} are listed"] if score.found > listed else []
 
 
 def between(score: Score) -> list[str]:

@@ -11,6 +11,7 @@ from medcontract.rendering.text import Style, clean, one_problem, plain
 
 if TYPE_CHECKING:
     from medcontract.evaluation.score import FileProblem, Score
+    from medcontract.scoring.engine import Explanation
     from medcontract.scoring.gate import Processing
 
 
@@ -21,6 +22,8 @@ def text(score: Score, style: Style = plain, show_values: bool = False, most: in
         for table in tables(score, score.shown):
             if table.rows:
                 lines += [*aligned(table, style), ""]
+    if score.breakdown is not None:
+        lines += [*_breakdown(score.breakdown, style, show_values), ""]
     lines += problem_lines(score.problems, score.found, style, show_values, most)
     lines += [f"{style('warning:', 'warning')} {clean(warning)}" for warning in warnings_of(score)]
     if not score.participant:
@@ -35,6 +38,8 @@ def _verdict(score: Score, style: Style) -> Iterator[str]:
     team = f", {clean(score.team)}" if score.team else ""
     who = f"{score.track}{team}"
     gate = verdict.processing
+    if verdict.decision:
+        yield style(verdict.decision, "good" if verdict.good else "error")
     if verdict.valid:
         name, value = headline(score)
         yield f"{style('VALID', 'good')}  {who}  {style(f'{name} {value}', 'strong')}"
@@ -44,6 +49,27 @@ def _verdict(score: Score, style: Style) -> Iterator[str]:
         yield from (f"  {style('because', 'error')} {clean(reason)}" for reason in verdict.reasons)
     if gate is not None and gate.passed:  # else it is the reason
         yield f"  {style(processed(gate), 'good')}"
+
+
+def _breakdown(items: Sequence[Explanation], style: Style, show_values: bool) -> Iterator[str]:
+    """Why items lost points: the document, the item, and each field that is not right."""
+    yield style("Item by item", "strong")
+    for item in items:
+        name = f" {clean(item.name)!r}" if show_values else ""
+        yield f"  {clean(item.doc_id)} ({item.doc_type}), item {item.item + 1}{name}: {_fate(item, show_values)}"
+        for field, how, expected, got, want, have in item.fields:
+            values = f": expected {clean(expected)!r}, got {clean(got)!r} ({want} / {have})" if show_values else ""
+            yield f"      {field}: {how}{values}"
+
+
+def _fate(item: Explanation, show_values: bool) -> str:
+    if item.paired is not None:
+        return f"{len(item.fields)} field{'s' * (len(item.fields) != 1)} not right"
+    if item.nearest is None:
+        return "not matched"
+    name, score = item.nearest
+    near = f"nearest prediction {clean(name)!r}, {score:.0f}" if show_values else f"a near one was, {score:.0f}"
+    return f"not matched; {near}"
 
 
 def processed(gate: Processing) -> str:
@@ -61,7 +87,8 @@ def aligned(table: Table, style: Style) -> Iterator[str]:
     if table.title:
         yield style(table.title, "strong")
     for position, row in enumerate(cells):
-        padded = [row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))]
+        rest = [cell.rjust(w) if table.numeric else cell.ljust(w) for cell, w in zip(row[1:], widths[1:], strict=True)]
+        padded = [row[0].ljust(widths[0]), *rest]
         line = "  " + "  ".join(padded).rstrip()
         yield style(line, "dim") if table.title and position == 0 else line
     if table.note:
@@ -95,6 +122,7 @@ def markdown(score: Score, show_values: bool = False) -> str:
     team = f": {escaped(score.team)}" if score.team else ""
     name, value = headline(score)
     state = f"**Valid**, {escaped(name)} **{value}**" if verdict.valid else "**Not valid**"
+    state = f"**{verdict.decision}**. {state}" if verdict.decision else state
     lines = [f"# {score.track}{team}", "", state]
     lines += ["", *(f"- {escaped(reason)}" for reason in verdict.reasons)] if verdict.reasons else []
     if verdict.processing is not None:

@@ -54,6 +54,9 @@ def tables(score: Score, result: dict[str, Any]) -> Iterator[Table]:
     for name, make in _FINER.items():
         if name in result:
             yield from make(score, result[name])
+    if score.mending:
+        rows = [(where, what, number(times)) for where, what, times in score.mending]
+        yield _first(Table("What to mend first", ("field", "what", "how often"), rows, numeric=False))
 
 
 def figures_table(figures: Sequence[Figure], result: dict[str, Any]) -> Table:
@@ -115,6 +118,34 @@ def _cases(score: Score, cases: Sequence[dict[str, Any]]) -> Iterator[Table]:
     yield _first(Table("Cases", head, rows))
 
 
+def _gates(score: Score, gates: Sequence[dict[str, Any]]) -> Iterator[Table]:
+    words = {True: "yes", False: "NO", None: "–"}
+    rows = [
+        (gate["gate"], f"{gate['goal']:g}", "–" if gate["measured"] is None else f"{gate['measured']:.6g}",
+         words[gate["passed"]], gate["reason"])
+        for gate in gates
+    ]  # fmt: skip
+    yield Table("Gates", ("gate", "goal", "measured", "passed", "reason"), rows, numeric=False)
+
+
+def _documents(score: Score, documents: Sequence[dict[str, Any]]) -> Iterator[Table]:
+    """The worst first: they are what a team looks at."""
+    head = ("document", "type", "score", "recall", "items", "fields")
+    worst = sorted(documents, key=lambda document: (document["score"], document["doc_type"], document["doc_id"]))
+    rows = [
+        (
+            document["doc_id"],
+            document["doc_type"],
+            number(document["score"]),
+            number(document["recall"]),
+            f"{document['matched']} of {document['labeled']}",
+            f"{document['correct_fields']} of {document['total_fields']}",
+        )
+        for document in worst
+    ]
+    yield _first(Table("Documents, the worst first", head, rows))
+
+
 def _first(table: Table) -> Table:
     left = len(table.rows) - MOST_CASES
     note = f"and {left:,} more (json has all)" if left > 0 else ""
@@ -126,5 +157,7 @@ _FINER: dict[str, Callable[[Score, Any], Iterable[Table]]] = {
     "f1_by_class": _by_class("Classes"),
     "runs": _runs,
     "confusion_matrix": _matrix,
+    "gates": _gates,
+    "documents": _documents,
     "metrics": _cases,
 }

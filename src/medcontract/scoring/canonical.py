@@ -62,7 +62,31 @@ def record_text(record: Any) -> bytes:
     if _is_plain(record.__class__):
         return _encode_sorted(record)
     value = record.model_dump() if hasattr(record, "model_dump") else msgspec.to_builtins(record)
-    return canonical(_without_null(value)).encode()
+    try:
+        return _encode_sorted(_for_msgspec(value))
+    except _OddKeyError:
+        return canonical(_without_null(value)).encode()
+
+
+class _OddKeyError(Exception):
+    """A key that msgspec might sort in another order."""
+
+
+def _for_msgspec(value: Any) -> Any:
+    """A value whose text by msgspec is canonical: without null, and with numbers as ECMAScript writes them."""
+    if type(value) is dict:
+        if not all(map(str.isascii, value)):
+            raise _OddKeyError
+        return {key: _for_msgspec(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list | tuple):
+        return [_for_msgspec(item) for item in value]
+    if type(value) is float:
+        if value.is_integer() and abs(value) <= _EXACT_INTEGERS:
+            return int(value)
+        return value if 1e-4 <= abs(value) < 1e15 else msgspec.Raw(_number(value).encode())
+    if type(value) is int and abs(value) > _EXACT_INTEGERS:
+        return msgspec.Raw(_number(float(value)).encode())
+    return value
 
 
 @cache

@@ -7,8 +7,9 @@ and a protocol. Only `measure` sees records; nothing depends on their order.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
@@ -77,6 +78,8 @@ class Finished(Struct, kw_only=True):
     """What they are ranked by where none has a headline."""
     reasons: tuple[str, ...] = ()
     """Why it is not valid all the same."""
+    decision: str | None = None
+    """GO or NO-GO, where the track decides."""
     warnings: tuple[str, ...] = ()
 
 
@@ -88,8 +91,30 @@ class Verdict(Struct, kw_only=True):
     result: dict[str, Any] | None = None
     headline: Fraction | None = None
     second: Fraction | None = None
+    decision: str | None = None
     reasons: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def good(self) -> bool:
+        """Valid, and no NO-GO."""
+        return self.valid and self.decision != "NO-GO"
+
+
+class Explanation(Struct, frozen=True, kw_only=True):
+    """Why an item of a document lost points. Names and values are as printed."""
+
+    doc_type: str
+    doc_id: str
+    item: int
+    """Its place in the label."""
+    name: str
+    paired: str | None
+    """The name of its prediction; None: it has none."""
+    nearest: tuple[str, float] | None
+    """The nearest prediction that was not paired, and how near it is."""
+    fields: tuple[tuple[str, str, str, str, str, str], ...]
+    """(field, sort of difference, expected, got, and both normalized) of those that are not right."""
 
 
 class Limit(Struct, frozen=True, kw_only=True):
@@ -116,6 +141,12 @@ class Track(ABC):
     """(contract, contract of a truth): files that list the expected ids, for those who have no such truth."""
     needs: ClassVar[tuple[str, ...]] = ()
     """Header fields that the result holds."""
+    keeps: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
+    """What is kept of each record of an auxiliary collection, by contract."""
+    result_below_gate: ClassVar[bool] = False
+    """There is a result below the processing gate, too."""
+    ranks_together: ClassVar[bool] = False
+    """Figures depend on the other submissions of a ranking (`for_competition`)."""
     protocol: ClassVar[Protocol]
     figures: ClassVar[tuple[Figure, ...]]
     headline: ClassVar[str]
@@ -133,6 +164,14 @@ class Track(ABC):
     def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
         """The result without figures by class, case or document."""
 
+    def under(self, protocol: Protocol) -> Track:
+        """The track as the protocol has it."""
+        return self
+
+    def completed(self, protocol: Protocol) -> Protocol:
+        """The protocol with what follows from its parameters."""
+        return protocol
+
     def check(self, protocol: Protocol) -> None:
         """Whether the parameters fit each other. Raises `CallError`."""
         return
@@ -147,6 +186,14 @@ class Track(ABC):
         """The limits of the track, on records that were probed."""
         return iter(())
 
+    def mending(self, counts: Counts) -> Sequence[tuple[str, str, int]]:
+        """(where, what, how often): what to mend first."""
+        return ()
+
+    def breakdown(self, counts: Counts) -> Sequence[Explanation]:
+        """Why items lost points, one by one."""
+        return ()
+
     def for_competition(self, protocol: Protocol, valid: Sequence[Counts]) -> Protocol:
         """The protocol with what only all valid submissions together say."""
         return protocol
@@ -156,44 +203,69 @@ class Track(ABC):
         return None
 
 
+def refused_by_gate(track: Track, answers: Answers, protocol: Protocol) -> Verdict | None:
+    """The verdict on a submission that processed too little, before anything is counted that takes time."""
+    processed: dict[str, int] = {}
+    for pairing in answers.pairings.values():
+        for run, count in counts_of_sheets(pairing).items():
+            processed[run] = processed.get(run, 0) + count
+    expected = sum(len(pairing.expected.items) for pairing in answers.pairings.values())
+    gate, run = gate_of(processed, expected, protocol)
+    if gate.passed or track.result_below_gate:
+        return None
+    return Verdict(valid=False, processing=gate, reasons=(below_the_gate(gate, run),))
+
+
 def counts_of_sheets(pairing: Pairing[Any, Any]) -> dict[str, int]:
     return {run: processed(sheet) for run, sheet in pairing.runs().items()}
 
 
 def marks(pairing: Pairing[Any, Any], run: str) -> list[Any]:
     """For each expected item its mark, or None when it is not processed."""
-    sheet = pairing.runs()[run]
+    sheet = pairing.sheets.get(run, {})
     found = (sheet.get(number) for number in range(len(pairing.expected.items)))
     return [None if type(mark) is Unscored else mark for mark in found]
 
 
 def judge_counts(track: Track, counts: Counts, protocol: Protocol) -> Verdict:
     """The gate first; above it, what was not processed counts as wrong."""
-    minimum = protocol["min_processed"]
-    worst_run, least = min(counts.processed.items(), key=lambda run: (run[1], run[0]))
-    gate = Processing(counts.expected, least, minimum)
-    if not gate.passed:
-        return Verdict(
-            valid=False, processing=gate, reasons=(below_the_gate(gate, worst_run),), warnings=counts.warnings
-        )
+    gate, worst_run = gate_of(counts.processed, counts.expected, protocol)
+    too_little = () if gate.passed else (below_the_gate(gate, worst_run),)
+    if too_little and not track.result_below_gate:
+        return Verdict(valid=False, processing=gate, reasons=too_little, warnings=counts.warnings)
     try:
         finished = track.finish(counts, protocol)
     except TooLarge:
         why = "a figure is too large for a double: check the numbers in the submission"
         return Verdict(valid=False, processing=gate, reasons=(why,), warnings=counts.warnings)
     return Verdict(
-        valid=not finished.reasons,
+        valid=not finished.reasons and gate.passed,
         processing=gate,
         result=finished.result,
         headline=finished.headline,
         second=finished.second,
-        reasons=finished.reasons,
+        decision=finished.decision,
+        reasons=too_little + finished.reasons,
         warnings=counts.warnings + finished.warnings,
     )
 
 
+_PLAIN_ID = re.compile(r"[A-Za-z0-9_.-]{1,40}")
+
+
+def shown_id(run: str) -> str:
+    """The name of a run where it looks like one: anything else may be data."""
+    return run if _PLAIN_ID.fullmatch(run) else "…"
+
+
+def gate_of(processed: Mapping[str, int], expected: int, protocol: Protocol) -> tuple[Processing, str]:
+    """The gate, and the worst run."""
+    run, least = min(processed.items(), key=lambda item: (item[1], item[0]))
+    return Processing(expected, least, protocol["min_processed"]), run
+
+
 def below_the_gate(gate: Processing, run: str) -> str:
     more = f"{gate.needed:,} more record{'s' * (gate.needed != 1)} needed"
-    where = f"run {run}: " if run else ""
+    where = f"run {shown_id(run)}: " if run else ""
     counted = f"{gate.processed:,} of {gate.expected:,}"
     return f"{where}{gate.share} processed ({counted}), at least {gate.asked} asked for: {more}"

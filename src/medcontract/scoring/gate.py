@@ -46,6 +46,8 @@ class Pair(Struct, Generic[Item, Mark], frozen=True, kw_only=True):
     run: str | None = None
     """The field that names the run that a record belongs to."""
     default_run: str = ""
+    can_fail: bool = True
+    """Records have an `error`; one that says something was not processed."""
 
 
 def validated(value: Any) -> Any:
@@ -58,9 +60,16 @@ def validated(value: Any) -> Any:
 class Expected(Generic[Item]):
     """The truth as it streams in: the ids that are expected, and what is true of each."""
 
-    def __init__(self, key: Sequence[str], item: Callable[[Any], Item]) -> None:
+    def __init__(
+        self,
+        key: Sequence[str],
+        item: Callable[[Any], Item],
+        checks: Sequence[Callable[[Any], Finding | None]] = (),
+    ) -> None:
         self._key: Callable[[Any], Key] = attrgetter(*key)
         self._item = item
+        self._checks = checks
+        """Rules about other files."""
         self._texts: list[bytes] = []
         self.index: dict[Key, int] = {}
         self.items: list[Item] = []
@@ -78,11 +87,16 @@ class Expected(Generic[Item]):
         """Nothing to do."""
 
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
-        for record in validated(records):
+        told: list[tuple[int, Finding]] = []
+        for position, record in enumerate(validated(records)):
             if self.index.setdefault(self._key(record), len(self.items)) == len(self.items):
                 self.items.append(self._item(record))
             self._texts.append(record_text(record))
-        return ()
+            for check in self._checks:
+                finding = check(record)
+                if finding:
+                    told.append((position, finding))
+        return told
 
     def lose(self, parsed: Any) -> Sequence[Finding]:
         """A truth with errors is not scored against."""
@@ -191,7 +205,7 @@ class Pairing(Generic[Item, Mark]):
         numbers = list(map(self.expected.number_of, map(self.key, rows)))
         if None in numbers or not sheet.keys().isdisjoint(numbers) or len(set(numbers)) < len(numbers):
             return False
-        if any(row.error is not None for row in rows):
+        if self.pair.can_fail and any(row.error is not None for row in rows):
             return False
         items, measure = self.expected.items, self.pair.measure
         sheet.update(zip(numbers, map(measure, map(items.__getitem__, numbers), rows), strict=True))  # type: ignore[arg-type]
@@ -222,7 +236,7 @@ class Pairing(Generic[Item, Mark]):
         return told
 
     def _mark(self, record: Any, number: int) -> Mark | Unscored:
-        error = getattr(record, "error", None)
+        error = record.error if self.pair.can_fail else None
         if error is not None and error.strip(BLANKS):
             return Unscored("failed", error)
         return self.pair.measure(self.expected.items[number], record)
@@ -242,7 +256,7 @@ class Pairing(Generic[Item, Mark]):
         strange_run = self.known_runs is not None and run not in self.known_runs
         value = shorten(" ".join(key) if isinstance(key := self.key(record), tuple) else key)
         return [
-            rule.finding((rule.field,))._replace(value=run if rule.field == self.pair.run else value)
+            rule.finding((rule.field,))._replace(value=shorten(run) if rule.field == self.pair.run else value)
             for rule in self._references
             if (strange_run if rule.field == self.pair.run else number is None)
         ]

@@ -127,6 +127,7 @@ class Lesions(Track):
     figures = _FIGURES
     headline = "final_score"
     second = "prediction_score"
+    ranks_together = True
 
     def check(self, protocol: Protocol) -> None:
         fastest, slowest = protocol.get("t_min_ms"), protocol.get("t_max_ms")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
@@ -21,7 +22,7 @@ class Parameter(Struct, frozen=True, kw_only=True):
     """One number of a protocol, where it comes from, and what it may be changed to."""
 
     name: str
-    value: Decimal | None
+    value: Decimal | str | None
     about: str
     source: str
     """The document and section that the number comes from."""
@@ -29,18 +30,22 @@ class Parameter(Struct, frozen=True, kw_only=True):
     high: Decimal | None = None
     above: bool = False
     """The value must be above `low`, not equal to it."""
+    choices: tuple[str, ...] = ()
+    """The words that it may be, where it is no number."""
 
     @property
-    def number(self) -> int | float | None:
-        """As JSON: the double whose shortest decimal the value is."""
-        if self.value is None:
-            return None
+    def number(self) -> int | float | str | None:
+        """As JSON: a number is the double whose shortest decimal the value is."""
+        if self.value is None or isinstance(self.value, str):
+            return self.value
         return int(self.value) if self.value == self.value.to_integral_value() else float(self.value)
 
     @property
     def text(self) -> str:
         """As a decimal, in full."""
-        return "null" if self.value is None else f"{self.value.normalize():f}"
+        if self.value is None or isinstance(self.value, str):
+            return self.value or "null"
+        return f"{self.value.normalize():f}" if abs(self.value) < 10**15 else repr(float(self.value))
 
 
 class Change(Struct, frozen=True):
@@ -60,7 +65,7 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def _values(self) -> dict[str, Fraction | None]:
-        return {p.name: None if p.value is None else Fraction(p.value) for p in self.parameters}
+        return {p.name: Fraction(p.value) if isinstance(p.value, Decimal) else None for p in self.parameters}
 
     def __getitem__(self, name: str) -> Fraction:
         """The exact value of a parameter that has one."""
@@ -73,8 +78,13 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
         """The exact value of a parameter that may have none."""
         return self._values[name]
 
+    def word(self, name: str) -> str | None:
+        """The value of a parameter that is no number."""
+        value = next(parameter.value for parameter in self.parameters if parameter.name == name)
+        return value if isinstance(value, str) else None
+
     @property
-    def values(self) -> dict[str, int | float | None]:
+    def values(self) -> dict[str, int | float | str | None]:
         """All parameters as JSON."""
         return {parameter.name: parameter.number for parameter in self.parameters}
 
@@ -104,15 +114,21 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
                 f"the protocol of '{self.id}' has no parameter '{name}'",
                 hint + f"see: medcontract protocol show {self.id}",
             )
-        return self._with({name: _decimal(known[name], text)})
+        return self._with({name: _word(known[name], text) if known[name].choices else _decimal(known[name], text)})
 
     def measured(self, **values: float) -> Protocol:
         """The protocol with parameters that were measured, not decided: doubles, taken exactly."""
         return self._with({name: Decimal(value) for name, value in values.items()})
 
-    def _with(self, values: dict[str, Decimal]) -> Protocol:
+    def _with(self, values: Mapping[str, Decimal | str]) -> Protocol:
         parameters = tuple(replace(p, value=values.get(p.name, p.value)) for p in self.parameters)
         return replace(self, parameters=parameters)
+
+
+def _word(parameter: Parameter, text: str) -> str:
+    if text not in parameter.choices:
+        raise CallError(f"'{parameter.name}' must be {' or '.join(parameter.choices)}, not '{text}'")
+    return text
 
 
 def _decimal(parameter: Parameter, text: str) -> Decimal:
@@ -134,8 +150,7 @@ def _decimal(parameter: Parameter, text: str) -> Decimal:
 
 
 def _fits_a_double(value: Decimal) -> bool:
-    number = float(value)
-    return abs(number) < 1e300 and Decimal(repr(number)) == value
+    return Decimal(repr(float(value))) == value
 
 
 def parameters(
@@ -145,6 +160,7 @@ def parameters(
     found = []
     for name, (value, about, *rest) in rows.items():
         more: dict[str, Any] = dict(rest[0]) if rest else {}
+        more |= {name: Decimal(more[name]) for name in ("low", "high") if name in more}
         decimal = None if value is None else Decimal(value)
         found.append(Parameter(name=name, value=decimal, about=about, **{"source": source, **more}))
     return tuple(found)

@@ -10,7 +10,17 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from medcontract.definitions.forms import BLANKS
-from medcontract.scoring.engine import Answers, Counts, Figure, Finished, Limit, Track, counts_of_sheets, marks
+from medcontract.scoring.engine import (
+    Answers,
+    Counts,
+    Figure,
+    Finished,
+    Limit,
+    Track,
+    counts_of_sheets,
+    marks,
+    shown_id,
+)
 from medcontract.scoring.exact import ZERO, exact_sum, f1, mean, mean_or_none, rounded, rounded_or_none
 from medcontract.scoring.gate import Pair, Pairing
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol, parameters
@@ -194,7 +204,7 @@ class Reports(Track):
         runs = [] if telemetry is None else telemetry.runs
         yield _limit("memory", "reports/telemetry", {r.run_id: Fraction(r.max_memory_mb) for r in runs}, protocol)
         yield _limit("cpu", "reports/telemetry", {r.run_id: Fraction(r.avg_cpu_percent) for r in runs}, protocol)
-        ended = [f"run {r.run_id}: {_ENDED}" for r in runs if r.exception and r.exception.strip(BLANKS)]
+        ended = [f"run {shown_id(r.run_id)}: {_ENDED}" for r in runs if r.exception and r.exception.strip(BLANKS)]
         yield Limit(
             id="exceptions", title="No run ended with an exception", contract="reports/telemetry",
             passed=None if telemetry is None else not ended,
@@ -236,7 +246,9 @@ class Reports(Track):
             }
             for run, exact, total, why in zip(runs, figures, totals, reasons, strict=True)
         ]
-        told = tuple(f"run {run.run_id}: {why}" for run, each in zip(runs, reasons, strict=True) for why in each)
+        told = tuple(
+            f"run {shown_id(run.run_id)}: {why}" for run, each in zip(runs, reasons, strict=True) for why in each
+        )
         return Finished(
             result={**_row(whole, total), "runs": rows},
             headline=total,
@@ -245,9 +257,10 @@ class Reports(Track):
         )
 
     def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
+        """Of runs, no figures: who names the runs could ask a question with each of them."""
         kept = {name: value for name, value in result.items() if name != "urgency_f1_by_class"}
-        runs = [{n: v for n, v in run.items() if n != "urgency_f1_by_class"} for run in result["runs"]]
-        return {**kept, "runs": runs}
+        names = ("run_id", "success_rate", "valid", "reasons")
+        return {**kept, "runs": [{name: run[name] for name in names} for run in result["runs"]]}
 
 
 def _count_run(
@@ -353,7 +366,7 @@ def _limit(name: str, contract: str, values: Mapping[str, Fraction | None], prot
     """One limit over all runs."""
     parameter, what = _LIMITS[name]
     known = {run: value for run, value in values.items() if value is not None}
-    bad = [f"run {run}: {why}" for run, value in known.items() if (why := _exceeds(value, name, protocol))]
+    bad = [f"run {shown_id(run)}: {why}" for run, value in known.items() if (why := _exceeds(value, name, protocol))]
     missing = "needs a processed record" if name == "time" else f"needs a valid file of {contract}"
     largest = f"largest: {rounded(max(known.values())):g}" if known else missing
     return Limit(
