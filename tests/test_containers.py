@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import random
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -370,6 +371,20 @@ def test_many_wrong_items_in_one_record() -> None:
     )
     messages = [problem.message for problem in too_many.problems]
     assert messages == ["'probabilities' must have at most 10 items, not 5000"]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "packed"])
+def test_a_small_document_takes_little_memory(pack: Any, tmp_path: Path) -> None:
+    """The limit on documents is not what reading one takes: a small one is read into a small room."""
+    path = tmp_path / "model.json"
+    path.write_bytes(pack(b'{"team_name": "a"}'))
+    medcontract.validate(path, "lesions/model")
+    tracemalloc.start()
+    try:
+        medcontract.validate(path, "lesions/model")
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_blank_lines_without_end() -> None:
