@@ -340,6 +340,24 @@ def test_load_a_parquet_file(tmp_path: Path) -> None:
     assert [record.image_id for record in loaded.value] == ["I-0000", "I-0001", "I-0002"]
 
 
+def test_a_repeated_column(tmp_path: Path) -> None:
+    """A column that is there twice is told, in Parquet as in a DataFrame and a CSV."""
+    pa = pytest.importorskip("pyarrow", reason="reading Parquet needs pyarrow")
+    from pyarrow import parquet
+
+    names, cells = ["image_id", "label", "label"], ["I-1", "MEL", "NV"]
+    stream = io.BytesIO()
+    parquet.write_table(pa.Table.from_arrays([pa.array([cell]) for cell in cells], names=names), stream)
+    reports = [
+        medcontract.validate(stream.getvalue(), "lesions/truth", name="x.parquet"),
+        medcontract.validate(f"{','.join(names)}\n{','.join(cells)}\n".encode(), "lesions/truth", name="x.csv"),
+        medcontract.validate_frame(pd.DataFrame([cells], columns=names), "lesions/truth"),
+    ]
+    for report in reports:
+        assert [(p.code, p.field, p.record) for p in report.problems] == [("MC015", "label", None)]
+        assert report.records == 1
+
+
 def test_odd_cells_of_a_frame() -> None:
     """Cells that JSON has nothing for are problems of their column, never a crash."""
     loop: list[Any] = []
