@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import copy
 import os
-import re
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -20,6 +18,7 @@ from jsonschema_specifications import REGISTRY as BUNDLED  # type: ignore[import
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
+from medcontract.definitions.patterns import NoPattern, read_pattern
 from medcontract.errors import CallError
 from medcontract.foreign.checker import Checker
 from medcontract.foreign.documents import Document, draft_of, read_document, wrong_schema
@@ -150,11 +149,8 @@ class Library:
             places[*path, "pattern"] = node["pattern"]
         for place, pattern in places.items():
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    re.compile(pattern)
-            except (re.error, RecursionError, OverflowError) as error:
-                reason = error.msg if isinstance(error, re.error) else "too large"
+                read_pattern(pattern)
+            except NoPattern as reason:
                 hint = "patterns are read by Python's re module"
                 raise wrong_schema(document, place, f"this pattern is no regular expression: {reason}", hint) from None
 

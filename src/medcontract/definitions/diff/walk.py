@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +11,7 @@ from medcontract.definitions.diff.change import Change, breaking, merged, unjudg
 from medcontract.definitions.diff.node import Node, key, read
 from medcontract.definitions.diff.rules import compare_rules
 from medcontract.definitions.json_schema import bare
+from medcontract.definitions.patterns import NoPattern, read_pattern
 
 _STRUCTURE = frozenset({
     "properties", "patternProperties", "additionalProperties", "propertyNames", "items", "prefixItems", "contains",
@@ -203,8 +203,8 @@ def _property(node: Node, name: str) -> Node:
 
 def _fits(pattern: str, name: str) -> bool:
     try:
-        return re.search(pattern, name) is not None
-    except re.error:
+        return read_pattern(pattern).search(name) is not None
+    except NoPattern:
         return False
 
 
