@@ -50,6 +50,8 @@ class Library:
         self._targets: dict[int, list[Any]] = {}
         self._open: deque[Reference] = deque()
         self._memory = Memory()
+        self._keys: dict[int, tuple[Any, set[str]]] = {}
+        """From the id of a schema to the schema, lest the id be given to another one, and to the keys that it names."""
         self._dynamic = False
 
     def build(self, document: Document) -> Checker:
@@ -65,6 +67,8 @@ class Library:
 
     def _known_keys(self, schema: Any) -> set[str]:
         """The keys that a schema names for its object, also through references and alternatives."""
+        if id(schema) in self._keys:
+            return self._keys[id(schema)][1]
         keys: set[str] = set()
         stack, seen = [schema], set[int]()
         while stack:
@@ -73,6 +77,7 @@ class Library:
                 seen.add(id(node))
                 keys.update(node.get("properties", ()))
                 stack += self._same_value(node)
+        self._keys[id(schema)] = schema, keys
         return keys
 
     # --- documents
@@ -183,7 +188,6 @@ class Library:
             path = tokens(document.contents, fragment)
             self._check(document, target, path)
             self._read(document, target, uri, path)
-            self._register(document)
 
     def _look_up(self, reference: Reference) -> Any:
         try:
