@@ -23,7 +23,7 @@ from medcontract._version import __version__
 from medcontract.cli.main import main
 from medcontract.definitions import publishing, recognition, registry
 from medcontract.definitions.contract import Contract
-from medcontract.definitions.diff import compare, compare_files, parse
+from medcontract.definitions.diff import branches, compare, compare_files, files, parse
 from medcontract.definitions.draft07 import to_draft07
 from medcontract.errors import CallError
 
@@ -822,6 +822,35 @@ def test_diff_of_no_schema(run: Run, content: bytes, told: str) -> None:
         assert (code, out) == (2, "")
         assert told in err
         assert "bad/x.json" in err
+
+
+def test_what_is_referred_to_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A definition that is used a hundred times is checked once, and the schema around it once."""
+    checked: list[Any] = []
+    monkeypatch.setattr(files, "fault", lambda schema, root: checked.append(schema))
+    schema = {"$defs": {"a": {"type": "string"}}, "prefixItems": [{"$ref": "#/$defs/a"}] * 100}
+    assert parse(json.dumps(schema).encode(), "x.json") == schema
+    assert checked == [schema, {"type": "string"}]
+
+
+@pytest.mark.parametrize("word", ["anyOf", "oneOf", "allOf"])
+def test_very_many_alternatives(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds of alternatives are not compared each with each: the same ones are paired, the others came or went."""
+    met = 0
+    really_alike = branches._alike
+
+    def counted(a: Any, b: Any) -> bool:
+        nonlocal met
+        met += 1
+        return really_alike(a, b)
+
+    monkeypatch.setattr(branches, "_alike", counted)
+    old = {word: [{"minimum": n} for n in range(300)]}
+    new = {word: [{"minimum": n} for n in reversed(range(100, 400))]}
+    changes = compare(old, new)
+    assert met == 0
+    assert (sum(c.tighter for c in changes), sum(c.looser for c in changes)) >= (100, 100)
+    assert all(change.breaks == "none" for change in compare(old, {word: old[word][::-1]}))
 
 
 def test_diff_of_odd_patterns(run: Run) -> None:
