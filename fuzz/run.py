@@ -1,202 +1,200 @@
-"""Throw broken files at `validate` and see that nothing but problems comes back.
+"""Throw broken input at every entrance and see that nothing but problems comes back.
 
-python fuzz/run.py [--inputs 200000] [--jobs 2] [--seed 1] [--seconds 10]
+script/fuzz [--inputs 200000] [--jobs 2] [--seed 1] [--seconds 20] [--entrance NAME] [--only NUMBER]
 
-Mutated vectors and examples, and random bytes, in every container, with and without the contract named. An input
-is a finding when an exception escapes, a report contradicts itself, or it takes longer than --seconds. Findings are
-written to fuzz/findings/; once mended they belong into tests/vectors/syntax/.
+An input is a finding when an exception or a warning escapes, when an answer contradicts itself or another one, when
+it takes longer than --seconds, or when memory runs out. Findings are written to fuzz/findings/, each with its number:
+--only judges that input again. What is mended belongs into tests/vectors/, or into a test where it was no file.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
-import io
+import faulthandler
+import os
 import random
 import resource
+import shutil
 import signal
 import sys
+import tempfile
 import time
 import traceback
+import warnings
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import medcontract
-from medcontract.definitions import registry
+from fuzz.entrances import ENTRANCES, Entrance, Trial, prepare
 
-ROOT = Path(__file__).parent.parent
 FINDINGS = Path(__file__).parent / "findings"
-MEMORY = 3 << 30
+MEMORY = 3 << 29
+"""Bytes of address space: a gigabyte and a half, of which 400 MB are taken by libraries and 512 MB by a deep stack."""
+JOB = 500
+"""Inputs that one process judges before it reports."""
 
-TOKENS = [
-    b"{", b"}", b"[", b"]", b",", b":", b'"', b"'", b"\\", b"\n", b"\r", b"\r\n", b"\0", b"\t", b" ", b"//", b"#",
-    b"null", b"true", b"NaN", b"-Infinity", b"1e400", b"-", b"0", b"01", b"1.0", b'""', b'"\\ud800"', b"\\u003a",
-    b"\xff", b"\xc3", b"\xef\xbb\xbf", b"\xc2\xa0", b"\xe2\x80\xa8", b"9" * 400, b"[" * 120, b'{"a":' * 120,
-    b'"error":null', b'"image_id":', b'{"', b'"}', b"},{", b"]}", b'"a":1,"a":2', b";", b"|", b'""""', b",,,",
-]  # fmt: skip
-ENDINGS = (".json", ".jsonl", ".csv", ".json.gz", ".jsonl.gz", ".csv.gz", ".parquet", "", ".txt")
+
+MOST_SORTS = 100
+"""Findings that are kept: what goes wrong at every turn is not to fill the disk."""
 
 
 class Finding(NamedTuple):
+    number: int
+    entrance: str
     what: str
-    ending: str
-    contract: str | None
-    data: bytes
 
 
-class Slow(Exception):
-    """An input that took too long."""
+class Outcome(NamedTuple):
+    """What came of some inputs."""
+
+    counts: Counter[str]
+    findings: list[Finding]
+    longest: tuple[float, int]
+    """Seconds, and the number of the input that took them."""
 
 
-def seeds() -> list[tuple[bytes, str]]:
-    """Files to start from, with their endings."""
-    folders = (ROOT / "tests" / "vectors", ROOT / "src" / "medcontract" / "examples")
-    files = [p for folder in folders for p in sorted(folder.rglob("*")) if p.suffix in (".json", ".jsonl", ".csv")]
-    found = [(path.read_bytes(), path.suffix) for path in files if path.stat().st_size < 20_000]
-    return found + [(data, ".parquet") for data in _parquet_seeds()]
-
-
-def _parquet_seeds() -> list[bytes]:
-    try:
-        import pyarrow as pa
-        import pyarrow.csv as pc
-        import pyarrow.parquet as pq
-    except ImportError:
-        return []
-    tables = []
-    for path in (ROOT / "src" / "medcontract" / "examples").rglob("*.csv"):
-        stream = io.BytesIO()
-        pq.write_table(pc.read_csv(pa.BufferReader(path.read_bytes())), stream)
-        tables.append(stream.getvalue())
-    return tables
-
-
-def mutate(data: bytes, source: random.Random, pool: list[tuple[bytes, str]]) -> bytes:
-    """A few random edits."""
-    text = bytearray(data)
-    for _ in range(source.choice((1, 1, 1, 2, 3, 8))):
-        at = source.randrange(len(text) + 1)
-        to = min(len(text), at + source.choice((0, 1, 1, 2, 8, 40)))
-        edit = source.randrange(8)
-        if edit == 0:
-            del text[at:to]
-        elif edit == 1:
-            text[at:at] = source.choice(TOKENS)
-        elif edit == 2:
-            text[at:to] = source.choice(TOKENS)
-        elif edit == 3 and at < len(text):
-            text[at] ^= 1 << source.randrange(8)
-        elif edit == 4:
-            text[at:at] = text[source.randrange(len(text) + 1) :][: source.randrange(200)]
-        elif edit == 5:
-            del text[at:]
-        elif edit == 6:
-            other = source.choice(pool)[0]
-            text[at:at] = other[source.randrange(len(other) + 1) :][: source.randrange(300)]
-        else:
-            text[at:at] = bytes(source.randrange(256) for _ in range(source.randrange(1, 6)))
-    return bytes(text)
-
-
-def make(source: random.Random, pool: list[tuple[bytes, str]]) -> tuple[bytes, str]:
-    """One input and the ending of its name."""
-    if source.random() < 0.03:
-        return source.randbytes(source.randrange(400)), source.choice(ENDINGS)
-    data, ending = source.choice(pool)
-    data = mutate(data, source, pool)
-    if source.random() < 0.1:
-        ending = source.choice(ENDINGS)
-    if source.random() < 0.08 and not ending.endswith(".gz"):
-        data, ending = gzip.compress(data, 1), ending + ".gz"
-        if source.random() < 0.7:
-            data = mutate(data, source, pool)
-    return data, ending
-
-
-def check(data: bytes, ending: str, contract: str | None, seconds: int) -> str | None:
-    """What is wrong with how an input was judged, or None."""
-    signal.alarm(seconds)
-    try:
-        report = medcontract.validate(data, contract, name="x" + ending)
-    except Slow:
-        return f"slow: over {seconds} s"
-    except BaseException:  # noqa: BLE001  # anything that escapes is a finding
-        return traceback.format_exc(limit=-4)
-    finally:
-        signal.alarm(0)
-    return contradiction(report)
-
-
-def contradiction(report: medcontract.FileReport) -> str | None:
-    """How a report contradicts itself, or None."""
-    problems = report.problems
-    if len(problems) + report.omitted != report.errors + report.warnings:
-        return "the counts do not add up"
-    if any((p.line is not None and p.line < 1) or (p.column is not None and p.column < 1) for p in problems):
-        return "a place before the start of the file"
-    places = [(p.line, p.column or 0) for p in problems if p.line is not None]
-    if places != sorted(places):
-        return "problems are not in file order"
-    if not report.ok and not problems:
-        return "refused without a reason"
-    return None
+class Slow(BaseException):
+    """An input that took too long; not an Exception, so that nothing that is judged can swallow it."""
 
 
 def _too_slow(number: int, frame: Any) -> None:
     raise Slow
 
 
-def work(job: tuple[int, int, int]) -> tuple[Counter[str], list[Finding], float]:
-    """Some inputs: how they were judged, findings, the longest time."""
-    seed, inputs, seconds = job
+class Campaign(NamedTuple):
+    """What the options say."""
+
+    seed: int
+    seconds: int
+    entrance: str | None
+
+    def choose(self, number: int) -> tuple[Entrance, random.Random]:
+        """The entrance of an input, and the source of all that is random in it."""
+        source = random.Random(f"{self.seed} {number}")
+        named = [entrance for entrance in ENTRANCES if entrance.__name__ == self.entrance]
+        return (named or source.choices(list(ENTRANCES), list(ENTRANCES.values())))[0], source
+
+    def judge(self, number: int) -> tuple[str, str | None, float]:
+        """The entrance of an input, what is wrong with how it was judged, and how long that took."""
+        entrance, source = self.choose(number)
+        trial = entrance(source)
+        _lay_out(trial)
+        start = time.perf_counter()
+        wrong = _tried(trial, self.seconds * trial.judgements)
+        return entrance.__name__, wrong, time.perf_counter() - start
+
+    def work(self, numbers: range) -> Outcome:
+        """Judge some inputs, in a folder and within limits."""
+        counts: Counter[str] = Counter()
+        findings: list[Finding] = []
+        longest = (0.0, 0)
+        for number in numbers:
+            entrance, wrong, seconds = self.judge(number)
+            counts[entrance] += 1
+            longest = max(longest, (seconds, number))
+            if wrong:
+                findings.append(Finding(number, entrance, wrong))
+        return Outcome(counts, findings, longest)
+
+
+def _tried(trial: Trial, seconds: int) -> str | None:
+    signal.alarm(seconds)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return trial.run()
+    except Slow:
+        return f"slow: over {seconds} s, in {traceback.format_exc(limit=-3)}"
+    except BaseException:  # noqa: BLE001  # anything that escapes is a finding
+        return traceback.format_exc(limit=-9)
+    finally:
+        signal.alarm(0)
+
+
+def _lay_out(trial: Trial) -> None:
+    """The files of a trial, and nothing else, in the current folder."""
+    for path in Path().iterdir():
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    _write(trial, Path())
+
+
+def _write(trial: Trial, folder: Path) -> None:
+    for name, data in trial.files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def _start_worker(room: str) -> None:
+    """Limits, and a folder of its own for this process."""
+    faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGALRM, _too_slow)
-    source = random.Random(seed)
-    pool = seeds()
-    ids = [None, None, None, *registry.compiled()]
-    outcomes: Counter[str] = Counter()
-    findings: list[Finding] = []
-    longest = 0.0
-    for _ in range(inputs):
-        data, ending = make(source, pool)
-        contract = source.choice(ids) if source.random() < 0.3 else None
-        start = time.perf_counter()
-        wrong = check(data, ending, contract, seconds)
-        longest = max(longest, time.perf_counter() - start)
-        outcomes["finding" if wrong else "judged"] += 1
-        if wrong:
-            findings.append(Finding(wrong, ending, contract, data))
-    return outcomes, findings, longest
+    folder = Path(room) / str(os.getpid())
+    folder.mkdir()
+    prepare(folder)
+
+
+def _outcomes(campaign: Campaign, inputs: int, jobs: int) -> Iterator[Outcome]:
+    ranges = [range(start, min(start + JOB, inputs)) for start in range(0, inputs, JOB)]
+    with tempfile.TemporaryDirectory() as room:
+        try:
+            with ProcessPoolExecutor(jobs, initializer=_start_worker, initargs=(room,)) as pool:
+                yield from pool.map(campaign.work, ranges)
+        except BrokenProcessPool:
+            died = shutil.copytree(room, FINDINGS / "died", dirs_exist_ok=True)
+            sys.exit(f"\nA process died. What the processes were at is in {died}.")
+
+
+def _keep(campaign: Campaign, finding: Finding) -> None:
+    folder = FINDINGS / f"{finding.number:06d}-{finding.entrance}"
+    entrance, source = campaign.choose(finding.number)
+    _write(entrance(source), folder)
+    (folder / "what.txt").write_text(finding.what, encoding="utf-8", errors="backslashreplace")
+    print(f"\n{finding.number} ({finding.entrance}): {finding.what}")
+
+
+def run(campaign: Campaign, inputs: int, jobs: int) -> int:
+    counts: Counter[str] = Counter()
+    findings: dict[str, Finding] = {}
+    longest = (0.0, 0)
+    for outcome in _outcomes(campaign, inputs, jobs):
+        counts += outcome.counts
+        longest = max(longest, outcome.longest)
+        for finding in outcome.findings:
+            if len(findings) < MOST_SORTS:
+                findings.setdefault(finding.what, finding)
+        print(f"\r{counts.total():,} inputs, {len(findings)} sorts of findings", end="", file=sys.stderr)
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000
+    print(f"\n{counts.total():,} inputs, {len(findings)} sorts of findings", end="; ")
+    print(f"longest {longest[0]:.1f} s (input {longest[1]}); peak {peak:.0f} MB")
+    for name, count in counts.most_common():
+        print(f"{count:>9,} {name}")
+    for finding in findings.values():
+        _keep(campaign, finding)
+    return 1 if findings else 0
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--inputs", type=int, default=200_000)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=int, default=10)
+    parser.add_argument("--seconds", type=int, default=20)
+    parser.add_argument("--entrance", choices=[entrance.__name__ for entrance in ENTRANCES])
+    parser.add_argument("--only", type=int, metavar="NUMBER")
     options = parser.parse_args()
-    size = 500
-    jobs = [(options.seed * 1_000_003 + n, size, options.seconds) for n in range(-(-options.inputs // size))]
-    outcomes: Counter[str] = Counter()
-    findings: dict[str, Finding] = {}
-    longest = 0.0
-    with ProcessPoolExecutor(options.jobs) as pool:
-        for number, (counts, found, slowest) in enumerate(pool.map(work, jobs), 1):
-            outcomes += counts
-            longest = max(longest, slowest)
-            findings.update({finding.what: finding for finding in found})
-            print(f"\r{number * size:,} inputs, {len(findings)} sorts of findings", end="", file=sys.stderr)
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000
-    print(f"\n{sum(outcomes.values()):,} inputs: {dict(outcomes)}; longest {longest:.2f} s; peak {peak:.0f} MB")
-    FINDINGS.mkdir(exist_ok=True)
-    for number, finding in enumerate(findings.values()):
-        name = f"{number:03d}{finding.ending}"
-        (FINDINGS / name).write_bytes(finding.data)
-        print(f"\n{name} (contract {finding.contract}): {finding.what}")
-    return 1 if findings else 0
+    campaign = Campaign(options.seed, options.seconds, options.entrance)
+    if options.only is None:
+        return run(campaign, options.inputs, options.jobs)
+    with tempfile.TemporaryDirectory() as room:
+        _start_worker(room)
+        entrance, wrong, seconds = campaign.judge(options.only)
+    print(f"{entrance}, {seconds:.2f} s: {wrong or 'as it should be'}")
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

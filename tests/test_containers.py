@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import random
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -363,6 +364,24 @@ def test_load_a_parquet_file(tmp_path: Path) -> None:
     assert [record.image_id for record in loaded.value] == ["I-0000", "I-0001", "I-0002"]
 
 
+def test_a_repeated_column(tmp_path: Path) -> None:
+    """A column that is there twice is told, in Parquet as in a DataFrame and a CSV."""
+    pa = pytest.importorskip("pyarrow", reason="reading Parquet needs pyarrow")
+    from pyarrow import parquet
+
+    names, cells = ["image_id", "label", "label"], ["I-1", "MEL", "NV"]
+    stream = io.BytesIO()
+    parquet.write_table(pa.Table.from_arrays([pa.array([cell]) for cell in cells], names=names), stream)
+    reports = [
+        medcontract.validate(stream.getvalue(), "lesions/truth", name="x.parquet"),
+        medcontract.validate(f"{','.join(names)}\n{','.join(cells)}\n".encode(), "lesions/truth", name="x.csv"),
+        medcontract.validate_frame(pd.DataFrame([cells], columns=names), "lesions/truth"),
+    ]
+    for report in reports:
+        assert [(p.code, p.field, p.record) for p in report.problems] == [("MC015", "label", None)]
+        assert report.records == 1
+
+
 def test_odd_cells_of_a_frame() -> None:
     """Cells that JSON has nothing for are problems of their column, never a crash."""
     loop: list[Any] = []
@@ -394,6 +413,20 @@ def test_many_wrong_items_in_one_record() -> None:
     )
     messages = [problem.message for problem in too_many.problems]
     assert messages == ["'probabilities' must have at most 10 items, not 5000"]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "packed"])
+def test_a_small_document_takes_little_memory(pack: Any, tmp_path: Path) -> None:
+    """The limit on documents is not what reading one takes: a small one is read into a small room."""
+    path = tmp_path / "model.json"
+    path.write_bytes(pack(b'{"team_name": "a"}'))
+    medcontract.validate(path, "lesions/model")
+    tracemalloc.start()
+    try:
+        medcontract.validate(path, "lesions/model")
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_blank_lines_without_end() -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.scoring_files import answer, guess, image, model, report, write
+from tests.scoring_files import answer, document, guess, image, model, report, write
 from tests.test_leaderboard import entry, names, wrong
-from tests.test_score_command import SENT, Call, caller, document, sent_file, truth_file
+from tests.test_score_command import SENT, Call, caller, sent_file, truth_file
 
 from medcontract.evaluation import parallel
 from medcontract.reading import slices

@@ -21,8 +21,10 @@ from tests.support import SCHEMAS, Vector, assert_sound, problem_line, property_
 
 import medcontract
 from medcontract.catalogue import CATALOGUE
+from medcontract.definitions import suggest
 from medcontract.errors import CallError
 from medcontract.foreign import Foreign, judge_foreign
+from medcontract.foreign.library import Library
 from medcontract.problems import FileReport
 from medcontract.reading.source import Source
 from medcontract.tally import Tally
@@ -678,6 +680,38 @@ def test_too_deep_for_the_schema(load: Load, monkeypatch: pytest.MonkeyPatch) ->
     """Where even the larger stack is too small there is a problem, not a crash."""
     monkeypatch.setattr("medcontract.foreign.room._FRAMES", 100)
     assert brief(load(RECURSIVE[-1]), nested(99, {"v": None})) == [("MC019", "")]
+
+
+def test_hints_of_very_many_unknown_keys(load: Load) -> None:
+    """The nearest key is looked for a hundred times in a value, not for each of thousands of unknown keys."""
+    schema = load({"properties": {f"key{n}": {} for n in range(300)}, "additionalProperties": False})
+    report = judged(schema, {f"kex{n}": 1 for n in range(300)})
+    assert [problem.code for problem in report.problems] == ["MC102"] * 300
+    assert [problem.hint is not None for problem in report.problems] == [True] * 100 + [False] * 200
+
+
+def test_words_are_not_remembered_by_the_thousand() -> None:
+    """A long list of known words is not kept for each word that was looked for in it."""
+    known = [f"key{n}" for n in range(5000)]
+    before = suggest._remembered.cache_info().currsize
+    assert [suggest.nearest(f"kex{n}", known) for n in range(3)] == ["key0", "key1", "key2"]
+    assert suggest._remembered.cache_info().currsize == before
+
+
+def test_documents_are_registered_once(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    """References to where no schema is looked for do not have the whole document read again, each of them."""
+    registered = 0
+    really_register = Library._register
+
+    def counted(library: Library, document: Any, *more: str) -> None:
+        nonlocal registered
+        registered += document.source is not None  # the meta-schema may be read on the way
+        really_register(library, document, *more)
+
+    monkeypatch.setattr(Library, "_register", counted)
+    schema = load({"x": [{"type": "string"}] * 200, "prefixItems": [{"$ref": f"#/x/{n}"} for n in range(200)]})
+    assert brief(schema, ["a"] * 199 + [1]) == [("MC103", "/199")]
+    assert registered == 1
 
 
 def test_alternatives_do_not_multiply(load: Load) -> None:

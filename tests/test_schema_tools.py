@@ -25,7 +25,7 @@ from medcontract._version import __version__
 from medcontract.cli.main import main
 from medcontract.definitions import publishing, recognition, registry
 from medcontract.definitions.contract import Contract
-from medcontract.definitions.diff import compare, compare_files, parse
+from medcontract.definitions.diff import branches, compare, compare_files, files, parse
 from medcontract.definitions.draft07 import to_draft07
 from medcontract.errors import CallError
 
@@ -871,6 +871,9 @@ def test_diff_of_folders(run: Run) -> None:
         (b'{"$schema": "https://json-schema.org/draft/2020-12/schema", "reports": []}', "no JSON Schema"),
         (b'{"type": "objekt"}', "meta-schema"),
         (b'{"properties": []}', "meta-schema"),
+        (b'{"pattern": "("}', "meta-schema"),
+        (b'{"pattern": "a{99999999999}"}', "meta-schema"),
+        (b'{"patternProperties": {"a{99999999999}": {}}}', "meta-schema"),
         (b'{"$schema": [], "type": "object"}', "$schema"),
         (b'{"$ref": "#/x", "x": {"properties": 5}}', "meta-schema"),
         (b'{"$schema": "http://json-schema.org/draft-04/schema#", "type": "object"}', "draft"),
@@ -891,6 +894,42 @@ def test_diff_of_no_schema(run: Run, content: bytes, told: str) -> None:
         assert (code, out) == (2, "")
         assert told in err
         assert "bad/x.json" in err
+
+
+def test_what_is_referred_to_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A definition that is used a hundred times is checked once, and the schema around it once."""
+    checked: list[Any] = []
+    monkeypatch.setattr(files, "fault", lambda schema, root: checked.append(schema))
+    schema = {"$defs": {"a": {"type": "string"}}, "prefixItems": [{"$ref": "#/$defs/a"}] * 100}
+    assert parse(json.dumps(schema).encode(), "x.json") == schema
+    assert checked == [schema, {"type": "string"}]
+
+
+@pytest.mark.parametrize("word", ["anyOf", "oneOf", "allOf"])
+def test_very_many_alternatives(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hundreds of alternatives are not compared each with each: the same ones are paired, the others came or went."""
+    met = 0
+    really_alike = branches._alike
+
+    def counted(a: Any, b: Any) -> bool:
+        nonlocal met
+        met += 1
+        return really_alike(a, b)
+
+    monkeypatch.setattr(branches, "_alike", counted)
+    old = {word: [{"minimum": n} for n in range(300)]}
+    new = {word: [{"minimum": n} for n in reversed(range(100, 400))]}
+    changes = compare(old, new)
+    assert met == 0
+    assert (sum(c.tighter for c in changes), sum(c.looser for c in changes)) >= (100, 100)
+    assert all(change.breaks == "none" for change in compare(old, {word: old[word][::-1]}))
+
+
+def test_diff_of_odd_patterns(run: Run) -> None:
+    """What Python's `re` warns of in a pattern is nobody's concern here; a warning would fail this test."""
+    Path("old.json").write_text('{"patternProperties": {"[[a]": {}}, "properties": {"b": {}}}', encoding="utf-8")
+    Path("new.json").write_text('{"patternProperties": {"[[a]": {}}, "properties": {"a": {}}}', encoding="utf-8")
+    assert run("diff", "old.json", "new.json").err == ""
 
 
 @pytest.mark.parametrize(

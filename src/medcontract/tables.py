@@ -93,9 +93,10 @@ class ParquetJudge(_RowsJudge):
 
     def batches(self) -> Iterator[Sequence[Sequence[Any]]]:
         with self.source.open() as stream:
+            file = _parquet(stream)
+            places = _columns(file)  # by place: a name may stand there twice
             yield from _guarded(
-                [_values(batch.column(name)) for name in self.names]
-                for batch in _parquet(stream).iter_batches(batch_size=_BATCH)
+                [_values(batch.column(place)) for place in places] for batch in file.iter_batches(batch_size=_BATCH)
             )
 
     @staticmethod
@@ -113,7 +114,13 @@ def parquet_records(source: Source, contract: registry.Compiled) -> Iterator[byt
 def parquet_columns(source: Source) -> list[str]:
     """The column names of a Parquet file. Raises `Unreadable` when it is damaged, `CallError` without pyarrow."""
     with source.open() as stream:
-        return [name for name in _parquet(stream).schema_arrow.names if not _PANDAS_INDEX.fullmatch(name)]
+        return list(_columns(_parquet(stream)).values())
+
+
+def _columns(file: Any) -> dict[int, str]:
+    """The places of the columns, the index of a frame left out, and their names."""
+    names = enumerate(file.schema_arrow.names)
+    return {place: name for place, name in names if not _PANDAS_INDEX.fullmatch(name)}
 
 
 def _parquet(stream: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from medcontract.definitions.base import Strictest
 from medcontract.definitions.contract import Contract
+from medcontract.definitions.patterns import NoPattern, read_pattern
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 RULES_KEYWORD = "x-medcontract-rules"
@@ -117,7 +118,18 @@ def fault(schema: Any, root: Any = None) -> str | None:
     if isinstance(whole, dict) and not isinstance(whole.get("$schema", ""), str):
         return "no JSON Schema: its '$schema' is no string"
     try:
-        validator_for(whole, default=Draft202012Validator).check_schema(schema)
+        draft: Any = validator_for(whole, default=Draft202012Validator)  # the stubs lack an argument
+        draft.check_schema(schema, format_checker=_formats())
     except SchemaError as error:
         return f"fails its meta-schema: {error.message}"
     return None
+
+
+@cache
+def _formats() -> Any:
+    """Patterns are checked here, on any machine alike: jsonschema checks the formats that it finds packages for."""
+    from jsonschema import FormatChecker
+
+    checker = FormatChecker(formats=())
+    checker.checks("regex", raises=NoPattern)(lambda given: not isinstance(given, str) or bool(read_pattern(given)))
+    return checker

@@ -11,12 +11,20 @@ NEAR, ALIKE = 60, 80
 
 def nearest(word: str, known: Iterable[str], cutoff: int = NEAR) -> str | None:
     """The known word that is most like this one, if any is near."""
-    return _nearest(word[:200], tuple(known), cutoff)
+    words = tuple(known)
+    look = _remembered if len(words) <= _FEW else _nearest
+    return look(word[:200], words, cutoff)
 
 
-@lru_cache(4096)  # the same mistake comes many times
+_FEW = 500
+"""Known words that are remembered with an answer; more would take much memory, with thousands of answers."""
+
+
 def _nearest(word: str, known: tuple[str, ...], cutoff: int) -> str | None:
     from rapidfuzz import fuzz, process, utils
 
     found = process.extractOne(word, known, scorer=fuzz.ratio, processor=utils.default_process, score_cutoff=cutoff)
     return found[0] if found else None
+
+
+_remembered = lru_cache(4096)(_nearest)  # the same mistake comes many times

@@ -32,40 +32,53 @@ class _Told(NamedTuple):
     """It is about a value that is neither a list nor an object."""
     doubtful: bool = False
     """It is about a key that the schema knows, but in a part that failed: most likely for another reason."""
+    unknown_to: ValidationError | None = None
+    """The error, where it is about a key that the schema does not know."""
 
 
 def explain(errors: Iterable[ValidationError], known_keys: KnownKeys) -> list[Finding]:
     """The findings that stand for these errors. Offsets are not worked out."""
-    found: dict[tuple[Path, bool], list[_Told]] = {}
+    found: dict[tuple[Path, bool], dict[str, _Told]] = {}
     doubtful: dict[Path, Finding] = {}
     for told in (told for error in errors for told in _findings(error, known_keys)):
         finding = told.finding
         if told.doubtful:
             doubtful[finding.path] = finding
             continue
-        alike = found.setdefault((finding.path, finding.at_key), [])
-        if all(finding.message != other.finding.message for other in alike):
-            alike.append(told)
+        found.setdefault((finding.path, finding.at_key), {}).setdefault(finding.message, told)
     around = {path[:length] for path, _ in found for length in range(len(path) + 1)}
-    return [finding for alike in found.values() for finding in _fewest(alike)] + [
-        finding for path, finding in doubtful.items() if path[:-1] not in around
-    ]
+    fewest = [told for alike in found.values() for told in _fewest(list(alike.values()))]
+    hinted = [_hinted(told, known_keys) for told in fewest[:_MOST_HINTS]] + [t.finding for t in fewest[_MOST_HINTS:]]
+    return hinted + [finding for path, finding in doubtful.items() if path[:-1] not in around]
 
 
-def _fewest(alike: list[_Told]) -> Iterable[Finding]:
+def _fewest(alike: list[_Told]) -> list[_Told]:
     """One finding for a plain value or a value of the wrong type; a container may lack several things at once."""
-    findings = [told.finding for told in alike]
-    heaviest = min(findings, key=lambda finding: _WEIGHT.get(finding.code, len(_WEIGHT)))
-    if heaviest.at_key or heaviest.code in ("MC103", "MC104") or any(told.plain for told in alike):
-        return [heaviest]
-    return findings
+    heaviest = min(alike, key=lambda told: _WEIGHT.get(told.finding.code, len(_WEIGHT)))
+    one = heaviest.finding.at_key or heaviest.finding.code in ("MC103", "MC104") or any(told.plain for told in alike)
+    return [heaviest] if one else alike
+
+
+_MOST_HINTS = 100
+"""Looking for the nearest key takes as long as there are keys: not for each of thousands of unknown ones."""
+
+
+def _hinted(told: _Told, known_keys: KnownKeys) -> Finding:
+    """An unknown key, with the nearest known one."""
+    finding, error = told.finding, told.unknown_to
+    if error is None:
+        return finding
+    key, known = str(finding.path[-1]), known_keys(error.schema)
+    guess = nearest(key, sorted(known - _keys(error.instance))) or nearest(key, sorted(known))
+    return finding._replace(hint=f"did you mean '{guess}'?") if guess else finding
 
 
 def _findings(error: ValidationError, known_keys: KnownKeys) -> Iterator[_Told]:
     if error.validator not in ("anyOf", "oneOf") or not error.context:
-        finding = _finding(error, known_keys)
+        finding = _finding(error)
         doubtful = error.validator == "unevaluatedProperties" and _is_known(finding, known_keys(error.schema))
-        yield _Told(finding, not isinstance(error.instance, dict | list), doubtful)
+        unknown_to = error if finding.code == "MC102" else None
+        yield _Told(finding, not isinstance(error.instance, dict | list), doubtful, unknown_to)
         return
     verdict = weigh(error)
     if isinstance(verdict, Verdict):
@@ -78,14 +91,14 @@ def _findings(error: ValidationError, known_keys: KnownKeys) -> Iterator[_Told]:
         yield from _findings(inner, known_keys)
 
 
-def _finding(error: ValidationError, known_keys: KnownKeys) -> Finding:
+def _finding(error: ValidationError) -> Finding:
     path: Path = tuple(error.absolute_path)
     names = error.cause.args if isinstance(error.cause, Named) else ()
     keyword = str(error.validator)
     if keyword == "required" and names:
         return Finding("MC101", f"'{names[0]}' is missing", path=path)
     if keyword in ("additionalProperties", "unevaluatedProperties") and names:
-        return _unknown_key(error, path, known_keys)
+        return _unknown_key(path)
     if keyword == "propertyNames" and names:
         what = f"'{names[0]}' is" if is_plain(names[0]) else "this is"
         message = f"{what} no key that 'propertyNames' allows"
@@ -95,13 +108,10 @@ def _finding(error: ValidationError, known_keys: KnownKeys) -> Finding:
     return Finding(code, f"{words.name(path)} {phrase}", hint, path=path, value=words.shown(error.instance))
 
 
-def _unknown_key(error: ValidationError, path: Path, known_keys: KnownKeys) -> Finding:
+def _unknown_key(path: Path) -> Finding:
     key = str(path[-1])
     message = f"'{key}' is not in the schema" if is_plain(key) else "a key that is not in the schema"
-    known = known_keys(error.schema)
-    guess = nearest(key, sorted(known - _keys(error.instance))) or nearest(key, sorted(known))
-    hint = f"did you mean '{guess}'?" if guess else None
-    return Finding("MC102", message, hint, path=path, at_key=True, value=shorten(key))
+    return Finding("MC102", message, path=path, at_key=True, value=shorten(key))
 
 
 def _is_known(finding: Finding, known: set[str]) -> bool:

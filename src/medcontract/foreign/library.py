@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import copy
 import os
-import re
-import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -20,6 +18,7 @@ from jsonschema_specifications import REGISTRY as BUNDLED  # type: ignore[import
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
+from medcontract.definitions.patterns import NoPattern, read_pattern
 from medcontract.errors import CallError
 from medcontract.foreign.checker import Checker
 from medcontract.foreign.documents import Document, draft_of, read_document, wrong_schema
@@ -51,6 +50,8 @@ class Library:
         self._targets: dict[int, list[Any]] = {}
         self._open: deque[Reference] = deque()
         self._memory = Memory()
+        self._keys: dict[int, tuple[Any, set[str]]] = {}
+        """From the id of a schema to the schema, lest the id be given to another one, and to the keys that it names."""
         self._dynamic = False
 
     def build(self, document: Document) -> Checker:
@@ -66,6 +67,8 @@ class Library:
 
     def _known_keys(self, schema: Any) -> set[str]:
         """The keys that a schema names for its object, also through references and alternatives."""
+        if id(schema) in self._keys:
+            return self._keys[id(schema)][1]
         keys: set[str] = set()
         stack, seen = [schema], set[int]()
         while stack:
@@ -74,6 +77,7 @@ class Library:
                 seen.add(id(node))
                 keys.update(node.get("properties", ()))
                 stack += self._same_value(node)
+        self._keys[id(schema)] = schema, keys
         return keys
 
     # --- documents
@@ -150,11 +154,8 @@ class Library:
             places[*path, "pattern"] = node["pattern"]
         for place, pattern in places.items():
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
-                    re.compile(pattern)
-            except (re.error, RecursionError, OverflowError) as error:
-                reason = error.msg if isinstance(error, re.error) else "too large"
+                read_pattern(pattern)
+            except NoPattern as reason:
                 hint = "patterns are read by Python's re module"
                 raise wrong_schema(document, place, f"this pattern is no regular expression: {reason}", hint) from None
 
@@ -187,7 +188,6 @@ class Library:
             path = tokens(document.contents, fragment)
             self._check(document, target, path)
             self._read(document, target, uri, path)
-            self._register(document)
 
     def _look_up(self, reference: Reference) -> Any:
         try:

@@ -53,13 +53,17 @@ class _Position(NamedTuple):
 
     def after(self, text: bytes) -> _Position:
         """The position after `text`."""
-        if self.cr is not None and text[:1] == b"\n":
-            return _Position(self.line, self.column).after(text[1:])
         if not text:
             return self
-        if text[-1] == 0x0D:
-            before = _Position(self.line, self.column).after(text[:-1])
-            return _Position(before.line + 1, 1, before.column)
+        if self.cr is not None and text[0] == 0x0A:
+            text = text[1:]
+        if text[-1:] != b"\r":
+            return self._moved(text)
+        before = self._moved(text[:-1])
+        return _Position(before.line + 1, 1, before.column)
+
+    def _moved(self, text: bytes) -> _Position:
+        """The position after `text`, which is not followed by the other half of a CRLF."""
         breaks = text.count(b"\n")
         returns = text.count(b"\r")
         if returns:

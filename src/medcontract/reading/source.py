@@ -40,6 +40,8 @@ __all__ = ["STDIN", "Source", "Unreadable"]
 
 STDIN = "-"
 _IN_MEMORY = 32 << 20
+_MOST_PACKED = 1032
+"""Bytes that one byte of a gzip archive can unpack to."""
 
 
 class Source:
@@ -164,9 +166,11 @@ class Source:
         return os.path.splitext(name)[1]
 
     def read(self, offset: int, length: int) -> bytes:
+        """At most so many bytes from there on; no more memory is taken than the file can fill."""
+        most = self.size * (_MOST_PACKED if self.packed else 1)
         with self.open() as stream:
             stream.seek(offset)
-            return stream.read(length)
+            return stream.read(min(length, most) if length >= 0 else length)
 
 
 def _standard_input() -> BinaryIO:

@@ -12,6 +12,8 @@ from medcontract.definitions.diff.node import TYPES, Node, key
 
 _DEPTH = 12
 """How deep to look for what keeps two schemas apart."""
+_MOST = 50
+"""How many alternatives are compared each with each: that takes their number squared."""
 
 
 def alternatives(node: Node) -> list[Node]:
@@ -49,8 +51,8 @@ def _applies(word: str, kind: str) -> bool:
 
 
 def apart(nodes: list[Node]) -> bool:
-    """Whether no value can be of two of these schemas."""
-    return all(_apart(a, b, _DEPTH) for a, b in combinations(nodes, 2))
+    """Whether no value can be of two of these schemas; not said of very many."""
+    return len(nodes) <= _MOST and all(_apart(a, b, _DEPTH) for a, b in combinations(nodes, 2))
 
 
 def _apart(a: Node, b: Node, depth: int) -> bool:
@@ -95,14 +97,28 @@ Pairs = list[tuple[Node, Node]]
 def matched(
     old: list[Node], new: list[Node], distance: Callable[[Node, Node], int]
 ) -> tuple[Pairs, list[Node], list[Node]]:
-    """Which is which: the same ones first, then those of one kind, the nearest first; and those left over."""
+    """Which is which: the same ones first, then those of one kind, the nearest first; and those left over.
+
+    Where very many are left, none of them is taken for another.
+    """
     gone, added = dict(enumerate(old)), dict(enumerate(new))
-    near = [(distance(a, b), i, j) for i, a in gone.items() for j, b in added.items() if _alike(a, b)]
-    pairs: Pairs = []
+    pairs = _same(gone, added)
+    near: list[tuple[int, int, int]] = []
+    if max(len(gone), len(added)) <= _MOST:
+        near = [(distance(a, b), i, j) for i, a in gone.items() for j, b in added.items() if _alike(a, b)]
     for _, i, j in sorted(near):
         if i in gone and j in added:
             pairs.append((gone.pop(i), added.pop(j)))
     return pairs, list(gone.values()), list(added.values())
+
+
+def _same(gone: dict[int, Node], added: dict[int, Node]) -> Pairs:
+    """Take out those that are written alike, in pairs."""
+    places: dict[str, list[int]] = {}
+    for j, node in reversed(added.items()):
+        places.setdefault(key(dict(node.words)), []).append(j)
+    found = [(i, places[text].pop()) for i, node in gone.items() if places.get(text := key(dict(node.words)))]
+    return [(gone.pop(i), added.pop(j)) for i, j in found]
 
 
 def _alike(a: Node, b: Node) -> bool:

@@ -75,7 +75,7 @@ def _no_schema(schema: Any) -> str | None:
         return "its '$schema' names no draft of JSON Schema that is known here"
     if schema and not any(is_annotation(word) or word in DECISIVE | DEFINITIONS for word in schema.keys() - _SHARED):
         return "no JSON Schema: it has none of its keywords"
-    faults = (fault(part, schema) for part in (schema, *_referred(schema, schema)))
+    faults = (fault(part, schema) for part in (schema, *dict(_referred(schema, schema)).values()))
     return next(filter(None, (*faults, *_obstacles(schema, schema))), None)
 
 
@@ -83,12 +83,12 @@ _SHARED = ANNOTATIONS - {"$id", "$comment"}
 """Names that are as common in data as in schemas: they alone make none."""
 
 
-def _referred(root: Any, value: Any) -> Iterator[Any]:
-    """What references lead to: it may stand where no schema is looked for, and has to be one all the same."""
+def _referred(root: Any, value: Any) -> Iterator[tuple[str, Any]]:
+    """What references lead to, by place: it may stand where no schema is looked for, and has to be one all the same."""
     if isinstance(value, dict):
         found = find_reference(root, value.get("$ref"))
         if found is not None:
-            yield found[1]
+            yield found
     inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     for item in inside:
         yield from _referred(root, item)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 from medcontract.definitions.diff import words
@@ -12,6 +12,7 @@ from medcontract.definitions.diff.change import Change, breaking, merged, unjudg
 from medcontract.definitions.diff.node import Node, key, read
 from medcontract.definitions.diff.rules import compare_rules
 from medcontract.definitions.json_schema import bare
+from medcontract.definitions.patterns import NoPattern, read_pattern
 
 _STRUCTURE = frozenset({
     "properties", "patternProperties", "additionalProperties", "propertyNames", "items", "prefixItems", "contains",
@@ -27,18 +28,25 @@ DECISIVE = words.KNOWN | _STRUCTURE | {*_NO_WAY_TO_TELL, "$ref"}
 
 def compare(old: Any, new: Any) -> list[Change]:
     """What changed from one JSON Schema to another, in the order of the schema."""
-    changes = _Walk().nodes(read(old, old), read(new, new), "the top level")
+    changes = _Walk(old, new).nodes(read(old, old), read(new, new), "the top level")
     return merged([*changes, *compare_rules(old, new)])
 
 
 class _Walk:
     """Remembers the pairs that were compared: definitions are used often, and may lead back to themselves."""
 
-    def __init__(self) -> None:
+    def __init__(self, old: Any, new: Any) -> None:
+        self._whole = old, new
         self.under_way: set[tuple[str, str, bool]] = set()
         self.known: dict[tuple[str, str], list[Change]] = {}
         self.circles = 0
         self.negated = False
+
+    @cached_property
+    def differ(self) -> bool:
+        """Whether the two schemas differ in anything that is not for people."""
+        before, now = (key(bare(schema)) for schema in self._whole)
+        return before != now
 
     def nodes(self, old: Node, new: Node, label: str) -> list[Change]:
         pair = (old.identity, new.identity)
@@ -83,7 +91,7 @@ class _Walk:
             changes += self._combined(old, new, label)
         yield from changes
         for word in _NO_WAY_TO_TELL:
-            if word in old.words and word in new.words and key(bare(old.root)) != key(bare(new.root)):
+            if word in old.words and word in new.words and self.differ:
                 yield unjudged(new.place(word), f"'{word}' of {label} depends on what changed beside it")
 
     # --- objects and lists ---
@@ -203,8 +211,8 @@ def _property(node: Node, name: str) -> Node:
 
 def _fits(pattern: str, name: str) -> bool:
     try:
-        return re.search(pattern, name) is not None
-    except re.error:
+        return read_pattern(pattern).search(name) is not None
+    except NoPattern:
         return False
 
 

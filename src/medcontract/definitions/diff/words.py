@@ -145,7 +145,7 @@ def _on_or_off(word: str, demand: str, old: Node, new: Node, label: str) -> Iter
 
 
 def required(old: Node, new: Node, label: str) -> Iterator[Change]:
-    before, now = old.words.get("required", []), new.words.get("required", [])
+    before, now = (dict.fromkeys(node.words.get("required", ())) for node in (old, new))
     for name in now:
         if name not in before:
             yield Change(new.place("required"), f"'{name}' is required now", tighter=True)
@@ -182,8 +182,9 @@ KNOWN = frozenset({
 
 def others(old: Node, new: Node, label: str, known: frozenset[str]) -> Iterator[Change]:
     """Keywords that nothing here knows, and references to other files."""
+    decisive = old.assertions | new.assertions
     for word in dict.fromkeys([*old.words, *new.words]):
-        if word in known or word not in old.assertions | new.assertions:
+        if word in known or word not in decisive:
             continue
         if word not in new.words:
             yield unjudged(old.place(word), f"'{word}' of {label} is gone")

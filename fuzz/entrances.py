@@ -1,0 +1,336 @@
+"""The ways into medcontract. Each makes an input from a source of randomness, and says how it is judged.
+
+A trial answers what is wrong with how its input was judged, or None. Whatever it raises is wrong, too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import os
+import random
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import pandas as pd
+from jsonschema import Draft202012Validator
+from PIL import Image
+
+import medcontract
+from fuzz import schemas, tables
+from fuzz.material import PLUGIN, ROOT, Text, a_text, a_value, as_json, changed_text, contract_ids, edited, seeds
+from medcontract import flow
+from medcontract.catalogue import CATALOGUE
+from medcontract.cli.main import main
+from medcontract.definitions import registry
+from medcontract.images import check_image
+
+
+class Trial(NamedTuple):
+    """One input and what is done with it, in a folder of its own."""
+
+    run: Callable[[], str | None]
+    files: Mapping[str, bytes] = {}
+    """What stands in the folder; what was not a file is written as text, to be looked at."""
+    judgements: int = 1
+    """How often the input is judged, to be compared: each time has a limit."""
+
+
+Entrance = Callable[[random.Random], Trial]
+
+
+def contradiction(report: medcontract.FileReport) -> str | None:
+    """How a report contradicts itself, or None."""
+    problems = report.problems
+    if len(problems) + report.omitted != report.errors + report.warnings or report.omitted < 0:
+        return "the counts do not add up"
+    if any((p.line is not None and p.line < 1) or (p.column is not None and p.column < 1) for p in problems):
+        return "a place before the start of the file"
+    places = [(p.line, p.column or 0) for p in problems if p.line is not None]
+    if places != sorted(places):
+        return "problems are not in file order"
+    if not report.ok and not problems:
+        return "refused without a reason"
+    return None
+
+
+# --- from Python ---------------------------------------------------------------------------------
+
+
+def _validated(text: Text) -> medcontract.FileReport:
+    return medcontract.validate(text.data, text.contract, name=text.name)
+
+
+def validate(source: random.Random) -> Trial:
+    text = a_text(source)
+    return Trial(lambda: contradiction(_validated(text)), {text.name: text.data})
+
+
+def parquet(source: random.Random) -> Trial:
+    text = tables.a_parquet(source)
+    return Trial(lambda: _loaded(text), {text.name: text.data}, judgements=2)
+
+
+def plugin(source: random.Random) -> Trial:
+    """Files of a contract that is registered, not built in: it has no fast path, and its models are Pydantic's."""
+    seed = source.choice([seed for seed in seeds() if b"stay_id" in seed.data])
+    contract = source.choice((None, "sepsis/truth", "sepsis/alarms"))
+    text = changed_text(seed._replace(contract=contract), source)
+    return Trial(lambda: _loaded(text), {text.name: text.data}, judgements=2)
+
+
+def load(source: random.Random) -> Trial:
+    text = a_text(source)
+    return Trial(lambda: _loaded(text), {text.name: text.data}, judgements=2)
+
+
+def _loaded(text: Text) -> str | None:
+    """What is valid can be loaded, and nothing else: the models take all that the fast path took."""
+    report = _validated(text)
+    try:
+        medcontract.load(text.data, text.contract, name=text.name)
+    except medcontract.InvalidData:
+        return "refused to load a valid file" if report.ok else contradiction(report)
+    except medcontract.CallError:
+        return None if report.wrong_call else "a wrong call to load, not to validate"
+    return contradiction(report) if report.ok else "loaded an invalid file"
+
+
+def both_paths(source: random.Random) -> Trial:
+    """Without the fast path a file gets the very same report."""
+    text = a_text(source)
+
+    def run() -> str | None:
+        report = _validated(text)
+        with _thorough():
+            slow = _validated(text)
+        return None if report == slow else f"the thorough path says otherwise: {_difference(report, slow)}"
+
+    return Trial(run, {text.name: text.data}, judgements=2)
+
+
+@contextlib.contextmanager
+def _thorough() -> Iterator[None]:
+    """All contracts without their fast path."""
+    known = registry.compiled()
+    before = dict(known)
+    known.update(_slow_contracts())
+    try:
+        yield
+    finally:
+        known.update(before)
+
+
+@cache
+def _slow_contracts() -> dict[str, registry.Compiled]:
+    copies = {contract_id: msgspec.structs.replace(contract) for contract_id, contract in registry.compiled().items()}
+    for contract in copies.values():
+        contract.decode_record = contract.decode_whole = lambda raw: None
+    return copies
+
+
+def _difference(one: medcontract.FileReport, other: medcontract.FileReport) -> str:
+    for name, left, right in zip(one._fields, one, other, strict=True):
+        if left != right and name != "problems":
+            return f"{name} {left}, {right}"
+    pairs = zip(one.problems, other.problems, strict=False)
+    return next((f"{left}, {right}" for left, right in pairs if left != right), "the number of problems")
+
+
+def frame(source: random.Random) -> Trial:
+    contract = source.choice(tables.flat_contracts())
+    made = tables.a_frame(source, contract)
+
+    def run() -> str | None:
+        report = medcontract.validate_frame(made, contract)
+        return contradiction(report) or ("rows are lost" if report.records != len(made) else None)
+
+    return Trial(run, {"frame.txt": _description(made)})
+
+
+def _description(made: pd.DataFrame) -> bytes:
+    columns = [made.iloc[:30, position].tolist() for position in range(min(50, made.shape[1]))]
+    return f"{list(made.dtypes)}\n{list(made.columns)}\n{made.index}\n{columns}".encode(errors="backslashreplace")
+
+
+def same_rows(source: random.Random) -> Trial:
+    """The same rows get the same problems as CSV, JSON Lines, JSON, DataFrame and Parquet."""
+    contract = source.choice(tables.flat_contracts())
+    rows = tables.some_rows(contract, source, lambda column: tables.cell_for_all(column, source))
+    quoting = csv.QUOTE_ALL if rows and len(rows[0]) == 1 else source.choice((csv.QUOTE_ALL, csv.QUOTE_MINIMAL))
+    files = {"rows.json": json.dumps(rows).encode()}
+    return Trial(lambda: tables.disagreement(contract, rows, quoting), files, judgements=5)
+
+
+def any_schema(source: random.Random) -> Trial:
+    """A file with any schema: a schema that is no good is a wrong call."""
+    schema = schemas.a_schema(source)
+    data = as_json(a_value(source), source) if source.random() < 0.6 else a_text(source).data
+    name = f"x{source.choice(('.json', '.json', '.jsonl', ''))}"
+
+    def run() -> str | None:
+        try:
+            report = flow.validate_files([(name, None)], schema="x.schema.json", excerpts=True)
+        except medcontract.CallError:
+            return None
+        return contradiction(report.files[0])
+
+    return Trial(run, {name: data, "x.schema.json": schema, "other.json": schemas.a_schema(source)})
+
+
+@cache
+def _images() -> tuple[bytes, ...]:
+    """Small valid images, of which nothing but the pixels matters."""
+    found = []
+    for kind, options in (("PNG", {}), ("JPEG", {}), ("JPEG", {"progressive": True})):
+        stream = io.BytesIO()
+        Image.linear_gradient("L").resize((512, 512)).convert("RGB").save(stream, kind, **options)
+        found.append(stream.getvalue())
+    return tuple(found)
+
+
+def image(source: random.Random) -> Trial:
+    """An image of `lesions/cases`; what it announces is not to be believed."""
+    data = edited(source.choice(_images()), source)
+    return Trial(lambda: (check_image("x.png"), None)[1], {"x.png": data})
+
+
+# --- the command line ----------------------------------------------------------------------------
+
+
+class Ran(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+
+
+def call(arguments: list[str], stdin: bytes = b"") -> Ran:
+    """Run a command in this process."""
+    buffer = io.BytesIO()
+    out = io.TextIOWrapper(buffer, encoding="utf-8", write_through=True)
+    before = sys.stdin
+    sys.stdin = io.TextIOWrapper(io.BytesIO(stdin))
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
+            code = main(arguments)
+    finally:
+        sys.stdin = before
+    return Ran(code, buffer.getvalue().decode())
+
+
+def _wrong_end(ran: Ran, as_json: bool, contract: str) -> str | None:
+    """What is wrong with how a command ended; JSON that is printed keeps its contract."""
+    if ran.code not in (0, 1, 2):
+        return f"exit code {ran.code}"
+    if not as_json or (ran.code == 2 and not ran.out):
+        return None
+    result = json.loads(ran.out)
+    wrong = next(iter(_published(contract).iter_errors(result)), None) if len(ran.out) < 50_000 else None
+    if wrong:
+        return f"the output breaks {contract}: {wrong.message}"
+    if "ok" in result and (ran.code == 0) != result["ok"]:
+        return f"exit code {ran.code}, but ok is {result['ok']}"
+    return None
+
+
+@cache
+def _published(contract: str) -> Draft202012Validator:
+    return Draft202012Validator(json.loads((ROOT / "schemas" / contract / "v1.json").read_bytes()))
+
+
+def _options(source: random.Random) -> list[str]:
+    """Options of `validate`, most of them sensible."""
+    found: list[str] = []
+    for option in (
+        ["--format", "json"], ["--format", "text"], ["--show-values"],
+        ["--max-problems", source.choice(("0", "1", "3", "x"))], ["--nonsense"], ["--contract", "x/y"],
+        ["--max-record", source.choice(("1", "100", "1K", "64M", "x"))], ["--max-unpacked", "10K"], ["--no-color"],
+        ["--contract", source.choice(contract_ids())], ["--out", source.choice(("out.json", "out.txt", "no/out.json"))],
+        ["--plugin", source.choice(("sepsis_challenge", "sepsis_challenge", "nowhere"))], ["--schema", "x.schema.json"],
+    ):  # fmt: skip
+        if source.random() < 0.12:
+            found += option
+    return found
+
+
+def _json_is_printed(options: list[str]) -> bool:
+    """Whether the result goes to standard output as JSON: the last --format counts."""
+    formats = [word for before, word in zip(["", *options], options, strict=False) if before == "--format"]
+    return formats[-1:] == ["json"] and "--out" not in options
+
+
+def command(source: random.Random) -> Trial:
+    """`medcontract validate` of one file or several, by name, as CONTRACT=PATH or as a folder."""
+    files: dict[str, bytes] = {"x.schema.json": schemas.a_schema(source)}
+    arguments: list[str] = []
+    for number in range(source.choice((1, 1, 1, 2, 3))):
+        text = a_text(source)
+        name = f"{source.choice(('', '', 'folder/'))}{number}{text.ending}"
+        files[name] = text.data
+        contract = text.contract or source.choice((*contract_ids(), "a/b"))
+        arguments.append(source.choice((name, name, f"{contract}={name}", "folder", "nowhere.json", ".")))
+    options = _options(source)
+    return Trial(
+        lambda: _wrong_end(
+            call(["validate", *options, *arguments]), _json_is_printed(options), "medcontract/validation"
+        ),
+        {**files, "arguments.txt": repr([*options, *arguments]).encode()},
+    )
+
+
+def standard_input(source: random.Random) -> Trial:
+    text = a_text(source)
+    options = [*_options(source), "--contract", text.contract or source.choice(contract_ids())]
+    files = {"x.schema.json": schemas.a_schema(source), "stdin": text.data, "arguments.txt": repr(options).encode()}
+    return Trial(
+        lambda: _wrong_end(
+            call(["validate", *options, "-"], text.data), _json_is_printed(options), "medcontract/validation"
+        ),
+        files,
+    )
+
+
+def schema_diff(source: random.Random) -> Trial:
+    """`medcontract schema diff` of two versions; a schema and itself have no difference."""
+    old = schemas.a_schema(source)
+    same = source.random() < 0.1
+    new = old if same else schemas.other_version(old, source)
+    options = ["--format", source.choice(("text", "json"))]
+    pair = source.choice((["a/old.json", "b/old.json"], ["a", "b"], ["a/old.json", source.choice(contract_ids())]))
+
+    def run() -> str | None:
+        ran = call(["schema", "diff", *options, *pair])
+        if same and pair[1] in ("b", "b/old.json") and ran.code == 1:
+            return "a schema differs from itself"
+        return _wrong_end(ran, "json" in options, "medcontract/schema-diff")
+
+    return Trial(run, {"a/old.json": old, "b/old.json": new, "arguments.txt": repr(pair).encode()})
+
+
+def explain(source: random.Random) -> Trial:
+    words = [*CATALOGUE, "104", "mc104", "", "MC", "\ud800", "x" * 5000, "--format", "json", "MC999", "É", "-h", "--x"]
+    arguments = ["explain", *source.choices(words, k=source.randrange(4))]
+    return Trial(lambda: _wrong_end(call(arguments), False, ""), {"arguments.txt": repr(arguments).encode()})
+
+
+ENTRANCES: dict[Entrance, int] = {
+    validate: 38, both_paths: 10, load: 8, plugin: 4, parquet: 6, frame: 6, same_rows: 3, any_schema: 9, command: 6,
+    standard_input: 2, schema_diff: 5, explain: 1, image: 2,
+}  # fmt: skip
+"""How often each is chosen, of a hundred."""
+
+
+def prepare(folder: Path) -> None:
+    """Make the plugin known, as an installed one is, and work in a folder."""
+    sys.path.insert(0, str(PLUGIN))
+    from medcontract.definitions.plugins import load_module
+
+    load_module("sepsis_challenge")
+    os.chdir(folder)
