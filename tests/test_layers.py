@@ -51,7 +51,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
 }  # fmt: skip
 """At run time. A module or folder of the package that is not here has no place yet: give it one."""
-MAY_NAME: dict[str, set[str]] = {"errors": {"problems"}, "rendering": {"definitions", "evaluation", "scoring"}}
+MAY_NAME: dict[str, set[str]] = {
+    "errors": {"problems"},
+    "rendering": {"definitions", "evaluation", "normalizers", "scoring"},
+}
 """For annotations only (`if TYPE_CHECKING`)."""
 
 

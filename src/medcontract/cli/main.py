@@ -14,6 +14,7 @@ COMMANDS = {
     "score": "Score a submission against its truth.",
     "leaderboard": "Score and rank many submissions.",
     "compare": "Before and after, refused when not comparable.",
+    "normalize": "What normalization does to a text, step by step.",
     "explain": "What a problem means and how to mend it.",
     "schema": "The published JSON Schemas: list, show, export, check, diff.",
     "protocol": "The frozen parameters of each track: list, show.",

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import partial
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from medcontract.definitions.contract import Validated
 from medcontract.errors import CallError
 from medcontract.evaluation.inputs import Files, Given, GivenFile, Part, Settings, base_name, gather, read
 from medcontract.evaluation.score import (
@@ -28,9 +30,9 @@ from medcontract.evaluation.score import (
     track_of,
 )
 from medcontract.judging.beside import Beside, look_beside
-from medcontract.problems import NamedFiles, Problem, tells_of_the_truth
+from medcontract.problems import Finding, NamedFiles, Problem, tells_of_the_truth
 from medcontract.scoring.engine import Track, below_the_gate, counts_of_sheets
-from medcontract.scoring.gate import Anything, Expected, Processing
+from medcontract.scoring.gate import Anything, Expected, Processing, validated
 from medcontract.scoring.protocol import Protocol
 
 Status = Literal["passed", "failed", "skipped"]
@@ -117,15 +119,46 @@ def _truth_or_roll(track: Track, files: Files) -> Truth:
         truth.pairs = probing
         return truth
     truth = Truth(track=track, parts=[], expected={}, headers={}, content={}, pairs=probing)
+    lists: dict[str, list[Expected[Any]]] = {}
     for pair in track.pairs:
         truth.expected[pair.truth] = Anything(pair.key)
         truth.headers[pair.truth] = {}
         roll = next((name for name, of in track.expecting if of == pair.truth and name in files.groups), None)
         if roll:
-            truth.expected[pair.truth] = Expected(pair.key, lambda record: None)
-            read(files.groups[roll], truth.expected[pair.truth])
-            truth.parts += files.groups[roll]
+            wanted = partial(track.expects, pair.truth)
+            truth.expected[pair.truth] = Expected(pair.key, lambda record: None, wanted=wanted)
+            lists.setdefault(roll, []).append(truth.expected[pair.truth])
+    for roll, sinks in lists.items():
+        keep = track.keeps.get(roll)
+        fan = _Fan(sinks, keep)
+        read(files.groups[roll], fan)
+        truth.parts += files.groups[roll]
+        if keep:
+            truth.documents[roll] = fan.kept
     return truth
+
+
+class _Fan:
+    """One list of ids for several truths: each takes those that it is meant to have."""
+
+    def __init__(self, sinks: Sequence[Expected[Any]], keep: Callable[[Any], Any] | None) -> None:
+        self._sinks = sinks
+        self._keep = keep
+        self.kept: list[Any] = []
+
+    def begin(self) -> None:
+        """Nothing to do."""
+
+    def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
+        if self._keep:
+            self.kept += map(self._keep, validated(records))
+        return [told for sink in self._sinks for told in sink.take(records)]
+
+    def lose(self, parsed: Any) -> Sequence[Finding]:
+        return ()
+
+    def end(self, whole: bool) -> None:
+        """Nothing to do."""
 
 
 def preflight(
@@ -434,7 +467,9 @@ def _score_check(
     except CallError as error:
         return None, Check(id="score", title=title, status="failed", detail=f"{error}; {error.hint}")
     detail = "; ".join(score.reasons) if not score.valid else _headline(score)
-    return score, Check(id="score", title=title, status="passed" if score.valid else "failed", detail=detail)
+    if score.verdict.decision:
+        detail = f"{score.verdict.decision}; {detail}"
+    return score, Check(id="score", title=title, status="passed" if score.verdict.good else "failed", detail=detail)
 
 
 def _headline(score: Score) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from medcontract.evaluation.leaderboard import Entry as Ranked
     from medcontract.evaluation.leaderboard import Leaderboard
     from medcontract.evaluation.score import FileProblem, Score
+    from medcontract.normalizers.text import Step
     from medcontract.scoring.engine import Explanation, Figure
     from medcontract.scoring.protocol import Protocol
 
@@ -111,6 +112,19 @@ def _entry(entry: Ranked) -> dict[str, Any]:
         "warnings": list(verdict.warnings),
         "inputs": [struct_fields(file) for file in entry.inputs],
     }
+
+
+def normalization(worked: Iterable[tuple[str, Sequence[Step]]]) -> str:
+    """What each step makes of each text."""
+    data = [
+        {
+            "text": printable(text),
+            "normalized": steps[-1].text,
+            "steps": [{"step": step.name, "text": printable(step.text)} for step in steps],
+        }
+        for text, steps in worked
+    ]
+    return dumps(data)
 
 
 def protocols(protocols: Iterable[Protocol]) -> str:

@@ -12,6 +12,7 @@ from medcontract.rendering.json import printable, with_value
 
 if TYPE_CHECKING:
     from medcontract.definitions.diff import FileChange
+    from medcontract.normalizers.text import Step
     from medcontract.scoring.engine import Figure
     from medcontract.scoring.protocol import Protocol
 
@@ -130,6 +131,20 @@ def table(rows: Sequence[tuple[str, ...]], style: Style = plain) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
     return "\n".join([style(lines[0], "strong"), *lines[1:]]) + "\n"
+
+
+def normalization(worked: Iterable[tuple[str, Sequence[Step]]], style: Style = plain) -> str:
+    """Each text, the steps that changed it, and what came of it."""
+    lines: list[str] = []
+    for text, steps in worked:
+        lines.append(style(clean(text), "strong"))
+        before = text
+        for step in steps:
+            if step.text != before:
+                lines.append(f"  {clean(step.text)}  {style(f'{step.name}: {step.about}', 'dim')}")
+            before = step.text
+        lines += [f"  = {style(clean(before), 'good')}", ""]
+    return "\n".join(lines)
 
 
 def protocol(protocol: Protocol, figures: Iterable[Figure], style: Style = plain) -> str:

@@ -176,6 +176,10 @@ class Track(ABC):
         """Whether the parameters fit each other. Raises `CallError`."""
         return
 
+    def expects(self, truth: str, record: Any) -> bool:
+        """Whether a record of a list of expected ids stands for one of this truth."""
+        return True
+
     def probe(self, record: Any) -> Any:
         """What can be measured of a record without a truth."""
         return True

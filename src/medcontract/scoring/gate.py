@@ -65,11 +65,14 @@ class Expected(Generic[Item]):
         key: Sequence[str],
         item: Callable[[Any], Item],
         checks: Sequence[Callable[[Any], Finding | None]] = (),
+        wanted: Callable[[Any], bool] | None = None,
     ) -> None:
         self._key: Callable[[Any], Key] = attrgetter(*key)
         self._item = item
         self._checks = checks
         """Rules about other files."""
+        self._wanted = wanted
+        """Which records are meant, where not all are."""
         self._texts: list[bytes] = []
         self.index: dict[Key, int] = {}
         self.items: list[Item] = []
@@ -89,6 +92,8 @@ class Expected(Generic[Item]):
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
         told: list[tuple[int, Finding]] = []
         for position, record in enumerate(validated(records)):
+            if self._wanted and not self._wanted(record):
+                continue
             if self.index.setdefault(self._key(record), len(self.items)) == len(self.items):
                 self.items.append(self._item(record))
             self._texts.append(record_text(record))

@@ -1,0 +1,292 @@
+"""The track `extraction`, with numbers worked out by hand: documents, gates, decision."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import medcontract
+from medcontract.cli.main import main
+from medcontract.scoring.extraction import difference
+
+Record = dict[str, Any]
+
+
+def drug(name: str, *fields: str) -> Record:
+    names = ("dosis", "frecuencia", "duracion", "instrucciones")
+    return {"nombre_medicamento": name, **dict(zip(names, (*fields, "", "", "", "")[:4], strict=True))}
+
+
+def lab(name: str, valor: str, unidad: str = "mg/dL", rango: str = "", estado: str = "normal") -> Record:
+    return {
+        "nombre_prueba": name, "valor": valor, "unidad": unidad, "rango_referencia": rango, "estado": estado,
+    }  # fmt: skip
+
+
+def rx(doc_id: str, *drugs: Record) -> Record:
+    return {"doc_id": doc_id, "doc_type": "prescription", "medications": list(drugs)}
+
+
+def labs(doc_id: str, *tests: Record) -> Record:
+    return {"doc_id": doc_id, "doc_type": "lab", "results": list(tests)}
+
+
+def read_rx(doc_id: str, *drugs: Record, **more: Any) -> Record:
+    return {"doc_id": doc_id, "parse_success": True, "medicamentos": list(drugs), **more}
+
+
+def read_labs(doc_id: str, *tests: Record, **more: Any) -> Record:
+    return {"doc_id": doc_id, "parse_success": True, "resultados": list(tests), **more}
+
+
+def lines(folder: Path, name: str, records: list[Record]) -> Path:
+    path = folder / name
+    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+NAMES = {
+    "rx": "extraction/prescription-labels", "rx_read": "extraction/prescription-predictions",
+    "lab": "extraction/lab-labels", "lab_read": "extraction/lab-predictions", "runs": "extraction/runs",
+}  # fmt: skip
+
+
+def score(folder: Path, *, evidence: Record | None = None, manifest: list[str] | None = None, parameters: Any = None,
+          **records: list[Record]) -> medcontract.Score:  # fmt: skip
+    from medcontract.evaluation.score import score_files
+
+    given: list[tuple[Any, str | None]] = [
+        (str(lines(folder, f"{name}.jsonl", found)), NAMES[name]) for name, found in records.items()
+    ]
+    if evidence is not None:
+        (folder / "evidence.json").write_text(json.dumps(evidence))
+        given.append((str(folder / "evidence.json"), None))
+    if manifest is not None:
+        rows = [f"{doc_id},prescription,{doc_id}.png,labeled,yes" for doc_id in manifest]
+        text = "\n".join(["doc_id,doc_type,image_path,label_status,pii_checked", *rows]) + "\n"
+        (folder / "manifest.csv").write_text(text)
+        given.append((str(folder / "manifest.csv"), None))
+    return score_files(given, parameters=tuple((parameters or {}).items()))
+
+
+def document(found: medcontract.Score, number: int = 0) -> Record:
+    assert found.result is not None
+    row: Record = found.result["documents"][number]
+    return row
+
+
+def gates(found: medcontract.Score) -> dict[str, Record]:
+    assert found.result is not None
+    return {gate["gate"]: gate for gate in found.result["gates"]}
+
+
+def test_a_prescription(tmp_path: Path) -> None:
+    """2 of 3 paired; of 8 fields 7 right: 0.7·2/3 + 0.3·7/8 = 7/15 + 21/80 = 175/240 = 35/48."""
+    labels = [
+        rx("D", drug("Losartán", "50 mg", "cada 12 horas", "30 días", "en ayunas"), drug("Metformina", "850 mg"),
+           drug("Omeprazol")),
+    ]  # fmt: skip
+    read = [
+        read_rx("D", drug("METFORMINA", "850 MG."), drug("losartan", "50mg", "CADA 12 HORAS", "30 dias", "En ayunas")),
+    ]
+    found = document(score(tmp_path, rx=labels, rx_read=read))
+    assert (found["matched"], found["labeled"], found["correct_fields"], found["total_fields"]) == (2, 3, 7, 8)
+    assert found["recall"] == float(Fraction(2, 3))
+    assert found["field_accuracy"] == 0.875
+    assert found["score"] == float(Fraction(35, 48))
+
+
+def test_a_laboratory_report(tmp_path: Path) -> None:
+    """All paired; 102 is within 2 % of 100, 1.0201 not of 1; a blank range does not count: 6 of 7 fields.
+
+    0.6·1 + 0.4·6/7 = 33/35.
+    """
+    labels = [labs("D", lab("Glucosa", "100", rango="70 - 110"), lab("Creatinina", "1,00"))]
+    read = [read_labs("D", lab("GLUCOSA", "102", rango="70-110"), lab("creatinina", "1.0201", rango="0.5-1.2"))]
+    found = document(score(tmp_path, lab=labels, lab_read=read))
+    assert (found["correct_fields"], found["total_fields"]) == (6, 7)
+    assert found["score"] == float(Fraction(33, 35))
+
+
+def test_repeated_names_pair_in_order(tmp_path: Path) -> None:
+    """Two lines of one drug: the first with the first."""
+    labels = [rx("D", drug("Insulina", "10 UI"), drug("Insulina", "20 UI"))]
+    right = document(score(tmp_path, rx=labels, rx_read=[read_rx("D", *labels[0]["medications"])]))
+    crossed = document(score(tmp_path, rx=labels, rx_read=[read_rx("D", *reversed(labels[0]["medications"]))]))
+    assert (right["correct_fields"], crossed["correct_fields"]) == (8, 6)
+
+
+@pytest.mark.parametrize("more", [{"parse_success": False}, {"exception": "out of memory"}])
+def test_a_failed_run_has_no_items(tmp_path: Path, more: Record) -> None:
+    """It is processed, scores 0, and failed for the pipeline."""
+    labels = [rx("D", drug("Losartan"))]
+    found = score(tmp_path, rx=labels, rx_read=[read_rx("D", drug("Losartan"), **more)])
+    assert document(found)["score"] == 0
+    assert found.verdict.processing is not None
+    assert found.verdict.processing.processed == 1
+    assert gates(found)["pipeline_success_rate"]["measured"] == 0
+
+
+def test_accuracies_are_means(tmp_path: Path) -> None:
+    """20 documents, one without a prediction: 95 % processed, mean 95; the missing one scores 0."""
+    labels = [rx(f"D-{number:02d}", drug("Losartan", "50 mg")) for number in range(20)]
+    read = [read_rx(label["doc_id"], *label["medications"]) for label in labels[1:]]
+    found = score(tmp_path, rx=labels, rx_read=read)
+    assert found.valid
+    assert found.result is not None
+    assert found.result["prescription_accuracy"] == 95
+    assert found.result["lab_accuracy"] is None
+    assert found.result["pipeline_success_rate"] == 95
+    assert document(found)["score"] == 0
+
+
+def test_below_the_processing_gate(tmp_path: Path) -> None:
+    """A result is there all the same, with NO-GO, and the score is not valid."""
+    labels = [rx(f"D-{number:02d}", drug("Losartan")) for number in range(20)]
+    read = [read_rx(label["doc_id"], *label["medications"]) for label in labels[2:]]
+    found = score(tmp_path, rx=labels, rx_read=read)
+    assert not found.valid
+    assert found.result is not None
+    assert found.result["decision"] == "NO-GO"
+    report = medcontract.validate(json.dumps(found.result).encode(), "extraction/decision", name="x.json")
+    assert report.ok
+
+
+def run(number: int, kind: str = "reliability", **changes: Any) -> Record:
+    return {
+        "run_id": f"R-{number}", "kind": kind, "parse_success": True, "valid_items": 2, "restarted": number == 0,
+        "code_version": "1", **changes,
+    }  # fmt: skip
+
+
+RIGHT: dict[str, Any] = {
+    "rx": [rx("D", drug("Losartan", "50 mg"))], "rx_read": [read_rx("D", drug("Losartan", "50 mg"))],
+    "lab": [labs("L", lab("Glucosa", "100"))], "lab_read": [read_labs("L", lab("Glucosa", "100"))],
+}  # fmt: skip
+EVIDENCE: Record = {
+    "offline_runs": [{"backend": "transformers", "command": "run", "hardware": "cpu", "latency_sec": 3}],
+    "proofs": [
+        {"doc_id": "D", "kind": "measured", "evidence": "e", "interpretation": "i"},
+        {"doc_id": "D", "kind": "before_after", "evidence": "e", "interpretation": "i"},
+        {"doc_id": "elsewhere", "kind": "measured", "evidence": "e", "interpretation": "i"},
+    ],
+}
+
+
+def test_go(tmp_path: Path) -> None:
+    """All six gates are passed; a proof of a document that the manifest lacks is told and does not count."""
+    runs = [run(number) for number in range(5)] + [run(9, "evaluation")]
+    found = score(tmp_path, evidence=EVIDENCE, manifest=["D", "L"], runs=runs, **RIGHT)
+    assert found.result is not None
+    assert found.result["decision"] == "GO"
+    assert [gate["measured"] for gate in found.result["gates"]] == [100, 100, 100, 5, 1, 2]
+    assert "MC309" in [each.problem.code for each in found.problems]
+
+
+@pytest.mark.parametrize(
+    ("changes", "measured", "words"),
+    [
+        ({0: {"parse_success": False}}, 4, "4 of 5 succeeded"),
+        ({2: {"restarted": True}}, 5, "restarted"),
+        ({4: {"code_version": "2"}}, 5, "code changed"),
+        ({1: {"valid_items": 0}}, 4, "4 of 5"),
+        ({3: {"exception": "x"}}, 4, "4 of 5"),
+    ],
+)
+def test_reliability(tmp_path: Path, changes: dict[int, Record], measured: int, words: str) -> None:
+    """Five runs, all succeed, no restart from the second on, one version of the code."""
+    runs = [run(number, **changes.get(number, {})) for number in range(5)]
+    gate = gates(score(tmp_path, runs=runs, **RIGHT))["reliability"]
+    assert (gate["measured"], gate["passed"]) == (measured, False)
+    assert words in gate["reason"]
+
+
+def test_the_last_five_runs_by_time(tmp_path: Path) -> None:
+    """Where all say when they started, with an offset, the clock decides and not the file."""
+    times = [f"2026-05-{day:02d}T10:00:00+00:00" for day in range(1, 7)]
+    runs = [run(number, started_at=times[number], restarted=False) for number in range(6)]
+    runs[0] |= {"parse_success": False}
+    late = [*runs[1:], runs[0]]
+    assert gates(score(tmp_path, runs=late, **RIGHT))["reliability"]["passed"]
+    for record in late:
+        record["started_at"] = record["started_at"].removesuffix("+00:00")
+    assert not gates(score(tmp_path, runs=late, **RIGHT))["reliability"]["passed"]
+
+
+def test_gates_without_input(tmp_path: Path) -> None:
+    """What was not given is null, not failed; but there is no GO without it."""
+    found = score(tmp_path, **RIGHT)
+    assert [gate["passed"] for gate in gates(found).values()] == [True, True, True, None, None, None]
+    assert found.result is not None
+    assert found.result["decision"] == "NO-GO"
+    few = gates(score(tmp_path, runs=[run(9, "evaluation")], evidence=EVIDENCE, **RIGHT))
+    assert (few["reliability"]["measured"], few["reliability"]["passed"]) == (0, False)
+    assert (few["standout_proofs"]["measured"], few["standout_proofs"]["passed"]) == (None, None)
+
+
+def test_a_document_of_both_kinds(tmp_path: Path) -> None:
+    """Labels of both kinds for one document are an error of the truth: refused."""
+    records = {**RIGHT, "lab": [labs("D", lab("Glucosa", "100"))]}
+    found = score(tmp_path, **records)
+    assert not found.valid
+    assert found.result is None
+    assert "MC310" in [each.problem.code for each in found.problems]
+
+
+def test_fuzzy_is_another_protocol(tmp_path: Path) -> None:
+    """A misspelt name is paired, under another fingerprint."""
+    records: dict[str, Any] = {
+        "rx": [rx("D", drug("Acetaminofen"))], "rx_read": [read_rx("D", drug("Acetaminofem"))],
+    }  # fmt: skip
+    exact, fuzzy = score(tmp_path, **records), score(tmp_path, parameters={"match": "fuzzy"}, **records)
+    assert (document(exact)["matched"], document(fuzzy)["matched"]) == (0, 1)
+    assert exact.protocol.fingerprint != fuzzy.protocol.fingerprint
+
+
+@pytest.mark.parametrize(
+    ("expected", "got", "how"),
+    [
+        ("50 mg", "", "missing"), ("", "50 mg", "nothing was expected"), ("50 mg", "50mg", "blanks only"),
+        ("50 mg", "5 mg", "number"), ("50 mg", "50 g", "unit or words, same number"),
+        ("en ayunas", "en ayunas siempre", "too much"), ("en ayunas", "ayunas", "too little"),
+        ("cada día", "nunca", "another text"),
+    ],
+)  # fmt: skip
+def test_sorts_of_differences(expected: str, got: str, how: str) -> None:
+    """What a team has to mend."""
+    assert difference(expected, got) == how
+
+
+def test_values_are_shown_where_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A breakdown in JSON names fields and sorts of differences; what is printed only with --show-values."""
+    files = [
+        lines(tmp_path, "a.jsonl", [rx("D", drug("Losartán potásico", "SECRETA 50"))]),
+        lines(tmp_path, "b.jsonl", [read_rx("D", drug("Losartán potásico", "OTRA 50"))]),
+    ]
+    call = ["score", *map(str, files), "--breakdown", "--format", "json"]
+    assert main(call) == 1
+    plain = capsys.readouterr().out
+    assert json.loads(plain)["breakdown"][0]["fields"] == [
+        {"field": "dosis", "difference": "unit or words, same number"}
+    ]
+    assert "SECRETA" not in plain
+    assert "OTRA" not in plain
+    main([*call, "--show-values"])
+    assert "SECRETA" in capsys.readouterr().out
+    assert medcontract.validate(plain.encode(), "medcontract/score", name="x.json").ok
+
+
+def test_examples_go(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The files of init: GO, worked out by hand when they were written (93.2, 75.7, 91.7)."""
+    assert main(["init", "extraction", str(tmp_path / "demo")]) == 0
+    capsys.readouterr()
+    assert main(["score", str(tmp_path / "demo"), "--result-only"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    names = ("prescription_accuracy", "lab_accuracy", "pipeline_success_rate")
+    assert [round(found[name], 1) for name in names] == [93.2, 75.7, 91.7]
+    assert main(["preflight", str(tmp_path / "demo")]) == 0
+    assert "GO" in capsys.readouterr().out

@@ -1,0 +1,196 @@
+"""Normalization: the table of the specification, pairs that must stay apart, and properties over all of Unicode."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from fractions import Fraction
+from unicodedata import category
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from medcontract.cli.main import main
+from medcontract.normalizers.numbers import close, number
+from medcontract.normalizers.text import normalize, steps
+
+TABLE = {
+    "Metformína 5,0 mg.": "METFORMINA 5.0 MG",
+    "5 µg": "5 UG",
+    "5 μg": "5 UG",
+    "(4,50 - 8,50)": "4.50-8.50",
+    "> 100": ">100",
+    "Positivo (++) *": "POSITIVO ++",
+    "x 10⁶/ul": "X 10^6 UL",
+    "1/2 tableta": "1/2 TABLETA",
+    "1-2 tabletas": "1-2 TABLETAS",
+    "-2,5": "-2.5",
+    "[-2,0 a 2,0]": "-2.0 A 2.0",
+    "RDW-14": "RDW 14",
+    ".5 mg": "0.5 MG",
+    ",5 mg": "0.5 MG",
+    "-14 - -2": "-14--2",
+    "-14 - 2": "-14-2",
+    "10⁻³": "10^-3",
+    "10⁺³": "10^3",
+    "1₅": "1 5",
+    "5‰": "5 PERMIL",
+    "5 ％": "5 %",
+    "1٫5": "1.5",
+    "4–8": "4-8",
+    "\u0301a": "A",
+    "": "",
+    " \t\n": "",
+}
+
+
+@pytest.mark.parametrize(("text", "normalized"), TABLE.items())
+def test_table(text: str, normalized: str) -> None:
+    """The examples of the specification, and a few beside them."""
+    assert normalize(text) == normalized
+
+
+DANGEROUS = [
+    *((f"5 {micro}g", "5 mg") for micro in "µμ𝛍𝜇𝝁𝝻𝞵"),
+    ("1/2", "1-2"),
+    ("1/2 tableta", "12 tableta"),
+    ("10⁶", "106"),
+    ("10⁻³", "10³"),
+    ("10³", "103"),
+    ("-2.5", "2.5"),
+    ("−2.5", "2.5"),
+    (".5", "5"),
+    (",5", "5"),
+    ("< 5", "> 5"),
+    ("<= 5", "< 5"),
+    ("1.0", "10"),
+    ("1,0", "10"),
+    ("B1", "B12"),
+    ("B 1", "B 12"),
+    ("5 %", "5 ‰"),
+    ("5 %", "5"),
+    ("-14 - -2", "-14 - 2"),
+    ("1₅", "15"),
+    ("1:640", "1640"),
+    ("1/640", "1640"),
+    ("4-8", "48"),
+    ("++", "+"),
+    ("0.5 mg", "0.5 g"),
+    ("10 000", "10.000"),
+    ("H1N1", "H1N2"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), DANGEROUS)
+def test_dangerous_pairs(one: str, other: str) -> None:
+    """What means something else never becomes equal."""
+    assert normalize(one) != normalize(other)
+
+
+KNOWN_EQUAL = [("１０⁶", "106"), ("5 ΜG", "5 mg"), ("5 ‱", "5"), ("x²", "x2")]
+"""Equal under the specification as it is written: the normalization is frozen. docs/normalization.md names them."""
+
+
+@pytest.mark.parametrize(("one", "other"), KNOWN_EQUAL)
+def test_known_equalities(one: str, other: str) -> None:
+    """A change here is a change of the protocol."""
+    assert normalize(one) == normalize(other)
+
+
+def test_micro_is_never_milli() -> None:
+    """Of all characters, those that give 5 mg are no micro signs."""
+    alike = [chr(code) for code in range(0x110000) if normalize.__wrapped__(f"5 {chr(code)}g") == "5 MG"]
+    assert not set(alike) & set("µμ")
+    assert {"m", "M"} <= set(alike)
+
+
+def test_idempotent_over_all_characters() -> None:
+    """Once is enough, for every character alone and between digits; the outcome is ASCII in upper case."""
+    for code in range(0x110000):
+        for text in (chr(code), f"1{chr(code)}1"):
+            once = normalize.__wrapped__(text)
+            assert once.isascii()
+            assert once == once.upper()
+            assert normalize.__wrapped__(once) == once, (hex(code), once)
+
+
+def test_idempotent_over_short_texts() -> None:
+    """Once is enough, for every short text of what the steps care about."""
+    for length in range(1, 6):
+        for chars in itertools.product("1A.,-/<( ", repeat=length):
+            once = normalize.__wrapped__("".join(chars))
+            assert normalize.__wrapped__(once) == once
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text())
+def test_total_and_idempotent(text: str) -> None:
+    """No text is refused, and a second time changes nothing."""
+    once = normalize(text)
+    assert normalize(once) == once
+    assert "  " not in once
+    assert once == once.strip()
+
+
+def test_half_a_pair() -> None:
+    """A lone surrogate is no character: a blank."""
+    assert category("\ud800") == "Cs"
+    assert normalize("a\ud800b") == "A B"
+
+
+def test_a_distinct_text_is_worked_out_once() -> None:
+    """A million fields of few texts take few steps."""
+    normalize.cache_clear()
+    for number_ in range(10_000):
+        normalize(f"cada {number_ % 7} horas")
+    assert normalize.cache_info().misses == 7
+
+
+@pytest.mark.parametrize(("text", "found"), [("6,00", "6.00"), ("-2.5", "-2.5"), (" 5 ", "5"), (".5", "0.5")])
+def test_numbers(text: str, found: str) -> None:
+    """A number is a text whose normalization is nothing else."""
+    assert str(number(text)) == found
+
+
+@pytest.mark.parametrize("text", ["", "> 100", "1/640", "5 mg", "1-2", "1.2.3", "10⁶", "+"])
+def test_no_numbers(text: str) -> None:
+    """What holds more than a number is none."""
+    assert number(text) is None
+
+
+@pytest.mark.parametrize(
+    ("predicted", "labeled", "within"),
+    [
+        ("1.02", "1.00", True), ("0.98", "1.00", True), ("1.0201", "1.00", False), ("0.9799", "1", False),
+        ("-1.02", "-1", True), ("1", "-1", False), ("0", "0", True), ("0.0001", "0", False), ("0,00", "0", True),
+        ("102", "100", True), ("5 mg", "5 mg", False), ("0.102", "0.1", True), ("0.1021", "0.1", False),
+    ],
+)  # fmt: skip
+def test_two_percent(predicted: str, labeled: str, within: bool) -> None:
+    """The border of the 2 % rule, in decimal: no double is in between."""
+    assert close(predicted, labeled, Fraction(2, 100)) == within
+
+
+def test_steps_end_in_the_normalization() -> None:
+    """The last step gives what normalize gives."""
+    for text in TABLE:
+        assert steps(text)[-1].text == normalize(text)
+
+
+def test_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """As text the steps that changed something, as JSON all of them."""
+    assert main(["normalize", "5 µg"]) == 0
+    out = capsys.readouterr().out
+    assert "micro_signs" in out
+    assert "decimal_points" not in out
+    assert main(["normalize", "--format", "json", "5 µg", ".5"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(each["text"], each["normalized"]) for each in found] == [("5 µg", "5 UG"), (".5", "0.5")]
+    assert found[0]["steps"][0] == {"step": "micro_signs", "text": "5 ug"}
+
+
+def test_command_shows_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    """A text cannot command the terminal."""
+    assert main(["normalize", "a\x1b[2Jb"]) == 0
+    assert "\x1b" not in capsys.readouterr().out
