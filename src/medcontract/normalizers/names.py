@@ -148,7 +148,7 @@ def _digit_groups(name: str) -> tuple[str, ...]:
 def look_alikes() -> frozenset[str]:
     """The shipped names that are easily confused, normalized."""
     data = json.loads(LOOK_ALIKES.read_text(encoding="utf-8"))
-    return frozenset(normalize(name) for group in (*data["groups"], *data["tests"]) for name in group)
+    return frozenset(normalize(name) for group in data["groups"] for name in group)
 
 
 @cache
