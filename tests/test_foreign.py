@@ -216,6 +216,17 @@ def test_keywords_of_one_draft(load: Load) -> None:
     assert brief(load({"$schema": DRAFT_7, "items": False}), [1]) == [("MC110", "/0")]
 
 
+def test_dependencies_of_both_sorts(load: Load) -> None:
+    """In draft-07 a key may depend on other keys or on a schema, whichever stands first, and may be referred to."""
+    either = {"a": ["b"], "c": {"$id": "urn:c", "required": ["d"]}}
+    for dependencies in (either, dict(reversed(either.items()))):
+        schema = load({"$schema": DRAFT_7, "dependencies": dependencies, "properties": {"e": {"$ref": "urn:c"}}})
+        told = sorted(brief(schema, {"a": 1, "c": 1, "e": {}}))
+        assert told == [("MC101", ""), ("MC101", "/e"), ("MC110", "")]
+        inside = load({"$schema": DRAFT_7, "dependencies": dependencies, "items": {"$ref": "#/dependencies/c"}})
+        assert brief(inside, [{}]) == [("MC101", "/0")]
+
+
 def test_boolean_schemas(load: Load) -> None:
     """A schema may be true or false."""
     assert brief(load(True), {"a": [1]}) == []

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import itertools
 import json
+from hashlib import sha256
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rapidfuzz import fuzz
 
 from medcontract.normalizers import names
 from medcontract.normalizers.names import look_alikes, near_misses, pair_exact, pair_fuzzy
@@ -93,3 +96,81 @@ def test_list_of_look_alikes_is_sound() -> None:
     assert all(len(group) > 1 for group in groups)
     assert len(set(flat)) == len(flat)
     assert look_alikes() == frozenset(normalize(name) for name in flat)
+    assert [normalize(name) for name in flat] == flat
+
+
+def test_listed_names_are_never_paired() -> None:
+    """Of all pairs of the list that are near enough, none is paired, with a dose and a form neither."""
+    near = [
+        (one, other)
+        for one, other in itertools.permutations(sorted(look_alikes()), 2)
+        if fuzz.token_sort_ratio(one, other) >= 90
+    ]
+    assert len(near) > 100
+    for one, other in near:
+        assert pair_fuzzy([one], [other], 90) == [None]
+        assert pair_fuzzy([f"{one} 50 MG TABLETA"], [f"{other} 50 MG TABLETA"], 90) == [None]
+
+
+def test_one_drug_of_the_list_in_two_spellings_of_its_form() -> None:
+    """The list keeps different drugs apart, not a drug from itself."""
+    assert pair_fuzzy(["LOSARTAN 50 MG TABLETA"], ["LOSARTAN 50 MG TABLETAS"], 90) == [0]
+    assert pair_fuzzy(["LOSARTAN 50 MG"], ["LOSARTAN HIDROCLOROTIAZIDA 50 MG"], 50) == [None]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("X 1/2", "X 1-2"), ("X 0.5", "X 5"), ("X 10^6", "X 106"), ("X 1 2", "X 12")]
+)
+def test_digit_groups(one: str, other: str) -> None:
+    """A group has the signs that normalization keeps inside a number."""
+    assert pair_fuzzy([f"SOLUCION {one}"], [f"SOLUCION {other}"], 50) == [None]
+
+
+def test_a_tie_is_for_good() -> None:
+    """Who is in a tie gets no worse partner, neither a label nor a prediction."""
+    assert pair_fuzzy(["ABCDEFGHIJ"], ["ABCDEFGHIX", "ABCDEFGHIY", "ABCDEFGHXY"], 80) == [None]
+    assert pair_fuzzy(["ABCDEFGHIJ", "ABCDEFGXYX"], ["ABCDEFGHIX", "ABCDEFGHIY"], 70) == [None, None]
+
+
+def test_a_better_pair_ends_a_tie() -> None:
+    """A candidate that has a better partner is no candidate."""
+    assert pair_fuzzy(["ABCDEFGHIJ", "ABCDEFGHIYZ"], ["ABCDEFGHIX", "ABCDEFGHIY"], 80) == [0, 1]
+
+
+def test_copies_are_no_tie() -> None:
+    """Copies of a name are paired in order of appearance; one that is left over goes on."""
+    assert pair_fuzzy(["ABCDEFGHIJ"] * 2, ["ABCDEFGHIX"] * 3, 80) == [0, 1]
+    assert pair_fuzzy(["ABCDEFGHIJ"] * 2, ["ABCDEFGHXY", "ABCDEFGHIX"], 80) == [1, 0]
+
+
+_names = st.lists(st.text("AB 1", min_size=1, max_size=5).map(normalize), max_size=7, unique=True)
+
+
+@given(_names, _names, st.sampled_from([50.0, 70.0, 90.0]), st.randoms(use_true_random=False))
+def test_fuzzy_pairs_whatever_the_order(
+    labels: list[str], predictions: list[str], threshold: float, random: Any
+) -> None:
+    """Distinct names find the same partners in any order; no partner twice, none below the threshold."""
+
+    def partners(labels: list[str], predictions: list[str]) -> dict[str, str]:
+        pairs = enumerate(pair_fuzzy(labels, predictions, threshold))
+        return {labels[i]: predictions[j] for i, j in pairs if j is not None}
+
+    found = partners(labels, predictions)
+    assert found == partners(random.sample(labels, len(labels)), random.sample(predictions, len(predictions)))
+    assert len(set(found.values())) == len(found)
+    assert all(fuzz.token_sort_ratio(*pair) >= threshold for pair in found.items())
+    assert found.items() >= {name: name for name in set(labels) & set(predictions) if name}.items()
+
+
+def test_near_misses_are_no_pairs() -> None:
+    """Guards do not hold for hints; what is paired, empty or below the floor is none."""
+    labels, predictions = ["VITAMINA B1", "IBUPROFENO", "", "OMEPRAZOL"], ["IBUPROFENO", "VITAMINA B12", ""]
+    found = near_misses(labels, predictions, pair_fuzzy(labels, predictions, 90))
+    assert [(i, j) for i, j, _ in found] == [(0, 1)]
+    assert found[0][2] == fuzz.token_sort_ratio("VITAMINA B1", "VITAMINA B12")
+
+
+def test_hash_is_of_the_names() -> None:
+    """It is a SHA-256, and part of the protocol of fuzzy names."""
+    assert names.look_alikes_sha256() == sha256("\n".join(sorted(look_alikes())).encode()).hexdigest()

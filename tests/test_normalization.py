@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from fractions import Fraction
-from unicodedata import category
+from unicodedata import category, numeric
 
 import pytest
 from hypothesis import given, settings
@@ -79,6 +79,31 @@ DANGEROUS = [
     ("0.5 mg", "0.5 g"),
     ("10 000", "10.000"),
     ("H1N1", "H1N2"),
+    *((f"5 {unit}", f"5 {other}") for unit, other in ("㎍㎎", "㎕㎖", "㎛㎜", "㎲㎳", "㎂㎃", "㎶㎷", "㎼㎽")),
+    ("1½", "11/2"),
+    ("10½", "101/2"),
+    ("½", "12"),
+    ("≥ 5", "> 5"),
+    ("≤ 5", "< 5"),
+    ("≤ 5", "≥ 5"),
+    ("＜5", "＞5"),
+    ("±5", "5"),
+    ("±5", "-5"),
+    ("+5", "-5"),
+    ("5×10³", "5103"),
+    ("1 000", "1000"),
+    ("1.000", "1000"),
+    ("1,000", "1000"),
+    ("1’000", "1000"),
+    ("3٬500", "3.500"),
+    ("٣٫٥", "35"),
+    ("5．5", "55"),
+    ("1·5", "15"),
+    ("5 °C", "5 C"),
+    ("Ⅳ", "Ⅵ"),
+    ("⅟4", "14"),
+    ("-.5", "-5"),
+    ("2⁵", "25"),
 ]
 
 
@@ -88,7 +113,13 @@ def test_dangerous_pairs(one: str, other: str) -> None:
     assert normalize(one) != normalize(other)
 
 
-KNOWN_EQUAL = [("１０⁶", "106"), ("5 ΜG", "5 mg"), ("5 ‱", "5"), ("x²", "x2")]
+KNOWN_EQUAL = [
+    ("１０⁶", "106"), ("١٠⁶", "106"), ("5 Μg", "5 mg"), ("5 ‱", "5"), ("x²", "x2"), ("5 γ", "5 g"),
+    ("- 2,5", "2,5"), ("-(2,5)", "2,5"), ("→5", "-5"), ("〜5", "-5"), ("..5", "5"), ("A.5", "A 5"), ("(-)", ""),
+    ("⩾5", "5"), ("⩽5", "5"), ("≠5", "5"), ("≈5", "5"), ("≪5", "5"), ("≲5", "5"), ("‹5", "5"), ("<\u03385", "<5"),
+    ("∓5", "5"), ("√4", "4"), ("∞", ""), ("1②", "12"), ("²5", "25"), ("৴", "1"), ("߅ mg", "mg"), ("5′", "5″"),
+    ("5 -3", "5-3"), ("10 ⁻⁶", "10-6"), ("m⁻¹", "m 1"), ("5·0", "5 0"), ("5 mg/kg", "5 mg-kg"), ("1/día", "1 día"),
+]  # fmt: skip
 """Equal under the specification as it is written: the normalization is frozen. docs/normalization.md names them."""
 
 
@@ -194,3 +225,26 @@ def test_command_shows_no_control_characters(capsys: pytest.CaptureFixture[str])
     """A text cannot command the terminal."""
     assert main(["normalize", "a\x1b[2Jb"]) == 0
     assert "\x1b" not in capsys.readouterr().out
+
+
+def test_json_holds_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nor can it as JSON: what a terminal may obey is escaped, and reads back as it was."""
+    text = "a\x1b[2J\x7f\x9b31m\u202eb\ufeff"
+    assert main(["normalize", "--format", "json", text]) == 0
+    out = capsys.readouterr().out
+    assert [c for c in out if not c.isprintable() and c != "\n"] == []
+    assert json.loads(out)[0]["text"] == text
+
+
+def test_digits_of_all_scripts_are_themselves_or_nothing() -> None:
+    """No decimal digit becomes another one."""
+    digits = [chr(code) for code in range(0x110000) if category(chr(code)) == "Nd"]
+    assert [c for c in digits if normalize.__wrapped__(c) not in ("", str(int(c)))] == []
+
+
+def test_fractions_are_what_they_say() -> None:
+    """A character that becomes a fraction is that fraction."""
+    found = {c: normalize.__wrapped__(c) for c in map(chr, range(0x110000)) if category(c) == "No"}
+    fractions = {c: text for c, text in found.items() if "/" in text}
+    assert {"½", "¼", "⅒"} <= fractions.keys()
+    assert [c for c, text in fractions.items() if abs(float(Fraction(text)) - numeric(c)) > 1e-9] == []

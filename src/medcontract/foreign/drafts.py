@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import attrs
 import jsonschema
 from jsonschema.protocols import Validator
 from referencing import Specification
@@ -32,9 +33,16 @@ class Draft:
     ) -> None:
         self.name = name
         self.uri = uri
-        self.specification = specification
+        # the original takes the lists among draft-07's dependencies for schemas
+        self.specification: Specification[Any] = attrs.evolve(
+            specification,  # type: ignore[misc]  # an attrs class, though mypy does not see it
+            subresources_of=self._subresources,
+        )
         self.keywords = keywords
         self.base = base
+
+    def _subresources(self, schema: Any) -> Iterator[Any]:
+        return (inner.schema for inner in inner_schemas(schema, self)) if isinstance(schema, dict) else iter(())
 
     @property
     def lonely_ref(self) -> bool:

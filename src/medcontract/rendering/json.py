@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from medcontract.normalizers.text import Step
     from medcontract.scoring.engine import Explanation, Figure
     from medcontract.scoring.protocol import Protocol
+
+
+_UNPRINTABLE = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+"""What JSON may hold as it is, but a terminal may obey: control characters, signs that turn the direction of text."""
 
 
 def validation(report: Report, show_values: bool = False) -> str:
@@ -124,7 +129,7 @@ def normalization(worked: Iterable[tuple[str, Sequence[Step]]]) -> str:
         }
         for text, steps in worked
     ]
-    return dumps(data)
+    return _UNPRINTABLE.sub(lambda m: f"\\u{ord(m[0]):04x}", dumps(data))
 
 
 def protocols(protocols: Iterable[Protocol]) -> str:
