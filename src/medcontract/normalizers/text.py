@@ -28,7 +28,7 @@ _DECIMAL_COMMA = re.compile(r"(?<=[0-9]),(?=[0-9])")
 _BARE_POINT = re.compile(r"(?<![0-9A-Z.,])[.,](?=[0-9])")
 _AROUND_DASH = re.compile(r"(?<=[0-9])\s*-\s*(?=-?[0-9])")
 _AROUND_SLASH = re.compile(r"(?<=[0-9])\s*([/:])\s*(?=[0-9])")
-_AROUND_SIGN = re.compile(r"\s*([<>=])\s*")
+_AROUND_SIGN = re.compile(r"(?<=[<>=])\s+|(?<!\s)\s+(?=[<>=])")
 _PUNCTUATION = re.compile(
     r"(?<=[0-9])[./:](?=[0-9])"  # stays
     r"|(?<![A-Z])-(?=[0-9])"  # stays: a sign, or a range
@@ -92,7 +92,7 @@ def joined(text: str) -> str:
     """Blanks inside ranges, fractions and comparisons go: 4.5 - 8.5 is 4.5-8.5, > 100 is >100."""
     text = _AROUND_DASH.sub("-", text)
     text = _AROUND_SLASH.sub(r"\1", text)
-    return _AROUND_SIGN.sub(r"\1", text)
+    return _AROUND_SIGN.sub("", text)
 
 
 def punctuation(text: str) -> str:
