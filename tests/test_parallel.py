@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import medcontract
 from medcontract.cli.main import main
@@ -17,6 +19,7 @@ from medcontract.reading import slices
 from medcontract.reading.limits import Limits
 from medcontract.reading.slices import Slice, Span
 from medcontract.reading.source import Source
+from medcontract.scoring.gate import REPEATED, Sheet, merge
 
 Record = dict[str, Any]
 COUNT = 400
@@ -178,6 +181,19 @@ def test_parts_in_workers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         parts[1].write_text("".join(lines[250:]) + extra)
         files = (truth, *parts)
         assert out(capsys, files, "--format", "json", "--jobs", "2") == out(capsys, files, "--format", "json")
+
+
+SHEETS = st.dictionaries(st.integers(0, 5), st.integers(0, 3))
+
+
+@given(SHEETS, SHEETS, SHEETS)
+def test_sheets_merge_in_any_order(a: Sheet, b: Sheet, c: Sheet) -> None:
+    """Associative and commutative; what is in two sheets is repeated, what is in one stays."""
+    assert merge(a, b) == merge(b, a)
+    assert merge(merge(a, b), c) == merge(a, merge(b, c))
+    assert merge(a, {}) == a
+    both = a.keys() & b.keys()
+    assert {number for number, mark in merge(a, b).items() if mark == REPEATED} == both
 
 
 def test_a_slice_reads_as_a_file(tmp_path: Path) -> None:

@@ -179,13 +179,10 @@ class Pairing(Generic[Item, Mark]):
 
     def absorb(self, sheets: dict[str, Sheet], named: set[str]) -> bool:
         """The marks that another process made of other records. False: an item has records in both."""
-        for run, sheet in sheets.items():
-            mine = self.sheets.setdefault(run, {})
-            if not mine.keys().isdisjoint(sheet):
-                return False
-            mine.update(sheet)
+        apart = all(self.sheets.get(run, {}).keys().isdisjoint(sheet) for run, sheet in sheets.items())
+        self.sheets |= {run: merge(self.sheets.get(run, {}), sheet) for run, sheet in sheets.items()}
         self.named |= named
-        return True
+        return apart
 
     def begin(self) -> None:
         """Remember what is there: a file that cannot be read to its end leaves no marks."""
