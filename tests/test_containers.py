@@ -474,3 +474,12 @@ def test_many_problems_of_one_record_are_found_in_one_pass(monkeypatch: pytest.M
     data = json.dumps({"offline_runs": [1] * 900, "proofs": []}).encode()
     assert medcontract.validate(data, "extraction/evidence", name="x.json").errors == 900
     assert steps <= 1000
+
+
+@pytest.mark.parametrize("name", ["año", "a\\b", "a\\g<1>", 'say ""so""', "\\u0041", "µ"])
+def test_any_name_of_another_column(name: str) -> None:
+    """Columns that an open contract allows may be called anything."""
+    rows = "".join(f"R-{number},x\n" for number in range(3))
+    cell = f'"{name}"' if '"' in name else name
+    report = medcontract.validate(f"report_id,{cell}\n{rows}".encode(), "reports/cases", name="x.csv")
+    assert (report.ok, report.records) == (True, 3)

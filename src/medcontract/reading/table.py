@@ -240,8 +240,9 @@ class Layout:
                 cell = "null"
             elif kind == "text":
                 cell = f'"{cell}"'
-            parts.append(before + cell + (null if kind is None else ""))
-        replacement = "{" + "".join(parts)[1:].replace("\\u", "\\\\u") + "}"
+            literal = before.replace("\\", r"\\")  # the key of a column may be anything
+            parts.append(literal + cell + (null if kind is None else ""))
+        replacement = "{" + "".join(parts)[1:] + "}"
         return re.compile(rb"^" + b",".join(cells) + rb"$", re.MULTILINE), replacement.encode()
 
     def quick_records(self, chunk: bytes, count: int) -> list[bytes]:
