@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -98,6 +99,7 @@ def _no_interrupt() -> Iterator[None]:
 def _begin_worker(pipe: Connection, prepare: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
     """Ctrl-C is for the process that asked, which ends its workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.set_threshold(50_000, 20, 50)  # records come and go by the million, none in cycles
     threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
     if prepare:
         prepare(*arguments)

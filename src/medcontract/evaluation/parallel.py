@@ -6,6 +6,7 @@ repeated, where nothing expects it, where a file is broken. Those are for a read
 
 from __future__ import annotations
 
+import gc
 import pickle
 from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
@@ -139,6 +140,7 @@ def _prepare(pickled: bytes) -> None:
     pair = tracks.track(truth.track).under(truth.protocol).pairs[truth.pair]
     expected: Expected[Any] = Expected.of(pair, truth.index, truth.items)
     _here = Pairing(pair, expected, truth.rules, truth.runs)
+    gc.freeze()  # the truth stays
 
 
 def _look(task: _Task) -> _Seen:
