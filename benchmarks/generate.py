@@ -233,17 +233,34 @@ def prescription(rng: random.Random, number: int) -> Record:
     return {"doc_id": f"RX-{number:06d}", "parse_success": True, "medicamentos": items, "latency_sec": latency}
 
 
+def prescription_label(rng: random.Random, predicted: Record) -> Record:
+    """What the prescription really says: in a third of all it is what was read, in a third it is written otherwise."""
+    items = [dict(item) for item in predicted["medicamentos"]]
+    case, item = rng.randrange(9), rng.choice(items)
+    if case < 3:
+        item["frecuencia"] = item["frecuencia"].upper()
+        item["duracion"] = item["duracion"].replace("í", "i") + "."
+    elif case < 5:
+        item[rng.choice(("dosis", "duracion", "instrucciones"))] += " 3"
+    elif case == 5:
+        item["nombre_medicamento"] += " TABLETA"
+    return {"doc_id": predicted["doc_id"], "doc_type": "prescription", "medications": items}
+
+
 def prescriptions(folder: Path, sizes: Sizes) -> list[Path]:
-    """extraction/prescription-predictions, one a line, plain and gzipped."""
+    """extraction/prescription-predictions, one a line, plain and gzipped, and their labels."""
     path = folder / "prescriptions_100k.jsonl"
     packed = folder / "prescriptions_100k.jsonl.gz"
-    rng = random.Random(SEED)
-    with open_for_writing(path) as out:
+    labels = folder / "prescriptions_100k_labels.jsonl"
+    rng, label_rng = random.Random(SEED), random.Random(SEED)
+    with open_for_writing(path) as out, open_for_writing(labels) as truth:
         for number in range(1, sizes.prescriptions + 1):
-            out.write(json.dumps(prescription(rng, number), ensure_ascii=False) + "\n")
+            predicted = prescription(rng, number)
+            out.write(json.dumps(predicted, ensure_ascii=False) + "\n")
+            truth.write(json.dumps(prescription_label(label_rng, predicted), ensure_ascii=False) + "\n")
     with path.open("rb") as plain, gzip.GzipFile(packed, "wb", mtime=0) as archive:
         shutil.copyfileobj(plain, archive)
-    return [path, packed]
+    return [path, packed, labels]
 
 
 def reports_small(folder: Path, sizes: Sizes) -> list[Path]:

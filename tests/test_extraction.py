@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 import medcontract
 from medcontract.cli.main import main
+from medcontract.scoring.canonical import canonical
 from medcontract.scoring.extraction import difference
 
 Record = dict[str, Any]
@@ -290,3 +292,15 @@ def test_examples_go(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert [round(found[name], 1) for name in names] == [93.2, 75.7, 91.7]
     assert main(["preflight", str(tmp_path / "demo")]) == 0
     assert "GO" in capsys.readouterr().out
+
+
+def test_content_of_labels(tmp_path: Path) -> None:
+    """The hash is over canonical records: sorted keys, no nulls, nothing escaped that need not be."""
+    full = rx("RX-2", drug("ÁCIDO fólico \u2028 \x7f", "5 µg", '"1"')) | {
+        "notes": "ñ", "annotator": None, "image_paths": ["a/b.jpg", "ü.jpg"], "label_status": "reviewed",
+    }  # fmt: skip
+    plain = rx("RX-1", drug("A"))
+    made = score(tmp_path, rx=[full, plain], rx_read=[read_rx("RX-1", drug("A")), read_rx("RX-2", drug("B"))])
+    texts = sorted(canonical({k: v for k, v in record.items() if v is not None}).encode() for record in (full, plain))
+    expected = sha256(b"".join(text + b"\n" for text in texts)).hexdigest()
+    assert [file.content_sha256 for file in made.inputs if file.content_sha256] == [expected]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from medcontract.cli.main import main
 from medcontract.normalizers.numbers import close, number
-from medcontract.normalizers.text import normalize, steps
+from medcontract.normalizers.text import _kept, normalize, steps, worked_out
 
 TABLE = {
     "Metformína 5,0 mg.": "METFORMINA 5.0 MG",
@@ -135,7 +135,7 @@ ASSIGNED = [chr(code) for code in range(0x110000) if category(chr(code)) not in 
 
 def test_micro_is_never_milli() -> None:
     """Of all characters, those that give 5 mg are no micro signs."""
-    alike = [char for char in ASSIGNED if normalize.__wrapped__(f"5 {char}g") == "5 MG"]
+    alike = [char for char in ASSIGNED if worked_out(f"5 {char}g") == "5 MG"]
     assert not set(alike) & set("µμ")
     assert {"m", "M"} <= set(alike)
 
@@ -144,24 +144,24 @@ def test_idempotent_over_all_characters() -> None:
     """Once is enough, for every character alone and between digits; the outcome is ASCII in upper case."""
     for char in ASSIGNED:
         for text in (char, f"1{char}1"):
-            once = normalize.__wrapped__(text)
+            once = worked_out(text)
             assert once.isascii()
             assert once == once.upper()
-            assert normalize.__wrapped__(once) == once, (hex(ord(char)), once)
+            assert worked_out(once) == once, (hex(ord(char)), once)
 
 
 def test_what_is_no_character_is_a_blank() -> None:
     """Code points without a character, of private use, and halves of pairs, each between digits."""
     others = [chr(code) for code in range(0x110000) if category(chr(code)) in NO_CHARACTER]
-    assert normalize.__wrapped__("1".join(["", *others, ""])) == " ".join("1" * (len(others) + 1))
+    assert worked_out("1".join(["", *others, ""])) == " ".join("1" * (len(others) + 1))
 
 
 def test_idempotent_over_short_texts() -> None:
     """Once is enough, for every short text of what the steps care about."""
     for length in range(1, 6):
         for chars in itertools.product("1A.,-/<( ", repeat=length):
-            once = normalize.__wrapped__("".join(chars))
-            assert normalize.__wrapped__(once) == once
+            once = worked_out("".join(chars))
+            assert worked_out(once) == once
 
 
 @settings(max_examples=300, deadline=None)
@@ -182,10 +182,10 @@ def test_half_a_pair() -> None:
 
 def test_a_distinct_text_is_worked_out_once() -> None:
     """A million fields of few texts take few steps."""
-    normalize.cache_clear()
+    _kept.cache_clear()
     for number_ in range(10_000):
         normalize(f"cada {number_ % 7} horas")
-    assert normalize.cache_info().misses == 7
+    assert _kept.cache_info().misses == 7
 
 
 @pytest.mark.parametrize(("text", "found"), [("6,00", "6.00"), ("-2.5", "-2.5"), (" 5 ", "5"), (".5", "0.5")])
@@ -249,12 +249,38 @@ def test_json_holds_no_control_characters(capsys: pytest.CaptureFixture[str]) ->
 def test_digits_of_all_scripts_are_themselves_or_nothing() -> None:
     """No decimal digit becomes another one."""
     digits = [chr(code) for code in range(0x110000) if category(chr(code)) == "Nd"]
-    assert [c for c in digits if normalize.__wrapped__(c) not in ("", str(int(c)))] == []
+    assert [c for c in digits if worked_out(c) not in ("", str(int(c)))] == []
 
 
 def test_fractions_are_what_they_say() -> None:
     """A character that becomes a fraction is that fraction."""
-    found = {c: normalize.__wrapped__(c) for c in map(chr, range(0x110000)) if category(c) == "No"}
+    found = {c: worked_out(c) for c in map(chr, range(0x110000)) if category(c) == "No"}
     fractions = {c: text for c, text in found.items() if "/" in text}
     assert {"½", "¼", "⅒"} <= fractions.keys()
     assert [c for c, text in fractions.items() if abs(float(Fraction(text)) - numeric(c)) > 1e-9] == []
+
+
+_PRINTED = st.from_regex(r"-?[0-9]{1,30}(\.[0-9]{1,30})?", fullmatch=True)
+
+
+@given(_PRINTED, _PRINTED, st.fractions(0, 1, max_denominator=10**6))
+def test_close_is_exact(predicted: str, labeled: str, tolerance: Fraction) -> None:
+    """The rule says of any two numbers what fractions say."""
+    p, g = Fraction(predicted), Fraction(labeled)
+    assert close(predicted, labeled, tolerance) == (abs(p - g) <= tolerance * abs(g))
+
+
+def test_close_with_very_many_digits() -> None:
+    """Numbers with a million digits are compared digit by digit, before and after the point."""
+    ones = "1" * 1_000_000
+    assert close(ones, ones + ".5", Fraction(2, 100))
+    assert close("0." + "0" * 999_999 + "51", "0." + "0" * 999_999 + "50", Fraction(2, 100))
+    assert not close("0." + "0" * 999_999 + "52", "0." + "0" * 999_999 + "50", Fraction(2, 100))
+    assert not close(ones, "0." + ones, Fraction(2, 100))
+
+
+def test_long_texts_are_not_kept() -> None:
+    """A text of megabytes is normalized, and forgotten."""
+    _kept.cache_clear()
+    assert normalize("á" * 5_000) == "A" * 5_000
+    assert _kept.cache_info().currsize == 0

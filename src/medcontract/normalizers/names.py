@@ -28,6 +28,9 @@ def pair_exact(labels: Sequence[str], predictions: Sequence[str]) -> list[int | 
 
     An empty name is never paired.
     """
+    once = {name: place for place, name in enumerate(predictions)}
+    if len(once) == len(predictions) and len(set(labels)) == len(labels):  # no name is repeated
+        return [once.get(name) if name else None for name in labels]
     offered = _places(predictions, range(len(predictions)))
     return [offered[name].popleft() if offered.get(name) else None for name in labels]
 
@@ -67,6 +70,8 @@ def near_misses(
     These are hints, so no guard holds, and one prediction may be the nearest of several labels. Of names that are
     equally near, the first in the alphabet is taken; of its copies, the first.
     """
+    if None not in paired:
+        return []
     wanted, offered = _unpaired(labels, predictions, paired)
     if not wanted or not offered:
         return []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from fractions import Fraction
 
 from medcontract.normalizers.text import normalize
@@ -22,4 +22,7 @@ def close(predicted: str, labeled: str, tolerance: Fraction) -> bool:
     p, g = number(predicted), number(labeled)
     if p is None or g is None:
         return False
-    return abs(Fraction(p) - Fraction(g)) <= tolerance * abs(Fraction(g))
+    share, whole = Decimal(tolerance.numerator), Decimal(tolerance.denominator)
+    digits = len(normalize(predicted)) + len(normalize(labeled)) + len(f"{share}{whole}")
+    exact = Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN)  # enough for every digit of what follows
+    return exact.multiply(exact.subtract(p, g).copy_abs(), whole) <= exact.multiply(g.copy_abs(), share)

@@ -117,12 +117,21 @@ STEPS: tuple[Callable[[str], str], ...] = (
 )
 
 
-@lru_cache(maxsize=1 << 18)
+_LONGEST_KEPT = 1000
+
+
 def normalize(text: str) -> str:
-    """The normalized text. A distinct text is worked out once."""
+    """The normalized text. A distinct text is worked out once, unless it is too long to be worth keeping."""
+    return _kept(text) if len(text) <= _LONGEST_KEPT else worked_out(text)
+
+
+def worked_out(text: str) -> str:
     for step in STEPS:
         text = step(text)
     return text
+
+
+_kept = lru_cache(maxsize=1 << 18)(worked_out)
 
 
 class Step(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def _gates(score: Score, gates: Sequence[dict[str, Any]]) -> Iterator[Table]:
 def _documents(score: Score, documents: Sequence[dict[str, Any]]) -> Iterator[Table]:
     """The worst first: they are what a team looks at."""
     head = ("document", "type", "score", "recall", "items", "fields")
-    worst = sorted(documents, key=lambda document: (document["score"], document["doc_type"], document["doc_id"]))
+    order = lambda document: (document["score"], document["doc_type"], document["doc_id"])  # noqa: E731
     rows = [
         (
             document["doc_id"],
@@ -141,15 +142,17 @@ def _documents(score: Score, documents: Sequence[dict[str, Any]]) -> Iterator[Ta
             f"{document['matched']} of {document['labeled']}",
             f"{document['correct_fields']} of {document['total_fields']}",
         )
-        for document in worst
+        for document in nsmallest(MOST_CASES, documents, order)
     ]
-    yield _first(Table("Documents, the worst first", head, rows))
+    yield Table("Documents, the worst first", head, rows, _more(len(documents)))
 
 
 def _first(table: Table) -> Table:
-    left = len(table.rows) - MOST_CASES
-    note = f"and {left:,} more (json has all)" if left > 0 else ""
-    return table._replace(rows=table.rows[:MOST_CASES], note=note)
+    return table._replace(rows=table.rows[:MOST_CASES], note=_more(len(table.rows)))
+
+
+def _more(rows: int) -> str:
+    return f"and {rows - MOST_CASES:,} more (json has all)" if rows > MOST_CASES else ""
 
 
 _FINER: dict[str, Callable[[Score, Any], Iterable[Table]]] = {

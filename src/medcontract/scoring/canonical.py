@@ -59,8 +59,10 @@ _encode_sorted = msgspec.json.Encoder(order="sorted").encode
 
 def record_text(record: Any) -> bytes:
     """The canonical text of a record: a field that is absent and one that is null say the same."""
-    if _is_plain(record.__class__):
-        return _encode_sorted(record)
+    plain = _plain_fields(record.__class__)
+    if plain is not None:
+        found = ((name, getattr(record, name)) for name in plain)
+        return _encode_sorted({name: value for name, value in found if value is not None})
     value = record.model_dump() if hasattr(record, "model_dump") else msgspec.to_builtins(record)
     try:
         return _encode_sorted(_for_msgspec(value))
@@ -90,17 +92,31 @@ def _for_msgspec(value: Any) -> Any:
 
 
 @cache
-def _is_plain(kind: Any) -> bool:
-    """Whether msgspec's own text is canonical: all fields are there, and are text or booleans."""
+def _plain_fields(kind: Any) -> tuple[str, ...] | None:
+    """The fields of a record, if msgspec's own text of each that is not None is canonical."""
     if not issubclass(kind, msgspec.Struct):
-        return False
+        return None
     fields = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]  # that of a Struct has them
-    plain = msgspec.inspect.StrType | msgspec.inspect.BoolType
-    return all(field.required and (isinstance(field.type, plain) or _is_words(field.type)) for field in fields)
+    return tuple(field.name for field in fields) if all(_is_plain(_needed(field.type)) for field in fields) else None
 
 
-def _is_words(kind: msgspec.inspect.Type) -> bool:
-    return isinstance(kind, msgspec.inspect.LiteralType) and all(isinstance(word, str) for word in kind.values)
+def _needed(kind: msgspec.inspect.Type) -> msgspec.inspect.Type:
+    """The type that a field has when it is not None."""
+    if not isinstance(kind, msgspec.inspect.UnionType):
+        return kind
+    others = [each for each in kind.types if not isinstance(each, msgspec.inspect.NoneType)]
+    return others[0] if len(others) == 1 else kind
+
+
+def _is_plain(kind: msgspec.inspect.Type) -> bool:
+    """Texts and booleans, lists of them, and structs that always have all their fields."""
+    if isinstance(kind, msgspec.inspect.LiteralType):
+        return all(isinstance(word, str) for word in kind.values)
+    if isinstance(kind, msgspec.inspect.ListType | msgspec.inspect.VarTupleType):
+        return _is_plain(kind.item_type)
+    if isinstance(kind, msgspec.inspect.StructType):
+        return all(field.required and _is_plain(field.type) for field in kind.fields)
+    return isinstance(kind, msgspec.inspect.StrType | msgspec.inspect.BoolType)
 
 
 def _without_null(value: Any) -> Any:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
+from operator import attrgetter, itemgetter
+from sys import intern
 from typing import Any, ClassVar, NamedTuple
 
 from msgspec import Struct
@@ -38,6 +40,9 @@ class Kind(NamedTuple):
     name: str
     fields: tuple[str, ...]
 
+    def items(self, records: Iterable[Any]) -> tuple[Item, ...]:
+        return tuple(map(attrgetter(self.name, *self.fields), records))
+
 
 PRESCRIPTION = Kind(
     "prescription", "extraction/prescription-labels", "extraction/prescription-predictions", "medications",
@@ -46,13 +51,13 @@ PRESCRIPTION = Kind(
 LAB = Kind(
     "lab", "extraction/lab-labels", "extraction/lab-predictions", "results", "resultados", "nombre_prueba", LAB_FIELDS
 )
+_PLACES = (1, 2, 3, 4)
+"""Of the fields in an item."""
+_RANGE = 1 + LAB_FIELDS.index("rango_referencia")
 
 
-class Item(NamedTuple):
-    """A medication or a test: its name and its fields, as printed."""
-
-    name: str
-    values: tuple[str, ...]
+Item = tuple[str, ...]
+"""A medication or a test as printed: its name, then its fields."""
 
 
 class Label(NamedTuple):
@@ -60,6 +65,10 @@ class Label(NamedTuple):
 
     doc_id: str
     items: tuple[Item, ...]
+    names: tuple[str, ...]
+    """Of the items, normalized."""
+    counted: int
+    """How many fields of its items count."""
 
 
 class FieldMiss(NamedTuple):
@@ -105,12 +114,17 @@ class Options(NamedTuple):
     """The threshold of fuzzy pairing; None: names are equal or they are not."""
 
 
-def _items(kind: Kind, records: Iterable[Any]) -> tuple[Item, ...]:
-    return tuple(Item(getattr(r, kind.name), tuple(getattr(r, field) for field in kind.fields)) for r in records)
-
-
 def _label(kind: Kind, record: Any) -> Label:
-    return Label(record.doc_id, _items(kind, getattr(record, kind.labeled)))
+    items = tuple(tuple(map(intern, item)) for item in kind.items(getattr(record, kind.labeled)))
+    counted = sum(len(_counted(kind, item)) for item in items)
+    return Label(record.doc_id, items, tuple(normalize(item[0]) for item in items), counted)
+
+
+def _counted(kind: Kind, item: Item) -> tuple[int, ...]:
+    """The places of the fields that count: a reference range does only where the label has one."""
+    if kind.doc_type == LAB.doc_type and not normalize(item[_RANGE]):
+        return tuple(place for place in _PLACES if place != _RANGE)
+    return _PLACES
 
 
 def _failed(record: Any) -> bool:
@@ -118,37 +132,38 @@ def _failed(record: Any) -> bool:
 
 
 def _measure(kind: Kind, options: Options, label: Label, record: Any) -> DocMark:
-    predicted = () if _failed(record) else _items(kind, getattr(record, kind.predicted))
-    valid = any(item.name.strip(BLANKS) for item in predicted)
-    wanted, offered = ([normalize(item.name) for item in items] for items in (label.items, predicted))
-    pairs = pair_exact(wanted, offered) if options.fuzzy is None else pair_fuzzy(wanted, offered, options.fuzzy)
-    nearest = {i: (predicted[j].name, score) for i, j, score in near_misses(wanted, offered, pairs)}
+    predicted = () if _failed(record) else kind.items(getattr(record, kind.predicted))
+    if predicted == label.items and "" not in label.names:
+        return DocMark(len(predicted), label.counted, label.counted, True, ())
+    names = [normalize(item[0]) for item in predicted]
+    pairs = pair_exact(label.names, names) if options.fuzzy is None else pair_fuzzy(label.names, names, options.fuzzy)
+    nearest = {i: (predicted[j][0], score) for i, j, score in near_misses(label.names, names, pairs)}
     correct = total = 0
     reports = []
     for number, (item, pair) in enumerate(zip(label.items, pairs, strict=True)):
         if pair is None:
-            reports.append(ItemReport(number, item.name, None, nearest.get(number), ()))
+            reports.append(ItemReport(number, item[0], None, nearest.get(number), ()))
             continue
-        counted, misses = _compare(kind, item, predicted[pair], options.tolerance)
-        total += counted
-        correct += counted - len(misses)
+        counted = _counted(kind, item)
+        misses = _misses(kind, item, predicted[pair], counted, options.tolerance)
+        total += len(counted)
+        correct += len(counted) - len(misses)
         if misses:
-            reports.append(ItemReport(number, item.name, predicted[pair].name, None, misses))
-    return DocMark(sum(pair is not None for pair in pairs), correct, total, valid, tuple(reports))
+            reports.append(ItemReport(number, item[0], predicted[pair][0], None, misses))
+    valid = any(item[0].strip(BLANKS) for item in predicted)
+    return DocMark(len(pairs) - pairs.count(None), correct, total, valid, tuple(reports))
 
 
-def _compare(kind: Kind, label: Item, found: Item, tolerance: Fraction) -> tuple[int, tuple[FieldMiss, ...]]:
-    """How many fields count, and those that are not right."""
-    counted = 0
-    misses = []
-    for field, expected, got in zip(kind.fields, label.values, found.values, strict=True):
-        if field == "rango_referencia" and not normalize(expected):
-            continue
-        counted += 1
-        if normalize(expected) == normalize(got) or (field == "valor" and close(got, expected, tolerance)):
-            continue
-        misses.append(FieldMiss(field, difference(expected, got), expected, got))
-    return counted, tuple(misses)
+def _misses(kind: Kind, label: Item, found: Item, places: Iterable[int], tolerance: Fraction) -> tuple[FieldMiss, ...]:
+    """The fields that are not right."""
+    if label[1:] == found[1:]:
+        return ()
+    return tuple(
+        FieldMiss(kind.fields[place - 1], difference(label[place], found[place]), label[place], found[place])
+        for place in places
+        if normalize(label[place]) != normalize(found[place])
+        and not (kind.fields[place - 1] == "valor" and close(found[place], label[place], tolerance))
+    )
 
 
 def difference(expected: str, got: str) -> str:
@@ -374,9 +389,10 @@ class Extraction(Track):
 
     def finish(self, counts: Counts, protocol: Protocol) -> Finished:
         data: _Data = counts.data
-        rows = [_row(document, protocol) for document in data.documents]
+        figures = cache(partial(_figures, protocol))
+        rows = [_row(document, figures) for document in data.documents]
         accuracies = {
-            kind: 100 * mean(exact for exact, row in rows if row["doc_type"] == kind) if kind in data.kinds else None
+            kind: _accuracy([row for row in rows if row["doc_type"] == kind], figures)
             for kind in (PRESCRIPTION.doc_type, LAB.doc_type)
         }
         pipeline = _pipeline(data)
@@ -387,7 +403,7 @@ class Extraction(Track):
             "prescription_accuracy": rounded_or_none(accuracies[PRESCRIPTION.doc_type]),
             "lab_accuracy": rounded_or_none(accuracies[LAB.doc_type]),
             "pipeline_success_rate": rounded_or_none(pipeline),
-            "documents": [row for _, row in rows],
+            "documents": rows,
             "gates": [
                 {
                     "gate": gate.name,
@@ -436,29 +452,55 @@ def _beside(files: Mapping[str, Any], documents: list[_Document]) -> _Data:
     )
 
 
-def _row(document: _Document, protocol: Protocol) -> tuple[Fraction, dict[str, Any]]:
-    """The exact score of a document, and its line in the result."""
-    mark = document.mark or DocMark(0, 0, 0, False, ())
-    labeled = len(document.label.items)
-    recall = Fraction(mark.matched, labeled)
-    accuracy = Fraction(mark.correct, mark.total) if mark.total else ZERO
+class _Figures(NamedTuple):
+    """Of all documents with the same counts."""
+
+    exact: Fraction
+    score: float
+    recall: float
+    field_accuracy: float
+
+
+def _figures(protocol: Protocol, doc_type: str, matched: int, labeled: int, correct: int, total: int) -> _Figures:
+    recall = Fraction(matched, labeled)
+    accuracy = Fraction(correct, total) if total else ZERO
     first, second = (
         ("weight_name_recall", "weight_attribute_accuracy")
-        if document.doc_type == PRESCRIPTION.doc_type
+        if doc_type == PRESCRIPTION.doc_type
         else ("weight_test_recall", "weight_lab_field_accuracy")
     )
     score = protocol[first] * recall + protocol[second] * accuracy
-    return score, {
+    return _Figures(score, rounded(score), rounded(recall), rounded(accuracy))
+
+
+_NOTHING = DocMark(0, 0, 0, False, ())
+_COUNTS = ("doc_type", "matched", "labeled", "correct_fields", "total_fields")
+"""What the figures of a document are made of."""
+
+
+def _row(document: _Document, figures: Callable[..., _Figures]) -> dict[str, Any]:
+    """The line of a document in the result."""
+    mark = document.mark or _NOTHING
+    labeled = len(document.label.items)
+    found = figures(document.doc_type, mark.matched, labeled, mark.correct, mark.total)
+    return {
         "doc_id": document.label.doc_id,
         "doc_type": document.doc_type,
-        "score": rounded(score),
-        "recall": rounded(recall),
-        "field_accuracy": rounded(accuracy),
+        "score": found.score,
+        "recall": found.recall,
+        "field_accuracy": found.field_accuracy,
         "matched": mark.matched,
         "labeled": labeled,
         "correct_fields": mark.correct,
         "total_fields": mark.total,
     }
+
+
+def _accuracy(rows: Sequence[dict[str, Any]], figures: Callable[..., _Figures]) -> Fraction | None:
+    """The mean of the exact scores, times 100. Documents with the same counts are added at once."""
+    alike = Counter(map(itemgetter(*_COUNTS), rows))
+    total = sum((figures(*counts).exact * times for counts, times in alike.items()), ZERO)
+    return 100 * total / len(rows) if rows else None
 
 
 def _pipeline(data: _Data) -> Fraction | None:
