@@ -249,7 +249,7 @@ class FieldDifference(Strictest):
 
 
 class ItemBreakdown(Strictest):
-    """Why an item of a document lost points."""
+    """What became of an item of a document."""
 
     doc_type: Str
     """The kind of document."""
@@ -257,16 +257,29 @@ class ItemBreakdown(Strictest):
     """The document."""
     item: Count
     """Its place in the label, from 0."""
-    paired: bool
-    """Whether it has a prediction."""
+    state: Literal["right", "wrong fields", "not matched", "document failed", "no valid record"]
+    """Right, or why it lost points."""
     nearest: float | None
     """How near the nearest prediction is that was not paired, from 0 to 100."""
     fields: Many[FieldDifference]
     """Those that are not right."""
     name: Text | None = None
     """As labeled; with --show-values."""
+    paired_name: Text | None = None
+    """Of its prediction; with --show-values."""
     nearest_name: Text | None = None
-    """Of its prediction, or of the nearest one; with --show-values."""
+    """Of the nearest prediction where it has none; with --show-values."""
+
+
+class FailureMode(Strictest):
+    """How often a field was wrong in one way."""
+
+    field: Str
+    """The field, or the kind of document."""
+    difference: Str
+    """What sort of difference it is."""
+    count: Position
+    """How often."""
 
 
 class ScoreModel(Document):
@@ -290,6 +303,8 @@ class ScoreModel(Document):
     """The first 100 of all files."""
     result: dict[str, Any] | None
     """A document of the track's result contract; for participants its headline figures."""
+    failure_modes: Many[FailureMode] | None = None
+    """What to mend first; where the track says so."""
     breakdown: Many[ItemBreakdown] | None = None
     """With --breakdown: item by item, why points were lost."""
     medcontract_version: Str

@@ -339,6 +339,7 @@ def score_against(
     if counts is not None and not settings.participant:
         score.mending = tuple(track.mending(counts))
         score.breakdown = tuple(track.breakdown(counts)) if settings.breakdown else None
+        hints += track.hints(counts)
     score.private, score.hints = (*(counts.about_truth if counts else ()), *private), tuple(hints)
     return score
 

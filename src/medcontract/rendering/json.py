@@ -65,24 +65,35 @@ def envelope(score: Score, show_values: bool = False) -> dict[str, Any]:
         "warnings": [*warnings_of(score), *_cut(score)],
         "problems": [file_problem(problem, show_values) for problem in score.problems],
         "result": score.shown,
-        **({"breakdown": [_explained_item(item, show_values) for item in score.breakdown]} if score.breakdown else {}),
+        **_explained(score, show_values),
         **versions(),
     }
 
 
+def _explained(score: Score, show_values: bool) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    if score.mending:
+        names = ("field", "difference", "count")
+        data["failure_modes"] = [dict(zip(names, row, strict=True)) for row in score.mending]
+    if score.breakdown:
+        data["breakdown"] = [_explained_item(item, show_values) for item in score.breakdown]
+    return data
+
+
 def _explained_item(item: Explanation, show_values: bool) -> dict[str, Any]:
-    """Why an item lost points; what is printed in the document only where that was asked for."""
+    """What became of an item; what is printed in the document only where that was asked for."""
     data: dict[str, Any] = {
         "doc_type": item.doc_type,
         "doc_id": item.doc_id,
         "item": item.item,
-        "paired": item.paired is not None,
+        "state": item.state,
         "nearest": None if item.nearest is None else item.nearest[1],
         "fields": [{"field": field[0], "difference": field[1]} for field in item.fields],
     }
     if show_values:
         data["name"] = item.name
-        data["nearest_name"] = item.paired or (item.nearest[0] if item.nearest else None)
+        data["paired_name"] = item.paired
+        data["nearest_name"] = item.nearest[0] if item.nearest else None
         names = ("expected", "got", "expected_normalized", "got_normalized")
         for shown, field in zip(data["fields"], item.fields, strict=True):
             shown |= dict(zip(names, field[2:], strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
     from medcontract.evaluation.score import FileProblem, Score
     from medcontract.scoring.engine import Explanation
     from medcontract.scoring.gate import Processing
+
+
+_WHOLE_DOCUMENT = ("document failed", "no valid record")
+"""What is so of all items of a document or of none."""
 
 
 def text(score: Score, style: Style = plain, show_values: bool = False, most: int = 50) -> str:
@@ -39,7 +44,10 @@ def _verdict(score: Score, style: Style) -> Iterator[str]:
     who = f"{score.track}{team}"
     gate = verdict.processing
     if verdict.decision:
-        yield style(verdict.decision, "good" if verdict.good else "error")
+        words = {False: "not passed", None: "not judged"}
+        gates = (verdict.result or {}).get("gates", ())
+        why = ", ".join(f"{gate['gate']} {words[gate['passed']]}" for gate in gates if not gate["passed"])
+        yield style(f"{verdict.decision}{f': {why}' if why else ''}", "good" if verdict.good else "error")
     if verdict.valid:
         name, value = headline(score)
         yield f"{style('VALID', 'good')}  {who}  {style(f'{name} {value}', 'strong')}"
@@ -53,8 +61,14 @@ def _verdict(score: Score, style: Style) -> Iterator[str]:
 
 def _breakdown(items: Sequence[Explanation], style: Style, show_values: bool) -> Iterator[str]:
     """Why items lost points: the document, the item, and each field that is not right."""
-    yield style("Item by item", "strong")
-    for item in items:
+    wrong = [item for item in items if item.state != "right"]
+    yield style(f"Item by item: {len(items) - len(wrong):,} of {len(items):,} are right", "strong")
+    lost = Counter((item.doc_id, item.doc_type, item.state) for item in wrong if item.state in _WHOLE_DOCUMENT)
+    for (doc_id, doc_type, state), items_of_it in lost.items():
+        yield f"  {clean(doc_id)} ({doc_type}), {items_of_it:,} item{'s' * (items_of_it != 1)}: {state}"
+    for item in wrong:
+        if item.state in _WHOLE_DOCUMENT:
+            continue
         name = f" {clean(item.name)!r}" if show_values else ""
         yield f"  {clean(item.doc_id)} ({item.doc_type}), item {item.item + 1}{name}: {_fate(item, show_values)}"
         for field, how, expected, got, want, have in item.fields:
@@ -62,7 +76,23 @@ def _breakdown(items: Sequence[Explanation], style: Style, show_values: bool) ->
             yield f"      {field}: {how}{values}"
 
 
+def _breakdown_table(items: Sequence[Explanation], show_values: bool) -> Table:
+    """A row for each field that is not right, and for each item that has no prediction."""
+    rows = []
+    for item in items:
+        place = (item.doc_id, item.doc_type, f"{item.item + 1}{f' {item.name}' if show_values else ''}")
+        for field, how, expected, got, *_ in item.fields:
+            rows.append((*place, field, f"{how}: expected {expected!r}, got {got!r}" if show_values else how))
+        if item.paired is None:
+            rows.append((*place, "", _fate(item, show_values)))
+    right = sum(item.state == "right" for item in items)
+    note = f"{right:,} of {len(items):,} items are right."
+    return Table("Item by item", ("document", "type", "item", "field", "what"), rows, note, numeric=False)
+
+
 def _fate(item: Explanation, show_values: bool) -> str:
+    if item.state in _WHOLE_DOCUMENT:
+        return item.state
     if item.paired is not None:
         return f"{len(item.fields)} field{'s' * (len(item.fields) != 1)} not right"
     if item.nearest is None:
@@ -130,6 +160,10 @@ def markdown(score: Score, show_values: bool = False) -> str:
     if score.shown is not None:
         for table in tables(score, score.shown):
             lines += ["", *markdown_table(table)]
+    if score.breakdown is not None:
+        lines += ["", *markdown_table(_breakdown_table(score.breakdown, show_values))]
+    if score.hints and show_values and not score.participant:
+        lines += ["", "## Hints", "", *(f"- {escaped(hint)}" for hint in score.hints)]
     if score.problems:
         rows = [_problem_row(found, show_values) for found in score.problems]
         left = score.found - len(rows)

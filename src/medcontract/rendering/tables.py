@@ -45,8 +45,8 @@ def headline(score: Score) -> tuple[str, str]:
     for name in (score.headline, score.second):
         if result.get(name) is not None:
             return name, number(result[name], figures[name].unit)
-    value = score.verdict.headline
-    return score.headline, number(None if value is None else float(value))
+    value, figure = score.verdict.headline, figures.get(score.headline)
+    return score.headline, number(None if value is None else float(value), figure.unit if figure else "")
 
 
 def tables(score: Score, result: dict[str, Any]) -> Iterator[Table]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
@@ -102,12 +102,13 @@ class Verdict(Struct, kw_only=True):
 
 
 class Explanation(Struct, frozen=True, kw_only=True):
-    """Why an item of a document lost points. Names and values are as printed."""
+    """What became of an item of a document. Names and values are as printed."""
 
     doc_type: str
     doc_id: str
     item: int
     """Its place in the label."""
+    state: Literal["right", "wrong fields", "not matched", "document failed", "no valid record"]
     name: str
     paired: str | None
     """The name of its prediction; None: it has none."""
@@ -195,7 +196,11 @@ class Track(ABC):
         return ()
 
     def breakdown(self, counts: Counts) -> Sequence[Explanation]:
-        """Why items lost points, one by one."""
+        """What became of items, one by one."""
+        return ()
+
+    def hints(self, counts: Counts) -> Iterable[str]:
+        """What would help a person; they may hold values."""
         return ()
 
     def for_competition(self, protocol: Protocol, valid: Sequence[Counts]) -> Protocol:

@@ -17,6 +17,7 @@ from medcontract.definitions.forms import BLANKS
 from medcontract.normalizers.names import look_alikes_sha256, near_misses, pair_exact, pair_fuzzy
 from medcontract.normalizers.numbers import close
 from medcontract.normalizers.text import VERSION, normalize
+from medcontract.problems import shorten
 from medcontract.scoring.engine import Answers, Counts, Explanation, Figure, Finished, Limit, Track
 from medcontract.scoring.exact import ZERO, mean, rounded, rounded_or_none
 from medcontract.scoring.gate import Pair, Pairing, Unscored, processed
@@ -25,6 +26,7 @@ from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Proto
 MEDICATION_FIELDS = ("dosis", "frecuencia", "duracion", "instrucciones")
 LAB_FIELDS = ("valor", "unidad", "rango_referencia", "estado")
 _RELIABILITY_RUNS = 5
+_MOST_HINTS = 5
 
 
 class Kind(NamedTuple):
@@ -102,8 +104,13 @@ class DocMark(NamedTuple):
     total: int
     succeeded: bool
     """Its run did."""
+    failed: bool
+    """It was not parsed, or ended in an exception."""
     items: tuple[ItemReport, ...]
-    """Those that are not wholly right."""
+    """Those that are not wholly right, or whose name is written otherwise."""
+
+
+_FAILED = DocMark(0, 0, 0, False, True, ())
 
 
 class Options(NamedTuple):
@@ -132,9 +139,11 @@ def _failed(record: Any) -> bool:
 
 
 def _measure(kind: Kind, options: Options, label: Label, record: Any) -> DocMark:
-    predicted = () if _failed(record) else kind.items(getattr(record, kind.predicted))
+    if _failed(record):
+        return _FAILED
+    predicted = kind.items(getattr(record, kind.predicted))
     if predicted == label.items and "" not in label.names:
-        return DocMark(len(predicted), label.counted, label.counted, True, ())
+        return DocMark(len(predicted), label.counted, label.counted, True, False, ())
     names = [normalize(item[0]) for item in predicted]
     pairs = pair_exact(label.names, names) if options.fuzzy is None else pair_fuzzy(label.names, names, options.fuzzy)
     nearest = {i: (predicted[j][0], score) for i, j, score in near_misses(label.names, names, pairs)}
@@ -148,10 +157,10 @@ def _measure(kind: Kind, options: Options, label: Label, record: Any) -> DocMark
         misses = _misses(kind, item, predicted[pair], counted, options.tolerance)
         total += len(counted)
         correct += len(counted) - len(misses)
-        if misses:
+        if misses or item[0] != predicted[pair][0]:
             reports.append(ItemReport(number, item[0], predicted[pair][0], None, misses))
     valid = any(item[0].strip(BLANKS) for item in predicted)
-    return DocMark(len(pairs) - pairs.count(None), correct, total, valid, tuple(reports))
+    return DocMark(len(pairs) - pairs.count(None), correct, total, valid, False, tuple(reports))
 
 
 def _misses(kind: Kind, label: Item, found: Item, places: Iterable[int], tolerance: Fraction) -> tuple[FieldMiss, ...]:
@@ -423,17 +432,23 @@ class Extraction(Track):
         return failure_modes(counts)
 
     def breakdown(self, counts: Counts) -> list[Explanation]:
-        return [
-            Explanation(
-                doc_type=doc_type, doc_id=doc_id, item=item.number, name=item.name, paired=item.paired,
-                nearest=item.nearest,
-                fields=tuple(
-                    (miss.field, miss.how, miss.expected, miss.got, normalize(miss.expected), normalize(miss.got))
-                    for miss in item.misses
-                ),
-            )
-            for doc_type, doc_id, item in explanations(counts)
-        ]  # fmt: skip
+        data: _Data = counts.data
+        return [explanation for document in data.documents for explanation in _explained(document)]
+
+    def hints(self, counts: Counts) -> Iterator[str]:
+        """The names that were most often missed by little."""
+        found: Counter[tuple[str, str, float]] = Counter()
+        data: _Data = counts.data
+        for document in data.documents:
+            for item in document.mark.items if document.mark else ():
+                if item.nearest:
+                    found[(item.name, *item.nearest)] += 1
+        ordered = sorted(found.items(), key=lambda row: (-row[1], row[0]))
+        for (name, nearest, score), times in ordered[:_MOST_HINTS]:
+            often = f" ({times:,} times)" if times > 1 else ""
+            yield f"{shorten(name)!r} was not matched; nearest prediction {shorten(nearest)!r}, {score:.0f}{often}"
+        if len(ordered) > _MOST_HINTS:
+            yield f"{len(ordered) - _MOST_HINTS:,} more names were missed by little: --breakdown has them all"
 
     def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
         return {**{name: value for name, value in result.items() if name != "documents"}, self.headline: headline}
@@ -473,14 +488,13 @@ def _figures(protocol: Protocol, doc_type: str, matched: int, labeled: int, corr
     return _Figures(score, rounded(score), rounded(recall), rounded(accuracy))
 
 
-_NOTHING = DocMark(0, 0, 0, False, ())
 _COUNTS = ("doc_type", "matched", "labeled", "correct_fields", "total_fields")
 """What the figures of a document are made of."""
 
 
 def _row(document: _Document, figures: Callable[..., _Figures]) -> dict[str, Any]:
     """The line of a document in the result."""
-    mark = document.mark or _NOTHING
+    mark = document.mark or _FAILED
     labeled = len(document.label.items)
     found = figures(document.doc_type, mark.matched, labeled, mark.correct, mark.total)
     return {
@@ -534,7 +548,8 @@ def _at_least(name: str, measured: Fraction | None, protocol: Protocol, unit: st
     if measured is None:
         return Gate(name, goal, None, None, missing)
     passed = measured >= goal
-    verb = "reaches" if passed else "is below"
+    unit = unit.removesuffix("s") if measured == 1 else unit
+    verb = ("reach" if passed else "stay below") if unit.endswith("s") else "reaches" if passed else "is below"
     return Gate(name, goal, measured, passed, f"{float(measured):.6g} {unit} {verb} the goal of {float(goal):g}")
 
 
@@ -583,23 +598,43 @@ def _instant(text: str | None) -> datetime | None:
     return time if time.tzinfo is not None else None
 
 
-def explanations(counts: Counts) -> Iterator[tuple[str, str, ItemReport]]:
-    """For each document its type and id, and what was not right of its items."""
-    data: _Data = counts.data
-    for document in data.documents:
-        for item in document.mark.items if document.mark else ():
-            yield document.doc_type, document.label.doc_id, item
+def _explained(document: _Document) -> Iterator[Explanation]:
+    """What became of each item of a document."""
+    mark = document.mark
+    reports = {report.number: report for report in mark.items} if mark else {}
+    for number, (name, *_) in enumerate(document.label.items):
+        report = reports.get(number) or ItemReport(number, name, name, None, ())
+        state: Any = "right"
+        if mark is None or mark.failed:
+            report = report._replace(paired=None)
+            state = "no valid record" if mark is None else "document failed"
+        elif report.paired is None or report.misses:
+            state = "not matched" if report.paired is None else "wrong fields"
+        yield Explanation(
+            doc_type=document.doc_type, doc_id=document.label.doc_id, item=number, state=state, name=name,
+            paired=report.paired, nearest=report.nearest,
+            fields=tuple(
+                (miss.field, miss.how, miss.expected, miss.got, normalize(miss.expected), normalize(miss.got))
+                for miss in report.misses
+            ),
+        )  # fmt: skip
 
 
 def failure_modes(counts: Counts) -> list[tuple[str, str, int]]:
     """(field, sort of difference, how often), the most frequent first: what to mend first."""
     found: Counter[tuple[str, str]] = Counter()
-    for doc_type, _, item in explanations(counts):
-        kind = PRESCRIPTION if doc_type == PRESCRIPTION.doc_type else LAB
-        if item.paired is None:
-            found[kind.name, "not found, a near name was" if item.nearest else "not found"] += 1
-        for miss in item.misses:
-            found[miss.field, miss.how] += 1
+    data: _Data = counts.data
+    for document in data.documents:
+        if document.mark is None or document.mark.failed:
+            what = "no valid record" if document.mark is None else "not parsed, or an exception"
+            found[f"{document.doc_type} document", what] += 1
+            continue
+        name = PRESCRIPTION.name if document.doc_type == PRESCRIPTION.doc_type else LAB.name
+        for item in document.mark.items:
+            if item.paired is None:
+                found[name, "not found, a near name was" if item.nearest else "not found"] += 1
+            for miss in item.misses:
+                found[miss.field, miss.how] += 1
     return [(field, how, times) for (field, how), times in sorted(found.items(), key=lambda row: (-row[1], row[0]))]
 
 
