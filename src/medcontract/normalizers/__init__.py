@@ -5,4 +5,5 @@
     text     normalization, step by step
     numbers  numbers in decimal
     names    which names belong together
+    terms    clinical terms in text
 """

@@ -1,0 +1,270 @@
+"""Clinical terms in text: the normalization of the track `benchmark`, and phrases found in what it returns.
+
+Words are compared as `fold` leaves them. Known spellings, English and Spanish, are mapped to one name each. Nothing
+here understands a sentence: "no chest pain" holds chest pain.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache, cached_property, lru_cache
+from hashlib import sha256
+from itertools import compress, count
+from pathlib import Path
+from typing import Any, NamedTuple
+from unicodedata import category
+from unicodedata import normalize as unicode_form
+
+VERSION = 1
+"""Counted up when `fold` or the way of matching changes; part of the protocols that use it."""
+LEXICON = Path(__file__).parent / "data" / "lexicon.json"
+CATEGORIES = ("diagnoses", "treatments", "medications", "symptoms", "labs")
+
+_MARKERS = ("structure_markers", "evidence_markers", "fallacies")
+_KEPT = 1 << 15
+_LONGEST_KEPT = 200
+"""Texts up to this length are normalized once: names, diagnoses, short answers."""
+_BLANKS = str.maketrans({char: " " for char in map(chr, range(128)) if not char.isalnum() and char not in "%."})
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
+_LONE_DOT = re.compile(r"(?<!\d)\.|\.(?!\d)")
+
+
+def fold(text: str) -> str:
+    """Lower case, no combining marks; what is no letter, digit or % is a blank, but for a dot directly between digits.
+
+    Total, and a second time it changes nothing.
+    """
+    text = text.lower()
+    if not text.isascii():
+        text = _BEYOND_ASCII.sub(_folded_run, unicode_form("NFD", text))
+    text = text.translate(_BLANKS)
+    if "." in text:
+        text = _LONE_DOT.sub(" ", text)
+    return " ".join(text.split())
+
+
+@lru_cache(maxsize=1 << 12)
+def _folded_char(char: str) -> str:
+    kind = category(char)
+    if kind.startswith("M"):
+        return ""
+    return char if kind.startswith("L") or kind == "Nd" else " "
+
+
+def _folded_run(match: re.Match[str]) -> str:
+    return "".join(map(_folded_char, match[0]))
+
+
+class UnsoundTerms(ValueError):
+    """Terms that contradict each other."""
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message, hint)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}; {self.hint}"
+
+
+class _Phrases:
+    """Phrases, each with a value, as a tree of words."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._tree: dict[str, Any] = {}
+        for phrase, value in values.items():
+            node = self._tree
+            for word in phrase.split():
+                node = node.setdefault(word, {})
+            node[""] = value  # no word is empty
+
+    def find(self, words: list[str]) -> Iterator[tuple[int, int, str]]:
+        """Where phrases stand (from, to) and their values: the leftmost first, of these the longest, no overlap."""
+        tree = self._tree
+        size = len(words)
+        past = 0
+        for start in compress(count(), map(tree.__contains__, words)):
+            if start < past:
+                continue
+            at, node, value = start + 1, tree[words[start]], None
+            while True:
+                if "" in node:
+                    past, value = at, node[""]
+                if at == size or words[at] not in node:
+                    break
+                node = node[words[at]]
+                at += 1
+            if value is not None:
+                yield start, past, value
+
+    def values(self, text: str) -> frozenset[str]:
+        """The values of the phrases in a text."""
+        return frozenset(value for _, _, value in self.find(text.split()))
+
+    def replace(self, text: str) -> str:
+        """The text with the value of each phrase in its place."""
+        words = text.split()
+        pieces: list[str] = []
+        done = 0
+        for start, past, value in self.find(words):
+            pieces += words[done:start]
+            pieces.append(value)
+            done = past
+        return " ".join(pieces + words[done:]) if done else text
+
+
+class _Said(NamedTuple):
+    """What a lexicon says, folded."""
+
+    names: dict[str, str]
+    """Each spelling, and the name that it stands for; a name stands for itself."""
+    entities: dict[str, str]
+    """The names that are extracted, and the category of each."""
+    markers: dict[str, frozenset[str]]
+    facts: dict[str, frozenset[str]]
+
+
+class Terms:
+    """Names with their spellings and categories, markers and facts, ready to be found. Never changed once made."""
+
+    def __init__(self, said: _Said) -> None:
+        self._said = said
+        self._spellings = _Phrases(said.names)
+        self._short = lru_cache(maxsize=_KEPT)(self._normalize)
+        self._names = _Phrases({name: name for name in said.names.values()})
+        markers = {kind: map(self.normalize, phrases) for kind, phrases in said.markers.items()}
+        self._markers = {kind: _Phrases({phrase: phrase for phrase in phrases}) for kind, phrases in markers.items()}
+        self._facts: dict[str, frozenset[str]] = {}
+        for name, facts in said.facts.items():
+            key = self.normalize(name)
+            self._facts[key] = self._facts.get(key, frozenset()) | frozenset(map(self.normalize, facts))
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Terms:
+        """The terms of a lexicon (`benchmark/lexicon`). Raises `UnsoundTerms`."""
+        return cls(_read(data))
+
+    def extended(self, data: Mapping[str, Any]) -> Terms:
+        """These terms, and those of a lexicon, which wins; or, if it has `replace`, the latter alone."""
+        return Terms.of(data) if data.get("replace") else Terms(_joined(self._said, _read(data)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Terms, (self._said,)
+
+    def normalize(self, text: str) -> str:
+        """The folded text with known spellings mapped to their names: whole words, leftmost and longest, in one pass.
+
+        A name stays, as a whole. A distinct short text is worked out once.
+        """
+        return self._short(text) if len(text) <= _LONGEST_KEPT else self._normalize(text)
+
+    def _normalize(self, text: str) -> str:
+        return self._spellings.replace(fold(text))
+
+    def entities(self, normalized: str) -> dict[str, frozenset[str]]:
+        """The entities of each category in a normalized text: leftmost and longest first, no overlap.
+
+        A longer name that is no entity hides the shorter ones in it: there is no stroke in a stroke volume.
+        """
+        found: dict[str, set[str]] = {kind: set() for kind in CATEGORIES}
+        for name in self._names.values(normalized) & self._said.entities.keys():
+            found[self._said.entities[name]].add(name)
+        return {kind: frozenset(names) for kind, names in found.items()}
+
+    def structure(self, normalized: str) -> frozenset[str]:
+        """The distinct markers of structure in a normalized text; of those that overlap, the leftmost and longest."""
+        return self._markers["structure_markers"].values(normalized)
+
+    def evidence(self, normalized: str) -> frozenset[str]:
+        """As `structure`, for markers of evidence."""
+        return self._markers["evidence_markers"].values(normalized)
+
+    def fallacies(self, normalized: str) -> frozenset[str]:
+        """As `structure`, for phrases of bad reasoning."""
+        return self._markers["fallacies"].values(normalized)
+
+    def facts(self, normalized: str) -> frozenset[str]:
+        """What is expected to be said of the diagnoses that a normalized text names; empty where none is known."""
+        return frozenset().union(*(self._facts.get(name, frozenset()) for name in self._diagnoses.values(normalized)))
+
+    @staticmethod
+    def found(phrases: Iterable[str], normalized: str) -> frozenset[str]:
+        """Which of some normalized phrases stand in a normalized text, as whole words. Each is sought on its own."""
+        text = f" {normalized} "
+        return frozenset(phrase for phrase in phrases if f" {phrase} " in text)
+
+    @cached_property
+    def _diagnoses(self) -> _Phrases:
+        return _Phrases({name: name for name in (*self._said.names.values(), *self._facts)})
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of all that decides what is found, whatever order it was written in."""
+        said, facts = self._said, {name: sorted(facts) for name, facts in self._facts.items()}
+        markers = {kind: sorted(set(map(self.normalize, phrases))) for kind, phrases in said.markers.items()}
+        form = json.dumps([said.names, said.entities, markers, facts], sort_keys=True, ensure_ascii=True)
+        return sha256(form.encode()).hexdigest()
+
+
+@cache
+def shipped() -> Terms:
+    """The terms that come with the package."""
+    return Terms.of(json.loads(LEXICON.read_text(encoding="utf-8")))
+
+
+def _read(data: Mapping[str, Any]) -> _Said:
+    entities: dict[str, str] = {}
+    for kind in CATEGORIES:
+        for name in _folded((data.get("entities") or {}).get(kind)):
+            if entities.setdefault(name, kind) != kind:
+                message = f"'{name}' is listed in two categories, {entities[name]} and {kind}"
+                raise UnsoundTerms(message, "keep it in one of them")
+    synonyms = data.get("synonyms") or {}
+    names = {name: name for name in (*entities, *_folded(synonyms))}
+    own = frozenset(names)
+    for key, spellings in synonyms.items():
+        name = fold(key)
+        for spelling in _folded(spellings):
+            if names.setdefault(spelling, name) != name:
+                raise _two_names(spelling, names[spelling], name, spelling in own)
+    facts: dict[str, frozenset[str]] = {}
+    for key, phrases in (data.get("facts") or {}).items():
+        (name,) = _folded([key])
+        facts[name] = facts.get(name, frozenset()).union(_folded(phrases))
+    return _Said(names, entities, {kind: frozenset(_folded(data.get(kind))) for kind in _MARKERS}, facts)
+
+
+def _two_names(spelling: str, first: str, second: str, is_name: bool) -> UnsoundTerms:
+    if is_name:
+        message = f"'{spelling}' is a name, and listed as a spelling of '{second}'"
+        return UnsoundTerms(
+            message, "entities and the keys of 'synonyms' are names: list all spellings under one of them"
+        )
+    return UnsoundTerms(
+        f"'{spelling}' is listed as a spelling of '{first}' and of '{second}'", "keep it under one name"
+    )
+
+
+def _folded(phrases: Iterable[str] | None) -> list[str]:
+    folded = list(map(fold, phrases or ()))
+    if not all(folded):
+        raise UnsoundTerms("a term has neither a letter nor a digit", "only these are compared, and %")
+    return folded
+
+
+def _joined(ours: _Said, theirs: _Said) -> _Said:
+    """What `theirs` says of a term wins. A name of ours that they map to another takes what is said of it along."""
+    names = {spelling: theirs.names.get(name, name) for spelling, name in ours.names.items()} | theirs.names
+    entities: dict[str, str] = {}
+    for entity, kind in ours.entities.items():
+        name = names[entity]
+        if name not in theirs.entities and entities.setdefault(name, kind) != kind:
+            message = f"'{name}' is now a name for terms of two categories, {entities[name]} and {kind}"
+            raise UnsoundTerms(message, "list it in 'entities', in the category that is meant")
+    normalized = _Phrases(names).replace
+    told = frozenset(map(normalized, theirs.facts))
+    facts = {name: facts for name, facts in ours.facts.items() if normalized(name) not in told}
+    markers = {kind: phrases | theirs.markers[kind] for kind, phrases in ours.markers.items()}
+    return _Said(names, entities | theirs.entities, markers, facts | theirs.facts)
