@@ -124,7 +124,7 @@ def test_list(call: Call) -> None:
     ran = call("protocol", "list", "--format", "json")
     assert (ran.code, ran.err) == (0, "")
     listed = keeps(ran.out, "medcontract/protocols")["protocols"]
-    assert [item["id"] for item in listed] == sorted([*TRACKS, "extraction"])
+    assert [item["id"] for item in listed] == sorted([*TRACKS, "benchmark", "extraction"])
     text = call("protocol", "list")
     assert (text.code, text.err) == (0, "")
     for item in listed:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from medcontract.cli import options, output
+
+if TYPE_CHECKING:
+    from medcontract.scoring.engine import Wishes
 
 _EPILOG = """\b
 Examples:
@@ -21,6 +26,8 @@ Examples:
 @click.option("--t-min-ms", metavar="MS", help="lesions: shortest inference time (default: of the valid submissions).")
 @click.option("--t-max-ms", metavar="MS", help="lesions: longest inference time.")
 @options.pairs("--set", "header", "A header field that the containers lack.")
+@click.option("--match", type=click.Choice(["exact", "fuzzy"]), help="extraction: how names find each other.")
+@options.benchmark
 @options.jobs("Score in N processes.")
 @options.participant
 @options.plugins
@@ -28,7 +35,8 @@ Examples:
 @options.limits
 def command(
     truth: str, submissions: tuple[str, ...], parameters: dict[str, str], t_min_ms: str | None, t_max_ms: str | None,
-    header: dict[str, str], jobs: int, participant: bool, chosen: str | None, out: str | None, no_color: bool,
+    header: dict[str, str], match: str | None, wishes: Wishes, jobs: int,
+    participant: bool, chosen: str | None, out: str | None, no_color: bool,
     max_record: int | None, max_unpacked: int | None,
 ) -> int:  # fmt: skip
     """Score each DIR (a folder, or a file by itself) against the TRUTH (a file or a folder), and rank them.
@@ -45,8 +53,9 @@ def command(
     found = submissions_in(submissions, lambda path: flow.walk([path]))
     with output.Progress() as progress:
         board = leaderboard(
-            inputs([truth]), found, settings=settings._replace(participant=participant),
-            parameters=options.changes(parameters, t_min_ms=t_min_ms, t_max_ms=t_max_ms), header=header, jobs=jobs,
+            inputs([truth]), found, settings=settings._replace(participant=participant, wishes=wishes),
+            parameters=options.changes(parameters, t_min_ms=t_min_ms, t_max_ms=t_max_ms, match=match),
+            header=header, jobs=jobs,
             progress=progress.of("scoring"),
         )  # fmt: skip
     if chosen == "json":

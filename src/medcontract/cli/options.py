@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -12,6 +13,7 @@ from medcontract.errors import CallError
 
 if TYPE_CHECKING:
     from medcontract.evaluation.inputs import Settings
+    from medcontract.scoring.engine import Wishes
 
 F = TypeVar("F", bound=Callable[..., Any])
 _PLUGINS = f"{__name__}.plugins"
@@ -126,6 +128,46 @@ def settings(
     sizes = Limits(*(given or default for given, default in zip((max_record, max_unpacked), Limits(), strict=True)))
     alike = 3 if as_text else None
     return Settings(min(most, 100), alike, as_text and values, sizes, progress, jobs)
+
+
+def benchmark(command: F) -> F:
+    """What only `benchmark` knows: weights of a combined score, and terms. They come as `wishes`."""
+    names = ("weights", "metric_name", "keep_missing", "replace", "lexicon")
+
+    @wraps(command)
+    def gathered(**values: Any) -> Any:
+        given = {name: values.pop(name) for name in names}
+        return command(wishes=_wishes(**given), **values)
+
+    chain = [
+        click.option("--weights", metavar="NAME=W,...", help="benchmark: weights of the combined score."),
+        click.option("--metric-name", metavar="NAME", help="benchmark: the combined score's name."),
+        click.option("--keep-missing", is_flag=True, help="benchmark: what a task lacks counts 0, with its weight."),
+        click.option("--replace", is_flag=True, help="benchmark: replace a metric of the combined score's name."),
+        click.option("--lexicon", metavar="FILE", type=click.Path(), help="benchmark: terms of your own."),
+    ]
+    wrapped: Any = gathered
+    for option in reversed(chain):
+        wrapped = option(wrapped)
+    return cast(F, wrapped)
+
+
+def _wishes(
+    weights: str | None, metric_name: str | None, keep_missing: bool, replace: bool, lexicon: str | None
+) -> Wishes:
+    from medcontract.scoring.engine import Wishes
+
+    if metric_name is not None and not metric_name.strip():
+        raise CallError("--metric-name is blank", "give the combined score a name")
+    terms = None
+    if lexicon is not None:
+        from medcontract import flow
+
+        terms = flow.load(lexicon, contract="benchmark/lexicon").value.model_dump(exclude_none=True)
+    return Wishes(
+        weights=weights, metric_name=metric_name, renormalize=False if keep_missing else None, replace=replace,
+        lexicon=terms, plugins=tuple(click.get_current_context().meta.get(_PLUGINS, ())),
+    )  # fmt: skip
 
 
 def plugins(command: F) -> F:

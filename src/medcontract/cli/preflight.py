@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from medcontract.cli import options, output
+
+if TYPE_CHECKING:
+    from medcontract.scoring.engine import Wishes
 
 _EPILOG = """\b
 Examples:
@@ -21,6 +26,7 @@ Examples:
 @options.jobs("Check images in N processes.")
 @options.pairs("--parameter", "parameters", "Change one parameter of the protocol.")
 @options.pairs("--set", "header", "A header field that the container lacks.")
+@options.benchmark
 @options.participant
 @options.plugins
 @options.result("text", "json")
@@ -28,6 +34,7 @@ Examples:
 @options.limits
 def command(
     files: tuple[str, ...], images: str | None, jobs: int, parameters: dict[str, str], header: dict[str, str],
+    wishes: Wishes,
     participant: bool, chosen: str | None, out: str | None, no_color: bool, max_problems: int | None,
     show_values: bool, max_record: int | None, max_unpacked: int | None,
 ) -> int:  # fmt: skip
@@ -48,7 +55,7 @@ def command(
         settings = options.settings(chosen, values, most, max_record, max_unpacked, progress.of("checking"))
         checklist = preflight(
             inputs(files), found=found(files), images=beside,
-            settings=settings._replace(participant=participant),
+            settings=settings._replace(participant=participant, wishes=wishes),
             parameters=tuple(parameters.items()), header=header,
         )  # fmt: skip
     if chosen == "json":

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from medcontract.cli import options, output
+
+if TYPE_CHECKING:
+    from medcontract.scoring.engine import Wishes
 
 _EPILOG = """\b
 Examples:
@@ -14,6 +19,8 @@ Examples:
   medcontract score truth.json out.jsonl --set team_name=Andes --set evaluation_date=2026-05-31 --result-only
   medcontract score truth.csv out.csv model.json --t-min-ms 12 --t-max-ms 80
   medcontract score truth.json out.json --parameter min_processed=0
+  medcontract score references.json predictions.json --weights diagnostics=0.6,reasoning_quality=0.4
+  medcontract score report.json weights.json            add a combined score to a report
 """
 
 
@@ -24,7 +31,8 @@ Examples:
 @click.option("--t-max-ms", metavar="MS", help="lesions: longest inference time of the competition.")
 @options.pairs("--set", "header", "A header field that the container lacks.")
 @click.option("--match", type=click.Choice(["exact", "fuzzy"]), help="extraction: how names find each other.")
-@click.option("--breakdown", is_flag=True, help="extraction: explain item by item why points were lost.")
+@options.benchmark
+@click.option("--breakdown", is_flag=True, help="extraction, benchmark: explain each item or sample.")
 @click.option("--result-only", is_flag=True, help="Print the result alone, as JSON.")
 @options.jobs("Read large files in N processes.")
 @options.participant
@@ -34,7 +42,7 @@ Examples:
 @options.limits
 def command(
     files: tuple[str, ...], parameters: dict[str, str], t_min_ms: str | None, t_max_ms: str | None,
-    match: str | None, breakdown: bool,
+    match: str | None, breakdown: bool, wishes: Wishes,
     header: dict[str, str], result_only: bool, jobs: int, participant: bool, chosen: str | None, out: str | None,
     no_color: bool, max_problems: int | None, show_values: bool, max_record: int | None, max_unpacked: int | None,
 ) -> int:  # fmt: skip
@@ -43,6 +51,8 @@ def command(
     Files are recognised; CONTRACT=PATH says what one is. The exit code is 1 when the score does not count: below
     the processing gate, beyond a limit, or refused for another reason that the output gives.
     """
+    from msgspec.structs import replace
+
     from medcontract.cli.files import found, inputs
     from medcontract.evaluation.score import score_files
     from medcontract.rendering import json, scores
@@ -53,7 +63,10 @@ def command(
     with output.Progress() as progress:
         settings = options.settings(chosen, values, most, max_record, max_unpacked, progress.of("scoring"), jobs)
         score = score_files(
-            inputs(files), found=found(files), settings=settings._replace(participant=participant, breakdown=breakdown),
+            inputs(files), found=found(files),
+            settings=settings._replace(
+                participant=participant, wishes=replace(wishes, breakdown=breakdown, values=values)
+            ),
             parameters=options.changes(parameters, t_min_ms=t_min_ms, t_max_ms=t_max_ms, match=match), header=header,
         )  # fmt: skip
     if result_only:

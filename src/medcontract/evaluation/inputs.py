@@ -15,6 +15,7 @@ from medcontract.judging.start import identify, judge_for
 from medcontract.problems import FileReport, Finding
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import STDIN, Source
+from medcontract.scoring.engine import NO_WISHES, Wishes
 from medcontract.tally import Tally
 
 Header = dict[str, Any]
@@ -35,8 +36,8 @@ class Settings(NamedTuple):
     participant: bool = False
     """Nothing is told that only the truth can tell."""
 
-    breakdown: bool = False
-    """Explain item by item why points were lost."""
+    wishes: Wishes = NO_WISHES
+    """What the caller asks of the track."""
 
     def tally(self) -> Tally:
         return Tally(self.keep, self.alike, self.excerpts, self.participant)
@@ -201,9 +202,9 @@ class Given:
         self._used: set[str] = set()
         self._known: set[str] = set()
 
-    def complete(self, header: Header, contract: Compiled) -> Header:
+    def complete(self, header: Header, contract: Compiled, known: Collection[str] | None = None) -> Header:
         """The header with what it lacks, as far as it was given."""
-        self._known |= header_fields(contract)
+        self._known |= header_fields(contract) if known is None else set(known)
         lacking = {n: v for n, v in self._values.items() if n in header and header[n] is None}
         for name, value in lacking.items():
             _check_field(contract, name, value)

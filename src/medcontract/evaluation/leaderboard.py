@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.definitions import registry
+from medcontract.definitions.plugins import load_module
 from medcontract.errors import CallError, InvalidData, MedcontractError
 from medcontract.evaluation.inputs import Files, Given, GivenFile, Settings, base_name, gather
 from medcontract.evaluation.score import (
@@ -143,11 +144,11 @@ class _Scorer:
         if files.unread:
             raise InvalidData(files.unread[0])
         self.track = track_of(files)
-        self.protocol = changed_protocol(self.track, job.parameters)
+        self.protocol = changed_protocol(self.track, job.parameters, job.settings.wishes)
         _not_swapped(self.track, files)
         names = [name for pair in self.track.pairs for name in (pair.truth, pair.submission)]
         Given(job.header).check_names([registry.find(name) for name in names])
-        self.track = self.track.under(self.protocol)
+        self.track = self.track.under(self.protocol, job.settings.wishes)
         self.truth: Truth = read_truth(self.track, files, Given(job.header))
         self.unused = [
             f"{part.name} ({name}) stands with the truth: in a ranking each submission has its own"
@@ -166,8 +167,9 @@ class _Scorer:
         try:
             files = gather(inside, self._job.settings, lenient=submission.strangers)
             files.notes += [f"{name} leads out of the folder: it was not looked at" for name in outside]
-            files.pass_over_broken(submission.strangers, [pair.submission for pair in self.track.pairs])
-            ignored = [part.name for pair in self.track.pairs for part in files.groups.pop(pair.truth, [])]
+            files.pass_over_broken(submission.strangers, self.track.submissions)
+            ignored = [part.name for name in self.track.truths for part in files.groups.pop(name, [])]
+            theirs = [part.name for name in self.track.organizers for part in files.groups.pop(name, [])]
             found = track_of(files) if files.groups else self.track
             if found.id != self.track.id:
                 return f"these are files of the track {found.id}, not of {self.track.id}"
@@ -177,6 +179,8 @@ class _Scorer:
             return _told(error, submission)
         if not self._job.settings.participant:
             score.verdict.warnings += score.private
+        for name in theirs:
+            score.verdict.warnings += (f"{name} is not for a submission to say, so it was not looked at",)
         for name in ignored:
             score.verdict.warnings += (f"{name} is a truth: a submission has none, so it was not looked at",)
         return self._slim(score)
@@ -199,7 +203,7 @@ def _told(error: CallError, submission: Submission) -> str:
 
 
 def _not_swapped(track: Track, files: Files) -> None:
-    if not any(pair.truth in files.groups for pair in track.pairs):
+    if not any(name in files.groups for name in track.truths):
         there = ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts())
         raise CallError("the first argument holds no truth", f"are truth and submissions swapped? {there}")
 
@@ -210,6 +214,8 @@ _here: _Scorer | None = None
 
 def _prepare(job: _Job) -> None:
     global _here  # noqa: PLW0603  # what a worker process is for
+    for plugin in job.settings.wishes.plugins:
+        load_module(plugin)
     _here = _Scorer(job)
 
 

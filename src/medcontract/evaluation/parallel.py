@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from medcontract.definitions import registry
+from medcontract.definitions.plugins import load_module
 from medcontract.definitions.rules import Accumulator, Rule
 from medcontract.evaluation.inputs import Part, Settings
 from medcontract.judging.json import JsonJudge
@@ -25,6 +26,7 @@ from medcontract.reading.json_file import JsonFile, Member
 from medcontract.reading.limits import Limits
 from medcontract.reading.slices import SMALLEST, Slice, Span, spans
 from medcontract.scoring import tracks
+from medcontract.scoring.engine import Wishes
 from medcontract.scoring.gate import Expected, Pairing, Sheet
 from medcontract.scoring.protocol import Protocol
 from medcontract.tally import Tally
@@ -35,7 +37,9 @@ class _Truth(Struct):
     """What a worker needs to pair records."""
 
     track: str
+    contracts: tuple[str, str]
     protocol: Protocol
+    wishes: Wishes
     pair: int
     index: dict[Any, int]
     items: list[Any]
@@ -83,10 +87,12 @@ def read_in_workers(
 ) -> bool:
     """Judge files as parts of one collection, and pair their records. False, and nothing done: it takes one process."""
     track = parts[0].contract.id.partition("/")[0]
-    pairs = [pair.truth for pair in tracks.track(track).pairs]
+    contracts = (pairing.pair.truth, pairing.pair.submission)
+    pairs = [pair.truth for pair in tracks.track(track).among(contracts).pairs]
     expected = pairing.expected
     truth = _Truth(
-        track=track, protocol=protocol, pair=pairs.index(pairing.pair.truth), index=expected.index,
+        track=track, contracts=contracts, protocol=protocol, wishes=settings.wishes,
+        pair=pairs.index(pairing.pair.truth), index=expected.index,
         items=expected.items, rules=tuple(rules), runs=pairing.known_runs,
     )  # fmt: skip
     tasks = [_tasks(part, settings.jobs) for part in parts]
@@ -137,7 +143,10 @@ _here: Pairing[Any, Any] | None = None
 def _prepare(pickled: bytes) -> None:
     global _here  # noqa: PLW0603  # what a worker process is for
     truth: _Truth = pickle.loads(pickled)  # noqa: S301  # from the process that started this one
-    pair = tracks.track(truth.track).under(truth.protocol).pairs[truth.pair]
+    for plugin in truth.wishes.plugins:
+        load_module(plugin)
+    track = tracks.track(truth.track).among(truth.contracts).under(truth.protocol, truth.wishes)
+    pair = track.pairs[truth.pair]
     expected: Expected[Any] = Expected.of(pair, truth.index, truth.items)
     _here = Pairing(pair, expected, truth.rules, truth.runs)
     gc.freeze()  # the truth stays

@@ -89,7 +89,8 @@ class _Session:
         given.check()
         for parts in files.groups.values():
             if not parts[0].judge and _concerns(track, parts[0]):
-                read(parts)
+                for group in [parts] if parts[0].contract.kind == "collection" else [[part] for part in parts]:
+                    read(group)
 
     @property
     def has_truth(self) -> bool:
@@ -114,7 +115,8 @@ def _truth_or_roll(track: Track, files: Files) -> Truth:
     Records are probed: what can be measured of one by itself stands in the place of its mark.
     """
     probing = tuple(replace(pair, measure=lambda item, record: track.probe(record)) for pair in track.pairs)
-    if any(pair.truth in files.groups for pair in track.pairs):
+    listed = any(name in files.groups for name, _ in track.expecting)
+    if any(pair.truth in files.groups and not (pair.own and listed) for pair in track.pairs):
         truth = read_truth(track, files)
         truth.pairs = probing
         return truth
@@ -179,8 +181,8 @@ def preflight(
         return Preflight(checks=(_files_check(files, None),))
     track = track_of(files)
     one_truth(track, files, found)
-    files.pass_over_broken(found, [pair.submission for pair in track.pairs])
-    protocol = changed_protocol(track, parameters)
+    files.pass_over_broken(found, track.submissions)
+    protocol = changed_protocol(track, parameters, settings.wishes)
     session = _Session(files, track, protocol, settings, header)
     if images is not None and track.id != "lesions":
         raise CallError(f"images are checked for lesions/cases, not for {track.id}")

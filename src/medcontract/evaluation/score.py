@@ -9,7 +9,9 @@ from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from medcontract.definitions import registry
 from medcontract.definitions.between import Located, OrderCheck, covers, equal
 from medcontract.definitions.contract import Validated
 from medcontract.definitions.rules import Agrees, Apart, Covers, Equal, FilesRule, Reference, Rule, SameOrder, Unique
@@ -30,18 +32,21 @@ from medcontract.evaluation.inputs import (
 from medcontract.problems import FileReport, Finding, Problem, Ref
 from medcontract.scoring import tracks
 from medcontract.scoring.engine import (
+    NO_WISHES,
     Answers,
     Counts,
     Explanation,
     Figure,
     Track,
     Verdict,
+    Wishes,
     judge_counts,
     refused_by_gate,
 )
 from medcontract.scoring.exact import rounded
-from medcontract.scoring.gate import Expected, Pair, Pairing, Processing, validated
+from medcontract.scoring.gate import Chosen, Expected, Pair, Pairing, Processing, validated
 from medcontract.scoring.protocol import Protocol
+from medcontract.tally import Tally
 
 MOST_PROBLEMS = 100
 _EXAMPLES = 3
@@ -163,18 +168,29 @@ def score_files(
     files = gather(given, settings, lenient=found)
     track = _track_or_broken(files)
     one_truth(track, files, found)
-    files.pass_over_broken(found, [pair.submission for pair in track.pairs])
-    protocol = changed_protocol(track, parameters)
+    files.pass_over_broken(found, track.submissions)
+    protocol = changed_protocol(track, parameters, settings.wishes)
     given_header = Given(header)
-    truth = read_truth(track.under(protocol), files, given_header)
+    if is_report_alone(track, files):
+        from medcontract.evaluation.combine import combined_report
+
+        return combined_report(files, protocol, settings, given_header)
+    truth = read_truth(track.under(protocol, settings.wishes), files, given_header)
     truth.protocol = protocol
     return score_against(truth, files, protocol, settings, given_header)
+
+
+def is_report_alone(track: Track, files: Files) -> bool:
+    """A report that was made elsewhere, to which a combined score is to be added."""
+    return "benchmark/report" in files.groups and not any(
+        name in files.groups for pair in track.pairs for name in (pair.truth, pair.submission)
+    )
 
 
 def _track_or_broken(files: Files) -> Track:
     try:
         track = track_of(files)
-        if not any(pair.truth in files.groups for pair in track.pairs):
+        if not any(pair.truth in files.groups for pair in track.pairs) and not is_report_alone(track, files):
             raise no_truth(track, files)
     except CallError:
         if files.unread:
@@ -185,25 +201,34 @@ def _track_or_broken(files: Files) -> Track:
 
 def one_truth(track: Track, files: Files, found: Mapping[str, str]) -> None:
     """A truth that a submission brings must not count. Raises `CallError` where nobody can tell which one is meant."""
-    truths = [part for pair in track.pairs for part in files.groups.get(pair.truth, [])]
+    truths = [part for name in (*track.truths, *track.organizers) for part in files.groups.get(name, [])]
     named = [part for part in truths if part.source.name not in found]
-    folders = {found[part.source.name] for part in truths if part.source.name in found}
+    contracts = {part.contract.id for part in named if part.contract.id not in track.truths}
+    contracts |= set(track.truths) if any(part.contract.id in track.truths for part in named) else set()
+    folders = {
+        found[part.source.name] for part in truths if part.source.name in found and part.contract.id in track.truths
+    }
     if named:
         for part in truths:
-            if part.source.name in found:
+            if part.source.name in found and part.contract.id in contracts:
                 files.groups[part.contract.id].remove(part)
-                files.notes.append(f"{part.name} in a folder is a truth: another one was named, so it was not used")
+                what = "a truth" if part.contract.id in track.truths else part.contract.id
+                files.notes.append(f"{part.name} in a folder is {what}: another one was named, so it was not used")
         files.groups = {name: parts for name, parts in files.groups.items() if parts}
     elif len(folders) > 1:
         raise CallError("more than one folder holds a truth", "name the file that is the truth")
 
 
-def changed_protocol(track: Track, parameters: Sequence[tuple[str, str]]) -> Protocol:
+def changed_protocol(track: Track, parameters: Sequence[tuple[str, str]], wishes: Wishes = NO_WISHES) -> Protocol:
+    """The protocol as the caller wants it. Raises `CallError`."""
+    for option in wishes.of_benchmark():
+        if track.id != "benchmark":
+            raise CallError(f"{option} is for the track benchmark, not for {track.id}")
     protocol = track.protocol
     for name, value in parameters:
         protocol = protocol.changed(name, value)
     track.check(protocol)
-    return track.completed(protocol)
+    return track.completed(protocol, wishes)
 
 
 def track_of(files: Files) -> Track:
@@ -218,7 +243,7 @@ def track_of(files: Files) -> Track:
     if len(by_track) > 1:
         what = "; ".join(f"{part.name} is {part.contract.id}" for part in by_track.values())
         raise CallError("the files are of different tracks", what)
-    return tracks.track(next(iter(by_track)))
+    return tracks.track(next(iter(by_track))).among(files.groups)
 
 
 def read_truth(track: Track, files: Files, given: Given | None = None) -> Truth:
@@ -233,8 +258,15 @@ def read_truth(track: Track, files: Files, given: Given | None = None) -> Truth:
         if name in files.groups and any(r.other == name for c in known for r in files.groups[c][0].contract.file_rules):
             truth.documents[name] = _read_one(track, files.groups[name], ())
             reasons += _errors(name, files.groups[name])
+    for name in track.organizers:
+        if name in files.groups:
+            truth.documents[name] = _read_one(track, files.groups[name], ())
+            reasons += _errors(name, files.groups[name])
     for pair in wanted:
         parts = files.groups[pair.truth]
+        if pair.own:
+            _read_own(pair, parts, truth)
+            continue
         expected = Expected(pair.key, pair.item, _checks_of_truth(parts[0], truth))
         read(parts, expected)
         truth.parts += parts
@@ -249,6 +281,16 @@ def read_truth(track: Track, files: Files, given: Given | None = None) -> Truth:
             reasons.append(f"the truth is empty: {', '.join(part.name for part in parts)}")
     truth.reasons = tuple(reasons)
     return truth
+
+
+def _read_own(pair: Pair[Any, Any], parts: Sequence[Part], truth: Truth) -> None:
+    """A submission that is its own truth: read once for what is expected, its mistakes left to the second time."""
+    expected = Chosen(pair)
+    read([Part(part.source, part.contract, Tally(0)) for part in parts], expected)
+    truth.expected[pair.truth] = expected
+    truth.content[pair.truth] = expected.content_sha256()
+    expected.forget_texts()
+    truth.headers[pair.truth] = {}
 
 
 def no_truth(track: Track, files: Files) -> CallError:
@@ -312,6 +354,7 @@ def score_against(
     truth: Truth, files: Files, protocol: Protocol, settings: Settings = DEFAULT, given: Given | None = None
 ) -> Score:
     """Score the submission among the files."""
+    truth = replace(truth, track=truth.track.among({*files.groups, *truth.expected}))
     track = truth.track
     given = given or Given()
     reasons = list(truth.reasons) + [_unread(report) for report in files.unread]
@@ -319,12 +362,13 @@ def score_against(
     pairings, headers, header_reasons = read_submission(truth, files, documents, settings, given)
     if not any(files.groups.get(pair.submission) for pair in track.pairs) and not files.unread:
         raise no_submission(track, files)
+    result_fields = set_by_caller(track, given)
     given.check()
     reasons += aux_reasons + header_reasons
     counts = None
     verdict = Verdict(valid=False, processing=_nothing(truth, files, protocol), reasons=tuple(reasons))
     if not reasons:
-        answers = _answers(truth, files, pairings, documents, headers)
+        answers = _answers(truth, files, pairings, documents, headers, result_fields)
         refused = refused_by_gate(track, answers, protocol)
         counts = None if refused else track.count(answers)
         verdict = judge_counts(track, counts, protocol) if counts else refused or verdict
@@ -338,10 +382,18 @@ def score_against(
     score = _assemble(truth, files, protocol, verdict, counts, teams, settings.participant)
     if counts is not None and not settings.participant:
         score.mending = tuple(track.mending(counts))
-        score.breakdown = tuple(track.breakdown(counts)) if settings.breakdown else None
+        score.breakdown = tuple(track.breakdown(counts)) if settings.wishes.breakdown else None
         hints += track.hints(counts)
     score.private, score.hints = (*(counts.about_truth if counts else ()), *private), tuple(hints)
     return score
+
+
+def set_by_caller(track: Track, given: Given) -> dict[str, str]:
+    """Fields of the result that no file has."""
+    if not track.settable:
+        return {}
+    fields = given.complete(dict.fromkeys(track.settable), registry.find(track.result_contract), set(track.settable))
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _nothing(truth: Truth, files: Files, protocol: Protocol) -> Processing | None:
@@ -402,7 +454,7 @@ def _items_by_key(expected: Expected[Any]) -> dict[Any, Any]:
 
 
 def no_submission(track: Track, files: Files) -> CallError:
-    names = " or ".join(pair.submission for pair in track.pairs)
+    names = " or ".join(track.submissions)
     return CallError("there is no submission among these files", f"a file of {names} is asked for; {_there_is(files)}")
 
 
@@ -498,12 +550,16 @@ def _answers(
     pairings: dict[str, Pairing[Any, Any]],
     documents: dict[str, Any],
     headers: dict[str, Header],
+    result_fields: dict[str, str],
 ) -> Answers:
     names = {
         pair.submission: tuple(sorted(part.name for part in files.groups.get(pair.submission, [])))
         for pair in truth.track.pairs
     }
-    return Answers(pairings=pairings, documents=documents, headers={**truth.headers, **headers}, names=names)
+    return Answers(
+        pairings=pairings, documents=documents, headers={**truth.headers, **headers}, names=names,
+        settings=result_fields,
+    )  # fmt: skip
 
 
 def _check_needs(track: Track, headers: Mapping[str, Header]) -> None:
@@ -540,7 +596,7 @@ def _notes(files: Files, track: Track) -> list[str]:
 def _teams(headers: Mapping[str, Header], documents: Mapping[str, Any]) -> list[str]:
     """The teams that the files name; what the organizer wrote (telemetry, a model file) comes first."""
     named = [getattr(document, "team_name", None) for document in documents.values()]
-    named += [header.get("team_name") for header in headers.values()]
+    named += [header.get("team_name") or header.get("model_id") for header in headers.values()]
     return [name for name in named if name]
 
 

@@ -27,7 +27,7 @@ def text(score: Score, style: Style = plain, show_values: bool = False, most: in
         for table in tables(score, score.shown):
             if table.rows:
                 lines += [*aligned(table, style), ""]
-    if score.breakdown is not None:
+    if score.breakdown:
         lines += [*_breakdown(score.breakdown, style, show_values), ""]
     lines += problem_lines(score.problems, score.found, style, show_values, most)
     lines += [f"{style('warning:', 'warning')} {clean(warning)}" for warning in warnings_of(score)]
@@ -112,17 +112,17 @@ def aligned(table: Table, style: Style) -> Iterator[str]:
     if not table.rows:
         return
     rows = [tuple(map(clean, row)) for row in table.rows]
-    cells = [table.head, *rows] if table.title else rows
+    cells = [tuple(map(clean, table.head)), *rows] if table.title else rows
     widths = [max(len(row[i]) for row in cells) for i in range(len(table.head))]
     if table.title:
-        yield style(table.title, "strong")
+        yield style(clean(table.title), "strong")
     for position, row in enumerate(cells):
         rest = [cell.rjust(w) if table.numeric else cell.ljust(w) for cell, w in zip(row[1:], widths[1:], strict=True)]
         padded = [row[0].ljust(widths[0]), *rest]
         line = "  " + "  ".join(padded).rstrip()
         yield style(line, "dim") if table.title and position == 0 else line
     if table.note:
-        yield f"  {style(table.note, 'dim')}"
+        yield f"  {style(clean(table.note), 'dim')}"
 
 
 def problem_lines(problems: Sequence[FileProblem], found: int, style: Style, show_values: bool, most: int) -> list[str]:
@@ -160,7 +160,7 @@ def markdown(score: Score, show_values: bool = False) -> str:
     if score.shown is not None:
         for table in tables(score, score.shown):
             lines += ["", *markdown_table(table)]
-    if score.breakdown is not None:
+    if score.breakdown:
         lines += ["", *markdown_table(_breakdown_table(score.breakdown, show_values))]
     if score.hints and show_values and not score.participant:
         lines += ["", "## Hints", "", *(f"- {escaped(hint)}" for hint in score.hints)]
@@ -213,7 +213,7 @@ def markdown_table(table: Table) -> Iterator[str]:
     if not table.rows:
         return
     if table.title:
-        yield f"## {table.title}"
+        yield f"## {escaped(table.title)}"
         yield ""
     yield _markdown_row(table.head)
     yield "|---|" + ("---:|" if table.numeric else "---|") * (len(table.head) - 1)

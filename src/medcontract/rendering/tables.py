@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from medcontract.scoring.engine import Figure
 
 MOST_CASES = 20
+_MOST_METRICS = 6
 
 
 class Table(NamedTuple):
@@ -40,17 +41,18 @@ def number(value: Any, unit: str = "") -> str:
 
 def headline(score: Score) -> tuple[str, str]:
     """The name and value of the figure that matters most."""
-    figures = {figure.name: figure for figure in score.figures}
-    result = score.verdict.result or {}
-    for name in (score.headline, score.second):
-        if result.get(name) is not None:
-            return name, number(result[name], figures[name].unit)
-    value, figure = score.verdict.headline, figures.get(score.headline)
-    return score.headline, number(None if value is None else float(value), figure.unit if figure else "")
+    units = {figure.name: figure.unit for figure in score.figures}
+    for name, value in ((score.headline, score.verdict.headline), (score.second, score.verdict.second)):
+        if value is not None:
+            return name, number(float(value), units.get(name, ""))
+    return score.headline, number(None)
 
 
 def tables(score: Score, result: dict[str, Any]) -> Iterator[Table]:
     """The figures of the submission, then finer ones."""
+    if "overall_scores" in result:
+        yield from _benchmark(score, result)
+        return
     yield figures_table(score.figures, result)
     for name, make in _FINER.items():
         if name in result:
@@ -145,6 +147,49 @@ def _documents(score: Score, documents: Sequence[dict[str, Any]]) -> Iterator[Ta
         for document in nsmallest(MOST_CASES, documents, order)
     ]
     yield Table("Documents, the worst first", head, rows, _more(len(documents)))
+
+
+def _benchmark(score: Score, report: dict[str, Any]) -> Iterator[Table]:
+    """The combined score and its weights first; of many tasks the worst, of many metrics the first."""
+    combined = (report.get("metadata") or {}).get("combined") or {}
+    overall = report["overall_scores"]
+    yield Table("", ("metric", "overall"), [(name, number(value)) for name, value in overall.items()])
+    if combined:
+        weights = [(name, f"{weight:g}") for name, weight in combined["weights"].items()]
+        missing = "shared among the others" if combined["renormalize_missing"] else "lost"
+        note = f"the weight of what a task lacks is {missing}"
+        yield Table(f"Weights of {combined['metric_name']}", ("metric or category", "weight"), weights, note)
+    columns = list(overall)[:_MOST_METRICS]
+    if not columns:
+        return
+    tasks = [((task,), metrics) for task, metrics in report.get("task_scores", {}).items()]
+    left = len(overall) - len(columns)
+    notes = [f"{left} more metrics (json has all)"] if left else []
+    if score.counts is not None:  # a report of another tool may say anything
+        notes += report["metadata"]["notes"]
+    yield _worst("Tasks", ("task",), tasks, columns, notes)
+    if score.counts is not None and "detailed_results" in report:
+        rows = [((row["task_id"], row["sample_id"]), row["scores"]) for row in report["detailed_results"]]
+        yield _worst("Samples", ("task", "sample"), rows, [name for name in columns if name != score.headline], [])
+
+
+Scored = tuple[tuple[str, ...], dict[str, float]]
+"""What something is named by, and its metrics."""
+
+
+def _worst(
+    title: str, names: tuple[str, ...], rows: Sequence[Scored], columns: Sequence[str], notes: Sequence[str]
+) -> Table:
+    """Those with the lowest first metric that they have."""
+
+    def low(row: Scored) -> tuple[float, tuple[str, ...]]:
+        return next((row[1][name] for name in columns if name in row[1]), 2.0), row[0]
+
+    worst = nsmallest(MOST_CASES, rows, low)
+    cells = [(*name, *(number(metrics.get(column)) for column in columns)) for name, metrics in worst]
+    more = _more(len(rows))
+    note = "; ".join([*([more] if more else []), *notes])
+    return Table(f"{title}, the worst first", (*names, *columns), cells, note)
 
 
 def _first(table: Table) -> Table:

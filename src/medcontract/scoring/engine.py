@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
@@ -48,6 +48,8 @@ class Answers(Struct, kw_only=True):
     """By contract."""
     names: dict[str, tuple[str, ...]]
     """The base names of the files of each contract, sorted."""
+    settings: dict[str, str] = {}
+    """What the caller sets of the result itself (`Track.settable`)."""
 
     def pairing(self) -> Pairing[Any, Any]:
         """Of a track that has just one."""
@@ -130,18 +132,59 @@ class Limit(Struct, frozen=True, kw_only=True):
     detail: str
 
 
+class Wishes(Struct, frozen=True, kw_only=True):
+    """What a caller asks of a track besides parameters of the protocol."""
+
+    breakdown: bool = False
+    """Say of each item or sample what became of it."""
+    values: bool = True
+    """What stands in records may be told."""
+    weights: str | None = None
+    """benchmark: diagnostics=0.4,safety=0.3."""
+    metric_name: str | None = None
+    """benchmark: the name of the combined score."""
+    renormalize: bool | None = None
+    """benchmark: share the weights of what a task lacks among what it has."""
+    replace: bool = False
+    """benchmark: a combined score that is already there is replaced."""
+    lexicon: dict[str, Any] | None = None
+    """benchmark: terms that extend or replace the shipped ones, validated."""
+    plugins: tuple[str, ...] = ()
+    """Modules that worker processes load, too."""
+
+    def of_benchmark(self) -> Iterator[str]:
+        """The options that were given and that only one track knows."""
+        given = {
+            "--weights": self.weights is not None,
+            "--metric-name": self.metric_name is not None,
+            "--keep-missing": self.renormalize is not None,
+            "--replace": self.replace,
+            "--lexicon": self.lexicon is not None,
+        }
+        return (name for name, there in given.items() if there)
+
+
+NO_WISHES = Wishes()
+
+
 class Track(ABC):
     """A track: what it reads, and how it counts."""
 
     id: ClassVar[str]
     result_contract: ClassVar[str]
     pairs: ClassVar[tuple[Pair[Any, Any], ...]]
+    submissions: ClassVar[tuple[str, ...]]
+    """The contracts that a submission may be of."""
     auxiliary: ClassVar[tuple[str, ...]] = ()
     """Contracts of files that a score uses where they are given."""
+    organizers: ClassVar[tuple[str, ...]] = ()
+    """Those of them that are one for all submissions of a ranking: they stand with the truth."""
     expecting: ClassVar[tuple[tuple[str, str], ...]] = ()
     """(contract, contract of a truth): files that list the expected ids, for those who have no such truth."""
     needs: ClassVar[tuple[str, ...]] = ()
     """Header fields that the result holds."""
+    settable: ClassVar[tuple[str, ...]] = ()
+    """Fields of the result that no file of a submission has, and that the caller may set."""
     keeps: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
     """What is kept of each record of an auxiliary collection, by contract."""
     result_below_gate: ClassVar[bool] = False
@@ -165,12 +208,21 @@ class Track(ABC):
     def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
         """The result without figures by class, case or document."""
 
-    def under(self, protocol: Protocol) -> Track:
-        """The track as the protocol has it."""
+    @property
+    def truths(self) -> tuple[str, ...]:
+        """The contracts of its truth, those of a submission that is its own truth left aside."""
+        return tuple(pair.truth for pair in self.pairs if pair.own is None)
+
+    def under(self, protocol: Protocol, wishes: Wishes = NO_WISHES) -> Track:
+        """The track as the protocol and the caller have it."""
         return self
 
-    def completed(self, protocol: Protocol) -> Protocol:
-        """The protocol with what follows from its parameters."""
+    def among(self, contracts: Collection[str]) -> Track:
+        """The track with the pairs that files of these contracts make. Raises `CallError`."""
+        return self
+
+    def completed(self, protocol: Protocol, wishes: Wishes = NO_WISHES) -> Protocol:
+        """The protocol with what follows from its parameters, and from what the caller asks for."""
         return protocol
 
     def check(self, protocol: Protocol) -> None:

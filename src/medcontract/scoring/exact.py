@@ -33,9 +33,20 @@ def exact_sum(values: Iterable[float]) -> Fraction:
     return sum((Fraction(n, d) for d, n in by_denominator.items()), ZERO)
 
 
+def total(values: Iterable[Fraction]) -> Fraction:
+    """The sum of fractions: those of one denominator first, then in pairs, so that few large numbers are multiplied."""
+    by_denominator: dict[int, int] = {}
+    for value in values:
+        by_denominator[value.denominator] = by_denominator.get(value.denominator, 0) + value.numerator
+    sums = [Fraction(n, d) for d, n in sorted(by_denominator.items())]
+    while len(sums) > 1:
+        sums = [sum(sums[at : at + 2], ZERO) for at in range(0, len(sums), 2)]
+    return sums[0] if sums else ZERO
+
+
 def mean(values: Iterable[Fraction]) -> Fraction:
     found = list(values)
-    return sum(found, ZERO) / len(found)
+    return total(found) / len(found)
 
 
 def mean_or_none(values: Iterable[Fraction | None]) -> Fraction | None:

@@ -18,7 +18,7 @@ from medcontract.normalizers.names import look_alikes_sha256, near_misses, pair_
 from medcontract.normalizers.numbers import close
 from medcontract.normalizers.text import VERSION, normalize
 from medcontract.problems import shorten
-from medcontract.scoring.engine import Answers, Counts, Explanation, Figure, Finished, Limit, Track
+from medcontract.scoring.engine import NO_WISHES, Answers, Counts, Explanation, Figure, Finished, Limit, Track, Wishes
 from medcontract.scoring.exact import ZERO, mean, rounded, rounded_or_none
 from medcontract.scoring.gate import Pair, Pairing, Unscored, processed
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters
@@ -242,7 +242,7 @@ PROTOCOL = Protocol(
         ),
         Parameter(
             name="look_alikes", value=None, about="SHA-256 of the list of look-alike drugs, for fuzzy names",
-            source="our own list", choices=(look_alikes_sha256(),),
+            source="our own list", fixed=True,
         ),
     ),
 )  # fmt: skip
@@ -327,6 +327,7 @@ class Gate(NamedTuple):
 
 class Extraction(Track):
     id = "extraction"
+    submissions = (PRESCRIPTION.predictions, LAB.predictions)
     result_contract = "extraction/decision"
     auxiliary = ("extraction/manifest", "extraction/runs", "extraction/evidence")
     keeps: ClassVar = {"extraction/manifest": _doc_id, "extraction/runs": _run}
@@ -351,13 +352,13 @@ class Extraction(Track):
             for kind in (PRESCRIPTION, LAB)
         )  # fmt: skip
 
-    def under(self, protocol: Protocol) -> Extraction:
+    def under(self, protocol: Protocol, wishes: Wishes = NO_WISHES) -> Extraction:
         return Extraction(protocol)
 
-    def completed(self, protocol: Protocol) -> Protocol:
+    def completed(self, protocol: Protocol, wishes: Wishes = NO_WISHES) -> Protocol:
         """With fuzzy names, the list of look-alikes is part of the protocol."""
         if protocol.word("match") == "fuzzy":
-            return protocol.changed("look_alikes", look_alikes_sha256())
+            return protocol.following("look_alikes", look_alikes_sha256())
         return protocol
 
     def expects(self, truth: str, record: Any) -> bool:

@@ -49,6 +49,11 @@ class Pair(Struct, Generic[Item, Mark], frozen=True, kw_only=True):
     can_fail: bool = True
     """Records have an `error`; one that says something was not processed."""
 
+    own: Callable[[Any], Any] | None = None
+    """The submission is its own truth: what of a record is truth."""
+    nameless: Callable[..., Item] | None = None
+    """Of such a submission: the item of a record that is not valid, made of its key."""
+
 
 def validated(value: Any) -> Any:
     """The value inside. A plain one is refused: only the contract layer can vouch for data."""
@@ -115,6 +120,31 @@ class Expected(Generic[Item]):
 
     def forget_texts(self) -> None:
         self._texts = []
+
+
+class Chosen(Expected[Item]):
+    """Where a submission is its own truth: each of its ids is expected, those of records that are not valid too."""
+
+    def __init__(self, pair: Pair[Item, Any]) -> None:
+        super().__init__(pair.key, pair.item)
+        self._pair = pair
+
+    def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
+        of_truth = self._pair.own or (lambda record: record)
+        for record in validated(records):
+            number = self.index.setdefault(self._key(record), len(self.items))
+            if number == len(self.items):
+                self.items.append(self._item(record))
+                self._texts.append(record_text(of_truth(record)))
+        return ()
+
+    def lose(self, parsed: Any) -> Sequence[Finding]:
+        key = tuple(_read(parsed, name) for name in self._pair.key)
+        if self._pair.nameless and all(isinstance(part, str) for part in key):
+            number = self.index.setdefault(key if len(key) > 1 else key[0], len(self.items))
+            if number == len(self.items):
+                self.items.append(self._pair.nameless(*key))
+        return ()
 
 
 class Anything(Expected[None]):

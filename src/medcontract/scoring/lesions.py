@@ -114,6 +114,7 @@ class _Data(NamedTuple):
 
 class Lesions(Track):
     id = "lesions"
+    submissions = ("lesions/predictions",)
     result_contract = "lesions/score"
     pairs = (
         Pair(

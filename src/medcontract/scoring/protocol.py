@@ -32,6 +32,8 @@ class Parameter(Struct, frozen=True, kw_only=True):
     """The value must be above `low`, not equal to it."""
     choices: tuple[str, ...] = ()
     """The words that it may be, where it is no number."""
+    fixed: bool = False
+    """It follows from something else, and cannot be given."""
 
     @property
     def number(self) -> int | float | str | None:
@@ -114,7 +116,16 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
                 f"the protocol of '{self.id}' has no parameter '{name}'",
                 hint + f"see: medcontract protocol show {self.id}",
             )
-        return self._with({name: _word(known[name], text) if known[name].choices else _decimal(known[name], text)})
+        parameter = known[name]
+        if parameter.fixed:
+            raise CallError(f"'{name}' cannot be changed: {parameter.about}")
+        if parameter.choices:
+            return self._with({name: _word(parameter, text)})
+        return self._with({name: decimal(f"'{name}'", text, parameter.low, parameter.high, parameter.above)})
+
+    def following(self, name: str, value: str) -> Protocol:
+        """The protocol with a parameter that follows from something else, such as a file."""
+        return self._with({name: value})
 
     def measured(self, **values: float) -> Protocol:
         """The protocol with parameters that were measured, not decided: doubles, taken exactly."""
@@ -131,17 +142,19 @@ def _word(parameter: Parameter, text: str) -> str:
     return text
 
 
-def _decimal(parameter: Parameter, text: str) -> Decimal:
+def decimal(
+    what: str, text: str, low: Decimal | None = None, high: Decimal | None = None, above: bool = False
+) -> Decimal:
+    """The exact number that a person wrote for something. Raises `CallError`."""
     try:
         value = Decimal(text.strip() if _PLAIN_NUMBER.fullmatch(text.strip()) else "no number")
     except InvalidOperation:
-        raise CallError(f"'{text}' is no number for '{parameter.name}'", "write a decimal such as 0.95") from None
-    low, high = parameter.low, parameter.high
-    below = low is not None and value.is_finite() and (value < low or (parameter.above and value == low))
+        raise CallError(f"'{text}' is no number for {what}", "write a decimal such as 0.95") from None
+    below = low is not None and value.is_finite() and (value < low or (above and value == low))
     if not value.is_finite() or below or (high is not None and value > high):
-        bounds = [f"above {low}" if parameter.above else f"at least {low}"] if low is not None else []
+        bounds = [f"above {low}" if above else f"at least {low}"] if low is not None else []
         bounds += [f"at most {high}"] if high is not None else []
-        raise CallError(f"'{parameter.name}' must be {' and '.join(bounds) or 'a number'}, not {text.strip()}")
+        raise CallError(f"{what} must be {' and '.join(bounds) or 'a number'}, not {text.strip()}")
     if not _fits_a_double(value):
         raise CallError(
             f"'{text}' has more digits than a double holds", "the fingerprint and the score must tell the same number"

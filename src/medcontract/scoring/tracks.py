@@ -7,7 +7,7 @@ from importlib import import_module
 from medcontract.errors import CallError
 from medcontract.scoring.engine import Track
 
-NAMES = ("extraction", "lesions", "reports", "triage")
+NAMES = ("benchmark", "extraction", "lesions", "reports", "triage")
 
 
 def track(name: str) -> Track:

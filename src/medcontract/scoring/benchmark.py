@@ -1,0 +1,428 @@
+"""Track `benchmark`: language models on medical tasks, several metrics, one combined score."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from medcontract.definitions.plugins import metrics_of_users
+from medcontract.errors import CallError, MedcontractError
+from medcontract.normalizers.terms import CATEGORIES, VERSION, Terms, UnsoundTerms, shipped
+from medcontract.scoring.combining import COMBINED, Weighting, combine, parsed, told_unused, weighting_of
+from medcontract.scoring.engine import NO_WISHES, Answers, Counts, Figure, Finished, Track, Wishes, shown_id
+from medcontract.scoring.exact import ZERO, exact_sum, mean, rounded, total
+from medcontract.scoring.gate import Pair, Unscored, processed
+from medcontract.scoring.metrics import CLINICAL, DIAGNOSTIC, METRICS, REASONING, Side, asked, measured, side_of
+from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters
+
+REFERENCES, PREDICTIONS, SAMPLES = "benchmark/references", "benchmark/predictions", "benchmark/samples"
+WEIGHTS = "benchmark/weights"
+NEGATION = "terms are found as phrases, whatever stands around them: negation is not understood"
+_CATEGORY_WEIGHTS = dict(zip(CATEGORIES, ("3", "2", "2", "1", "1"), strict=True))
+
+Value = Fraction | float
+"""A metric of a sample: computed exactly, or given as a double."""
+
+
+class Item(NamedTuple):
+    """What is right of one sample. Of one whose record is not valid, only its name is known."""
+
+    task: str
+    sample: str
+    side: Side | None
+    said: Any
+    """The reference as it was read, where users' own metrics need it."""
+
+
+class Mark(NamedTuple):
+    """What scoring needs of one processed sample."""
+
+    values: dict[str, Value]
+    given: tuple[str, ...]
+    """The metrics that the submission brought along."""
+    parts: dict[str, Any] | None
+    """What computed metrics are made of, where that was asked for."""
+
+
+PROTOCOL = Protocol(
+    id="benchmark",
+    version=1,
+    changes=(Change(1, "first version"),),
+    parameters=(
+        MIN_PROCESSED,
+        *parameters(
+            "SCORING.md, clinical_accuracy",
+            **{f"weight_{name}": (value, f"weight of {name}") for name, value in _CATEGORY_WEIGHTS.items()},
+        ),
+        *parameters(
+            "SCORING.md, reasoning_quality",
+            weight_overlap=("0.40", "share of the words that both rationales have"),
+            weight_structure=("0.15", "share of markers of structure"),
+            weight_evidence=("0.20", "share of markers of evidence"),
+            weight_factual=("0.25", "share of facts about the diagnosis"),
+            markers_for_full=("3", "distinct markers that give the full share", {"above": True}),
+            share_of_facts=("0.5", "share of the known facts that gives the full share", {"high": 1}),
+            penalty=("0.15", "off for each distinct fallacy"),
+            penalty_most=("0.40", "off for all fallacies together"),
+        ),
+        Parameter(
+            name="given_scores", value="taken", choices=("taken", "ignored"),
+            about="what becomes of metrics that a submission brings along", source="SCORING.md, benchmark",
+        ),
+        Parameter(
+            name="normalization", value=str(VERSION), about="version of the normalization of texts",
+            source="SCORING.md, benchmark", choices=(str(VERSION),),
+        ),
+        Parameter(
+            name="lexicon", value=shipped().sha256, about="SHA-256 of the terms (--lexicon)",
+            source="our own list", fixed=True,
+        ),
+    ),
+)  # fmt: skip
+
+_FIGURES = (
+    Figure(name=COMBINED, about="weighted mean of metrics and categories; mean over tasks"),
+    Figure(
+        name=CLINICAL, about="weighted Jaccard index of entities, or equal answers; mean over samples, then over tasks",
+        perfect=1, leaving_out="never helps",
+    ),
+    Figure(
+        name=REASONING, about="overlap, structure, evidence and facts of a rationale, less a penalty for fallacies",
+        leaving_out="never helps",
+    ),
+    Figure(
+        name=DIAGNOSTIC, about="share of equal diagnoses; mean over samples, then over tasks", perfect=1,
+        leaving_out="never helps",
+    ),
+)  # fmt: skip
+
+
+class _Row(NamedTuple):
+    """One expected sample, and its metrics."""
+
+    item: Item
+    mark: Any
+    values: dict[str, Value]
+
+
+class _Task(Struct):
+    """The exact sums of one task."""
+
+    samples: int
+    sums: dict[str, tuple[Fraction, int]]
+    """Metric to sum and number of samples that have it."""
+
+
+class _Data(Struct, kw_only=True):
+    tasks: dict[str, _Task]
+    header: dict[str, Any]
+    weights: Weighting | None
+    given: dict[str, int]
+    """How many samples brought a metric along."""
+    details: list[dict[str, Any]] | None
+
+
+class Benchmark(Track):
+    id = "benchmark"
+    result_contract = "benchmark/report"
+    auxiliary = (WEIGHTS,)
+    organizers = (WEIGHTS,)
+    expecting = (("benchmark/cases", REFERENCES), ("benchmark/cases", SAMPLES))
+    needs = ("model_id",)
+    protocol = PROTOCOL
+    figures = _FIGURES
+    headline = COMBINED
+    second = CLINICAL
+    settable = ("timestamp",)
+    submissions = (PREDICTIONS, SAMPLES)
+
+    def __init__(
+        self,
+        protocol: Protocol = PROTOCOL,
+        wishes: Wishes = NO_WISHES,
+        contracts: Collection[str] = (PREDICTIONS,),
+        own: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
+    ) -> None:
+        self._protocol, self._wishes, self._own = protocol, wishes, own
+        self._terms = _terms(wishes)
+        self.pairs = (self._pair(contracts),)  # type: ignore[misc]  # bound to the protocol and the files
+        if wishes.metric_name:
+            self.headline = wishes.metric_name  # type: ignore[misc]
+
+    def _pair(self, contracts: Collection[str]) -> Pair[Item, Any]:
+        submission = SAMPLES if SAMPLES in contracts and PREDICTIONS not in contracts else PREDICTIONS
+        truth = SAMPLES if submission == SAMPLES and REFERENCES not in contracts else REFERENCES
+        return Pair(
+            truth=truth, submission=submission, key=("task_id", "sample_id"),
+            item=partial(_item, self._terms, bool(self._own)),
+            measure=partial(_measure, self._terms, self._protocol, self._own, self._wishes),
+            own=_known if truth == submission else None, nameless=_nameless,
+        )  # fmt: skip
+
+    def under(self, protocol: Protocol, wishes: Wishes = NO_WISHES) -> Benchmark:
+        return Benchmark(protocol, wishes, (self.pairs[0].truth, self.pairs[0].submission), metrics_of_users())
+
+    def among(self, contracts: Collection[str]) -> Benchmark:
+        if SAMPLES in contracts and PREDICTIONS in contracts:
+            raise CallError(
+                "there are both predictions and samples of a model", f"give {PREDICTIONS} or {SAMPLES}, not both"
+            )
+        return Benchmark(self._protocol, self._wishes, contracts, self._own)
+
+    def completed(self, protocol: Protocol, wishes: Wishes = NO_WISHES) -> Protocol:
+        """Terms of the caller's own make another fingerprint."""
+        return protocol.following("lexicon", _terms(wishes).sha256)
+
+    def count(self, answers: Answers) -> Counts:
+        pairing = answers.pairing()
+        sheet = pairing.runs()[""]
+        marks = [(item, sheet.get(number)) for number, item in enumerate(pairing.expected.items)]
+        given: dict[str, int] = defaultdict(int)
+        for _, mark in marks:
+            for name in mark.given if isinstance(mark, Mark) else ():
+                given[name] += 1
+        chosen = pairing.pair.truth == pairing.pair.submission
+        rows = _rows(marks)
+        data = _Data(
+            tasks={name: _sums(each) for name, each in rows.items()}, header=_header(answers, pairing.pair.submission),
+            weights=weighting(answers.documents.get(WEIGHTS), self._wishes), given=dict(sorted(given.items())),
+            details=_details(rows) if self._wishes.breakdown else None,
+        )  # fmt: skip
+        alone = ("there are no references: the submission itself chose what is expected",) if chosen else ()
+        return Counts(expected=len(marks), processed={"": processed(sheet)}, data=data, warnings=alone)
+
+    def finish(self, counts: Counts, protocol: Protocol) -> Finished:
+        data: _Data = counts.data
+        tasks = {
+            name: {metric: amount / number for metric, (amount, number) in task.sums.items()}
+            for name, task in data.tasks.items()
+        }
+        overall = _overall(tasks)
+        warnings = list(_warnings(data))
+        combined = None
+        if data.weights is not None:
+            name = data.weights.metric_name
+            if not self._wishes.replace:
+                free_name(name, overall)
+            tasks = {task: {k: v for k, v in metrics.items() if k != name} for task, metrics in tasks.items()}
+            found = combine(tasks, data.weights)
+            warnings += told_unused(found, tasks)
+            combined = found.overall
+            tasks = {task: with_first(name, found.by_task.get(task), metrics) for task, metrics in tasks.items()}
+            overall = with_first(name, combined, overall)
+        report: dict[str, Any] = {
+            **{name: value for name, value in data.header.items() if value is not None},
+            "overall_scores": _doubles(overall),
+            "task_scores": {name: _doubles(metrics) for name, metrics in tasks.items()},
+        }
+        if data.details is not None:
+            report["detailed_results"] = data.details
+        report["metadata"] = {
+            **({"combined": data.weights.describe()} if data.weights else {}),
+            "samples": {name: task.samples for name, task in data.tasks.items()},
+            "notes": [NEGATION],
+        }
+        second = overall.get(CLINICAL)
+        return Finished(result=report, headline=combined, second=second, warnings=tuple(warnings))
+
+    def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
+        """Without figures by task and sample."""
+        return {"model_id": result.get("model_id"), **result["overall_scores"]}
+
+
+def _terms(wishes: Wishes) -> Terms:
+    if wishes.lexicon is None:
+        return shipped()
+    try:
+        return shipped().extended(wishes.lexicon)
+    except UnsoundTerms as error:
+        raise CallError(f"the lexicon is not sound: {error.message}", error.hint) from None
+
+
+class _Known(Struct):
+    """What of a sample is truth: it is hashed as a record of references is."""
+
+    task_id: str
+    sample_id: str
+    reference: Any
+
+
+def _known(record: Any) -> _Known:
+    reference = record.reference
+    said = reference.model_dump() if hasattr(reference, "model_dump") else reference
+    return _Known(record.task_id, record.sample_id, said)
+
+
+def _nameless(task_id: str, sample_id: str) -> Item:
+    return Item(task_id, sample_id, None, None)
+
+
+def _item(terms: Terms, keep: bool, record: Any) -> Item:
+    return Item(record.task_id, record.sample_id, side_of(terms, record.reference), record.reference if keep else None)
+
+
+def _measure(
+    terms: Terms, protocol: Protocol, own: Mapping[str, Callable[..., Any]], wishes: Wishes, item: Item, record: Any
+) -> Mark:
+    """Computed metrics, then users' own, then those that the record brings along: the later wins."""
+    if item.side is None:  # a record of an expected sample whose reference is not valid is not valid itself
+        raise RuntimeError("there is no reference to measure by")
+    computed = measured(terms, protocol, item.side, side_of(terms, record.prediction))
+    values: dict[str, Value] = {name: each.value for name, each in computed.items()}
+    for name, function in own.items():
+        value = _called(name, function, item, record.prediction)
+        if value is not None:
+            values[name] = value
+    given = record.scores or {} if protocol.word("given_scores") == "taken" else {}
+    values.update(given)
+    parts = None
+    if wishes.breakdown:
+        parts = {name: _shown(each.parts, wishes.values) for name, each in computed.items() if name not in given}
+    return Mark(values, tuple(sorted(given)), parts)
+
+
+def _called(name: str, function: Callable[..., Any], item: Item, prediction: Any) -> float | None:
+    """A user's own metric: a number in 0..1, or None where it says nothing."""
+    where = f"the metric '{name}' failed for sample {shown_id(item.sample)} of task {shown_id(item.task)}"
+    try:
+        value = function(item.said, prediction)
+        if value is None:
+            return None
+        number = float(value)
+    except Exception as error:  # noqa: BLE001  # whatever a user's function does
+        raise MedcontractError(f"{where}: {type(error).__name__}: {error}") from None
+    if not 0 <= number <= 1:
+        raise MedcontractError(f"{where}: {number} is not between 0 and 1")
+    return number
+
+
+def _shown(parts: Mapping[str, Any], values: bool) -> dict[str, Any]:
+    """What a metric is made of, as JSON: numbers rounded; of terms their number where values are not told."""
+    shown: dict[str, Any] = {}
+    for name, part in parts.items():
+        if isinstance(part, Fraction):
+            shown[name] = rounded(part)
+        elif isinstance(part, Mapping):
+            shown[name] = _shown(part, values)
+        elif isinstance(part, list):
+            shown[name] = part if values else len(part)
+        else:
+            shown[name] = part
+    return shown
+
+
+def _rows(marks: Sequence[tuple[Item, Any]]) -> dict[str, list[_Row]]:
+    """By task, sorted. What is not processed is 0 in every metric that it, or a processed sample of its task, has."""
+    by_task: dict[str, list[_Row]] = defaultdict(list)
+    has: dict[str, set[str]] = defaultdict(set)
+    for item, mark in marks:
+        values = dict(mark.values) if isinstance(mark, Mark) else {}
+        by_task[item.task].append(_Row(item, mark, values))
+        has[item.task] |= values.keys()
+    for name, rows in by_task.items():
+        for row in rows:
+            if not isinstance(row.mark, Mark):
+                wanted = has[name].union(asked(row.item.side) if row.item.side else ())
+                row.values.update(dict.fromkeys(_in_order(wanted), ZERO))
+    return {name: by_task[name] for name in sorted(by_task)}
+
+
+def _in_order(names: Collection[str]) -> list[str]:
+    """Computed metrics first."""
+    return [*(name for name in METRICS if name in names), *sorted(set(names) - set(METRICS))]
+
+
+def _sums(rows: Sequence[_Row]) -> _Task:
+    found: dict[str, list[Value]] = defaultdict(list)
+    for row in rows:
+        for name, value in row.values.items():
+            found[name].append(value)
+    return _Task(len(rows), {name: (_sum(found[name]), len(found[name])) for name in _in_order(found)})
+
+
+def _sum(values: Sequence[Value]) -> Fraction:
+    exact = total(value for value in values if isinstance(value, Fraction))
+    return exact + exact_sum(value for value in values if not isinstance(value, Fraction))
+
+
+def _overall(tasks: Mapping[str, Mapping[str, Fraction]]) -> dict[str, Fraction]:
+    """For each metric the mean over the tasks that have it."""
+    names = _in_order({name for metrics in tasks.values() for name in metrics})
+    return {name: mean(metrics[name] for metrics in tasks.values() if name in metrics) for name in names}
+
+
+def _doubles(metrics: Mapping[str, Fraction]) -> dict[str, float]:
+    return {name: rounded(value) for name, value in metrics.items()}
+
+
+def with_first(name: str, value: Fraction | None, metrics: Mapping[str, Fraction]) -> dict[str, Fraction]:
+    """The metrics with one in front; where it has no value, it is not there."""
+    others = {other: each for other, each in metrics.items() if other != name}
+    return others if value is None else {name: value, **others}
+
+
+def free_name(name: str, there: Collection[str]) -> None:
+    """Nothing that is there is overwritten. Raises `CallError`."""
+    if name in there:
+        raise CallError(
+            f"there is a metric '{name}' already", "give the combined score another --metric-name, or --replace it"
+        )
+
+
+def weighting(document: Any, wishes: Wishes) -> Weighting | None:
+    """What a file and the options say of weights. Raises `CallError` where they disagree."""
+    if document is not None and wishes.weights is not None:
+        raise CallError("there are weights in a file and in --weights", "give one of them")
+    if document is None and wishes.weights is None:
+        lonely = [name for name in wishes.of_benchmark() if name in ("--metric-name", "--keep-missing", "--replace")]
+        if lonely:
+            raise CallError(f"{lonely[0]} is about a combined score, which needs weights", "give --weights or a file")
+        return None
+    found = weighting_of(document) if document is not None else Weighting(parsed(wishes.weights or ""))
+    renormalize = found.renormalize if wishes.renormalize is None else wishes.renormalize
+    return Weighting(found.weights, wishes.metric_name or found.metric_name, renormalize)
+
+
+def _header(answers: Answers, submission: str) -> dict[str, Any]:
+    header = answers.headers.get(submission, {})
+    return {"model_id": header.get("model_id"), "timestamp": answers.settings.get("timestamp")}
+
+
+def _warnings(data: _Data) -> Iterator[str]:
+    for name in METRICS:
+        times = data.given.get(name, 0)
+        if times:
+            much = f"{times:,} sample{'s' * (times != 1)}"
+            yield f"{name} of {much} was not computed, but given by the submission (--parameter given_scores=ignored)"
+    others = [name for name in data.given if name not in METRICS]
+    if others:
+        yield f"metrics that the submission gave were taken as they are: {', '.join(map(shown_id, others))}"
+
+
+def _details(tasks: Mapping[str, Sequence[_Row]]) -> list[dict[str, Any]]:
+    """Every sample by task and name: its metrics, and what they are made of."""
+    return [
+        {
+            "task_id": task,
+            "sample_id": row.item.sample,
+            "scores": {name: rounded(v) if isinstance(v, Fraction) else v for name, v in row.values.items()},
+            "breakdown": _breakdown(row.mark),
+        }
+        for task, rows in tasks.items()
+        for row in sorted(rows, key=lambda row: row.item.sample)
+    ]
+
+
+def _breakdown(mark: Any) -> dict[str, Any]:
+    if isinstance(mark, Mark):
+        return mark.parts or {}
+    return {"unprocessed": mark.why if isinstance(mark, Unscored) else "no record"}
+
+
+TRACK = Benchmark()

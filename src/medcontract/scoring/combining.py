@@ -1,0 +1,123 @@
+"""Several metrics in one: categories, weights, and the combined score of tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from medcontract.errors import CallError
+from medcontract.scoring.exact import ZERO, mean
+
+COMBINED = "combined_score"
+"""The name of the combined score where nobody gives another."""
+CATEGORIES = {
+    "diagnostics": ("clinical_accuracy", "diagnostic_accuracy", "final_answer_correct", "exact_match"),
+    "safety": ("safety", "harm_avoidance", "toxicity_reduction", "factuality_safety"),
+    "communication": ("communication", "coherence", "helpfulness", "instruction_following"),
+    "summarization": ("summarization", "summary_quality", "rouge_l", "rouge1", "rouge2", "bertscore"),
+}
+
+Metrics = Mapping[str, Fraction]
+"""Metric to value, of one task."""
+
+
+class Weighting(NamedTuple):
+    """How metrics and categories are weighed into one score."""
+
+    weights: tuple[tuple[str, Decimal], ...]
+    metric_name: str = COMBINED
+    renormalize: bool = True
+    """The weights of what a task lacks are shared among what it has."""
+
+    def describe(self) -> dict[str, Any]:
+        """As a report tells it."""
+        return {
+            "metric_name": self.metric_name,
+            "weights": {name: float(weight) for name, weight in self.weights},
+            "renormalize_missing": self.renormalize,
+        }
+
+
+class Combined(NamedTuple):
+    """What came of weighing."""
+
+    by_task: dict[str, Fraction]
+    """Tasks that have nothing to weigh are not here."""
+    overall: Fraction
+    unused: tuple[str, ...]
+    """Weights that name nothing that some task has."""
+
+
+def weighting_of(document: Any) -> Weighting:
+    """That of a file of `benchmark/weights`. A weight is the shortest decimal of its double."""
+    weights = tuple((name, Decimal(repr(float(weight)))) for name, weight in document.weights.items())
+    renormalize = True if document.renormalize_missing is None else document.renormalize_missing
+    return Weighting(weights, document.metric_name or COMBINED, renormalize)
+
+
+def value_of(name: str, task: Metrics) -> Fraction | None:
+    """The metric of this name; else the mean of the metrics of the category, as far as the task has them."""
+    if name in task:
+        return task[name]
+    present = [task[metric] for metric in CATEGORIES.get(name, ()) if metric in task]
+    return mean(present) if present else None
+
+
+def combine(tasks: Mapping[str, Metrics], weighting: Weighting) -> Combined:
+    """Weigh what each task has. Raises `CallError` when no weight names anything that is there."""
+    weights = {name: Fraction(weight) for name, weight in weighting.weights}
+    everything = sum(weights.values(), ZERO)
+    by_task: dict[str, Fraction] = {}
+    found: set[str] = set()
+    for task, metrics in tasks.items():
+        values = {name: value for name in weights if (value := value_of(name, metrics)) is not None}
+        found |= values.keys()
+        shared = sum((weights[name] for name in values), ZERO) if weighting.renormalize else everything
+        if values and shared:
+            by_task[task] = sum((weights[name] * value for name, value in values.items()), ZERO) / shared
+    if not by_task:
+        raise _nothing_to_weigh(tasks, weighting)
+    return Combined(by_task, mean(by_task.values()), tuple(name for name in weights if name not in found))
+
+
+def _nothing_to_weigh(tasks: Mapping[str, Metrics], weighting: Weighting) -> CallError:
+    there = sorted({name for metrics in tasks.values() for name in metrics})
+    names = ", ".join(name for name, _ in weighting.weights)
+    return CallError(
+        f"no task has anything that the weights name: {names}",
+        f"there are: {', '.join(there) or 'no metrics'}; categories: {', '.join(_categories(there)) or 'none'}",
+    )
+
+
+def _categories(metrics: list[str]) -> Iterator[str]:
+    return (name for name, members in CATEGORIES.items() if any(member in metrics for member in members))
+
+
+def told_unused(combined: Combined, tasks: Mapping[str, Metrics]) -> Iterator[str]:
+    """Warnings of weights that name nothing, with the name that may be meant."""
+    from medcontract.definitions.suggest import nearest
+
+    known = {name for metrics in tasks.values() for name in metrics}
+    for name in combined.unused:
+        guess = nearest(name, known | set(CATEGORIES))
+        hint = f": did you mean '{guess}'?" if guess and guess != name else ""
+        yield f"no task has anything for the weight '{name}'{hint}"
+
+
+def parsed(text: str) -> tuple[tuple[str, Decimal], ...]:
+    """Weights as an option gives them: diagnostics=0.4,safety=0.3. Raises `CallError`."""
+    from medcontract.scoring.protocol import decimal
+
+    found: dict[str, Decimal] = {}
+    for item in text.split(","):
+        name, equals, value = (part.strip() for part in item.rpartition("="))
+        if not equals or not name:
+            raise CallError(f"--weights: '{item.strip()}' is not of the form name=weight", "diagnostics=0.4,safety=0.3")
+        if name in found:
+            raise CallError(f"--weights: '{name}' was given twice")
+        found[name] = decimal(f"the weight of {name}", value, low=Decimal(0))
+    if not any(found.values()):
+        raise CallError("--weights: all weights are 0", "give at least one metric or category a weight")
+    return tuple(found.items())
