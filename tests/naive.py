@@ -1,14 +1,20 @@
-"""A second scorer of three tracks, written from the text of SCORING.md alone: plain lists, loops and fractions.
+"""A second scorer of four tracks, written from the text of SCORING.md alone: plain lists, loops and fractions.
 
 It shares nothing with `medcontract.scoring`, takes its time, and is never clever: the tests ask both for the same bits.
+(Normalization is taken as it is: it has tests of its own.)
 Records come as `Sent`: what stands in the file, and whether it keeps its contract by itself (whoever made it knows).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from datetime import datetime
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
+
+from medcontract.normalizers.text import normalize
 
 Record = dict[str, Any]
 
@@ -356,3 +362,202 @@ def lesions(
         "confusion_matrix": matrix,
     }
     return Outcome(True, result, len(truth), processed)
+
+
+# --- extraction ----------------------------------------------------------------------------------
+
+
+class Kind(NamedTuple):
+    """A kind of document, and what its score is made of."""
+
+    doc_type: str
+    name: str
+    """The field that names an item."""
+    fields: tuple[str, ...]
+    labeled: str
+    """The list of items in a label."""
+    read: str
+    """The list of items in a prediction."""
+    recall_weight: Fraction
+    field_weight: Fraction
+
+
+PRESCRIPTION = Kind(
+    "prescription",
+    "nombre_medicamento",
+    ("dosis", "frecuencia", "duracion", "instrucciones"),
+    "medications",
+    "medicamentos",
+    Fraction(70, 100),
+    Fraction(30, 100),
+)
+LAB = Kind(
+    "lab",
+    "nombre_prueba",
+    ("valor", "unidad", "estado", "rango_referencia"),
+    "results",
+    "resultados",
+    Fraction(60, 100),
+    Fraction(40, 100),
+)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number for the 2 % rule."""
+    return re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", normalize(text)) is not None
+
+
+def field_is_right(field: str, label: str, read: str) -> bool:
+    """Equal after normalization; for a value also within 2 % of the label, in decimal."""
+    if normalize(label) == normalize(read):
+        return True
+    if field != "valor" or not is_number(label) or not is_number(read):
+        return False
+    wanted, got = Fraction(Decimal(normalize(label))), Fraction(Decimal(normalize(read)))
+    return abs(got - wanted) <= Fraction(2, 100) * abs(wanted)
+
+
+def paired_items(kind: Kind, labeled: Sequence[Record], read: Sequence[Record]) -> list[tuple[Record, Record]]:
+    """Equal normalized names, never empty ones, one to one, in order of appearance."""
+    pairs = []
+    left = list(read)
+    for item in labeled:
+        name = normalize(item[kind.name])
+        for candidate in left:
+            if name != "" and normalize(candidate[kind.name]) == name:
+                pairs.append((item, candidate))
+                left = [one for one in left if one is not candidate]
+                break
+    return pairs
+
+
+def extraction_document(kind: Kind, label: Record, answer: Record | None) -> tuple[Record, Fraction]:
+    """A row of the result, and the exact score."""
+    labeled = label[kind.labeled]
+    works = answer is not None and answer["parse_success"] and blank(answer.get("exception"))
+    pairs = paired_items(kind, labeled, answer[kind.read]) if answer is not None and works else []
+    correct = total = 0
+    for item, read in pairs:
+        for field in kind.fields:
+            if field == "rango_referencia" and normalize(item[field]) == "":
+                continue
+            total += 1
+            if field_is_right(field, item[field], read[field]):
+                correct += 1
+    recall = Fraction(len(pairs), len(labeled))
+    accuracy = Fraction(correct, total) if total else Fraction(0)
+    score = kind.recall_weight * recall + kind.field_weight * accuracy
+    row = {
+        "doc_id": label["doc_id"],
+        "doc_type": kind.doc_type,
+        "score": rounded(score),
+        "recall": rounded(recall),
+        "field_accuracy": rounded(accuracy),
+        "matched": len(pairs),
+        "labeled": len(labeled),
+        "correct_fields": correct,
+        "total_fields": total,
+    }
+    return row, score
+
+
+def document_succeeded(kind: Kind, answer: Record | None) -> bool:
+    """Whether a labeled document counts as a run that succeeded."""
+    if answer is None or not answer["parse_success"] or not blank(answer.get("exception")):
+        return False
+    return any(not blank(item[kind.name]) for item in answer[kind.read])
+
+
+def run_succeeded(run: Record) -> bool:
+    """Whether a run of `extraction/runs` succeeded."""
+    return bool(run["parse_success"] and blank(run.get("exception")) and run["valid_items"] >= 1)
+
+
+def moment(text: str | None) -> Fraction | None:
+    """A date with time and offset, as seconds; else nothing."""
+    found = re.fullmatch(r"(.{10}).([0-9:]{8})(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})", text or "")
+    if found is None:
+        return None
+    offset = "+00:00" if found[4] == "Z" else found[4]
+    whole = datetime.fromisoformat(f"{found[1]}T{found[2]}{offset}") - datetime.fromisoformat("1970-01-01T00:00+00:00")
+    return Fraction(whole.days * 86400 + whole.seconds) + Fraction(Decimal(f"0{found[3] or '.0'}"))
+
+
+def reliability(runs: Sequence[Record]) -> tuple[int, bool]:
+    """What the gate measures, and whether it is passed."""
+    mine = [run for run in runs if run["kind"] == "reliability"]
+    if all(moment(run.get("started_at")) is not None for run in mine):
+        mine.sort(key=lambda run: moment(run.get("started_at")) or Fraction(0))
+    last = mine[-5:]
+    successes = sum(1 for run in last if run_succeeded(run))
+    no_restart = not any(run["restarted"] for run in last[1:])
+    one_version = len({run["code_version"] for run in last}) == 1
+    return successes, len(last) == 5 and successes == 5 and no_restart and one_version
+
+
+def extraction(
+    truth: Sequence[Record],
+    sent: Sequence[Sent],
+    runs: Sequence[Record] | None = None,
+    evidence: Record | None = None,
+    manifest: Sequence[Record] | None = None,
+    minimum: Fraction = GATE,
+) -> Outcome:
+    """The track `extraction`; labels and predictions of both kinds in one list each. Reasons of gates are left out."""
+    rows, successes, processed = [], 0, 0
+    scores: dict[str, list[Fraction]] = {"prescription": [], "lab": []}
+    for label in truth:
+        kind = PRESCRIPTION if label["doc_type"] == "prescription" else LAB
+        mine = [one for one in sent if kind.read in one.record and one.record.get("doc_id") == label["doc_id"]]
+        answer = mine[0].record if len(mine) == 1 and mine[0].valid else None
+        processed += answer is not None
+        successes += document_succeeded(kind, answer)
+        row, score = extraction_document(kind, label, answer)
+        rows.append(row)
+        scores[kind.doc_type].append(score)
+    rows.sort(key=lambda row: (row["doc_type"], row["doc_id"]))
+
+    prescriptions = 100 * mean(scores["prescription"]) if scores["prescription"] else None
+    labs = 100 * mean(scores["lab"]) if scores["lab"] else None
+    evaluations = [run for run in runs or [] if run["kind"] == "evaluation"]
+    if evaluations:
+        pipeline = 100 * Fraction(sum(1 for run in evaluations if run_succeeded(run)), len(evaluations))
+    else:
+        pipeline = 100 * Fraction(successes, len(truth))
+
+    gates: list[tuple[str, int, float | None, bool | None]] = []
+    for name, goal, figure in (
+        ("prescription_accuracy", 85, prescriptions),
+        ("lab_accuracy", 75, labs),
+        ("pipeline_success_rate", 90, pipeline),
+    ):
+        value = rounded(figure)
+        gates.append((name, goal, value, None if value is None else value >= goal))
+    successes_in_a_row, reliable = (None, None) if runs is None else reliability(runs)
+    gates.append(("reliability", 5, successes_in_a_row, reliable))
+    offline = None if evidence is None else len(evidence["offline_runs"])
+    gates.append(("offline_evidence", 1, offline, None if offline is None else offline >= 1))
+    proofs = None
+    if evidence is not None and manifest is not None:
+        known = [document["doc_id"] for document in manifest]
+        proofs = len({(proof["doc_id"], proof["kind"]) for proof in evidence["proofs"] if proof["doc_id"] in known})
+    gates.append(("standout_proofs", 2, proofs, None if proofs is None else proofs >= 2))
+
+    enough = Fraction(processed, len(truth)) >= minimum
+    result = {
+        "prescription_accuracy": rounded(prescriptions),
+        "lab_accuracy": rounded(labs),
+        "pipeline_success_rate": rounded(pipeline),
+        "documents": rows,
+        "gates": [
+            {
+                "gate": name,
+                "goal": float(goal),
+                "measured": None if measured is None else float(measured),
+                "passed": passed,
+            }
+            for name, goal, measured, passed in gates
+        ],
+        "decision": "GO" if enough and all(passed for _, _, _, passed in gates) else "NO-GO",
+    }
+    return Outcome(enough, result, len(truth), processed)

@@ -1,4 +1,4 @@
-"""Records of three tracks, and files made of them in any container: what the tests of scoring share."""
+"""Records of four tracks, and files made of them in any container: what the tests of scoring share."""
 
 from __future__ import annotations
 
@@ -21,6 +21,12 @@ LIST_KEYS = {
     "triage/response": "responses",
     "lesions/truth": "labels",
     "lesions/predictions": "predictions",
+    "extraction/prescription-labels": "documents",
+    "extraction/prescription-predictions": "documents",
+    "extraction/lab-labels": "documents",
+    "extraction/lab-predictions": "documents",
+    "extraction/manifest": "documents",
+    "extraction/runs": "runs",
 }
 HEADERS: dict[str, dict[str, str]] = {
     "reports/truth": {"event": "Herbst"},
@@ -29,6 +35,12 @@ HEADERS: dict[str, dict[str, str]] = {
     "triage/response": {"team_name": "Nordlicht", "event": "Abendstern", "evaluation_date": "2025-05-20"},
     "lesions/truth": {},
     "lesions/predictions": {"team_name": "Żuraw"},
+    "extraction/prescription-labels": {},
+    "extraction/prescription-predictions": {},
+    "extraction/lab-labels": {},
+    "extraction/lab-predictions": {},
+    "extraction/manifest": {},
+    "extraction/runs": {},
 }
 COLUMNS = {
     "reports/truth": ["report_id", "specialty", "urgency", "follow_up"],
@@ -37,6 +49,10 @@ COLUMNS = {
     ],
     "lesions/truth": ["image_id", "label"],
     "lesions/predictions": ["image_id", *CLASSES, "error"],
+    "extraction/manifest": ["doc_id", "doc_type", "image_path", "label_status", "pii_checked"],
+    "extraction/runs": [
+        "run_id", "kind", "parse_success", "valid_items", "restarted", "code_version", "exception", "started_at",
+    ],
 }  # fmt: skip
 """Of the contracts that fit a table."""
 GUID = "6d1f0c52-3b7e-4c19-a2d4-58e90b7c1f36"
@@ -146,6 +162,73 @@ def model(size: float = 31.4, time: float = 118.25) -> Record:
     }
 
 
+def drug(name: str, *fields: str) -> Record:
+    """A medication: its name, then dose, frequency, duration and instructions, as far as given."""
+    names = ("dosis", "frecuencia", "duracion", "instrucciones")
+    return {"nombre_medicamento": name, **dict(zip(names, (*fields, "", "", "", "")[:4], strict=True))}
+
+
+def lab(name: str, valor: str, unidad: str = "mg/dL", rango: str = "", estado: str = "normal") -> Record:
+    """A laboratory test."""
+    return {
+        "nombre_prueba": name, "valor": valor, "unidad": unidad, "rango_referencia": rango, "estado": estado,
+    }  # fmt: skip
+
+
+def rx(doc_id: str, *drugs: Record) -> Record:
+    """A record of `extraction/prescription-labels`."""
+    return {"doc_id": doc_id, "doc_type": "prescription", "medications": list(drugs)}
+
+
+def labs(doc_id: str, *tests: Record) -> Record:
+    """A record of `extraction/lab-labels`."""
+    return {"doc_id": doc_id, "doc_type": "lab", "results": list(tests)}
+
+
+def read_rx(doc_id: str, *drugs: Record, **more: Any) -> Record:
+    """A record of `extraction/prescription-predictions`."""
+    return {"doc_id": doc_id, "parse_success": True, "medicamentos": list(drugs), **more}
+
+
+def read_labs(doc_id: str, *tests: Record, **more: Any) -> Record:
+    """A record of `extraction/lab-predictions`."""
+    return {"doc_id": doc_id, "parse_success": True, "resultados": list(tests), **more}
+
+
+def read(label: Record, **more: Any) -> Record:
+    """A prediction that says exactly what a label says, of either kind."""
+    if label["doc_type"] == "prescription":
+        return read_rx(label["doc_id"], *label["medications"], **more)
+    return read_labs(label["doc_id"], *label["results"], **more)
+
+
+def pipeline_run(number: int, kind: str = "reliability", **changes: Any) -> Record:
+    """A record of `extraction/runs`: one that succeeded."""
+    return {
+        "run_id": f"R-{number}", "kind": kind, "parse_success": True, "valid_items": 2, "restarted": False,
+        "code_version": "1", **changes,
+    }  # fmt: skip
+
+
+def listed(doc_id: str, doc_type: str = "prescription") -> Record:
+    """A record of `extraction/manifest`."""
+    return {
+        "doc_id": doc_id, "doc_type": doc_type, "image_path": "page.png", "label_status": "labeled",
+        "pii_checked": "yes",
+    }  # fmt: skip
+
+
+def evidence(offline: int, *proofs: tuple[str, str]) -> Record:
+    """A document of `extraction/evidence`; proofs are (doc_id, kind)."""
+    one = {"backend": "transformers", "command": "run", "hardware": "cpu", "latency_sec": 3}
+    return {
+        "offline_runs": [one] * offline,
+        "proofs": [
+            {"doc_id": doc_id, "kind": kind, "evidence": "e", "interpretation": "i"} for doc_id, kind in proofs
+        ],
+    }  # fmt: skip
+
+
 # --- files ---------------------------------------------------------------------------------------
 
 
@@ -223,8 +306,16 @@ CONTRACTS = {
     "reports": ("reports/truth", "reports/predictions", "telemetry"),
     "triage": ("triage/ground-truth", "triage/response", "nothing"),
     "lesions": ("lesions/truth", "lesions/predictions", "model"),
+    "extraction": ("extraction/prescription-labels", "extraction/prescription-predictions", "evidence"),
 }
-RESULTS = {"reports": "reports/score", "triage": "triage/metrics", "lesions": "lesions/score"}
+"""Truth, submission (of extraction: prescriptions), and the document beside them."""
+LABS = ("extraction/lab-labels", "extraction/lab-predictions")
+RESULTS = {
+    "reports": "reports/score",
+    "triage": "triage/metrics",
+    "lesions": "lesions/score",
+    "extraction": "extraction/decision",
+}
 
 
 def result_of(

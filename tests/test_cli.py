@@ -789,7 +789,7 @@ def test_output_that_the_terminal_cannot_write(bad: Path) -> None:
 # --- init ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("track", ["lesions", "reports", "triage"])
+@pytest.mark.parametrize("track", ["extraction", "lesions", "reports", "triage"])
 def test_init(run: Run, track: str) -> None:
     """A new folder holds a valid set of files of the track, and its paths are printed."""
     code, out, err = run("init", track, "a/demo")

@@ -55,6 +55,25 @@ def test_cases_that_changed_come_first(call: Call, tmp_path: Path) -> None:
     assert "worsened" in call("compare", before, after).out
 
 
+def test_documents_that_changed_come_first(call: Call, tmp_path: Path) -> None:
+    """Of extraction: one document loses its dose (0.3·1/8), one its second drug (0.35 and nothing more)."""
+    truth = truth_file(tmp_path, "extraction")
+    before = scored(call, "a.json", truth, sent_file(tmp_path, "extraction"))
+    sent = json.loads(json.dumps(SENT["extraction"]))
+    sent[3]["medicamentos"][0]["dosis"] = "5 mg"
+    del sent[7]["medicamentos"][1]
+    after = scored(call, "b.json", truth, sent_file(tmp_path, "extraction", sent))
+    found = keeps(call("compare", before, after, "--format", "json").out, "medcontract/comparison")
+    rows = [row for row in found["rows"] if row["kind"] == "documents"]
+    changes = [next(each["delta"] for each in row["figures"] if each["name"] == "score") for row in rows]
+    assert [round(change, 12) for change in changes] == [-0.35, -0.0375] + [0] * 18
+    assert "P-07" in call("compare", before, after).out
+    fuzzy = scored(call, "c.json", truth, sent_file(tmp_path, "extraction"), "--match", "fuzzy")
+    ran = call("compare", before, fuzzy)
+    assert ran.code == 2
+    assert "match: exact and fuzzy" in ran.err
+
+
 def test_other_protocol(call: Call, tmp_path: Path) -> None:
     """Refused, with the parameter that differs."""
     files = truth_file(tmp_path, "lesions"), sent_file(tmp_path, "lesions")

@@ -9,40 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.scoring_files import Record, drug, lab, labs, read_labs, read_rx, rx
 
 import medcontract
 from medcontract.cli.main import main
 from medcontract.scoring.canonical import canonical
 from medcontract.scoring.extraction import difference
-
-Record = dict[str, Any]
-
-
-def drug(name: str, *fields: str) -> Record:
-    names = ("dosis", "frecuencia", "duracion", "instrucciones")
-    return {"nombre_medicamento": name, **dict(zip(names, (*fields, "", "", "", "")[:4], strict=True))}
-
-
-def lab(name: str, valor: str, unidad: str = "mg/dL", rango: str = "", estado: str = "normal") -> Record:
-    return {
-        "nombre_prueba": name, "valor": valor, "unidad": unidad, "rango_referencia": rango, "estado": estado,
-    }  # fmt: skip
-
-
-def rx(doc_id: str, *drugs: Record) -> Record:
-    return {"doc_id": doc_id, "doc_type": "prescription", "medications": list(drugs)}
-
-
-def labs(doc_id: str, *tests: Record) -> Record:
-    return {"doc_id": doc_id, "doc_type": "lab", "results": list(tests)}
-
-
-def read_rx(doc_id: str, *drugs: Record, **more: Any) -> Record:
-    return {"doc_id": doc_id, "parse_success": True, "medicamentos": list(drugs), **more}
-
-
-def read_labs(doc_id: str, *tests: Record, **more: Any) -> Record:
-    return {"doc_id": doc_id, "parse_success": True, "resultados": list(tests), **more}
 
 
 def lines(folder: Path, name: str, records: list[Record]) -> Path:

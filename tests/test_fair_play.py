@@ -4,12 +4,29 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.scoring_files import answer, document, guess, image, model, report, write
+from tests.scoring_files import (
+    LABS,
+    answer,
+    document,
+    drug,
+    guess,
+    image,
+    lab,
+    labs,
+    model,
+    read,
+    read_labs,
+    read_rx,
+    report,
+    rx,
+    write,
+)
 from tests.test_leaderboard import entry, names, wrong
 from tests.test_score_command import SENT, Call, caller, sent_file, truth_file
 
@@ -36,6 +53,57 @@ def test_a_truth_in_the_submission(call: Call, tmp_path: Path, command: str) -> 
     score = ran.json if command == "score" else ran.json["score"]
     assert score["processing"]["expected"] == 20
     assert "extra.csv" in ran.out
+
+
+@pytest.mark.parametrize("command", ["score", "preflight", "leaderboard"])
+@pytest.mark.parametrize("kind", ["the same kind", "the other kind"])
+def test_labels_in_the_submission(call: Call, tmp_path: Path, command: str, kind: str) -> None:
+    """Nor do labels, also not those of a kind of document that the organizer has none of."""
+    truth = truth_file(tmp_path, "extraction")
+    folder = tmp_path / "sub"
+    sent_file(folder, "extraction", [read_rx(record["doc_id"]) for record in SENT["extraction"]])
+    if kind == "the same kind":
+        extra = [rx(f"X-{number}", drug("A")) for number in range(100)]
+        write(folder, "extraction/prescription-labels", extra, "jsonl", "extra")
+        write(folder, "extraction/prescription-predictions", [read(label) for label in extra], "jsonl", "more")
+    else:
+        extra = [labs(f"X-{number}", lab("A", "1")) for number in range(100)]
+        write(folder, LABS[0], extra, "jsonl", "extra")
+        write(folder, LABS[1], [read(label) for label in extra], "jsonl", "more")
+    ran = call(command, truth, folder, "--format", "json")
+    assert "extra.jsonl" in ran.out
+    if command == "leaderboard":
+        (found,) = ran.json["submissions"]
+        assert (found["processing"]["expected"], found["headline"]) == (20, 0)
+        assert found["figures"]["lab_accuracy"] is None
+    else:
+        score = ran.json if command == "score" else ran.json["score"]
+        assert score["processing"]["expected"] == 20
+        assert (score["result"]["prescription_accuracy"], score["result"]["lab_accuracy"]) == (0, None)
+
+
+@pytest.mark.xfail(strict=True, reason="a bug: a number takes time by the square of its digits (16 MiB: hours)")
+def test_a_number_with_very_many_digits(call: Call, tmp_path: Path) -> None:
+    """A value of some hundred thousand digits costs no more than its reading."""
+    files = (
+        write(tmp_path, LABS[0], [labs("L", lab("A", "1.0"))], "jsonl"),
+        write(tmp_path, LABS[1], [read_labs("L", lab("A", "7" * 450_000))], "jsonl"),
+    )
+    began = time.perf_counter()
+    assert call("score", *files).code == 1
+    assert time.perf_counter() - began < 1.5
+
+
+def test_very_many_items(call: Call, tmp_path: Path) -> None:
+    """Tens of thousands of items for one document, all near the labels, are soon compared."""
+    items = [drug(f"Medicamento {number}") for number in range(10, 30_000)]
+    files = (
+        truth_file(tmp_path, "extraction", [rx("P", *(drug(f"Medicamentos {number}") for number in range(10)))]),
+        sent_file(tmp_path, "extraction", [read_rx("P", *items)]),
+    )
+    began = time.perf_counter()
+    assert call("score", *files, "--breakdown").code == 1
+    assert time.perf_counter() - began < 10
 
 
 def test_two_folders_with_a_truth(call: Call, tmp_path: Path) -> None:

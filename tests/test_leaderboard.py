@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.scoring_files import CONTRACTS, Record, answer, document, guess, model, report, telemetry, write
+from tests.scoring_files import CONTRACTS, Record, answer, document, drug, guess, model, report, telemetry, write
 from tests.scoring_files import run as run_of
 from tests.test_score_command import (
     BESIDE,
@@ -55,7 +55,8 @@ def board(rank: Call) -> Call:
 def wrong(track: str, count: int) -> list[Record]:
     """Answers of which that many are wrong."""
     changes: dict[str, Record] = {
-        "reports": {"specialty": "Other"}, "triage": {"model_predictions": []}, "lesions": {"probabilities": [0.1] * 10}
+        "reports": {"specialty": "Other"}, "triage": {"model_predictions": []},
+        "lesions": {"probabilities": [0.1] * 10}, "extraction": {"medicamentos": [drug("Losartán")]},
     }  # fmt: skip
     return [{**record, **(changes[track] if n % 10 and n <= count else {})} for n, record in enumerate(SENT[track])]
 
@@ -65,7 +66,8 @@ def entry(
 ) -> Path:
     """The folder of one participant."""
     team = team or folder.name
-    sent_file(folder, track, records, team_name=team)
+    header = {"team_name": team} if track != "extraction" else {}
+    sent_file(folder, track, records, **header)
     value = BESIDE[track]
     if beside and value is not None:
         document(folder, CONTRACTS[track][2], {**value, "team_name": team})

@@ -35,8 +35,11 @@ def fingerprint(track_id: str, version: int, parameters: dict[str, Any]) -> str:
 
     For plain ASCII keys and numbers below 1e16 with few digits, Python writes JSON as RFC 8785 asks for, once 1.0 is 1.
     """
-    assert all(value is None or 1e-4 <= abs(value) < 1e16 or value == 0 for value in parameters.values())
-    plain = {name: int(v) if v is not None and v == int(v) else v for name, v in parameters.items()}
+    numbers = {name: value for name, value in parameters.items() if isinstance(value, int | float)}
+    assert all(1e-4 <= abs(value) < 1e16 or value == 0 for value in numbers.values())
+    assert all(value is None or (isinstance(value, str) and value.isascii())
+               for name, value in parameters.items() if name not in numbers)  # fmt: skip
+    plain = parameters | {name: int(value) for name, value in numbers.items() if value == int(value)}
     value = {"id": track_id, "version": version, "parameters": plain}
     return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
@@ -124,7 +127,7 @@ def test_list(call: Call) -> None:
     ran = call("protocol", "list", "--format", "json")
     assert (ran.code, ran.err) == (0, "")
     listed = keeps(ran.out, "medcontract/protocols")["protocols"]
-    assert [item["id"] for item in listed] == sorted([*TRACKS, "benchmark", "extraction"])
+    assert [item["id"] for item in listed] == sorted([*TRACKS, "benchmark"])
     text = call("protocol", "list")
     assert (text.code, text.err) == (0, "")
     for item in listed:
@@ -179,7 +182,13 @@ def test_numbers_of_the_sources(show: Call) -> None:
         "weight_malignant": 3, "weight_medium": 2, "weight_benign": 1,
         "weight_accuracy": 0.5, "weight_weighted_f1": 0.5, "weight_size": 0.5, "weight_time": 0.5,
         "weight_prediction": 0.9, "weight_efficiency": 0.1,
+        "weight_name_recall": 0.7, "weight_attribute_accuracy": 0.3,
+        "weight_test_recall": 0.6, "weight_lab_field_accuracy": 0.4,
     }  # fmt: skip
+    goals = ("prescription_accuracy", "lab_accuracy", "pipeline_success_rate", "reliability", "offline_evidence",
+             "standout_proofs")  # fmt: skip
+    assert [values[f"goal_{name}"] for name in goals] == [85, 75, 90, 5, 1, 2]
+    assert (values["value_tolerance"], values["match"], values["fuzzy_threshold"]) == (0.02, "exact", 90)
     limits = ("time_limit_sec", "memory_limit_mb", "cpu_limit_percent", "size_full_below_mb", "min_processed")
     assert [values[name] for name in limits] == [5, 1024, 90, 50, 0.95]
     assert (values["t_min_ms"], values["t_max_ms"]) == (None, None)
@@ -243,10 +252,12 @@ def test_every_parameter_counts(show: Call, track: str) -> None:
     """Each parameter can be changed by its name, each change gives another fingerprint."""
     page = show(track).json
     found = {page["fingerprint"]}
-    names = [parameter["name"] for parameter in page["parameters"] if parameter["value"] is not None]
-    for name in names:
-        value = {p["name"]: p["value"] for p in page["parameters"]}[name]
-        ran = show(track, "--parameter", f"{name}={value * 0.875}")
+    values = {parameter["name"]: parameter["value"] for parameter in page["parameters"]}
+    changed = {name: value * 0.875 for name, value in values.items() if isinstance(value, int | float)}
+    words = {"match": "fuzzy"} if track == "extraction" else {}
+    names = [*changed, *words]
+    for name, value in {**changed, **words}.items():
+        ran = show(track, "--parameter", f"{name}={value}")
         assert ran.code == 0
         found.add(ran.json["fingerprint"])
     assert len(found) == len(names) + 1

@@ -21,18 +21,27 @@ from tests.scoring_files import (
     COLUMNS,
     CONTRACTS,
     HEADERS,
+    LABS,
     Record,
     answer,
     assert_keeps_contract,
     case,
     document,
+    drug,
+    evidence,
     guess,
     image,
+    lab,
+    labs,
+    listed,
     model,
     no_answer,
+    pipeline_run,
+    read,
     report,
     response,
     run,
+    rx,
     telemetry,
     write,
 )
@@ -57,7 +66,7 @@ class Made(NamedTuple):
     truth: list[Record]
     sent: list[Sent]
     beside: Record | None = None
-    """Telemetry or model file."""
+    """Telemetry or model file; of extraction, whichever there are of `runs`, `manifest`, `evidence`."""
     times: tuple[str, str] | None = None
 
     def parameters(self, minimum: str) -> dict[str, str]:
@@ -212,23 +221,180 @@ def make_guess(rng: random.Random, true: Record, kind: str) -> Sent:
     return Sent({**record, **rng.choice(faults)}, valid=False)
 
 
-MAKERS: dict[str, Maker] = {"lesions": make_lesions, "reports": make_reports, "triage": make_triage}
+# --- extraction ----------------------------------------------------------------------------------
+
+DRUGS = ("Losartán", "LOSARTAN.", "losartan", "Vitamina B1", "vitamina  B12", "Insulina", "insulina", "***", "µ", "M")
+TESTS = ("Glucosa", "GLUCOSA", "glucosa *", "HDL-1", "HDL 1", "(-)", "Sodio")
+NOTES = ("", " ", "-", "*", "50 mg", "50mg", "50 MG.", "5 µg", "5 ug", "5 mg", "1/2", "1-2", "70 - 110", "(70-110)")
+VALUES = (
+    "1.00", "1,02", "1.02", "0.98", "0.9799999", "1.0200001", "-1.00", "-1.02", "-0,98", "0", "0.0", "-0", "0.00001",
+    ">100", "> 100", "<100", "100", "102", "102.0000000000000000000000000001", "98", "1.000.000", ".5", "0,51", "1/640",
+    "positivo", "", " ", "9" * 40, "9" * 40 + ".5", "12345678901234567890", "12592592479012592591.8",
+    "12592592479012592591.81",
+)  # fmt: skip
+"""With pairs on both sides of 2 %, some that only exact numbers tell apart."""
+CLOCKS = (
+    "2026-05-01T10:00:00+00:00", "2026-05-01T12:00:00+03:00", "2026-05-01 10:00:00.5Z", "2026-04-30T23:59:59-11:00",
+    "2026-05-01T10:00:00.25Z", "2026-05-02T00:00:00Z", "2026-05-01T09:30:00-00:30", "2025-12-31T00:00:00+14:00",
+)  # fmt: skip
+"""Instants that sort otherwise as texts; the first and the next to the last are one instant."""
+
+
+def make_extraction(rng: random.Random, tame: bool = False) -> Made:
+    """Random documents of either kind or both, and maybe runs, a manifest and evidence."""
+    kinds = rng.choice(["rx", "lab", "both", "both"])
+    truth = [make_rx(rng, f"P-{n}") for n in range(rng.randint(1, 5))] if kinds != "lab" else []
+    truth += [make_labs(rng, f"L-{n}") for n in range(rng.randint(1, 5))] if kinds != "rx" else []
+    sent = [make_read(rng, label, kind) for label in truth for kind in fate(rng, tame)]
+    for number in range(rng.randint(0, 2)):  # of unknown documents, or of the other kind
+        label = dict(rng.choice(truth))
+        maker = make_rx if label["doc_type"] == "prescription" else make_labs
+        sent.append(make_read(rng, maker(rng, f"X-{number}"), "right"))
+        if not tame and kinds == "both":
+            other = make_labs if label["doc_type"] == "prescription" else make_rx
+            sent.append(make_read(rng, other(rng, label["doc_id"]), rng.choice(["right", "invalid"])))
+    rng.shuffle(sent)
+    rng.shuffle(truth)
+    beside: Record = {}
+    if rng.random() < 0.6:
+        beside["runs"] = make_pipeline_runs(rng)
+    ids = [label["doc_id"] for label in truth] + ["elsewhere"]
+    if rng.random() < 0.6:
+        proofs = [(rng.choice(ids), rng.choice(["before_after", "measured"])) for _ in range(rng.randint(0, 4))]
+        beside["evidence"] = evidence(rng.randint(0, 2), *proofs)
+    if rng.random() < 0.6:
+        beside["manifest"] = [listed(doc_id) for doc_id in ids[:-1] if rng.random() < 0.8]
+    return Made("extraction", truth, sent, beside)
+
+
+def make_rx(rng: random.Random, doc_id: str) -> Record:
+    """The labels of a prescription."""
+    return rx(doc_id, *(make_drug(rng, DRUGS) for _ in range(rng.randint(1, 4))))
+
+
+def make_labs(rng: random.Random, doc_id: str) -> Record:
+    """The labels of a laboratory report."""
+    return labs(doc_id, *(make_test(rng, TESTS) for _ in range(rng.randint(1, 4))))
+
+
+def make_drug(rng: random.Random, names: Sequence[str]) -> Record:
+    return drug(rng.choice(names), *(rng.choice(NOTES) for _ in range(4)))
+
+
+def make_test(rng: random.Random, names: Sequence[str]) -> Record:
+    return lab(rng.choice(names), rng.choice(VALUES), *(rng.choice(NOTES) for _ in range(3)))
+
+
+def make_read(rng: random.Random, label: Record, kind: str) -> Sent:
+    """What was read in a document."""
+    right = read(label)
+    if kind == "right":
+        return Sent(right)
+    if kind == "failed":
+        failures: list[Record] = [{"parse_success": False}, {"exception": "killed"}]
+        return Sent({**right, **rng.choice(failures)})
+    items = "medicamentos" if label["doc_type"] == "prescription" else "resultados"
+    found = [dict(item) for item in right[items] if rng.random() < 0.8]
+    for item in found:
+        for name in item:
+            if rng.random() < 0.3:
+                item[name] = rng.choice(VALUES if name == "valor" else NOTES)
+    if rng.random() < 0.5:
+        blank = ("", " ", "\u00a0")
+        more = make_drug(rng, (*DRUGS, *blank)) if items == "medicamentos" else make_test(rng, (*TESTS, *blank))
+        found.insert(rng.randint(0, len(found)), more)
+    rng.shuffle(found)
+    record = {**right, items: found, "exception": rng.choice([None, "", " \t"])}
+    if kind == "any":
+        return Sent(record)
+    faults: list[Record] = [
+        {"parse_success": None},
+        {"latency_sec": -1},
+        {items: None},
+        {items: [{}]},
+        {items: [{**right[items][0], "strange": ""}]},
+        {"strange": 1},
+        {"exception": 7},
+    ]
+    return Sent({**record, **rng.choice(faults)}, valid=False)
+
+
+def make_pipeline_runs(rng: random.Random) -> list[Record]:
+    """Runs of both kinds, most of them good, with a clock or without."""
+    clock = rng.choice(["none", "all", "some", "local"])
+    good = rng.random() < 0.5
+    count = rng.randint(0, 9)
+    times = [*rng.sample(CLOCKS, len(CLOCKS)), CLOCKS[0]]
+    runs = []
+    for number in range(count):
+        made = pipeline_run(number, rng.choice(["evaluation", "reliability", "reliability"]))
+        if not good and rng.random() < 0.4:
+            faults: list[Record] = [
+                {"parse_success": False},
+                {"exception": "killed"},
+                {"valid_items": 0},
+                {"restarted": True},
+                {"code_version": "2"},
+            ]
+            made |= rng.choice(faults)
+        made["exception"] = made.get("exception") or rng.choice([None, " "])
+        if clock == "all" or (clock == "some" and rng.random() < 0.8):
+            made["started_at"] = times[number]
+        elif clock == "local":
+            made["started_at"] = times[number][:19]
+        runs.append(made)
+    if good and runs:
+        runs[0]["restarted"] = rng.choice([True, False])
+    return runs
+
+
+MAKERS: dict[str, Maker] = {
+    "extraction": make_extraction,
+    "lesions": make_lesions,
+    "reports": make_reports,
+    "triage": make_triage,
+}
 TRACKS = sorted(MAKERS)
 
 
 # --- scoring -------------------------------------------------------------------------------------
 
 
+def collections(made: Made) -> list[tuple[str, list[Record]]]:
+    """The collections that a submission and its truth are made of, by contract."""
+    truth_id, sent_id, _ = CONTRACTS[made.track]
+    sent = [one.record for one in made.sent]
+    if made.track != "extraction":
+        return [(truth_id, made.truth), (sent_id, sent)]
+    found = []
+    for contract, doc_type in ((truth_id, "prescription"), (LABS[0], "lab")):
+        found.append((contract, [label for label in made.truth if label["doc_type"] == doc_type]))
+    for contract, key in ((sent_id, "medicamentos"), (LABS[1], "resultados")):
+        found.append((contract, [record for record in sent if key in record]))
+    kept = [(contract, records) for contract, records in found if records]
+    return kept if any("predictions" in contract for contract, _ in kept) else [*kept, (sent_id, [])]
+
+
+def documents(made: Made, folder: Path) -> list[tuple[str, str | None]]:
+    """The files beside them; the order of runs says something, so they stay together."""
+    if made.track != "extraction" or made.beside is None:
+        return [(str(path), None) for path in document(folder, CONTRACTS[made.track][2], made.beside)]
+    found: list[tuple[str, str | None]] = []
+    for name in ("runs", "manifest"):
+        if name in made.beside:
+            contract = f"extraction/{name}"
+            found.append((str(write(folder, contract, made.beside[name])), contract))
+    return found + [(str(path), None) for path in document(folder, "evidence", made.beside.get("evidence"))]
+
+
 def plainly(made: Made, minimum: str) -> medcontract.Score:
     """The score of a submission in `.json` files."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        truth_id, sent_id, beside = CONTRACTS[made.track]
         files: list[tuple[str, str | None]] = [
-            (str(write(folder, truth_id, made.truth)), truth_id),
-            (str(write(folder, sent_id, [one.record for one in made.sent])), sent_id),
-            *((str(path), None) for path in document(folder, beside, made.beside)),
+            (str(write(folder, contract, records)), contract) for contract, records in collections(made)
         ]
+        files += documents(made, folder)
         return score_files(files, parameters=tuple(made.parameters(minimum).items()))
 
 
@@ -239,6 +405,8 @@ def naively(made: Made, minimum: str) -> naive.Outcome:
         return naive.reports(made.truth, made.sent, made.beside, least)
     if made.track == "lesions":
         return naive.lesions(made.truth, made.sent, made.beside, made.times, least)
+    if made.track == "extraction":
+        return naive.extraction(made.truth, made.sent, **(made.beside or {}), minimum=least)
     header = {**HEADERS["triage/response"], "response_file_name": "triage-response.json"}
     return naive.triage(made.truth, made.sent, header, least)
 
@@ -258,6 +426,8 @@ def bits(result: Record | None) -> str:
     copy: Record = json.loads(json.dumps(result))
     for one in copy.get("runs", []):
         one.pop("reasons", None)
+    for one in copy.get("gates", []):
+        one.pop("reason", None)
     for metrics in copy.get("metrics", []):
         for error in metrics["errors"]:
             if error.get("error") in STATES:
@@ -298,7 +468,24 @@ def test_both_sides_of_the_gate_are_met(track: str) -> None:
         outcome = naively(made, "0.5")
         met.add((outcome.valid, outcome.result is not None))
     wanted = {(True, True), (False, False)} | ({(False, True)} if track == "reports" else set())
+    if track == "extraction":  # below the gate the result stays, with NO-GO
+        wanted = {(True, True), (False, True)}
     assert met == wanted
+
+
+def test_all_gates_are_met_on_both_sides() -> None:
+    """The generator of extraction reaches each gate passed, failed and without input, and both decisions."""
+    met: dict[str, set[bool | None]] = {}
+    decisions = set()
+    for seed in range(400):
+        result = naively(make_extraction(random.Random(seed)), "0").result
+        assert result is not None
+        decisions.add(result["decision"])
+        for gate in result["gates"]:
+            met.setdefault(gate["gate"], set()).add(gate["passed"])
+    assert met.pop("pipeline_success_rate") == {True, False}
+    assert set(map(frozenset, met.values())) == {frozenset([True, False, None])}
+    assert len(met) == 5
 
 
 # --- free of order, split and container ----------------------------------------------------------
@@ -308,16 +495,14 @@ def scattered(made: Made, rng: random.Random) -> medcontract.Score:
     """The score of the same records: shuffled, split, and each part in a container of its own."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        truth_id, sent_id, beside = CONTRACTS[made.track]
-        truth_parts = _scatter(folder, truth_id, made.truth, rng)
-        sent_parts = _scatter(folder, sent_id, [one.record for one in made.sent], rng)
-        files: list[tuple[str, str | None]] = [(str(path), truth_id) for path in truth_parts]
-        files += [(str(path), sent_id) for path in sent_parts]
-        files += [(str(path), None) for path in document(folder, beside, made.beside)]
+        files: list[tuple[str, str | None]] = []
+        for contract, records in collections(made):
+            files += [(str(path), contract) for path in _scatter(folder, contract, records, rng)]
+        sent_id = CONTRACTS[made.track][1]
+        bare = not any(".json" in Path(path).suffixes for path, contract in files if contract == sent_id)
+        header: Mapping[str, str] = HEADERS[sent_id] if made.track == "triage" and bare else {}
+        files += documents(made, folder)
         rng.shuffle(files)
-        header: Mapping[str, str] = {}
-        if made.track == "triage" and not any(".json" in path.suffixes for path in sent_parts):
-            header = HEADERS[sent_id]
         return score_files(files, parameters=tuple(made.parameters("0").items()), header=header)
 
 
@@ -355,7 +540,7 @@ def test_order_split_and_container_do_not_matter(track: str) -> None:
             results.append(bits({name: v for name, v in score.result.items() if name != "response_file_name"}))
         assert results[0] == results[1]
         assert plain.verdict.processing == other.verdict.processing
-        assert len(contents(plain)) == 1
+        assert len(contents(plain)) == len({true.get("doc_type") for true in made.truth})
         assert contents(plain) == contents(other)
 
     law()
@@ -365,15 +550,16 @@ def test_order_split_and_container_do_not_matter(track: str) -> None:
 
 TABLE = [(name, figure) for name in TRACKS for figure in tracks.track(name).figures]
 IDS = [f"{name}-{figure.name}" for name, figure in TABLE]
-IDENTITIES = ("case_id", "run_id")
+IDENTITIES = ("case_id", "run_id", "doc_id", "gate")
 
 
 def figures_in(track: str, score: medcontract.Score) -> Iterator[tuple[str, tuple[str, ...], float]]:
     """Every number of a result: the name of its figure, its place, its value."""
     assert score.result is not None, score.reasons
     yield from _numbers(score.result, ())
-    if track == "triage" and score.verdict.headline is not None:
-        yield "mean_jaccard_index", ("mean_jaccard_index",), float(score.verdict.headline)
+    headline = {"triage": "mean_jaccard_index", "extraction": "mean_accuracy"}.get(track)
+    if headline is not None and score.verdict.headline is not None:
+        yield headline, (headline,), float(score.verdict.headline)
 
 
 def _numbers(value: Any, place: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...], float]]:
@@ -389,7 +575,9 @@ def _numbers(value: Any, place: tuple[str, ...]) -> Iterator[tuple[str, tuple[st
 
 
 def _name(place: tuple[str, ...]) -> str:
-    names = [part for part in place if not part.startswith("[") and part not in ("runs", "metrics")]
+    names = [
+        part for part in place if not part.startswith("[") and part not in ("runs", "metrics", "documents", "gates")
+    ]
     if names[0] == "correct_predictions":
         return ".".join(names)
     return names[0]
@@ -425,7 +613,7 @@ def comparisons(track: str) -> tuple[Compared, ...]:
 
 def is_right(made: Made, one: Sent) -> bool:
     """Whether a record says exactly what is true."""
-    key = {"reports": "report_id", "triage": "segment_id", "lesions": "image_id"}[made.track]
+    key = {"reports": "report_id", "triage": "segment_id", "lesions": "image_id", "extraction": "doc_id"}[made.track]
     true = next((true for true in made.truth if true[key] == one.record[key]), None)
     if true is None or not one.valid or not naive.blank(one.record.get("error")):
         return False
@@ -433,6 +621,8 @@ def is_right(made: Made, one: Sent) -> bool:
         return all(one.record[name] == true[name] for name in ("specialty", "urgency", "follow_up"))
     if made.track == "lesions":
         return bool(naive.largest(one.record["probabilities"]) == true["label"])
+    if made.track == "extraction":
+        return one.record == read(true)
     agrees = all(one.record[name] == true[name] for name in ("case_id", "end_of_case"))
     return agrees and set(one.record["model_predictions"]) == {lsi["lsi_group"] for lsi in true["gt_lsi_list"]}
 
@@ -478,6 +668,17 @@ def perfect(track: str) -> Made:
     if track == "lesions":
         images = [image(f"I-{label}", label) for label in CLASSES]
         return Made(track, images, [Sent(guess(true["image_id"], true["label"])) for true in images], model())
+    if track == "extraction":
+        truth = [
+            rx("P", drug("Losartán", "50 mg"), drug("Insulina", "10 UI"), drug("Insulina", "20 UI")),
+            labs("L", lab("Glucosa", "100", rango="70-110"), lab("Sodio", "> 100")),
+        ]
+        beside = {
+            "runs": [pipeline_run(number) for number in range(5)],
+            "evidence": evidence(1, ("P", "measured"), ("L", "measured")),
+            "manifest": [listed("P"), listed("L", "lab")],
+        }
+        return Made(track, truth, [Sent(read(label)) for label in truth], beside)
     truth = [
         *case("C", ("S-1", 0, 10, [("Airway", 20), ("Blood", 30)]), ("S-2", 10, 20, [("Blood", 30)])),
         *case("D", ("S-3", 0, 10, [])),
