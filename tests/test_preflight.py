@@ -17,7 +17,6 @@ from tests.scoring_files import run as run_of
 from tests.test_score_command import (
     HEADLINES,
     KEYS,
-    LISTING,
     SENT,
     TRACKS,
     TRUTH,
@@ -116,7 +115,14 @@ EVERY = {
     "reports": ["time", "memory", "cpu", "exceptions"],
     "triage": ["header"],
     "lesions": ["images", "model-size", "model-file", "inference-script"],
-    "extraction": ["pipeline_success_rate", "reliability", "offline_evidence", "standout_proofs"],
+    "extraction": [
+        "prescription_accuracy",
+        "lab_accuracy",
+        "pipeline_success_rate",
+        "reliability",
+        "offline_evidence",
+        "standout_proofs",
+    ],
 }
 """Checks of one track only."""
 SHARED = ["files", "between-files", "coverage", "gate", "score"]
@@ -250,7 +256,7 @@ def test_coverage(checked: Call, tmp_path: Path, track: str, with_truth: bool) -
     assert "19 of 20" in one(ran, "gate")["detail"]
 
 
-@pytest.mark.parametrize("track", LISTING)
+@pytest.mark.parametrize("track", TRACKS)
 def test_problems_of_coverage(checked: Call, tmp_path: Path, track: str) -> None:
     """Against a truth they are listed with their codes."""
     sent = [*SENT[track][1:], {**SENT[track][1], KEYS[track]: "nobody"}]
@@ -829,7 +835,7 @@ def test_values_on_a_terminal(check: Call, tmp_path: Path, monkeypatch: pytest.M
     assert "María" not in check(*files, "--format", "json").out
 
 
-@pytest.mark.parametrize("track", LISTING)
+@pytest.mark.parametrize("track", TRACKS)
 @pytest.mark.parametrize("format_", ["text", "json"])
 def test_participants(check: Call, tmp_path: Path, track: str, format_: str) -> None:
     """With --participant, of rules between files only counts remain; problems of own files and the gate stay."""

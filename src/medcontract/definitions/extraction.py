@@ -20,7 +20,7 @@ from medcontract.definitions.base import (
     Unit,
 )  # fmt: skip
 from medcontract.definitions.contract import Contract
-from medcontract.definitions.rules import Apart, Empty, Exists, Reference, Requires, Unique, Unlike
+from medcontract.definitions.rules import Apart, Covers, Empty, Exists, Reference, Requires, Unique, Unlike
 
 DocType = Literal["prescription", "lab"]
 LabelStatus = Literal["todo", "labeled", "reviewed"]
@@ -283,8 +283,8 @@ class DocumentScore(Strictest):
     """The document."""
     doc_type: DocType
     """What kind of document it is."""
-    score: Unit
-    """The document's score."""
+    score: NonNegative
+    """The document's score; at most 1 unless weights were changed."""
     recall: Unit
     """Paired / labeled items."""
     field_accuracy: Unit
@@ -320,9 +320,9 @@ class Gate(Strictest):
 class Decision(Document):
     """GO or NO-GO, and why."""
 
-    prescription_accuracy: Percent | None
+    prescription_accuracy: NonNegative | None
     """Mean over labeled prescriptions; null without any."""
-    lab_accuracy: Percent | None
+    lab_accuracy: NonNegative | None
     """Mean over labeled laboratory reports; null without any."""
     pipeline_success_rate: Percent | None
     """Runs that succeeded; null without any."""
@@ -371,6 +371,15 @@ def _labels_apart(other: str) -> Apart:
                  hint="a document is of one kind")  # fmt: skip
 
 
+def _of_the_labels(labels: str) -> tuple[Reference, Covers]:
+    return (
+        Reference(other=labels, field="doc_id", code="MC303", message="no document of this id is labeled",
+                  hint="check upper and lower case, blanks and leading zeros"),
+        Covers(other=labels, field="doc_id", code="MC302", message="a labeled document has no record",
+               hint="write a record with 'parse_success' false for what could not be read"),
+    )  # fmt: skip
+
+
 MANIFEST = Contract(
     id="extraction/manifest", model=Manifest, record=ManifestRow, list_key="documents", flat=True,
     source="extraction.md", title="Documents of a set", rules=(_unique_doc(),), record_rules=(_REVIEWED,),
@@ -388,12 +397,14 @@ LAB_LABELS = Contract(
 PRESCRIPTION_PREDICTIONS = Contract(
     id="extraction/prescription-predictions", model=PrescriptionPredictions, record=PrescriptionPrediction,
     list_key="documents", source="extraction.md", title="Predictions for prescriptions",
-    record_rules=(_silent("medicamentos"),), rules=(_unique_doc(),),
+    record_rules=(_silent("medicamentos"),),
+    rules=(_unique_doc(), *_of_the_labels("extraction/prescription-labels")),
 )  # fmt: skip
 LAB_PREDICTIONS = Contract(
     id="extraction/lab-predictions", model=LabPredictions, record=LabPrediction, list_key="documents",
     source="extraction.md", title="Predictions for laboratory reports",
-    record_rules=(_silent("resultados"), _ambiguous("resultados")), rules=(_unique_doc(),),
+    record_rules=(_silent("resultados"), _ambiguous("resultados")),
+    rules=(_unique_doc(), *_of_the_labels("extraction/lab-labels")),
 )  # fmt: skip
 RUNS = Contract(
     id="extraction/runs", model=Runs, record=PipelineRun, list_key="runs", flat=True, source="extraction.md",

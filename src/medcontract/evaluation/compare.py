@@ -165,6 +165,7 @@ def _id(row: Mapping[str, Any], key: str) -> str:
     return f"{row[key]} ({kind})" if kind else str(row[key])
 
 
-def _largest_first(row: Row) -> tuple[float, str, str]:
+def _largest_first(row: Row) -> tuple[bool, float, str, str]:
+    """Gates last: they are of other units."""
     change = row.main.delta
-    return (-abs(change) if change is not None else 0.0, row.kind, row.id)
+    return row.kind == "gates", -abs(change) if change is not None else 0.0, row.kind, row.id

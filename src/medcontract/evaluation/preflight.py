@@ -190,9 +190,9 @@ def preflight(
     checks = [_files_check(files, track), *_contract_checks(session), *_image_checks(session, images, looked)]
     checks += _header_check(session)
     checks += [_between_check(session), _coverage_check(session), _gate_check(session)]
-    checks += _track_checks(session)
-    checks += _model_checks(session)
     score, check = _score_check(session, settings, parameters, header)
+    checks += _track_checks(session, score)
+    checks += _model_checks(session)
     return Preflight(checks=(*checks, check), score=score)
 
 
@@ -395,9 +395,10 @@ def _gate_check(session: _Session) -> Check:
     return Check(id="gate", title=title, status="failed", detail=why, problems=(FileProblem(names, problem),))
 
 
-def _track_checks(session: _Session) -> Iterator[Check]:
-    """Limits of time, memory, CPU, size."""
-    for limit in session.track.limits(session.pairings, session.documents, session.protocol):
+def _track_checks(session: _Session, score: Score | None) -> Iterator[Check]:
+    """Limits of time, memory, CPU, size; gates."""
+    result = score.result if score else None
+    for limit in session.track.limits(session.pairings, session.documents, session.protocol, result):
         problems: tuple[FileProblem, ...] = ()
         if limit.passed is False:
             parts = session.files.groups.get(limit.contract, [])

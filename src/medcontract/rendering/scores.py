@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from medcontract.problems import shorten
 from medcontract.rendering.json import between, printable, versions, warnings_of, with_value
 from medcontract.rendering.tables import Table, headline, tables
 from medcontract.rendering.text import Style, clean, one_problem, plain
@@ -69,25 +70,30 @@ def _breakdown(items: Sequence[Explanation], style: Style, show_values: bool) ->
     for item in wrong:
         if item.state in _WHOLE_DOCUMENT:
             continue
-        name = f" {clean(item.name)!r}" if show_values else ""
+        name = f" {shorten(item.name)!r}" if show_values else ""
         yield f"  {clean(item.doc_id)} ({item.doc_type}), item {item.item + 1}{name}: {_fate(item, show_values)}"
         for field, how, expected, got, want, have in item.fields:
-            values = f": expected {clean(expected)!r}, got {clean(got)!r} ({want} / {have})" if show_values else ""
-            yield f"      {field}: {how}{values}"
+            yield f"      {field}: {how}{_seen(expected, got, want, have) if show_values else ''}"
 
 
 def _breakdown_table(items: Sequence[Explanation], show_values: bool) -> Table:
     """A row for each field that is not right, and for each item that has no prediction."""
     rows = []
     for item in items:
-        place = (item.doc_id, item.doc_type, f"{item.item + 1}{f' {item.name}' if show_values else ''}")
-        for field, how, expected, got, *_ in item.fields:
-            rows.append((*place, field, f"{how}: expected {expected!r}, got {got!r}" if show_values else how))
+        place = (item.doc_id, item.doc_type, f"{item.item + 1}{f' {shorten(item.name)}' if show_values else ''}")
+        for field, how, expected, got, *compared in item.fields:
+            rows.append((*place, field, f"{how}{_seen(expected, got, *compared)}" if show_values else how))
         if item.paired is None:
             rows.append((*place, "", _fate(item, show_values)))
     right = sum(item.state == "right" for item in items)
     note = f"{right:,} of {len(items):,} items are right."
     return Table("Item by item", ("document", "type", "item", "field", "what"), rows, note, numeric=False)
+
+
+def _seen(expected: str, got: str, want: str, have: str) -> str:
+    """Both values as printed and as compared, where that differs."""
+    shown = f": expected {shorten(expected)!r}, got {shorten(got)!r}"
+    return shown if (want, have) == (expected, got) else f"{shown} (compared: {shorten(want)!r}, {shorten(have)!r})"
 
 
 def _fate(item: Explanation, show_values: bool) -> str:
@@ -98,7 +104,7 @@ def _fate(item: Explanation, show_values: bool) -> str:
     if item.nearest is None:
         return "not matched"
     name, score = item.nearest
-    near = f"nearest prediction {clean(name)!r}, {score:.0f}" if show_values else f"a near one was, {score:.0f}"
+    near = f"nearest prediction {shorten(name)!r}, {score:.0f}" if show_values else f"a near one was, {score:.0f}"
     return f"not matched; {near}"
 
 
@@ -141,7 +147,7 @@ def _provenance(score: Score) -> Iterator[str]:
     protocol = score.protocol
     yield f"protocol {protocol.id} v{protocol.version}, fingerprint {protocol.fingerprint[:16]}"
     for file in score.inputs:
-        records = "" if file.records is None else f", {file.records:,} records"
+        records = "" if file.records is None else f", {file.records:,} record{'s' * (file.records != 1)}"
         content = f", content {file.content_sha256[:16]}" if file.content_sha256 else ""
         yield f"{file.contract} {clean(file.name)}, sha256 {file.sha256[:16]}{content}{records}"
 

@@ -238,9 +238,13 @@ class Track(ABC):
         return True
 
     def limits(
-        self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any], protocol: Protocol
+        self,
+        pairings: Mapping[str, Pairing[Any, Any]],
+        documents: Mapping[str, Any],
+        protocol: Protocol,
+        result: dict[str, Any] | None = None,
     ) -> Iterator[Limit]:
-        """The limits of the track, on records that were probed."""
+        """The limits of the track, on records that were probed; on a result too, where there is one."""
         return iter(())
 
     def mending(self, counts: Counts) -> Sequence[tuple[str, str, int]]:

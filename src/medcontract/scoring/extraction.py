@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -325,6 +326,20 @@ class Gate(NamedTuple):
     reason: str
 
 
+_NEEDED = {
+    "prescription_accuracy": (PRESCRIPTION.predictions, f"labels ({PRESCRIPTION.labels})"),
+    "lab_accuracy": (LAB.predictions, f"labels ({LAB.labels})"),
+    "pipeline_success_rate": ("extraction/runs", "evaluation runs (extraction/runs), or labels"),
+    "reliability": ("extraction/runs", "runs (extraction/runs)"),
+    "offline_evidence": ("extraction/evidence", "evidence (extraction/evidence)"),
+    "standout_proofs": (
+        "extraction/evidence",
+        "evidence (extraction/evidence) and a manifest (extraction/manifest)",
+    ),
+}
+"""For each gate: the contract whose files fail, and what it takes to judge it."""
+
+
 class Extraction(Track):
     id = "extraction"
     submissions = (PRESCRIPTION.predictions, LAB.predictions)
@@ -366,19 +381,24 @@ class Extraction(Track):
         return bool(record.doc_type == kind.doc_type)
 
     def limits(
-        self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any], protocol: Protocol
+        self,
+        pairings: Mapping[str, Pairing[Any, Any]],
+        documents: Mapping[str, Any],
+        protocol: Protocol,
+        result: dict[str, Any] | None = None,
     ) -> Iterator[Limit]:
-        """The gates that need no labels."""
+        """The gates; without a result those that need no labels."""
         data = _beside(documents, [])
         runs = [run for run in data.runs or () if run.kind == "evaluation"]
         gates = _gates(data, None, None, _pipeline(data) if runs else None, protocol)
-        contracts = {"pipeline_success_rate": "extraction/runs", "reliability": "extraction/runs"}
-        for gate in gates[2:]:
-            missing = "needs evaluation runs (extraction/runs)" if gate.name == "pipeline_success_rate" else gate.reason
+        rows = [(gate.name, gate.goal, gate.passed, gate.reason) for gate in gates]
+        if result is not None:
+            rows = [(gate["gate"], gate["goal"], gate["passed"], gate["reason"]) for gate in result["gates"]]
+        for name, goal, passed, reason in rows:
+            contract, needs = _NEEDED[name]
             yield Limit(
-                id=gate.name, title=f"Gate {gate.name}: at least {float(gate.goal):g}",
-                contract=contracts.get(gate.name, "extraction/evidence"), passed=gate.passed,
-                detail=missing if gate.passed is None else gate.reason,
+                id=name, title=f"Gate {name}: at least {float(goal):g}", contract=contract, passed=passed,
+                detail=f"needs {needs}" if passed is None else reason,
             )  # fmt: skip
 
     def count(self, answers: Answers) -> Counts:
@@ -548,7 +568,7 @@ def _at_least(name: str, measured: Fraction | None, protocol: Protocol, unit: st
     goal = protocol[f"goal_{name}"]
     if measured is None:
         return Gate(name, goal, None, None, missing)
-    passed = measured >= goal
+    passed = rounded(measured) >= rounded(goal)
     unit = unit.removesuffix("s") if measured == 1 else unit
     verb = ("reach" if passed else "stay below") if unit.endswith("s") else "reaches" if passed else "is below"
     return Gate(name, goal, measured, passed, f"{float(measured):.6g} {unit} {verb} the goal of {float(goal):g}")
@@ -589,14 +609,19 @@ def _in_order(runs: Sequence[Run]) -> list[Run]:
     return [run for _, _, run in sorted(zip(known, range(len(runs)), runs, strict=True), key=lambda row: row[:2])]
 
 
-def _instant(text: str | None) -> datetime | None:
+_FRACTION = re.compile(r"[.,]([0-9]+)")
+
+
+def _instant(text: str | None) -> tuple[datetime, Fraction] | None:
+    """The second, and the fraction of it to its last digit; None for a time without an offset."""
     if text is None:
         return None
     try:
-        time = datetime.fromisoformat(text)
-    except ValueError:  # more digits of a second than Python reads
+        second = datetime.fromisoformat(_FRACTION.sub("", text, count=1))
+    except ValueError:  # a leap second
         return None
-    return time if time.tzinfo is not None else None
+    found = _FRACTION.search(text)
+    return (second, Fraction(f"0.{found[1]}") if found else ZERO) if second.tzinfo is not None else None
 
 
 def _explained(document: _Document) -> Iterator[Explanation]:

@@ -140,7 +140,11 @@ class Lesions(Track):
             raise CallError("size_min_mb is larger than size_max_mb")
 
     def limits(
-        self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any], protocol: Protocol
+        self,
+        pairings: Mapping[str, Pairing[Any, Any]],
+        documents: Mapping[str, Any],
+        protocol: Protocol,
+        result: dict[str, Any] | None = None,
     ) -> Iterator[Limit]:
         model, most = documents.get("lesions/model"), protocol["size_max_mb"]
         detail = "needs a valid file of lesions/model" if model is None else f"{model.model_size_mb:g} MB"

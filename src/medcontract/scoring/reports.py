@@ -195,7 +195,11 @@ class Reports(Track):
         return seconds
 
     def limits(
-        self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any], protocol: Protocol
+        self,
+        pairings: Mapping[str, Pairing[Any, Any]],
+        documents: Mapping[str, Any],
+        protocol: Protocol,
+        result: dict[str, Any] | None = None,
     ) -> Iterator[Limit]:
         (pairing,) = pairings.values()
         times = {run: [m for m in sheet.values() if type(m) is float] for run, sheet in pairing.runs().items()}
