@@ -22,7 +22,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "problems": set(),
     "layout": {"problems"},
     "reading": {"layout", "problems", "reading"},
-    "definitions": {"catalogue", "definitions", "errors", "layout", "problems"},
+    "definitions": {"catalogue", "definitions", "errors", "layout", "normalizers", "problems"},
     "rendering": {"catalogue", "problems", "rendering"},
     "tally": {"problems"},
     "images": {"errors", "images", "problems", "workers"},

@@ -387,6 +387,21 @@ _ENTRIES = (
         '{"task_id": "T-1", "sample_id": "S-1", "reference": {"answer": ""}}',
         '{"task_id": "T-1", "sample_id": "S-1", "reference": {"answer": "Iron deficiency anaemia"}}',
     ),
+    Entry(
+        "MC219", "Term in two categories",
+        "A term of a lexicon stands in two categories, so that nobody could tell what was found. Accents, case and "
+        "punctuation make no difference. The place is that of the later category: diagnoses, treatments, medications, "
+        "symptoms, labs.",
+        '{"entities": {"diagnoses": ["edema"], "symptoms": ["Edema"]}}',
+        '{"entities": {"symptoms": ["edema"]}}',
+    ),
+    Entry(
+        "MC220", "Spelling of two names",
+        "A spelling in the `synonyms` of a lexicon stands for two names: it is listed under both, or it is a name "
+        "itself (an entity, or a key of `synonyms`). Accents, case and punctuation make no difference.",
+        '{"synonyms": {"heart failure": ["HF"], "hydrogen fluoride": ["HF"]}}',
+        '{"synonyms": {"heart failure": ["HF"], "hydrogen fluoride": ["hydrofluoric acid"]}}',
+    ),
     # --- rules between files
     Entry(
         "MC301", "Event differs",

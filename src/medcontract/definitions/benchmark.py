@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from medcontract.definitions.base import WHOLE, Date, Document, Many, NonNegative, Open, Str, Strictest, Text, Unit
 from medcontract.definitions.contract import Contract
-from medcontract.definitions.rules import Covers, Exists, Reference, SomeAbove, Something, Unique
+from medcontract.definitions.rules import Covers, Disjoint, Exists, OneName, Reference, SomeAbove, Something, Unique
 
 
 class Case(Open):
@@ -157,6 +157,32 @@ class BenchmarkReport(Document):
     """Anything else."""
 
 
+Phrases = Many[Str]
+
+
+class Lexicon(Document):
+    """Terms that are added to the shipped ones, or replace them."""
+
+    about: Text | None = None
+    """What the terms are."""
+    how_chosen: Text | None = None
+    """How they were chosen."""
+    replace: bool | None = None
+    """Whether the shipped terms are left out altogether; false when absent."""
+    synonyms: dict[str, Phrases] | None = None
+    """Name to other spellings of it."""
+    entities: Entities | None = None
+    """The names that are extracted, by category."""
+    structure_markers: Phrases | None = None
+    """Words and phrases that order a rationale."""
+    evidence_markers: Phrases | None = None
+    """Words and phrases that give a reason."""
+    fallacies: Phrases | None = None
+    """Phrases of bad reasoning."""
+    facts: dict[str, Phrases] | None = None
+    """Diagnosis to what a sound rationale for it would mention."""
+
+
 _TEXTS = ("reference.answer", "reference.rationale", "reference.diagnosis")
 
 
@@ -206,4 +232,15 @@ REPORT = Contract(
                   hint="check the month's number of days"),),
 )  # fmt: skip
 
-CONTRACTS = (CASES, PREDICTIONS, REFERENCES, REPORT, SAMPLES, WEIGHTS)
+_CATEGORIES = tuple(f"entities.{category}" for category in Entities.model_fields)
+LEXICON = Contract(
+    id="benchmark/lexicon", model=Lexicon, source="benchmark.md", title="Terms of one's own",
+    rules=(
+        Disjoint(fields=_CATEGORIES, code="MC219", message="this term stands in another category already",
+                 hint="keep it in one category; accents, case and punctuation make no difference"),
+        OneName(field="synonyms", names=_CATEGORIES, code="MC220", message="this spelling belongs to another name",
+                hint="list it under one name; entities and the keys of 'synonyms' are names themselves"),
+    ),
+)  # fmt: skip
+
+CONTRACTS = (CASES, LEXICON, PREDICTIONS, REFERENCES, REPORT, SAMPLES, WEIGHTS)

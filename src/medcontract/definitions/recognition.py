@@ -58,8 +58,9 @@ def _file_costs(outline: Outline) -> Costs:
     costs: Costs = []
     keys = outline.keys - {"$schema"}
     for entry in compiled().values():
-        if entry.list_key in keys or _half(keys, entry.header_required):
+        if entry.list_key in keys or _half(keys, entry.header_required) or _mostly_known(keys, entry):
             cost = _cost(keys, entry.header_required, entry.header)
+            cost += not entry.header_required and not entry.list_key  # needs nothing: what needs these keys is nearer
             if entry.list_key and entry.list_key not in keys:
                 cost += min(map(len, entry.forms))  # no list: all that its records need is missing too
             elif first := outline.items.get(entry.list_key or ""):
@@ -97,6 +98,12 @@ def _form_cost(keys: frozenset[str], forms: tuple[frozenset[str], ...], known: f
 
 def _half(keys: frozenset[str], required: frozenset[str]) -> bool:
     return bool(required) and 2 * len(keys & required) >= len(required)
+
+
+def _mostly_known(keys: frozenset[str], entry: Compiled) -> bool:
+    """Whether a file may be a document that needs no key: it has more keys of that document than others."""
+    needs_nothing = entry.kind == "document" and not entry.header_required
+    return needs_nothing and 2 * len(keys & entry.header) > len(keys)
 
 
 def _cost(keys: frozenset[str], required: frozenset[str], known: frozenset[str]) -> int:

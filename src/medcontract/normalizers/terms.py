@@ -28,7 +28,8 @@ _LONGEST_KEPT = 200
 """Texts up to this length are normalized once: names, diagnoses, short answers."""
 _BLANKS = str.maketrans({char: " " for char in map(chr, range(128)) if not char.isalnum() and char not in "%."})
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
-_LONE_DOT = re.compile(r"(?<!\d)\.|\.(?!\d)")
+_SPANISH_MARKS = "\u0301\u0303\u0308"
+_LONE_DOT = re.compile(r"\.(?:(?<!\d\.)|(?!\d))")
 
 
 def fold(text: str) -> str:
@@ -36,13 +37,17 @@ def fold(text: str) -> str:
 
     Total, and a second time it changes nothing.
     """
+    return " ".join(_words(text))
+
+
+def _words(text: str) -> list[str]:
     text = text.lower()
     if not text.isascii():
-        text = _BEYOND_ASCII.sub(_folded_run, unicode_form("NFD", text))
-    text = text.translate(_BLANKS)
-    if "." in text:
-        text = _LONE_DOT.sub(" ", text)
-    return " ".join(text.split())
+        text = unicode_form("NFD", text)
+        for mark in _SPANISH_MARKS:  # often nothing else is beyond ASCII, and this is quicker than a pattern
+            text = text.replace(mark, "")
+        text = _BEYOND_ASCII.sub(_folded_run, text)
+    return _LONE_DOT.sub(" ", text.translate(_BLANKS)).split()
 
 
 @lru_cache(maxsize=1 << 12)
@@ -103,16 +108,15 @@ class _Phrases:
         """The values of the phrases in a text."""
         return frozenset(value for _, _, value in self.find(text.split()))
 
-    def replace(self, text: str) -> str:
-        """The text with the value of each phrase in its place."""
-        words = text.split()
+    def replace(self, words: list[str]) -> str:
+        """The words with the value of each phrase in its place."""
         pieces: list[str] = []
         done = 0
         for start, past, value in self.find(words):
             pieces += words[done:start]
             pieces.append(value)
             done = past
-        return " ".join(pieces + words[done:]) if done else text
+        return " ".join(pieces + words[done:])
 
 
 class _Said(NamedTuple):
@@ -161,7 +165,7 @@ class Terms:
         return self._short(text) if len(text) <= _LONGEST_KEPT else self._normalize(text)
 
     def _normalize(self, text: str) -> str:
-        return self._spellings.replace(fold(text))
+        return self._spellings.replace(_words(text))
 
     def entities(self, normalized: str) -> dict[str, frozenset[str]]:
         """The entities of each category in a normalized text: leftmost and longest first, no overlap.
@@ -193,7 +197,7 @@ class Terms:
     def found(phrases: Iterable[str], normalized: str) -> frozenset[str]:
         """Which of some normalized phrases stand in a normalized text, as whole words. Each is sought on its own."""
         text = f" {normalized} "
-        return frozenset(phrase for phrase in phrases if f" {phrase} " in text)
+        return frozenset(phrase for phrase in phrases if phrase and f" {phrase} " in text)
 
     @cached_property
     def _diagnoses(self) -> _Phrases:
@@ -263,8 +267,8 @@ def _joined(ours: _Said, theirs: _Said) -> _Said:
         if name not in theirs.entities and entities.setdefault(name, kind) != kind:
             message = f"'{name}' is now a name for terms of two categories, {entities[name]} and {kind}"
             raise UnsoundTerms(message, "list it in 'entities', in the category that is meant")
-    normalized = _Phrases(names).replace
-    told = frozenset(map(normalized, theirs.facts))
-    facts = {name: facts for name, facts in ours.facts.items() if normalized(name) not in told}
+    known = _Phrases(names)
+    told = frozenset(known.replace(name.split()) for name in theirs.facts)
+    facts = {name: facts for name, facts in ours.facts.items() if known.replace(name.split()) not in told}
     markers = {kind: phrases | theirs.markers[kind] for kind, phrases in ours.markers.items()}
     return _Said(names, entities | theirs.entities, markers, facts | theirs.facts)

@@ -200,6 +200,51 @@ class Something(ObjectRule, frozen=True, kw_only=True):
         return () if found else (self.finding((self.field,)),)
 
 
+class Disjoint(ObjectRule, frozen=True, kw_only=True):
+    """No term stands in two of some lists of strings, as `fold` leaves it. Within one list it may be repeated.
+
+    Names with a dot lead into an object.
+    """
+
+    kind: ClassVar = "disjoint"
+    fields: tuple[str, ...]
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        from medcontract.normalizers.terms import fold
+
+        first: dict[str, str] = {}
+        return [
+            self.finding((*name.split("."), index))
+            for name in self.fields
+            for index, term in enumerate(_inside(value, name) or ())
+            if first.setdefault(fold(term), name) != name
+        ]
+
+
+class OneName(ObjectRule, frozen=True, kw_only=True):
+    """In an object from names to lists of spellings, each spelling is that of one name, as `fold` leaves both.
+
+    The keys are names, and so are the strings of the lists in `names`: a name is a spelling of itself only.
+    """
+
+    kind: ClassVar = "one-name"
+    field: str
+    names: tuple[str, ...] = ()
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        from medcontract.normalizers.terms import fold
+
+        spellings = getattr(value, self.field) or {}
+        listed = (term for name in self.names for term in _inside(value, name) or ())
+        owner = {name: name for name in map(fold, (*listed, *spellings))}
+        return [
+            self.finding((self.field, name, index))
+            for name, terms in spellings.items()
+            for index, term in enumerate(terms)
+            if owner.setdefault(fold(term), fold(name)) != fold(name)
+        ]
+
+
 def _inside(value: Any, name: str) -> Any:
     for part in name.split("."):
         if value is None:
