@@ -6,7 +6,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from medcontract.definitions.base import Count, Document, Many, Position, RelativePath, Str, Strictest, Text, Unit
+from medcontract.definitions.base import (
+    Count,
+    Document,
+    Many,
+    NonNegative,
+    Position,
+    RelativePath,
+    Str,
+    Strictest,
+    Text,
+    Unit,
+)
 from medcontract.definitions.contract import Contract
 
 Code = Annotated[str, Field(pattern="^MC[0-5][0-9][0-9]$", max_length=5)]
@@ -338,6 +349,17 @@ class Ranked(Strictest):
     """Its files."""
 
 
+class CombinedModel(Strictest):
+    """How metrics were weighed into one score."""
+
+    metric_name: Str
+    """The name of the combined score."""
+    weights: dict[str, NonNegative]
+    """Metric or category to weight."""
+    renormalize_missing: bool
+    """Whether the weights of what a task lacks are shared among what it has."""
+
+
 class Leaderboard(Document):
     """The outcome of `medcontract leaderboard`."""
 
@@ -349,6 +371,8 @@ class Leaderboard(Document):
     """The files that all were scored against."""
     headline: Str
     """The name of the figure that submissions are ranked by."""
+    combined: CombinedModel | None = None
+    """How it is weighed, where that is so."""
     submissions: Many[Ranked]
     """By rank; those that are not valid last, by name."""
     warnings: Many[Str]
@@ -375,7 +399,7 @@ class DeltaModel(Strictest):
 class ComparedRow(Strictest):
     """One run, case, document or gate before and after."""
 
-    kind: Literal["runs", "metrics", "documents", "gates"]
+    kind: Literal["runs", "metrics", "documents", "tasks", "samples", "gates"]
     """The list of the result that it stands in."""
     id: Text
     """What it is named by."""

@@ -66,7 +66,7 @@ def _weighed(report: Any, weights: Weighting, replace: bool, date: Mapping[str, 
     }
     second = overall.get(TRACK.second)
     return Verdict(
-        valid=True, processing=None, result=result, headline=found.overall,
+        valid=True, processing=None, result=result, headline=found.overall, headline_name=name,
         second=None if second is None else Fraction(second), warnings=tuple(told_unused(found, exact)),
     )  # fmt: skip
 
@@ -98,6 +98,6 @@ def _assembled(parts: list[Part], files: Files, protocol: Protocol, verdict: Ver
         participant=settings.participant,
         team=getattr(report, "model_id", None),
         figures=TRACK.figures,
-        headline=settings.wishes.metric_name or TRACK.headline,
+        headline=verdict.headline_name or TRACK.headline,
         second=TRACK.second,
     )

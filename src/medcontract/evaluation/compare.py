@@ -62,7 +62,7 @@ def compare(baseline: Validated[Any], rerun: Validated[Any]) -> Comparison:
     return Comparison(
         track=before.track,
         fingerprint=before.protocol.fingerprint,
-        figures=tuple(_deltas(left, right)),
+        figures=tuple(_deltas(_figures(left), _figures(right))),
         rows=tuple(sorted(_rows(left, right), key=_largest_first)),
         before=_state(before),
         after=_state(after),
@@ -128,9 +128,30 @@ def _warnings(before: Any, after: Any) -> Iterator[str]:
         old, new = getattr(before.environment, name), getattr(after.environment, name)
         if old != new:
             yield f"made with different versions of {name}: {old} and {new}; texts may have been compared differently"
+    weights = [_table(_table(score.result or {}, "metadata"), "combined") for score in (before, after)]
+    if weights[0] != weights[1] and all(weights):
+        told = " and ".join(_weights(each) for each in weights)
+        yield f"the combined scores were weighed differently ({told}): they cannot be compared"
     for score, word in ((before, "baseline"), (after, "rerun")):
         if score.result is None:
             yield f"the {word} was refused: it has no figures"
+
+
+def _weights(combined: Mapping[str, Any]) -> str:
+    weights = _table(combined, "weights")
+    shares = ", ".join(f"{name} {weight}" for name, weight in weights.items())
+    return f"{shares}{'' if combined.get('renormalize_missing', True) else ', missing ones kept'}"
+
+
+def _figures(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Those of the submission. A benchmark report has them in a place of their own."""
+    return _table(result, "overall_scores") or result
+
+
+def _table(mapping: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """What stands under a name, if it is an object: a result made elsewhere may hold anything."""
+    found = mapping.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def _deltas(before: Mapping[str, Any], after: Mapping[str, Any], prefix: str = "") -> Iterator[Delta]:
@@ -138,7 +159,7 @@ def _deltas(before: Mapping[str, Any], after: Mapping[str, Any], prefix: str = "
     for name in [*before, *(name for name in after if name not in before)]:
         old, new = before.get(name), after.get(name)
         if isinstance(old, dict) or isinstance(new, dict):
-            yield from _deltas(old or {}, new or {}, f"{prefix}{name}.")
+            yield from _deltas(_table(before, name), _table(after, name), f"{prefix}{name}.")
         elif _is_figure(old) or _is_figure(new):
             yield Delta(prefix + name, _number(old), _number(new))
 
@@ -153,11 +174,32 @@ def _number(value: Any) -> float | None:
 
 def _rows(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Row]:
     for kind, key in _IDS.items():
-        old, new = ({_id(row, key): row for row in result.get(kind) or ()} for result in (before, after))
+        old, new = ({_id(row, key): row for row in _listed(result, kind, key)} for result in (before, after))
         for name in [*old, *(name for name in new if name not in old)]:
             figures = tuple(_deltas(old.get(name, {}), new.get(name, {})))
             main = next((each for each in figures if each.name == _MAIN[kind]), Delta(_MAIN[kind], None, None))
             yield Row(kind, name, figures, main)
+    yield from _metric_rows("tasks", *(_table(result, "task_scores") for result in (before, after)))
+    yield from _metric_rows("samples", *map(_samples, (before, after)))
+
+
+def _listed(result: Mapping[str, Any], kind: str, *keys: str) -> list[dict[str, Any]]:
+    """The rows of a list that have these keys."""
+    rows = result.get(kind)
+    return [row for row in rows if isinstance(row, dict) and row.keys() >= {*keys}] if isinstance(rows, list) else []
+
+
+def _samples(result: Mapping[str, Any]) -> dict[str, Any]:
+    """The samples of a benchmark report that was made with a breakdown."""
+    rows = _listed(result, "detailed_results", "task_id", "sample_id", "scores")
+    return {f"{row['task_id']} {row['sample_id']}": _table(row, "scores") for row in rows}
+
+
+def _metric_rows(kind: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Row]:
+    """Tasks or samples. Their first metric tells whether they got better: the combined score, where there is one."""
+    for name in [*before, *(name for name in after if name not in before)]:
+        figures = tuple(_deltas(_table(before, name), _table(after, name)))
+        yield Row(kind, name, figures, figures[0] if figures else Delta("", None, None))
 
 
 def _id(row: Mapping[str, Any], key: str) -> str:

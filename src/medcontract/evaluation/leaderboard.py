@@ -81,6 +81,8 @@ class Leaderboard(Struct, kw_only=True):
     figures: tuple[Figure, ...]
     entries: tuple[Entry, ...]
     warnings: tuple[str, ...] = ()
+    combined: dict[str, Any] | None = None
+    """How metrics were weighed into one, where they were."""
 
 
 class _Job(Struct, kw_only=True):
@@ -127,8 +129,9 @@ def leaderboard(
     return Leaderboard(
         track=scorer.track.id,
         protocol=protocol,
-        truth=tuple(input_file(part, scorer.truth) for part in scorer.truth.parts),
-        headline=getattr(scorer.track, by),
+        truth=tuple(input_file(part, scorer.truth) for part in scorer.told),
+        combined=scorer.track.decided(scorer.truth.documents),
+        headline=(ranked[0].verdict.headline_name if by == "headline" else None) or getattr(scorer.track, by),
         figures=scorer.track.figures,
         entries=tuple(ranked),
         warnings=(*scorer.unused, *_shared_warnings(ranked)),
@@ -156,6 +159,8 @@ class _Scorer:
             for part in files.groups.get(name, [])
             if name not in self.truth.documents
         ]
+        theirs = [part for name in self.track.organizers for part in files.groups.get(name, [])]
+        self.told = [*self.truth.parts, *theirs]
         if self.truth.reasons:
             raise MedcontractError(f"{'; '.join(self.truth.reasons)}: nothing can be scored against it")
 
@@ -245,7 +250,8 @@ def _entry(submission: Submission, outcome: Score | str, track: Track, protocol:
         again = judge_counts(track, outcome.counts, protocol)
         verdict = replace(again, warnings=verdict.warnings, reasons=verdict.reasons)
         coarse = track.for_participants(again.result or {}, _double(again.headline))
-    figures = {f.name: coarse[f.name] for f in track.figures if f.name in coarse}
+    known = {figure.name for figure in track.figures}
+    figures = {n: v for n, v in coarse.items() if n in known or (track.open_figures and isinstance(v, float))}
     own = tuple(file for file in outcome.inputs if file.content_sha256 is None)
     return Entry(name=submission.name, team=outcome.team, verdict=verdict, inputs=own, figures=figures)
 

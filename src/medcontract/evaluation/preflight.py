@@ -324,7 +324,7 @@ def _between_check(session: _Session) -> Check:
         rule.other in session.documents for part in session.submissions() for rule in part.contract.file_rules
     )
     if not errors and not session.has_truth and not compared:
-        wanted = " or ".join(pair.truth for pair in session.track.pairs)
+        wanted = " or ".join(session.track.truths)
         return Check(id="between-files", title=title, status="skipped", detail=f"needs a truth ({wanted})")
     done = "" if session.has_truth else "what can be compared without a truth"
     return Check(
@@ -344,8 +344,9 @@ def _lacks(session: _Session) -> str | None:
         return "needs a submission"
     if session.roll:
         return None
-    truths = [pair.truth for pair in track.pairs]
-    return "needs the expected ids: " + " or ".join([*truths, *(name for name, _ in track.expecting)])
+    return "needs the expected ids: " + " or ".join(
+        dict.fromkeys((*track.truths, *(name for name, _ in track.expecting)))
+    )
 
 
 def _coverage_check(session: _Session) -> Check:
@@ -458,8 +459,10 @@ def _score_check(
     header: Mapping[str, str] | None,
 ) -> tuple[Score | None, Check]:
     title = "It can be scored"
-    if not session.has_truth:
-        wanted = " and ".join(pair.truth for pair in session.track.pairs)
+    if not session.has_truth and not any(
+        pair.own and pair.truth in session.files.groups for pair in session.track.pairs
+    ):
+        wanted = " and ".join(session.track.truths)
         return None, Check(id="score", title=title, status="skipped", detail=f"needs a truth ({wanted})")
     if not session.submissions():
         return None, Check(id="score", title=title, status="skipped", detail="needs a submission")

@@ -294,7 +294,7 @@ def _read_own(pair: Pair[Any, Any], parts: Sequence[Part], truth: Truth) -> None
 
 
 def no_truth(track: Track, files: Files) -> CallError:
-    names = " or ".join(pair.truth for pair in track.pairs)
+    names = " or ".join(track.truths)
     return CallError("there is no truth among these files", f"a file of {names} is asked for; {_there_is(files)}")
 
 
@@ -674,7 +674,7 @@ def _assemble(
         between=_between(own),
         team=next(iter(teams), None),
         figures=truth.track.figures,
-        headline=truth.track.headline,
+        headline=verdict.headline_name or truth.track.headline,
         second=truth.track.second,
         counts=counts,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from medcontract.rendering.scores import aligned, escaped, markdown_table
 from medcontract.rendering.tables import Table, number
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from medcontract.evaluation.leaderboard import Entry, Leaderboard
 
 _MOST_REASONS = 3
+_MOST_OTHERS = 4
+"""Metrics that submissions bring along, in the table."""
 
 
 def text(board: Leaderboard, style: Style = plain) -> str:
@@ -61,6 +63,8 @@ def _ranking(board: Leaderboard) -> Table:
     units = {figure.name: figure.unit for figure in board.figures}
     others = [f.name for f in board.figures if f.by == "submission" and f.name != board.headline]
     others = [name for name in others if any(name in entry.figures for entry in board.entries)]
+    known = {board.headline, *(figure.name for figure in board.figures)}
+    others += sorted({name for entry in board.entries for name in entry.figures if name not in known})[:_MOST_OTHERS]
     rows = [
         (
             f"{entry.rank}. {_who(entry)}",
@@ -72,8 +76,17 @@ def _ranking(board: Leaderboard) -> Table:
     return Table("Ranking", ("team", board.headline, *others), rows)
 
 
+def _weights(combined: dict[str, Any]) -> str:
+    """How the figure that counts is made of others."""
+    weights = ", ".join(f"{name} {weight:g}" for name, weight in combined["weights"].items())
+    kept = "" if combined["renormalize_missing"] else "; what a task lacks counts 0"
+    return f"{combined['metric_name']}: {weights}{kept}"
+
+
 def _provenance(board: Leaderboard) -> Iterator[str]:
     protocol = board.protocol
+    if board.combined:
+        yield clean(_weights(board.combined))
     yield f"protocol {protocol.id} v{protocol.version}, fingerprint {protocol.fingerprint[:16]}"
     for file in board.truth:
         content = f", content {file.content_sha256[:16]}" if file.content_sha256 else ""
@@ -82,6 +95,8 @@ def _provenance(board: Leaderboard) -> Iterator[str]:
 
 def markdown(board: Leaderboard) -> str:
     lines = [f"# Leaderboard: {board.track}", "", *markdown_table(_ranking(board)._replace(title=""))]
+    if board.combined:
+        lines += ["", escaped(_weights(board.combined))]
     rest = _rest(board)
     if rest:
         rows = [(_who(entry), "; ".join(_reasons(entry))) for entry in rest]
@@ -91,5 +106,7 @@ def markdown(board: Leaderboard) -> str:
         lines += ["", "## Warnings", "", *(f"- {escaped(warning)}" for warning in warnings)]
     protocol = board.protocol
     lines += ["", f"Protocol `{protocol.id}` version {protocol.version}, fingerprint `{protocol.fingerprint}`."]
-    lines += [f"Truth {escaped(file.name)}, content `{file.content_sha256}`." for file in board.truth]
+    for file in board.truth:
+        content = f"content `{file.content_sha256}`" if file.content_sha256 else f"SHA-256 `{file.sha256}`"
+        lines.append(f"{'Truth' if file.content_sha256 else 'With'} {escaped(file.name)}, {content}.")
     return "\n".join(lines) + "\n"

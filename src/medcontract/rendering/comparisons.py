@@ -13,7 +13,10 @@ from medcontract.rendering.text import Style, clean, plain
 if TYPE_CHECKING:
     from medcontract.evaluation.compare import Comparison, Delta, Row
 
-_TITLES = {"runs": "Runs", "metrics": "Cases", "documents": "Documents", "gates": "Gates"}
+_TITLES = {
+    "runs": "Runs", "metrics": "Cases", "documents": "Documents", "tasks": "Tasks", "samples": "Samples",
+    "gates": "Gates",
+}  # fmt: skip
 
 
 def _number(value: float | None, sign: bool = False) -> str:
@@ -38,7 +41,13 @@ def _tables(comparison: Comparison) -> list[Table]:
                 found.append(
                     Table(f"{title} that {word}", (some[0].main.name, "before", "after", "change"), cells, note)
                 )
-        same = len(own) - len(_changed(own, 1)) - len(_changed(own, -1))
+        lonely = [row for row in own if (row.main.before is None) != (row.main.after is None)]
+        if lonely:
+            cells = [(row.id, *_cells(row.main)) for row in lonely[:MOST_CASES]]
+            note = f"and {len(lonely) - MOST_CASES:,} more (json has all)" if len(lonely) > MOST_CASES else ""
+            head = (lonely[0].main.name, "before", "after", "change")
+            found.append(Table(f"{title} with a figure on one side only", head, cells, note))
+        same = len(own) - len(_changed(own, 1)) - len(_changed(own, -1)) - len(lonely)
         if own and same:
             found.append(Table("", ("", ""), [(f"{title.lower()} without a change", f"{same:,}")]))
     return found

@@ -107,6 +107,7 @@ def leaderboard(board: Leaderboard) -> str:
         "protocol": board.protocol.describe(),
         "truth": [struct_fields(file) for file in board.truth],
         "headline": board.headline,
+        **({"combined": board.combined} if board.combined else {}),
         "submissions": [_entry(entry) for entry in board.entries],
         "warnings": list(board.warnings),
         **versions(),

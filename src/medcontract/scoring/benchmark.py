@@ -140,7 +140,9 @@ class Benchmark(Track):
     headline = COMBINED
     second = CLINICAL
     settable = ("timestamp",)
+    truths = (REFERENCES,)
     submissions = (PREDICTIONS, SAMPLES)
+    open_figures = True
 
     def __init__(
         self,
@@ -152,8 +154,6 @@ class Benchmark(Track):
         self._protocol, self._wishes, self._own = protocol, wishes, own
         self._terms = _terms(wishes)
         self.pairs = (self._pair(contracts),)  # type: ignore[misc]  # bound to the protocol and the files
-        if wishes.metric_name:
-            self.headline = wishes.metric_name  # type: ignore[misc]
 
     def _pair(self, contracts: Collection[str]) -> Pair[Item, Any]:
         submission = SAMPLES if SAMPLES in contracts and PREDICTIONS not in contracts else PREDICTIONS
@@ -174,6 +174,10 @@ class Benchmark(Track):
                 "there are both predictions and samples of a model", f"give {PREDICTIONS} or {SAMPLES}, not both"
             )
         return Benchmark(self._protocol, self._wishes, contracts, self._own)
+
+    def decided(self, documents: Mapping[str, Any]) -> dict[str, Any] | None:
+        weights = weighting(documents.get(WEIGHTS), self._wishes)
+        return weights.describe() if weights else None
 
     def completed(self, protocol: Protocol, wishes: Wishes = NO_WISHES) -> Protocol:
         """Terms of the caller's own make another fingerprint."""
@@ -229,7 +233,10 @@ class Benchmark(Track):
             "notes": [NEGATION],
         }
         second = overall.get(CLINICAL)
-        return Finished(result=report, headline=combined, second=second, warnings=tuple(warnings))
+        return Finished(
+            result=report, headline=combined, second=second, warnings=tuple(warnings),
+            headline_name=data.weights.metric_name if data.weights else None,
+        )  # fmt: skip
 
     def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
         """Without figures by task and sample."""

@@ -78,6 +78,8 @@ class Finished(Struct, kw_only=True):
     """What submissions are ranked by."""
     second: Fraction | None = None
     """What they are ranked by where none has a headline."""
+    headline_name: str | None = None
+    """Where it is not that of the track."""
     reasons: tuple[str, ...] = ()
     """Why it is not valid all the same."""
     decision: str | None = None
@@ -93,6 +95,7 @@ class Verdict(Struct, kw_only=True):
     result: dict[str, Any] | None = None
     headline: Fraction | None = None
     second: Fraction | None = None
+    headline_name: str | None = None
     decision: str | None = None
     reasons: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -173,6 +176,8 @@ class Track(ABC):
     id: ClassVar[str]
     result_contract: ClassVar[str]
     pairs: ClassVar[tuple[Pair[Any, Any], ...]]
+    truths: ClassVar[tuple[str, ...]]
+    """The contracts of its truth."""
     submissions: ClassVar[tuple[str, ...]]
     """The contracts that a submission may be of."""
     auxiliary: ClassVar[tuple[str, ...]] = ()
@@ -189,6 +194,8 @@ class Track(ABC):
     """What is kept of each record of an auxiliary collection, by contract."""
     result_below_gate: ClassVar[bool] = False
     """There is a result below the processing gate, too."""
+    open_figures: ClassVar[bool] = False
+    """A result may hold figures that the track does not know."""
     ranks_together: ClassVar[bool] = False
     """Figures depend on the other submissions of a ranking (`for_competition`)."""
     protocol: ClassVar[Protocol]
@@ -208,11 +215,6 @@ class Track(ABC):
     def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
         """The result without figures by class, case or document."""
 
-    @property
-    def truths(self) -> tuple[str, ...]:
-        """The contracts of its truth, those of a submission that is its own truth left aside."""
-        return tuple(pair.truth for pair in self.pairs if pair.own is None)
-
     def under(self, protocol: Protocol, wishes: Wishes = NO_WISHES) -> Track:
         """The track as the protocol and the caller have it."""
         return self
@@ -220,6 +222,10 @@ class Track(ABC):
     def among(self, contracts: Collection[str]) -> Track:
         """The track with the pairs that files of these contracts make. Raises `CallError`."""
         return self
+
+    def decided(self, documents: Mapping[str, Any]) -> dict[str, Any] | None:
+        """What the organizer decided for all submissions besides the protocol."""
+        return None
 
     def completed(self, protocol: Protocol, wishes: Wishes = NO_WISHES) -> Protocol:
         """The protocol with what follows from its parameters, and from what the caller asks for."""
@@ -309,6 +315,7 @@ def judge_counts(track: Track, counts: Counts, protocol: Protocol) -> Verdict:
         result=finished.result,
         headline=finished.headline,
         second=finished.second,
+        headline_name=finished.headline_name,
         decision=finished.decision,
         reasons=too_little + finished.reasons,
         warnings=counts.warnings + finished.warnings,

@@ -342,6 +342,7 @@ _NEEDED = {
 
 class Extraction(Track):
     id = "extraction"
+    truths = (PRESCRIPTION.labels, LAB.labels)
     submissions = (PRESCRIPTION.predictions, LAB.predictions)
     result_contract = "extraction/decision"
     auxiliary = ("extraction/manifest", "extraction/runs", "extraction/evidence")

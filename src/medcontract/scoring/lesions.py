@@ -114,6 +114,7 @@ class _Data(NamedTuple):
 
 class Lesions(Track):
     id = "lesions"
+    truths = ("lesions/truth",)
     submissions = ("lesions/predictions",)
     result_contract = "lesions/score"
     pairs = (

@@ -171,6 +171,7 @@ class _Run(NamedTuple):
 
 class Reports(Track):
     id = "reports"
+    truths = ("reports/truth",)
     submissions = ("reports/predictions",)
     result_contract = "reports/score"
     pairs = (

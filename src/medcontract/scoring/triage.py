@@ -104,6 +104,7 @@ class _Data(NamedTuple):
 
 class Triage(Track):
     id = "triage"
+    truths = ("triage/ground-truth",)
     submissions = ("triage/response",)
     result_contract = "triage/metrics"
     pairs = (
