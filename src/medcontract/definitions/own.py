@@ -405,6 +405,12 @@ class ComparedRow(Strictest):
     """What it is named by."""
     figures: Many[DeltaModel]
     """All of its figures."""
+    before: Str | None = None
+    """Of a gate or a run: whether it passed."""
+    after: Str | None = None
+    """Of a gate or a run: whether it passes now."""
+    reason: Str | None = None
+    """Of a gate: why, in the rerun."""
 
 
 class ComparisonModel(Document):
@@ -418,10 +424,12 @@ class ComparisonModel(Document):
     """The decision of the baseline, or whether it was valid."""
     after: Str
     """The decision of the rerun, or whether it was valid."""
+    reasons: Many[Str]
+    """Why a side is not valid."""
     figures: Many[DeltaModel]
-    """Of the whole submission."""
+    """Of the whole submission, the one that it is ranked by first."""
     rows: Many[ComparedRow]
-    """Those that changed most first."""
+    """By kind, those that changed most first."""
     warnings: Many[Str]
     """What one should know."""
     medcontract_version: Str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import isfinite
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -12,10 +13,26 @@ from medcontract.errors import CallError
 from medcontract.scoring import tracks
 from medcontract.scoring.gate import validated
 
-_IDS = {"runs": "run_id", "metrics": "case_id", "documents": "doc_id", "gates": "gate"}
-"""Lists of a result, and what their rows are named by."""
-_MAIN = {"runs": "total_score", "metrics": "jaccard_index", "documents": "score", "gates": "measured"}
-"""The figure that tells whether a row got better."""
+
+class _Kind(NamedTuple):
+    """A list of a result."""
+
+    id: str
+    """What its rows are named by."""
+    main: str
+    """The figure that tells whether a row got better."""
+    state: str = ""
+    """The field that says whether a row is good."""
+
+
+_KINDS = {
+    "documents": _Kind("doc_id", "score"),
+    "metrics": _Kind("case_id", "jaccard_index"),
+    "runs": _Kind("run_id", "total_score", "valid"),
+    "gates": _Kind("gate", "measured", "passed"),
+}
+_ORDER = ("documents", "metrics", "tasks", "samples", "runs", "gates")
+_STATES = {True: "passed", False: "not passed", None: "not judged"}
 
 
 class Delta(NamedTuple):
@@ -27,17 +44,32 @@ class Delta(NamedTuple):
 
     @property
     def delta(self) -> float | None:
-        return None if self.before is None or self.after is None else self.after - self.before
+        """None where one side is, or where no double holds it."""
+        change = None if self.before is None or self.after is None else self.after - self.before
+        return change if change is None or isfinite(change) else None
+
+    @property
+    def changed(self) -> bool:
+        return self.before != self.after
 
 
 class Row(NamedTuple):
-    """One run, case or document before and after."""
+    """One run, case, document, task, sample or gate before and after."""
 
     kind: str
     id: str
     figures: tuple[Delta, ...]
     main: Delta
     """What tells whether it got better."""
+    before: str | None = None
+    """Passed or not, of what can be either."""
+    after: str | None = None
+    reason: str | None = None
+    """Why, of the rerun."""
+
+    @property
+    def changed(self) -> bool:
+        return self.before != self.after or any(figure.changed for figure in self.figures)
 
 
 class Comparison(Struct, kw_only=True):
@@ -46,11 +78,14 @@ class Comparison(Struct, kw_only=True):
     track: str
     fingerprint: str
     figures: tuple[Delta, ...]
+    """Of the submission, the headline first."""
     rows: tuple[Row, ...]
-    """Those that changed most first; those that did not change last."""
-    before: str | None
+    """By kind; those that changed first, the largest change first."""
+    before: str
     """The decision, or whether it was valid."""
-    after: str | None
+    after: str
+    reasons: tuple[str, ...] = ()
+    """Why a side is not valid."""
     warnings: tuple[str, ...] = ()
 
 
@@ -59,20 +94,24 @@ def compare(baseline: Validated[Any], rerun: Validated[Any]) -> Comparison:
     before, after = validated(baseline), validated(rerun)
     _comparable(before, after)
     left, right = before.result or {}, after.result or {}
+    sides = ((before, "baseline"), (after, "rerun"))
     return Comparison(
         track=before.track,
         fingerprint=before.protocol.fingerprint,
-        figures=tuple(_deltas(_figures(left), _figures(right))),
+        figures=tuple(_deltas(_figures(before.track, left), _figures(before.track, right))),
         rows=tuple(sorted(_rows(left, right), key=_largest_first)),
         before=_state(before),
         after=_state(after),
+        reasons=tuple(f"the {word}: {reason}" for score, word in sides for reason in score.reasons),
         warnings=tuple(_warnings(before, after)),
     )
 
 
 def _state(score: Any) -> str:
     decision = (score.result or {}).get("decision")
-    return decision or ("valid" if score.valid else "not valid" if score.result is not None else "refused")
+    if decision in ("GO", "NO-GO"):
+        return str(decision)
+    return "valid" if score.valid else "not valid" if score.result is not None else "refused"
 
 
 def _comparable(before: Any, after: Any) -> None:
@@ -84,6 +123,11 @@ def _comparable(before: Any, after: Any) -> None:
         )
     contents = [_truths(score) for score in (before, after)]
     if contents[0] != contents[1]:
+        if not all(contents):
+            raise CallError(
+                "one of the scores does not tell what its truth was, so they cannot be compared",
+                "it was made for a participant, or refused: make both in the same way",
+            )
         names = sorted(set(contents[0]) | set(contents[1]))
         differing = [
             f"{name}: {(contents[0].get(name) or 'absent')[:16]} and {(contents[1].get(name) or 'absent')[:16]}"
@@ -103,24 +147,18 @@ def _protocol_changes(before: Any, after: Any) -> Iterator[str]:
     old, new = before.protocol, after.protocol
     if old.version != new.version:
         yield f"version {old.version} and {new.version}"
-        if before.track in tracks.NAMES:
-            versions = range(min(old.version, new.version) + 1, max(old.version, new.version) + 1)
-            changes = tracks.track(before.track).protocol.changes
-            yield from (
-                f"version {change.version}: {change.reason}" for change in changes if change.version in versions
-            )
+        known = tracks.track(before.track).protocol.changes if before.track in tracks.NAMES else ()
+        versions = range(min(old.version, new.version) + 1, max(old.version, new.version) + 1)
+        reasons = {change.version: change.reason for change in known}
+        yield from (
+            f"version {version}: {reasons.get(version, 'this medcontract does not know it')}"
+            for version in versions[:10]
+        )
     names = [*old.parameters, *(name for name in new.parameters if name not in old.parameters)]
     for name in names:
-        mine, other = (_shown(each.parameters, name) for each in (old, new))
+        mine, other = (each.parameters.get(name, "absent") for each in (old, new))
         if mine != other:
             yield f"{name}: {mine} and {other}"
-
-
-def _shown(parameters: Mapping[str, Any], name: str) -> str:
-    if name not in parameters:
-        return "absent"
-    value = parameters[name]
-    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _warnings(before: Any, after: Any) -> Iterator[str]:
@@ -128,9 +166,11 @@ def _warnings(before: Any, after: Any) -> Iterator[str]:
         old, new = getattr(before.environment, name), getattr(after.environment, name)
         if old != new:
             yield f"made with different versions of {name}: {old} and {new}; texts may have been compared differently"
+    if not _truths(before):
+        yield "neither score tells what its truth was: they can be compared only if it was the same"
     weights = [_table(_table(score.result or {}, "metadata"), "combined") for score in (before, after)]
     if weights[0] != weights[1] and all(weights):
-        told = " and ".join(_weights(each) for each in weights)
+        told = " and ".join(map(_weights, weights))
         yield f"the combined scores were weighed differently ({told}): they cannot be compared"
     for score, word in ((before, "baseline"), (after, "rerun")):
         if score.result is None:
@@ -138,14 +178,20 @@ def _warnings(before: Any, after: Any) -> Iterator[str]:
 
 
 def _weights(combined: Mapping[str, Any]) -> str:
-    weights = _table(combined, "weights")
-    shares = ", ".join(f"{name} {weight}" for name, weight in weights.items())
+    shares = ", ".join(f"{name} {weight}" for name, weight in _table(combined, "weights").items())
     return f"{shares}{'' if combined.get('renormalize_missing', True) else ', missing ones kept'}"
 
 
-def _figures(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Those of the submission. A benchmark report has them in a place of their own."""
-    return _table(result, "overall_scores") or result
+def _figures(track: str, result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Those of the submission, the one that it is ranked by first."""
+    if not result:
+        return {}
+    figures = _table(result, "overall_scores") or {k: v for k, v in result.items() if k not in ("metadata",)}
+    found = tracks.track(track) if track in tracks.NAMES else None
+    if found is None or found.headline in figures:
+        return figures
+    headline = found.headline_of(result)
+    return figures if headline is None else {found.headline: headline, **figures}
 
 
 def _table(mapping: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -154,8 +200,14 @@ def _table(mapping: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def _listed(result: Mapping[str, Any], kind: str, *keys: str) -> list[dict[str, Any]]:
+    """The rows of a list that have these keys."""
+    rows = result.get(kind)
+    return [row for row in rows if isinstance(row, dict) and row.keys() >= {*keys}] if isinstance(rows, list) else []
+
+
 def _deltas(before: Mapping[str, Any], after: Mapping[str, Any], prefix: str = "") -> Iterator[Delta]:
-    """Every figure of the submission, those by class too."""
+    """Every figure, those by class too."""
     for name in [*before, *(name for name in after if name not in before)]:
         old, new = before.get(name), after.get(name)
         if isinstance(old, dict) or isinstance(new, dict):
@@ -173,20 +225,28 @@ def _number(value: Any) -> float | None:
 
 
 def _rows(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Row]:
-    for kind, key in _IDS.items():
-        old, new = ({_id(row, key): row for row in _listed(result, kind, key)} for result in (before, after))
-        for name in [*old, *(name for name in new if name not in old)]:
-            figures = tuple(_deltas(old.get(name, {}), new.get(name, {})))
-            main = next((each for each in figures if each.name == _MAIN[kind]), Delta(_MAIN[kind], None, None))
-            yield Row(kind, name, figures, main)
+    for name, kind in _KINDS.items():
+        old, new = ({_id(row, kind.id): row for row in _listed(result, name, kind.id)} for result in (before, after))
+        for each in [*old, *(each for each in new if each not in old)]:
+            figures = tuple(_deltas(old.get(each, {}), new.get(each, {})))
+            main = next((figure for figure in figures if figure.name == kind.main), Delta(kind.main, None, None))
+            states = [_passed(rows.get(each), kind) for rows in (old, new)]
+            reason = new.get(each, {}).get("reason")
+            yield Row(name, each, figures, main, *states, reason if isinstance(reason, str) else None)
     yield from _metric_rows("tasks", *(_table(result, "task_scores") for result in (before, after)))
     yield from _metric_rows("samples", *map(_samples, (before, after)))
 
 
-def _listed(result: Mapping[str, Any], kind: str, *keys: str) -> list[dict[str, Any]]:
-    """The rows of a list that have these keys."""
-    rows = result.get(kind)
-    return [row for row in rows if isinstance(row, dict) and row.keys() >= {*keys}] if isinstance(rows, list) else []
+def _id(row: Mapping[str, Any], key: str) -> str:
+    kind = row.get("doc_type")
+    return f"{row[key]} ({kind})" if kind else str(row[key])
+
+
+def _passed(row: Mapping[str, Any] | None, kind: _Kind) -> str | None:
+    if not kind.state or row is None:
+        return None
+    state = row.get(kind.state)
+    return _STATES[state] if state is None or isinstance(state, bool) else None
 
 
 def _samples(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,12 +262,6 @@ def _metric_rows(kind: str, before: Mapping[str, Any], after: Mapping[str, Any])
         yield Row(kind, name, figures, figures[0] if figures else Delta("", None, None))
 
 
-def _id(row: Mapping[str, Any], key: str) -> str:
-    kind = row.get("doc_type")
-    return f"{row[key]} ({kind})" if kind else str(row[key])
-
-
-def _largest_first(row: Row) -> tuple[bool, float, str, str]:
-    """Gates last: they are of other units."""
+def _largest_first(row: Row) -> tuple[int, bool, float, str]:
     change = row.main.delta
-    return row.kind == "gates", -abs(change) if change is not None else 0.0, row.kind, row.id
+    return _ORDER.index(row.kind), not row.changed, -abs(change) if change is not None else 0.0, row.id

@@ -577,6 +577,9 @@ def used_contracts(track: Track) -> set[str]:
     return {name for pair in track.pairs for name in (pair.truth, pair.submission)} | set(track.auxiliary)
 
 
+_UNUSED = {"benchmark/lexicon": "used with --lexicon only"}
+
+
 def _notes(files: Files, track: Track) -> list[str]:
     """Files that a score has no use for."""
     used = used_contracts(track)
@@ -585,7 +588,7 @@ def _notes(files: Files, track: Track) -> list[str]:
         files.notes
         + strange
         + [
-            f"{part.name} ({contract_id}) is not needed for a score"
+            f"{part.name} ({contract_id}) is {_UNUSED.get(contract_id, 'not needed for a score')}"
             for contract_id, parts in sorted(files.groups.items())
             if contract_id not in used
             for part in parts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from medcontract.rendering.json import dumps, versions
@@ -13,10 +13,7 @@ from medcontract.rendering.text import Style, clean, plain
 if TYPE_CHECKING:
     from medcontract.evaluation.compare import Comparison, Delta, Row
 
-_TITLES = {
-    "runs": "Runs", "metrics": "Cases", "documents": "Documents", "tasks": "Tasks", "samples": "Samples",
-    "gates": "Gates",
-}  # fmt: skip
+_TITLES = {"documents": "documents", "metrics": "cases", "tasks": "tasks", "samples": "samples", "runs": "runs"}
 
 
 def _number(value: float | None, sign: bool = False) -> str:
@@ -29,38 +26,63 @@ def _cells(delta: Delta) -> tuple[str, ...]:
     return _number(delta.before), _number(delta.after), _number(delta.delta, sign=True)
 
 
-def _tables(comparison: Comparison) -> list[Table]:
-    rows = [(delta.name, *_cells(delta)) for delta in comparison.figures]
-    found = [Table("Figures", ("figure", "before", "after", "change"), rows)]
+def _tables(comparison: Comparison) -> Iterator[Table]:
+    """What changed, the submission first; what did not change is counted."""
+    changed = [delta for delta in comparison.figures if delta.changed]
+    same = len(comparison.figures) - len(changed)
+    yield _changes(
+        "Figures", "figure", [(delta.name, *_cells(delta)) for delta in changed], _unchanged("figures", same)
+    )
     for kind, title in _TITLES.items():
         own = [row for row in comparison.rows if row.kind == kind]
-        for word, some in (("improved", _changed(own, 1)), ("worsened", _changed(own, -1))):
-            if some:
-                cells = [(row.id, *_cells(row.main)) for row in some[:MOST_CASES]]
-                note = f"and {len(some) - MOST_CASES:,} more (json has all)" if len(some) > MOST_CASES else ""
-                found.append(
-                    Table(f"{title} that {word}", (some[0].main.name, "before", "after", "change"), cells, note)
-                )
-        lonely = [row for row in own if (row.main.before is None) != (row.main.after is None)]
-        if lonely:
-            cells = [(row.id, *_cells(row.main)) for row in lonely[:MOST_CASES]]
-            note = f"and {len(lonely) - MOST_CASES:,} more (json has all)" if len(lonely) > MOST_CASES else ""
-            head = (lonely[0].main.name, "before", "after", "change")
-            found.append(Table(f"{title} with a figure on one side only", head, cells, note))
-        same = len(own) - len(_changed(own, 1)) - len(_changed(own, -1)) - len(lonely)
-        if own and same:
-            found.append(Table("", ("", ""), [(f"{title.lower()} without a change", f"{same:,}")]))
-    return found
+        moved = [row for row in own if row.changed]
+        for word, some in (
+            ("improved", _moved(moved, 1)),
+            ("worsened", _moved(moved, -1)),
+            ("changed otherwise", [row for row in moved if not row.main.delta]),
+        ):
+            lines = [line for row in some[:MOST_CASES] for line in _lines(row)]
+            more = f"and {len(some) - MOST_CASES:,} more (json has all)" if len(some) > MOST_CASES else ""
+            yield _changes(f"{title.capitalize()} that {word}", title[:-1], lines, more)
+        yield Table("", ("",), [(note,)] if (note := _unchanged(title, len(own) - len(moved))) else [])
+    gates = [row for row in comparison.rows if row.kind == "gates"]
+    yield Table(
+        "Gates", ("gate", "before", "after", "change", "before", "after", "reason"),
+        [(row.id, *_cells(row.main), row.before or "–", row.after or "–", row.reason or "") for row in gates],
+        numeric=False,
+    )  # fmt: skip
 
 
-def _changed(rows: Sequence[Row], sign: int) -> list[Row]:
-    return [row for row in rows if row.main.delta is not None and row.main.delta * sign > 0]
+def _changes(title: str, what: str, rows: list[tuple[str, ...]], note: str) -> Table:
+    if not rows and note:
+        return Table("", ("",), [(note,)])
+    return Table(title, (what, "before", "after", "change"), rows, note)
+
+
+def _unchanged(what: str, count: int) -> str:
+    return f"{what} without a change: {count:,}" if count else ""
+
+
+def _moved(rows: Sequence[Row], sign: int) -> list[Row]:
+    return [row for row in rows if (row.main.delta or 0) * sign > 0]
+
+
+def _lines(row: Row) -> Iterator[tuple[str, ...]]:
+    """Each figure that changed, and whether it passes."""
+    for figure in row.figures:
+        if figure.changed:
+            yield (f"{row.id} {figure.name}", *_cells(figure))
+    if row.before != row.after:
+        yield f"{row.id} valid", row.before or "–", row.after or "–", ""
 
 
 def text(comparison: Comparison, style: Style = plain) -> str:
-    lines = [style(f"{comparison.track}: {comparison.before} before, {comparison.after} after", "strong"), ""]
+    lines = [style(f"{comparison.track}: {comparison.before} before, {comparison.after} after", "strong")]
+    lines += [f"  {style('because', 'error')} {clean(reason)}" for reason in comparison.reasons]
+    lines.append("")
     for table in _tables(comparison):
-        lines += [*aligned(table, style), ""]
+        if table.rows:
+            lines += [*aligned(table, style), ""]
     lines += [f"{style('warning:', 'warning')} {clean(warning)}" for warning in comparison.warnings]
     lines.append(style(f"protocol fingerprint {comparison.fingerprint[:16]} in both", "dim"))
     return "\n".join(lines) + "\n"
@@ -68,8 +90,10 @@ def text(comparison: Comparison, style: Style = plain) -> str:
 
 def markdown(comparison: Comparison) -> str:
     lines = [f"# {comparison.track}: before and after", "", f"{comparison.before} before, {comparison.after} after."]
+    lines += ["", *(f"- {escaped(reason)}" for reason in comparison.reasons)] if comparison.reasons else []
     for table in _tables(comparison):
-        lines += ["", *markdown_table(table)]
+        if table.rows:
+            lines += ["", *(markdown_table(table) if table.title else (escaped(table.rows[0][0]),))]
     if comparison.warnings:
         lines += ["", "## Warnings", "", *(f"- {escaped(warning)}" for warning in comparison.warnings)]
     lines += ["", f"Protocol fingerprint `{comparison.fingerprint}` in both."]
@@ -83,15 +107,20 @@ def json(comparison: Comparison) -> str:
         "fingerprint": comparison.fingerprint,
         "before": comparison.before,
         "after": comparison.after,
+        "reasons": list(comparison.reasons),
         "figures": [_delta(delta) for delta in comparison.figures],
-        "rows": [
-            {"kind": row.kind, "id": row.id, "figures": [_delta(delta) for delta in row.figures]}
-            for row in comparison.rows
-        ],
+        "rows": [_row(row) for row in comparison.rows],
         "warnings": list(comparison.warnings),
         **versions(),
     }
     return dumps(data)
+
+
+def _row(row: Row) -> dict[str, Any]:
+    data = {"kind": row.kind, "id": row.id, "figures": [_delta(delta) for delta in row.figures]}
+    if row.before is not None or row.after is not None:
+        data |= {"before": row.before, "after": row.after, "reason": row.reason}
+    return data
 
 
 def _delta(delta: Delta) -> dict[str, Any]:

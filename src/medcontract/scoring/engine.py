@@ -215,6 +215,11 @@ class Track(ABC):
     def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
         """The result without figures by class, case or document."""
 
+    def headline_of(self, result: Mapping[str, Any]) -> float | None:
+        """The headline figure of a result that was written down."""
+        value = result.get(self.headline)
+        return value if isinstance(value, float) else None
+
     def under(self, protocol: Protocol, wishes: Wishes = NO_WISHES) -> Track:
         """The track as the protocol and the caller have it."""
         return self

@@ -20,7 +20,7 @@ from medcontract.normalizers.numbers import close
 from medcontract.normalizers.text import VERSION, normalize
 from medcontract.problems import shorten
 from medcontract.scoring.engine import NO_WISHES, Answers, Counts, Explanation, Figure, Finished, Limit, Track, Wishes
-from medcontract.scoring.exact import ZERO, mean, rounded, rounded_or_none
+from medcontract.scoring.exact import ZERO, exact_sum, mean, rounded, rounded_or_none
 from medcontract.scoring.gate import Pair, Pairing, Unscored, processed
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters
 
@@ -449,6 +449,11 @@ class Extraction(Track):
         }
         known = [accuracy for accuracy in accuracies.values() if accuracy is not None]
         return Finished(result=result, headline=mean(known) if known else None, decision=str(result["decision"]))
+
+    def headline_of(self, result: Mapping[str, Any]) -> float | None:
+        found = [result.get(name) for name in ("prescription_accuracy", "lab_accuracy")]
+        known = [value for value in found if isinstance(value, float | int)]
+        return rounded(exact_sum(map(float, known)) / len(known)) if known else None
 
     def mending(self, counts: Counts) -> list[tuple[str, str, int]]:
         return failure_modes(counts)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from medcontract.scoring.engine import Answers, Counts, Figure, Finished, Track, counts_of_sheets
-from medcontract.scoring.exact import ONE, ZERO, mean, rounded
+from medcontract.scoring.exact import ONE, ZERO, exact_sum, mean, rounded
 from medcontract.scoring.gate import Pair, Unscored
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol
 
@@ -145,6 +145,11 @@ class Triage(Track):
             result={**data.header, "metrics": [_metrics(case) for case in data.cases]},
             headline=average,
         )
+
+    def headline_of(self, result: Mapping[str, Any]) -> float | None:
+        found = [case.get("jaccard_index") for case in result.get("metrics") or () if isinstance(case, dict)]
+        known = [value for value in found if isinstance(value, float | int)]
+        return rounded(exact_sum(map(float, known)) / len(known)) if known else super().headline_of(result)
 
     def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
         header = {name: result[name] for name in (*self.needs, "response_file_name")}
