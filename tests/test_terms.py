@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 from tests.support import property_settings
 
 import medcontract
+from medcontract.definitions import recognition
 from medcontract.definitions.benchmark import Entities, Lexicon
+from medcontract.layout import Outline
 from medcontract.normalizers import terms
 from medcontract.normalizers.terms import CATEGORIES, LEXICON, Terms, UnsoundTerms, fold, shipped
 
@@ -317,6 +319,28 @@ def test_fallacies_are_found() -> None:
 
 
 # --- lexicons of users ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("keys", "contract"),
+    [
+        ({"synonyms"}, "benchmark/lexicon"),
+        ({"about", "entities", "negations"}, "benchmark/lexicon"),
+        ({"about", "weights"}, "benchmark/weights"),
+        ({"about", "facts", "model_id", "overall_scores", "task_scores"}, "benchmark/report"),
+        ({"about", "title"}, None),
+        (set(), None),
+    ],
+)
+def test_recognition(keys: set[str], contract: str | None) -> None:
+    """A lexicon needs no key, and is recognised where most keys are its own and no other contract is as near."""
+    outline = Outline(frozenset(keys), {}, None, "object")
+    assert not recognition.certain(outline) or contract != "benchmark/lexicon"
+    if contract is None:
+        with pytest.raises(medcontract.NotRecognised):
+            recognition.of_outline(outline)
+    else:
+        assert recognition.of_outline(outline) == contract
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,8 @@ def _words(text: str) -> list[str]:
         text = unicode_form("NFD", text)
         for mark in _SPANISH_MARKS:  # often nothing else is beyond ASCII, and this is quicker than a pattern
             text = text.replace(mark, "")
-        text = _BEYOND_ASCII.sub(_folded_run, text)
+        if not text.isascii():
+            text = _BEYOND_ASCII.sub(_folded_run, text)
     return _LONE_DOT.sub(" ", text.translate(_BLANKS)).split()
 
 
