@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +114,122 @@ def test_bad_input(call: Call, tmp_path: Path) -> None:
     assert call("compare", path, "no-such.json").code == 2
     other = scored(call, "b.json", *all_files(tmp_path, "triage"))
     assert call("compare", path, other).code == 2
+
+
+# --- what a comparison must not hide --------------------------------------------------------------
+
+
+def _changed(path: Path, name: str, change: Callable[[Any], None]) -> Path:
+    """The same score with something in it changed."""
+    data = json.loads(path.read_text(encoding="utf-8"))
+    change(data)
+    other = path.with_name(name)
+    other.write_text(json.dumps(data), encoding="utf-8")
+    return other
+
+
+def test_truths_that_are_not_told(call: Call, tmp_path: Path) -> None:
+    """What is made for participants does not tell the truth: two of them are compared with a warning, one is not."""
+    files = truth_file(tmp_path, "lesions"), sent_file(tmp_path, "lesions")
+    whole, mine = scored(call, "a.json", *files), scored(call, "b.json", *files, "--participant")
+    ran = call("compare", mine, mine)
+    assert ran.code == 0
+    assert "neither score tells what its truth was" in ran.out
+    ran = call("compare", whole, mine)
+    assert ran.code == 2
+    assert "does not tell what its truth was" in ran.err
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {"documents": 3}, {"documents": [{"a": 1}], "gates": [1]}, {"prescription_accuracy": {"a": 1}}, {"runs": {}},
+        {"overall_scores": [], "task_scores": {"a": 3}, "metadata": {"combined": {"weights": 3}}},
+        {"detailed_results": [{"task_id": 1, "sample_id": {}, "scores": 3}], "decision": "\x1b[31mHACK"}, {},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("format_", ["text", "json", "markdown"])
+def test_odd_results(call: Call, tmp_path: Path, result: Any, format_: str) -> None:
+    """A score that was changed by hand is compared as far as it goes: never a traceback, nothing raw."""
+    before = scored(call, "a.json", truth_file(tmp_path, "extraction"), sent_file(tmp_path, "extraction"))
+    after = _changed(before, "b.json", lambda data: data.update(result=result))
+    ran = call("compare", before, after, "--format", format_)
+    assert ran.code == 0
+    assert "\x1b" not in ran.out
+    if format_ == "json":
+        keeps(ran.out, "medcontract/comparison")
+
+
+def test_a_change_beyond_all_doubles(call: Call, tmp_path: Path) -> None:
+    """It has no number: JSON knows no infinity."""
+    before = scored(call, "a.json", truth_file(tmp_path, "lesions"), sent_file(tmp_path, "lesions"))
+    one = _changed(before, "b.json", lambda data: data["result"].update(points=1e308))
+    other = _changed(before, "c.json", lambda data: data["result"].update(points=-1e308))
+    ran = call("compare", one, other, "--format", "json")
+    (points,) = [each for each in ran.json["figures"] if each["name"] == "points"]
+    assert points == {"name": "points", "before": 1e308, "after": -1e308, "delta": None}
+
+
+def test_a_gate_that_flips(call: Call, tmp_path: Path) -> None:
+    """A gate may fail with the same measured value: its state and its reason are told in every format."""
+    before = scored(call, "a.json", truth_file(tmp_path, "extraction"), sent_file(tmp_path, "extraction"))
+
+    def fail(data: Any) -> None:
+        data["result"]["gates"][2] |= {"passed": False, "reason": "somebody stumbled"}
+
+    after = _changed(before, "b.json", fail)
+    for format_ in ("text", "json", "markdown"):
+        ran = call("compare", before, after, "--format", format_)
+        assert "somebody stumbled" in ran.out
+        assert "not passed" in ran.out
+
+
+def test_figures_that_are_not_the_main_one(call: Call, tmp_path: Path) -> None:
+    """A case whose lead time changed is no case without a change, though its jaccard_index is the same."""
+    before = scored(call, "a.json", truth_file(tmp_path, "triage"), sent_file(tmp_path, "triage"))
+
+    def later(data: Any) -> None:
+        data["result"]["metrics"][0]["prediction_lead_time"] -= 100
+
+    out = call("compare", before, _changed(before, "b.json", later)).out
+    assert "Cases that changed otherwise" in out
+    assert "prediction_lead_time" in out
+    assert "-100" in out
+
+
+def test_what_changed_only(call: Call, tmp_path: Path) -> None:
+    """Text does not list figures without a change: they are counted. The headline is among the figures."""
+    before = scored(call, "a.json", truth_file(tmp_path, "lesions"), sent_file(tmp_path, "lesions"))
+    out = call("compare", before, before).out
+    assert "figures without a change: " in out
+    assert "confusion_matrix" not in out
+    for track, name in (("triage", "mean_jaccard_index"), ("extraction", "mean_accuracy")):
+        folder = tmp_path / track
+        folder.mkdir()
+        score = scored(call, f"{track}.json", truth_file(folder, track), sent_file(folder, track))
+        figures = call("compare", score, score, "--format", "json").json["figures"]
+        assert figures[0]["name"] == name
+
+
+def test_differences_to_the_last_digit(call: Call, tmp_path: Path) -> None:
+    """A parameter that differs by little is told as it is."""
+    files = truth_file(tmp_path, "extraction"), sent_file(tmp_path, "extraction")
+    before, after = (
+        scored(call, f"{value}.json", *files, "--parameter", f"value_tolerance={value}")
+        for value in ("0.02", "0.02000001")
+    )
+    ran = call("compare", before, after)
+    assert ran.code == 2
+    assert "value_tolerance: 0.02 and 0.02000001" in ran.err
+
+
+def test_a_version_that_is_not_known(call: Call, tmp_path: Path) -> None:
+    """A score of a later protocol: its changes are not known here, and that is said."""
+    before = scored(call, "a.json", truth_file(tmp_path, "lesions"), sent_file(tmp_path, "lesions"))
+
+    def newer(data: Any) -> None:
+        data["protocol"] |= {"version": 2, "fingerprint": "0" * 64}
+
+    ran = call("compare", before, _changed(before, "b.json", newer))
+    assert ran.code == 2
+    assert "version 2: this medcontract does not know it" in ran.err

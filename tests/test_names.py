@@ -174,3 +174,43 @@ def test_near_misses_are_no_pairs() -> None:
 def test_hash_is_of_the_names() -> None:
     """It is a SHA-256, and part of the protocol of fuzzy names."""
     assert names.look_alikes_sha256() == sha256("\n".join(sorted(look_alikes())).encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("LEVOTIROXINA 100 MCG TABLETA", "LEVOTIROXINA 100 MG TABLETA"),
+        ("LEVOTIROXINA 50 UG", "LEVOTIROXINA 50 MG"),
+        ("LEVOTIROXINA 100MCG TABLETA", "LEVOTIROXINA 100MG TABLETA"),
+        ("COMBO 5 MG 10 ML JARABE", "COMBO 10 MG 5 ML JARABE"),
+        ("CITALOPRAM20MG", "ESCITALOPRAM20MG"),
+        ("INSULINA GLARGINA -5 UNIDADES", "INSULINA GLARGINA 5 UNIDADES"),
+        ("PROTEINA EN ORINA >5 CRUCES", "PROTEINA EN ORINA <5 CRUCES"),
+        ("AMOXICILINA SIN CLAVULANICO", "AMOXICILINA CON CLAVULANICO"),
+        ("INSULINA R", "INSULINA N"),
+        ("GRUPO SANGUINEO A", "GRUPO SANGUINEO B"),
+        ("ANTIGENO DE SUPERFICIE HEPATITIS B", "ANTICUERPO DE SUPERFICIE HEPATITIS B"),
+        ("ESTREPTOCOCO GRUPO A", "ESTREPTOCOCO GRUPO B"),
+    ],
+)
+def test_never_the_same_whatever_the_score(one: str, other: str) -> None:
+    """Names that a pharmacist or a laboratory would refuse to take for one another."""
+    assert pair_fuzzy([one], [other], 80) == [None]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("ACETAMINOFEN 500 MG", "ACETAMINOFEN 500MG"), ("LEVOTIROXINA 100 MCG", "LEVOTIROXINA 100 UG")],
+)
+def test_another_way_to_write_a_dose(one: str, other: str) -> None:
+    """A unit without a blank, or another sign of it, is the same dose."""
+    assert pair_fuzzy([one], [other], 80) == [0]
+
+
+def test_hints_have_bounds() -> None:
+    """Very many names on both sides, or very long ones, get no hints: they must not cost more than the score."""
+    many = [f"NOMBRE {number}" for number in range(400)]
+    others = [f"NOMBRES {number}" for number in range(400)]
+    assert near_misses(many, others, [None] * 400) == []
+    assert near_misses(["A" * 300], ["A" * 299], [None]) == []
+    assert near_misses(["A" * 199], ["A" * 198], [None])

@@ -189,7 +189,7 @@ def test_valid(score: Call, tmp_path: Path, track: str) -> None:
     assert (code, err) == (EXIT[track], "")
     lines = out.splitlines()
     if track == "extraction":
-        assert lines.pop(0).startswith("NO-GO: lab_accuracy not judged")
+        assert lines.pop(0).startswith("NO-GO: not judged lab_accuracy, ")
     first, second = lines[:2]
     assert first.startswith(f"VALID  {track}")
     assert first.endswith(HEADLINES[track][0])

@@ -19,7 +19,7 @@ Examples:
 @click.argument("rerun", metavar="RERUN", type=click.Path())
 @options.result("text", "json", "markdown")
 def command(baseline: str, rerun: str, chosen: str | None, out: str | None, no_color: bool) -> int:
-    """Compare two outcomes of `medcontract score --format json`: every figure, run, case and document.
+    """Compare two outcomes of `medcontract score --format json`: all that changed, the largest change first.
 
     Refused (exit code 2), with the exact difference, when the protocols or the truths differ.
     """

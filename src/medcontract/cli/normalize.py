@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import click
@@ -16,12 +17,23 @@ Examples:
 """
 
 
-@click.command("normalize", epilog=_EPILOG, short_help="What normalization does to a text, step by step.")
+class _TakesNumbers(click.Command):
+    """-2,5 is a text, not options."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.ignore_unknown_options = any(re.match(r"-\s*[.,]?[0-9]", each) for each in args)
+        return super().parse_args(ctx, args)
+
+
+@click.command(
+    "normalize", epilog=_EPILOG, short_help="What normalization does to a text, step by step.",
+    cls=_TakesNumbers,
+)  # fmt: skip
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
 @options.result("text", "json")
 def command(texts: tuple[str, ...], chosen: str | None, out: str | None, no_color: bool) -> int:
     """Show what normalization makes of each TEXT: texts are equal where the last line is. - reads lines from
-    standard input; a text that starts with a dash comes after --.
+    standard input; a text that starts with a dash and a letter comes after --.
     """
     from medcontract.normalizers.text import steps
     from medcontract.rendering import json, text
@@ -37,4 +49,6 @@ def command(texts: tuple[str, ...], chosen: str | None, out: str | None, no_colo
 
 
 def _lines() -> list[str]:
-    return sys.stdin.buffer.read().decode(errors="replace").splitlines() if sys.stdin else []
+    text = sys.stdin.buffer.read().decode(errors="replace") if sys.stdin else ""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return lines[:-1] if not lines[-1] else lines

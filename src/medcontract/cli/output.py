@@ -45,6 +45,9 @@ def format_of(chosen: str | None, out: str | None, endings: Mapping[str, str], d
     """The format that was asked for, or that the ending of the output file stands for."""
     if chosen:
         return chosen
+    if out and Path(out).suffix.lower() in (".html", ".htm"):
+        others = ", ".join(sorted(endings))
+        raise CallError(f"{out}: there is no HTML yet", f"these endings are known: {others}; --format says it, too")
     return endings.get(Path(out).suffix.lower(), default) if out else default
 
 

@@ -19,6 +19,7 @@ Examples:
   medcontract score truth.json out.jsonl --set team_name=Andes --set evaluation_date=2026-05-31 --result-only
   medcontract score truth.csv out.csv model.json --t-min-ms 12 --t-max-ms 80
   medcontract score truth.json out.json --parameter min_processed=0
+  medcontract score labels/ predictions/ runs.jsonl evidence.json manifest.csv --breakdown
   medcontract score references.json predictions.json --weights diagnostics=0.6,reasoning_quality=0.4
   medcontract score report.json weights.json            add a combined score to a report
 """
@@ -49,7 +50,7 @@ def command(
     """Score the submission among the FILEs against the truth among them, in any order.
 
     Files are recognised; CONTRACT=PATH says what one is. The exit code is 1 when the score does not count: below
-    the processing gate, beyond a limit, or refused for another reason that the output gives.
+    the processing gate, beyond a limit, NO-GO, or refused for another reason that the output gives.
     """
     from msgspec.structs import replace
 

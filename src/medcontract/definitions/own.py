@@ -337,6 +337,8 @@ class Ranked(Strictest):
     """Whether its score counts."""
     headline: float | None
     """What it is ranked by."""
+    decision: Literal["GO", "NO-GO"] | None = None
+    """Where the track decides."""
     figures: dict[str, float | None]
     """Those of the whole submission."""
     processing: ProcessingModel | None

@@ -156,9 +156,14 @@ def _protocol_changes(before: Any, after: Any) -> Iterator[str]:
         )
     names = [*old.parameters, *(name for name in new.parameters if name not in old.parameters)]
     for name in names:
-        mine, other = (each.parameters.get(name, "absent") for each in (old, new))
+        mine, other = (_shown(each.parameters.get(name, "absent")) for each in (old, new))
         if mine != other:
             yield f"{name}: {mine} and {other}"
+
+
+def _shown(value: Any) -> str:
+    """A number to its last digit."""
+    return f"{value:.17g}" if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _warnings(before: Any, after: Any) -> Iterator[str]:
@@ -186,7 +191,7 @@ def _figures(track: str, result: Mapping[str, Any]) -> Mapping[str, Any]:
     """Those of the submission, the one that it is ranked by first."""
     if not result:
         return {}
-    figures = _table(result, "overall_scores") or {k: v for k, v in result.items() if k not in ("metadata",)}
+    figures = _table(result, "overall_scores") or {k: v for k, v in result.items() if k != "metadata"}
     found = tracks.track(track) if track in tracks.NAMES else None
     if found is None or found.headline in figures:
         return figures
@@ -230,9 +235,11 @@ def _rows(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Row]:
         for each in [*old, *(each for each in new if each not in old)]:
             figures = tuple(_deltas(old.get(each, {}), new.get(each, {})))
             main = next((figure for figure in figures if figure.name == kind.main), Delta(kind.main, None, None))
-            states = [_passed(rows.get(each), kind) for rows in (old, new)]
             reason = new.get(each, {}).get("reason")
-            yield Row(name, each, figures, main, *states, reason if isinstance(reason, str) else None)
+            yield Row(
+                name, each, figures, main, _passed(old.get(each), kind), _passed(new.get(each), kind),
+                reason if isinstance(reason, str) else None,
+            )  # fmt: skip
     yield from _metric_rows("tasks", *(_table(result, "task_scores") for result in (before, after)))
     yield from _metric_rows("samples", *map(_samples, (before, after)))
 

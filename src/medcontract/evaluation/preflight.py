@@ -474,7 +474,9 @@ def _score_check(
         return None, Check(id="score", title=title, status="failed", detail=f"{error}; {error.hint}")
     detail = "; ".join(score.reasons) if not score.valid else _headline(score)
     if score.verdict.decision:
-        detail = f"{score.verdict.decision}; {detail}"
+        gates = [gate["gate"] for gate in (score.result or {}).get("gates", ()) if not gate["passed"]]
+        because = f": {', '.join(gates)}" if gates else ""
+        detail = f"{score.verdict.decision}{because}; {detail}"
     return score, Check(id="score", title=title, status="passed" if score.verdict.good else "failed", detail=detail)
 
 

@@ -377,6 +377,8 @@ def score_against(
     teams = _teams(headers, documents)
     notes = _notes(files, track) + (["the files name different teams"] if len(set(teams)) > 1 else [])
     private, hints = near_misses(pairings.values())
+    if settings.participant and settings.wishes.breakdown:
+        notes.append("a breakdown is not for participants: it tells of the truth")
     verdict.warnings = (*verdict.warnings, *notes)
     verdict.reasons = (*verdict.reasons, *_mixed_up(verdict, pairings, files))
     score = _assemble(truth, files, protocol, verdict, counts, teams, settings.participant)
@@ -466,9 +468,13 @@ def read_submission(
     headers: dict[str, Header] = {}
     reasons: list[str] = []
     for pair in truth.pairs or truth.track.pairs:
-        if pair.truth not in truth.expected:
-            continue
         parts = files.groups.get(pair.submission, [])
+        if pair.truth not in truth.expected:
+            if parts:
+                read(parts)
+                names = ", ".join(part.name for part in parts)
+                files.notes.append(f"{names}: not scored, for there is no truth of {pair.truth}")
+            continue
         contract_rules = parts[0].contract.file_rules if parts else ()
         rules = [r for r in contract_rules if isinstance(r, Reference | Agrees) and _there(r, truth, documents)]
         unique = [rule for rule in parts[0].contract.list_rules if isinstance(rule, Unique)] if parts else []

@@ -20,7 +20,12 @@ from medcontract.normalizers.text import normalize
 
 LOOK_ALIKES = Path(__file__).parent / "data" / "look_alikes.json"
 
-_DIGIT_GROUP = re.compile(r"[0-9]+(?:[./:^-]+[0-9]+)*")
+_MOST_HINTS = 100_000
+"""Comparisons for one document."""
+_LONGEST_HINT = 200
+_DIGIT_GROUP = re.compile(r"[<>=-]*[0-9]+(?:[./:^-]+[0-9]+)*")
+_WORD = re.compile(r"[A-Z]+")
+_DOSE = re.compile(r"([0-9]+(?:[./][0-9]+)*)\s*(MG|MCG|UG|NG|KG|G|ML|DL|L|UI|U|MEQ|MMOL|%)(?![A-Z])")
 
 
 def pair_exact(labels: Sequence[str], predictions: Sequence[str]) -> list[int | None]:
@@ -38,7 +43,8 @@ def pair_exact(labels: Sequence[str], predictions: Sequence[str]) -> list[int | 
 def pair_fuzzy(labels: Sequence[str], predictions: Sequence[str], threshold: float) -> list[int | None]:
     """As `pair_exact`; then what is left by `token_sort_ratio`, from the threshold on, one to one, best score first.
 
-    Names are never paired when their digit groups differ, or when both hold look-alikes that are not the same ones.
+    Names are never paired when their digit groups differ (signs and comparisons are part of them), when the same number
+    has another unit, or when both hold look-alikes that are not the same ones.
 
     Names of the same score are settled together. Two are paired when, among those still unpaired, neither has another
     partner of this score. Else it is a tie: all names in it are left unpaired for good, since a worse partner would be
@@ -68,12 +74,15 @@ def near_misses(
     """(label, prediction, score) of each unpaired label and its nearest unpaired prediction, from the floor on.
 
     These are hints, so no guard holds, and one prediction may be the nearest of several labels. Of names that are
-    equally near, the first in the alphabet is taken; of its copies, the first.
+    equally near, the first in the alphabet is taken; of its copies, the first. They must not cost more than the score:
+    very long names have none, and where very many names are left on both sides, none has.
     """
     if None not in paired:
         return []
     wanted, offered = _unpaired(labels, predictions, paired)
-    if not wanted or not offered:
+    wanted, offered = ({name: places for name, places in side.items() if len(name) <= _LONGEST_HINT}
+                       for side in (wanted, offered))  # fmt: skip
+    if not wanted or not offered or len(wanted) * len(offered) > _MOST_HINTS:
         return []
     from rapidfuzz import fuzz, process
 
@@ -133,7 +142,7 @@ def _best_first(names: Sequence[str], others: Sequence[str], threshold: float) -
         form = _sorted_words(name)
         for _, score, k in process.extract(form, block.forms, scorer=fuzz.ratio, score_cutoff=threshold, limit=None):
             place = block.places[k]
-            if not own or not listed[place] or own == listed[place]:
+            if (not own or not listed[place] or own == listed[place]) and _doses_agree(name, others[place]):
                 levels[score].append(row * width + place)
     for score in sorted(levels, reverse=True):
         yield (divmod(pair, width) for pair in levels.pop(score))
@@ -142,6 +151,20 @@ def _best_first(names: Sequence[str], others: Sequence[str], threshold: float) -
 def _sorted_words(name: str) -> str:
     """With this, `ratio` is `token_sort_ratio`, and the words of a name are sorted once."""
     return " ".join(sorted(name.split()))
+
+
+def _doses_agree(one: str, other: str) -> bool:
+    """No number of both has a unit in each, and never the same: 100 MCG is not 100 MG."""
+    first, second = _doses(one), _doses(other)
+    return all(first[number] & second[number] for number in first.keys() & second.keys())
+
+
+@lru_cache(maxsize=1 << 14)
+def _doses(name: str) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for number, unit in _DOSE.findall(name):
+        found[number].add("MCG" if unit == "UG" else unit)
+    return dict(found)
 
 
 def _digit_groups(name: str) -> tuple[str, ...]:
@@ -174,6 +197,6 @@ def _by_word() -> dict[str, list[tuple[str, frozenset[str]]]]:
 @lru_cache(maxsize=1 << 14)
 def _listed(name: str) -> frozenset[str]:
     """The look-alikes that a name holds: all their words stand in it, in any order, among doses and forms."""
-    words = frozenset(name.split())
+    words = frozenset(name.split()).union(_WORD.findall(name))  # CITALOPRAM20MG holds a name, too
     known = _by_word()
     return frozenset(listed for word in words & known.keys() for listed, needed in known[word] if needed <= words)

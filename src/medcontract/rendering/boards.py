@@ -65,15 +65,17 @@ def _ranking(board: Leaderboard) -> Table:
     others = [name for name in others if any(name in entry.figures for entry in board.entries)]
     known = {board.headline, *(figure.name for figure in board.figures)}
     others += sorted({name for entry in board.entries for name in entry.figures if name not in known})[:_MOST_OTHERS]
+    decided = any(entry.verdict.decision for entry in board.entries)
     rows = [
         (
             f"{entry.rank}. {_who(entry)}",
+            *([entry.verdict.decision or "–"] if decided else []),
             number(entry.headline, units.get(board.headline, "")),
             *(number(entry.figures.get(name), units.get(name, "")) for name in others),
         )
         for entry in _valid(board)
     ]
-    return Table("Ranking", ("team", board.headline, *others), rows)
+    return Table("Ranking", ("team", *(["decision"] if decided else []), board.headline, *others), rows)
 
 
 def _weights(combined: dict[str, Any]) -> str:

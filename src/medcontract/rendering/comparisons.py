@@ -30,9 +30,8 @@ def _tables(comparison: Comparison) -> Iterator[Table]:
     """What changed, the submission first; what did not change is counted."""
     changed = [delta for delta in comparison.figures if delta.changed]
     same = len(comparison.figures) - len(changed)
-    yield _changes(
-        "Figures", "figure", [(delta.name, *_cells(delta)) for delta in changed], _unchanged("figures", same)
-    )
+    rows = [(delta.name, *_cells(delta)) for delta in changed]
+    yield _changes("Figures", "figure", rows, _unchanged("figures", same))
     for kind, title in _TITLES.items():
         own = [row for row in comparison.rows if row.kind == kind]
         moved = [row for row in own if row.changed]
@@ -117,7 +116,7 @@ def json(comparison: Comparison) -> str:
 
 
 def _row(row: Row) -> dict[str, Any]:
-    data = {"kind": row.kind, "id": row.id, "figures": [_delta(delta) for delta in row.figures]}
+    data: dict[str, Any] = {"kind": row.kind, "id": row.id, "figures": [_delta(delta) for delta in row.figures]}
     if row.before is not None or row.after is not None:
         data |= {"before": row.before, "after": row.after, "reason": row.reason}
     return data

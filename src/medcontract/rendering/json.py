@@ -123,6 +123,7 @@ def _entry(entry: Ranked) -> dict[str, Any]:
         "team_name": entry.team,
         "valid": verdict.valid,
         "headline": entry.headline,
+        **({"decision": verdict.decision} if verdict.decision else {}),
         "figures": entry.figures,
         "processing": verdict.processing.describe() if verdict.processing else None,
         "reasons": list(verdict.reasons),

@@ -47,7 +47,8 @@ def _verdict(score: Score, style: Style) -> Iterator[str]:
     if verdict.decision:
         words = {False: "not passed", None: "not judged"}
         gates = (verdict.result or {}).get("gates", ())
-        why = ", ".join(f"{gate['gate']} {words[gate['passed']]}" for gate in gates if not gate["passed"])
+        lacking = {word: [g["gate"] for g in gates if g["passed"] is state] for state, word in words.items()}
+        why = "; ".join(f"{word} {', '.join(names)}" for word, names in lacking.items() if names)
         yield style(f"{verdict.decision}{f': {why}' if why else ''}", "good" if verdict.good else "error")
     if verdict.valid:
         name, value = headline(score)
@@ -117,7 +118,7 @@ def aligned(table: Table, style: Style) -> Iterator[str]:
     """The table in columns: text to the left, numbers to the right."""
     if not table.rows:
         return
-    rows = [tuple(map(clean, row)) for row in table.rows]
+    rows = [tuple(clean(_clipped(cell)) for cell in row) for row in table.rows]
     cells = [tuple(map(clean, table.head)), *rows] if table.title else rows
     widths = [max(len(row[i]) for row in cells) for i in range(len(table.head))]
     if table.title:
@@ -129,6 +130,14 @@ def aligned(table: Table, style: Style) -> Iterator[str]:
         yield style(line, "dim") if table.title and position == 0 else line
     if table.note:
         yield f"  {style(clean(table.note), 'dim')}"
+
+
+_LONGEST_CELL = 120
+
+
+def _clipped(cell: str) -> str:
+    """A hostile name must not pad every row of a table."""
+    return cell if len(cell) <= _LONGEST_CELL else f"{cell[: _LONGEST_CELL - 1]}…"
 
 
 def problem_lines(problems: Sequence[FileProblem], found: int, style: Style, show_values: bool, most: int) -> list[str]:
@@ -230,7 +239,7 @@ def markdown_table(table: Table) -> Iterator[str]:
 
 
 def _markdown_row(cells: Sequence[Any]) -> str:
-    return "| " + " | ".join(escaped(str(cell)) for cell in cells) + " |"
+    return "| " + " | ".join(escaped(_clipped(str(cell))) for cell in cells) + " |"
 
 
 def escaped(text: str) -> str:

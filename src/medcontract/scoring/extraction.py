@@ -190,10 +190,20 @@ def difference(expected: str, got: str) -> str:
     if numbers and not words:
         return "number"
     if words and not numbers and _digits(want):
-        return "unit or words, same number"
+        units = set(_WORDS.findall(want)) ^ set(_WORDS.findall(have))
+        return "another unit, same number" if units <= _UNITS else "words, same number"
+    if not words and not numbers:
+        return "comparison sign"
     if want in have or have in want:
         return "too much" if want in have else "too little"
     return "another text"
+
+
+_WORDS = re.compile(r"[A-Z]+|%")
+_UNITS = frozenset((
+    "MG", "MCG", "UG", "NG", "PG", "KG", "G", "ML", "DL", "UL", "FL", "L", "UI", "IU", "U", "MEQ", "MMOL", "MM",
+    "CM", "%",
+))  # fmt: skip
 
 
 def _digits(text: str) -> str:
@@ -577,7 +587,14 @@ def _at_least(name: str, measured: Fraction | None, protocol: Protocol, unit: st
     passed = rounded(measured) >= rounded(goal)
     unit = unit.removesuffix("s") if measured == 1 else unit
     verb = ("reach" if passed else "stay below") if unit.endswith("s") else "reaches" if passed else "is below"
-    return Gate(name, goal, measured, passed, f"{float(measured):.6g} {unit} {verb} the goal of {float(goal):g}")
+    return Gate(name, goal, measured, passed, f"{told(measured, goal)} {unit} {verb} the goal of {rounded(goal):.16g}")
+
+
+def told(measured: Fraction, goal: Fraction) -> str:
+    """With as many digits as it takes to see on which side of the goal it is."""
+    texts = (f"{rounded(measured):.{digits}g}" for digits in range(6, 18))
+    below = rounded(measured) < rounded(goal)
+    return next((text for text in texts if (float(text) < rounded(goal)) == below), repr(rounded(measured)))
 
 
 def _proofs(data: _Data) -> Fraction | None:
