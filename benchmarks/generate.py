@@ -44,6 +44,7 @@ class Sizes(NamedTuple):
     lesions: int
     lesions_small: int
     prescriptions: int
+    answers: int
     reports: int
 
 
@@ -263,6 +264,25 @@ def prescriptions(folder: Path, sizes: Sizes) -> list[Path]:
     return [path, packed, labels]
 
 
+def model_answers(folder: Path, sizes: Sizes) -> list[Path]:
+    """benchmark/predictions and benchmark/references, one a line: an answer and a rationale of ten sentences each."""
+    from terms import answers  # type: ignore[import-not-found]  # beside this file
+
+    path, truth = folder / "answers_20k.jsonl", folder / "answers_20k_references.jsonl"
+    rng = random.Random(SEED)
+    texts = [text for language in ("English", "Spanish") for text in answers(language, 1)]
+    with open_for_writing(path) as out, open_for_writing(truth) as references:
+        for number in range(sizes.answers):
+            said = [rng.choice(texts).split(". ") for _ in range(2)]
+            known = [sentences[:10] for sentences in said]
+            guess = [sorted(sentences[2:12], key=lambda _: rng.random()) for sentences in said]
+            ids = {"task_id": f"task-{number % 8}", "sample_id": f"S-{number:06d}"}
+            for stream, key, (answer, rationale) in ((references, "reference", known), (out, "prediction", guess)):
+                record = {**ids, key: {"answer": ". ".join(answer), "rationale": ". ".join(rationale)}}
+                stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+    return [path, truth]
+
+
 def reports_small(folder: Path, sizes: Sizes) -> list[Path]:
     """A small reports/predictions, for the start-up rows."""
     path = folder / "reports_small.json"
@@ -282,6 +302,7 @@ TARGETS: dict[str, Callable[[Path, Sizes], list[Path]]] = {
     "lesions_100k.csv": lesion_table,
     "lesions_1m": lesion_lines,
     "prescriptions_100k": prescriptions,
+    "answers_20k": model_answers,
 }
 
 
@@ -298,6 +319,7 @@ def main() -> None:
     parser.add_argument("--lesions", type=int, default=1_000_000, help="records of lesions_1m.jsonl (%(default)s)")
     parser.add_argument("--lesions-small", type=int, default=100_000, help="records of lesions_100k.* (%(default)s)")
     parser.add_argument("--prescriptions", type=int, default=100_000, help="of prescriptions_100k.* (%(default)s)")
+    parser.add_argument("--answers", type=int, default=20_000, help="records of answers_20k.* (%(default)s)")
     parser.add_argument("--reports", type=int, default=250, help="records of reports_small.json (%(default)s)")
     options = parser.parse_args()
     sizes = Sizes(**{name: getattr(options, name) for name in Sizes._fields})

@@ -39,6 +39,7 @@ TRUTHS = {
     "triage_100mb.json": "triage_100mb_gt.json",
     "lesions_1m.jsonl": "lesions_1m_truth.csv",
     "prescriptions_100k.jsonl": "prescriptions_100k_labels.jsonl",
+    "answers_20k.jsonl": "answers_20k_references.jsonl",
 }
 """What a file is scored against."""
 
@@ -69,6 +70,7 @@ SUBJECTS = (
     Subject("lesions_1m.jsonl", "lesions", "lesions/predictions"),
     Subject("prescriptions_100k.jsonl", "", "extraction/prescription-predictions"),
     Subject("prescriptions_100k.jsonl.gz", "", "extraction/prescription-predictions"),
+    Subject("answers_20k.jsonl", "", "benchmark/predictions"),
 )
 
 
@@ -98,7 +100,8 @@ def commands_for(subject: Subject, path: Path) -> list[Command]:
     commands.append(Command("medcontract validate", (*MEDCONTRACT, "validate", str(path))))
     truth = path.with_name(TRUTHS.get(path.name, ""))
     if path.name in TRUTHS and truth.is_file():
-        score = (*MEDCONTRACT, "score", str(truth), str(path))
+        model = ("--set", "model_id=m") if subject.contract.startswith("benchmark/") else ()
+        score = (*MEDCONTRACT, "score", str(truth), str(path), *model)
         well = (0, 1) if subject.contract.startswith("extraction/") else (0,)  # without evidence it is NO-GO
         commands.append(Command("medcontract score", score, well))
         commands.append(Command("medcontract score --jobs 2", (*score, "--jobs", "2"), well))
