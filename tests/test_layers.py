@@ -38,7 +38,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "whole": {"definitions", "judging", "reading", "tables"},
     "flow": {
-        "definitions", "errors", "evaluation", "foreign", "images", "judging", "problems", "reading", "tally", "whole",
+        "definitions", "errors", "evaluation", "foreign", "images", "judging", "problems", "reading", "scoring",
+        "tally", "whole",
     },
     "api": {"definitions", "errors"},
     "modeling": {"definitions"},

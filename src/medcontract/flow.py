@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -120,22 +121,43 @@ def score(
     parameters: Mapping[str, str] | None = None,
     header: Mapping[str, str] | None = None,
     jobs: int = 1,
+    breakdown: bool = False,
+    weights: Mapping[str, float | Decimal | str] | None = None,
+    metric_name: str | None = None,
+    renormalize_missing: bool | None = None,
+    replace: bool = False,
+    lexicon: str | os.PathLike[str] | None = None,
 ) -> Score:
     """Score a submission against its truth: all of their files, in any order; a folder stands for its data files.
 
     `parameters` changes parameters of the protocol, as decimals in text; `header` gives header fields that the
     containers lack; `jobs` is the number of worker processes for large files. Raises `CallError` when the files do
     not belong together. A submission that is not valid is no error: `Score.valid` says so, and `Score.reasons` why.
+
+    `breakdown` explains each item (`Score.breakdown`, extraction) or sample (`detailed_results` of the result,
+    benchmark). `weights`, `metric_name`, `renormalize_missing`, `replace` and `lexicon` are for benchmark
+    (docs/benchmark.md).
     """
     from medcontract.evaluation.inputs import Settings
     from medcontract.evaluation.score import score_files
+    from medcontract.scoring.combining import checked
+    from medcontract.scoring.engine import Wishes
 
     names = [os.fspath(file) for file in files]
     given = [(path, None) for path in walk(names)]
     changes = tuple((parameters or {}).items())
-    return score_files(
-        given, found=found_in_folders(names), settings=Settings(jobs=jobs), parameters=changes, header=header
-    )
+    wishes = Wishes(
+        breakdown=breakdown, weights=None if weights is None else checked(weights), metric_name=metric_name,
+        renormalize=renormalize_missing, replace=replace, lexicon=None if lexicon is None else load_lexicon(lexicon),
+    )  # fmt: skip
+    settings = Settings(jobs=jobs, wishes=wishes)
+    return score_files(given, found=found_in_folders(names), settings=settings, parameters=changes, header=header)
+
+
+def load_lexicon(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Terms of one's own, as data. Raises `InvalidData` and `CallError`, as `load` does."""
+    terms: dict[str, Any] = load(path, "benchmark/lexicon").value.model_dump(exclude_none=True)
+    return terms
 
 
 def found_in_folders(names: Iterable[str]) -> dict[str, str]:

@@ -28,7 +28,7 @@ from medcontract.definitions.base import (
     ZeroOrOne,
 )  # fmt: skip
 from medcontract.definitions.contract import Contract
-from medcontract.definitions.plugins import register
+from medcontract.definitions.plugins import register, register_metrics
 from medcontract.definitions.rules import (
     Constant,
     Distinct,
@@ -50,5 +50,5 @@ __all__ = [
     "WHOLE", "Constant", "Contract", "Count", "Date", "Distinct", "Document", "Either", "Empty", "Exists", "Flag",
     "Guid", "Limit", "Many", "Matching", "NonNegative", "Open", "Order", "Position", "Positive", "RelativePath",
     "Requires", "Rising", "SomeAbove", "Something", "Str", "Strictest", "Sum", "Text", "Unique", "Unit", "Unlike",
-    "Yes", "ZeroOrOne", "register",
+    "Yes", "ZeroOrOne", "register", "register_metrics",
 ]  # fmt: skip

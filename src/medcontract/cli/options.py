@@ -155,6 +155,7 @@ def benchmark(command: F) -> F:
 def _wishes(
     weights: str | None, metric_name: str | None, keep_missing: bool, replace: bool, lexicon: str | None
 ) -> Wishes:
+    from medcontract.scoring.combining import parsed
     from medcontract.scoring.engine import Wishes
 
     if metric_name is not None and not metric_name.strip():
@@ -163,9 +164,10 @@ def _wishes(
     if lexicon is not None:
         from medcontract import flow
 
-        terms = flow.load(lexicon, contract="benchmark/lexicon").value.model_dump(exclude_none=True)
+        terms = flow.load_lexicon(lexicon)
     return Wishes(
-        weights=weights, metric_name=metric_name, renormalize=False if keep_missing else None, replace=replace,
+        weights=None if weights is None else parsed(weights), metric_name=metric_name,
+        renormalize=False if keep_missing else None, replace=replace,
         lexicon=terms, plugins=tuple(click.get_current_context().meta.get(_PLUGINS, ())),
     )  # fmt: skip
 

@@ -142,7 +142,7 @@ def normalization(worked: Iterable[tuple[str, Sequence[Step]]]) -> str:
         }
         for text, steps in worked
     ]
-    return _UNPRINTABLE.sub(lambda m: f"\\u{ord(m[0]):04x}", dumps(data))
+    return dumps(data)
 
 
 def protocols(protocols: Iterable[Protocol]) -> str:
@@ -206,7 +206,9 @@ def versions() -> dict[str, Any]:
 
 
 def dumps(data: Any) -> str:
-    return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+    """Characters that a terminal obeys, or that nobody sees, are escaped."""
+    text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+    return text if text.isascii() else _UNPRINTABLE.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
 
 
 def printable(path: str) -> str:

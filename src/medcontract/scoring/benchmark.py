@@ -14,7 +14,7 @@ from msgspec import Struct
 from medcontract.definitions.plugins import metrics_of_users
 from medcontract.errors import CallError, MedcontractError
 from medcontract.normalizers.terms import CATEGORIES, VERSION, Terms, UnsoundTerms, shipped
-from medcontract.scoring.combining import COMBINED, Weighting, combine, parsed, told_unused, weighting_of
+from medcontract.scoring.combining import COMBINED, Weighting, combine, told_unused, weighting_of
 from medcontract.scoring.engine import NO_WISHES, Answers, Counts, Figure, Finished, Track, Wishes, shown_id
 from medcontract.scoring.exact import ZERO, exact_sum, mean, rounded, total
 from medcontract.scoring.gate import Pair, Unscored, processed
@@ -391,7 +391,7 @@ def weighting(document: Any, wishes: Wishes) -> Weighting | None:
         if lonely:
             raise CallError(f"{lonely[0]} is about a combined score, which needs weights", "give --weights or a file")
         return None
-    found = weighting_of(document) if document is not None else Weighting(parsed(wishes.weights or ""))
+    found = weighting_of(document) if document is not None else Weighting(wishes.weights or ())
     renormalize = found.renormalize if wishes.renormalize is None else wishes.renormalize
     return Weighting(found.weights, wishes.metric_name or found.metric_name, renormalize)
 

@@ -108,16 +108,22 @@ def told_unused(combined: Combined, tasks: Mapping[str, Metrics]) -> Iterator[st
 
 def parsed(text: str) -> tuple[tuple[str, Decimal], ...]:
     """Weights as an option gives them: diagnostics=0.4,safety=0.3. Raises `CallError`."""
-    from medcontract.scoring.protocol import decimal
-
-    found: dict[str, Decimal] = {}
+    found: dict[str, str] = {}
     for item in text.split(","):
         name, equals, value = (part.strip() for part in item.rpartition("="))
         if not equals or not name:
-            raise CallError(f"--weights: '{item.strip()}' is not of the form name=weight", "diagnostics=0.4,safety=0.3")
+            raise CallError(f"'{item.strip()}' is no weight", "write name=weight, as in diagnostics=0.4,safety=0.3")
         if name in found:
-            raise CallError(f"--weights: '{name}' was given twice")
-        found[name] = decimal(f"the weight of {name}", value, low=Decimal(0))
+            raise CallError(f"the weight of '{name}' was given twice")
+        found[name] = value
+    return checked(found)
+
+
+def checked(weights: Mapping[str, Any]) -> tuple[tuple[str, Decimal], ...]:
+    """Weights as exact decimals: of a float, the shortest one. Raises `CallError`."""
+    from medcontract.scoring.protocol import decimal
+
+    found = {name: decimal(f"the weight of '{name}'", str(weight), low=Decimal(0)) for name, weight in weights.items()}
     if not any(found.values()):
-        raise CallError("--weights: all weights are 0", "give at least one metric or category a weight")
+        raise CallError("all weights are 0", "give at least one metric or category a weight")
     return tuple(found.items())

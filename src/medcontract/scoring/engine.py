@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
@@ -142,8 +143,8 @@ class Wishes(Struct, frozen=True, kw_only=True):
     """Say of each item or sample what became of it."""
     values: bool = True
     """What stands in records may be told."""
-    weights: str | None = None
-    """benchmark: diagnostics=0.4,safety=0.3."""
+    weights: tuple[tuple[str, Decimal], ...] | None = None
+    """benchmark: of the combined score."""
     metric_name: str | None = None
     """benchmark: the name of the combined score."""
     renormalize: bool | None = None
