@@ -208,7 +208,8 @@ def versions() -> dict[str, Any]:
 def dumps(data: Any) -> str:
     """Characters that a terminal obeys, or that nobody sees, are escaped."""
     text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
-    return text if text.isascii() else _UNPRINTABLE.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
+    plain = text.isascii() and "\x7f" not in text
+    return text if plain else _UNPRINTABLE.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
 
 
 def printable(path: str) -> str:
