@@ -526,8 +526,8 @@ _ENTRIES = (
     ),
     Entry(
         "MC402", "Beyond a limit",
-        "The submission takes more time, memory or CPU than is allowed, has a model that is too large, or one of its "
-        "runs ended with an exception.",
+        "The submission takes more time, memory or CPU than is allowed, has a model that is too large, one of its "
+        "runs ended with an exception, or a gate of the decision is not passed.",
         '{"run_id": "1", "max_memory_mb": 1500, "avg_cpu_percent": 40}',
         '{"run_id": "1", "max_memory_mb": 900, "avg_cpu_percent": 40}',
     ),

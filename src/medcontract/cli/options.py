@@ -185,7 +185,7 @@ def plugins(command: F) -> F:
 
     return click.option(
         "--plugin", metavar="MODULE", multiple=True, expose_value=False, is_eager=True, callback=load,
-        help="Contracts of your own: a module, or a .py file; may be repeated.",
+        help="Contracts or metrics of your own: a module, or a .py file; may be repeated.",
     )(command)  # fmt: skip
 
 

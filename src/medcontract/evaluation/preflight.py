@@ -37,6 +37,7 @@ from medcontract.scoring.protocol import Protocol
 
 Status = Literal["passed", "failed", "skipped"]
 _MB = 1_000_000
+_FEW_FILES = 4
 _COVERAGE = ("MC302", "MC303")
 _NAMED_FILES = {
     "model_file": "The model is there, of the size stated",
@@ -197,7 +198,9 @@ def preflight(
 
 
 def _files_check(files: Files, track: Track | None) -> Check:
-    there = ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts())
+    parts = files.parts()
+    there = ", ".join(f"{part.name} is {part.contract.id}" for part in parts)
+    there = there if len(parts) <= _FEW_FILES else f"{len(parts)} files"
     strange = [base_name(report.path) for report in files.strangers]
     if strange:
         there += f"; of no contract: {', '.join(strange)}"
@@ -403,7 +406,7 @@ def _track_checks(session: _Session, score: Score | None) -> Iterator[Check]:
         problems: tuple[FileProblem, ...] = ()
         if limit.passed is False:
             parts = session.files.groups.get(limit.contract, [])
-            problem = Problem("MC402", "error", "beyond a limit", "no score comes of it")
+            problem = Problem("MC402", "error", *limit.failure)
             problems = tuple(FileProblem(part.name, problem) for part in parts)
         status: Status = "skipped" if limit.passed is None else "passed" if limit.passed else "failed"
         yield Check(id=limit.id, title=limit.title, status=status, detail=limit.detail, problems=problems)

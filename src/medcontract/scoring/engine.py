@@ -134,6 +134,8 @@ class Limit(Struct, frozen=True, kw_only=True):
     passed: bool | None
     """None: they are not there."""
     detail: str
+    failure: tuple[str, str] = ("beyond a limit", "no score comes of it")
+    """What it means not to pass, and what comes of it."""
 
 
 class Wishes(Struct, frozen=True, kw_only=True):

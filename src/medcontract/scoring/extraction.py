@@ -410,6 +410,7 @@ class Extraction(Track):
             yield Limit(
                 id=name, title=f"Gate {name}: at least {float(goal):g}", contract=contract, passed=passed,
                 detail=f"needs {needs}" if passed is None else reason,
+                failure=("a gate is not passed", "the decision is NO-GO"),
             )  # fmt: skip
 
     def count(self, answers: Answers) -> Counts:
