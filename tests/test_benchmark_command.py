@@ -372,6 +372,14 @@ def test_one_submission_does_not_stop_the_ranking(board: Call, tmp_path: Path, h
     assert envelope["submissions"][1]["reasons"]
 
 
+def test_samples_are_no_truth_of_a_ranking(board: Call, tmp_path: Path) -> None:
+    """Those of one model do not say what is right for the others: a wrong call."""
+    samples = [{**repeats(true), "reference": true["reference"]} for true in TRUTH["benchmark"]]
+    ran = board(write(tmp_path, SAMPLES, samples), entry(tmp_path / "a", "benchmark"))
+    assert (ran.code, ran.out) == (2, "")
+    assert SAMPLES in ran.err
+
+
 @pytest.mark.parametrize("extra", [(), ("--participant",)])
 def test_rankings_in_workers(call: Call, tmp_path: Path, extra: tuple[str, ...]) -> None:
     """One process and two print the same bytes, with weights, a lexicon and another name."""
@@ -435,6 +443,14 @@ def test_preflight_with_weights(call: Call, tmp_path: Path, files: list[Path]) -
     ran = call("preflight", *files, *extra)
     assert ran.json["score"] == call("score", *files, *extra).json
     assert "combined_score" in one(ran, "score")["detail"]
+
+
+@pytest.mark.xfail(strict=True, reason="exit 1: told as a check that failed, as if the submission were to blame")
+@pytest.mark.parametrize("arguments", [["--weights", "x"], ["--weights", "a=0"], ["--metric-name", "x"]], ids=" ".join)
+def test_preflight_with_wrong_weights(call: Call, files: list[Path], arguments: list[str]) -> None:
+    """The call is wrong, not the submission: exit 2."""
+    code, out, _ = call("preflight", *files, *arguments)
+    assert (code, out) == (2, "")
 
 
 def test_preflight_pairs(call: Call, tmp_path: Path) -> None:

@@ -179,6 +179,34 @@ def test_wrong_calls_are_those_of_the_naive_scorer() -> None:
     assert {"wrong", "right"} <= set(met)
 
 
+def test_order_split_and_container_of_samples() -> None:
+    """Shuffled, split and packed, the same samples give the same bits and the same content of the truth."""
+
+    @property_settings(40)
+    @given(st.randoms(use_true_random=False), st.integers(0, 2**32))
+    def law(rng: random.Random, seed: int) -> None:
+        sent = make_samples(rng)
+        weights = fitting(rng, None, sent)
+        plain = scored([(SAMPLES, [one.record for one in sent])], weights, "0")
+        other = random.Random(seed)
+        other.shuffle(sent)
+        cut = other.randint(0, len(sent))
+        with tempfile.TemporaryDirectory() as name:
+            given = [
+                (str(write(Path(name), SAMPLES, [one.record for one in part], ending, f"part-{ending}")), SAMPLES)
+                for part, ending in ((sent[:cut], "json"), (sent[cut:], other.choice(["jsonl", "jsonl.gz", "json.gz"])))
+            ]
+            given += [(str(path), "benchmark/weights") for path in document(Path(name), "weights", weights)]
+            other.shuffle(given)
+            split = score_files(given, parameters=[("min_processed", "0")])
+        assert bits(split.result) == bits(plain.result)
+        assert split.verdict.processing == plain.verdict.processing
+        contents = [{file.content_sha256 for file in one.inputs} - {None} for one in (plain, split)]
+        assert contents[0] == contents[1]
+
+    law()
+
+
 # --- the same, whatever the order and the number of processes ------------------------------------
 
 

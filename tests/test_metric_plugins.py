@@ -251,10 +251,16 @@ def test_bad_metrics_in_a_ranking(run: Run, tmp_path: Path, body: str, jobs: str
     assert "'odd'" in ran.err + ran.out
 
 
-def test_a_sample_that_is_somebodys(run: Run, tmp_path: Path) -> None:
-    """The message names no text of a record: its id is data, and so is what the exception may quote."""
-    (tmp_path / "plugin.py").write_text(metric("return float('nan')"))
-    truth = [reference("Juan Pérez 1948", answer="gout")]
+QUOTED = pytest.mark.xfail(strict=True, reason="the text of an exception is told as it is")
+
+
+@pytest.mark.parametrize(
+    "body", ["return float('nan')", "return 1 / 0", pytest.param("return int(prediction.answer)", marks=QUOTED)]
+)
+def test_a_sample_that_is_somebodys(run: Run, tmp_path: Path, body: str) -> None:
+    """The message holds no value of a record, off a terminal: neither its id nor what an exception quotes."""
+    (tmp_path / "plugin.py").write_text(metric(body))
+    truth = [reference("Juan Pérez 1948", answer="gout of Juan Pérez")]
     paths = write(tmp_path, REFERENCES, truth), write(tmp_path, PREDICTIONS, [repeats(true) for true in truth])
     assert "Pérez" not in run("score", *paths, "--plugin", "plugin.py").err
 
