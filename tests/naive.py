@@ -1,7 +1,7 @@
-"""A second scorer of four tracks, written from the text of SCORING.md alone: plain lists, loops and fractions.
+"""A second scorer of every track, written from the text of SCORING.md alone: plain lists, loops and fractions.
 
 It shares nothing with `medcontract.scoring`, takes its time, and is never clever: the tests ask both for the same bits.
-(Normalization is taken as it is: it has tests of its own.)
+(Normalization, and finding terms in text, are taken as they are: they have tests of their own.)
 Records come as `Sent`: what stands in the file, and whether it keeps its contract by itself (whoever made it knows).
 """
 
@@ -14,6 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from medcontract.normalizers.terms import Terms, shipped
 from medcontract.normalizers.text import normalize
 
 Record = dict[str, Any]
@@ -561,3 +562,230 @@ def extraction(
         "decision": "GO" if enough and all(passed for _, _, _, passed in gates) else "NO-GO",
     }
     return Outcome(enough, result, len(truth), processed)
+
+
+# --- benchmark -----------------------------------------------------------------------------------
+
+
+class WrongCall(Exception):
+    """What is no score at all, but a call that makes no sense."""
+
+
+ENTITY_WEIGHTS = {"diagnoses": 3, "treatments": 2, "medications": 2, "symptoms": 1, "labs": 1}
+METRIC_CATEGORIES = {
+    "diagnostics": ("clinical_accuracy", "diagnostic_accuracy", "final_answer_correct", "exact_match"),
+    "safety": ("safety", "harm_avoidance", "toxicity_reduction", "factuality_safety"),
+    "communication": ("communication", "coherence", "helpfulness", "instruction_following"),
+    "summarization": ("summarization", "summary_quality", "rouge_l", "rouge1", "rouge2", "bertscore"),
+}
+
+
+def side_entities(side: Record, terms: Terms) -> dict[str, set[str]]:
+    """The entities of one side: as given, even empty, else extracted from its answer."""
+    found: dict[str, set[str]] = {}
+    given = side.get("entities")
+    for category in ENTITY_WEIGHTS:
+        if given is not None:
+            found[category] = {terms.normalize(name) for name in given.get(category, [])}
+        else:
+            found[category] = set(terms.entities(terms.normalize(side.get("answer") or ""))[category])
+    return found
+
+
+def clinical_accuracy(reference: Record, prediction: Record, terms: Terms) -> Fraction | None:
+    """Weighted Jaccard index of the entities; without any, whether the answers are equal."""
+    if blank(reference.get("answer")) and reference.get("entities") is None:
+        return None
+    true, predicted = side_entities(reference, terms), side_entities(prediction, terms)
+    both = either = 0
+    for category, weight in ENTITY_WEIGHTS.items():
+        both += weight * len(true[category] & predicted[category])
+        either += weight * len(true[category] | predicted[category])
+    if either == 0:
+        answers = [terms.normalize(side.get("answer") or "") for side in (reference, prediction)]
+        return Fraction(1) if answers[0] == answers[1] else Fraction(0)
+    return Fraction(both, either)
+
+
+def token_f1(first: Sequence[str], second: Sequence[str]) -> Fraction:
+    """Of two multisets of words."""
+    left = list(second)
+    common = 0
+    for word in first:
+        if word in left:
+            left.remove(word)
+            common += 1
+    return f1(common, len(second) - common, len(first) - common)
+
+
+def reasoning_quality(reference: Record, prediction: Record, terms: Terms) -> Fraction | None:
+    """Overlap, structure, evidence and facts, less the fallacies."""
+    if blank(reference.get("rationale")):
+        return None
+    if blank(prediction.get("rationale")):
+        return Fraction(0)
+    wanted, said = terms.normalize(reference["rationale"]), terms.normalize(prediction["rationale"])
+    overlap = token_f1(wanted.split(), said.split())
+    structure = min(Fraction(1), Fraction(len(terms.structure(said)), 3))
+    evidence = min(Fraction(1), Fraction(len(terms.evidence(said)), 3))
+    about = reference.get("answer") if blank(reference.get("diagnosis")) else reference.get("diagnosis")
+    facts = terms.facts(terms.normalize(about or ""))
+    factual = evidence
+    if facts:
+        factual = min(Fraction(1), Fraction(len(terms.found(facts, said)), max(1, len(facts) // 2)))
+    penalty = min(Fraction(40, 100), Fraction(15, 100) * len(terms.fallacies(said)))
+    return within_unit(
+        Fraction(40, 100) * overlap
+        + Fraction(15, 100) * structure
+        + Fraction(20, 100) * evidence
+        + Fraction(25, 100) * factual
+        - penalty
+    )
+
+
+def diagnostic_accuracy(reference: Record, prediction: Record, terms: Terms) -> Fraction | None:
+    """Whether the diagnoses are equal."""
+    if blank(reference.get("diagnosis")):
+        return None
+    equal = terms.normalize(reference["diagnosis"]) == terms.normalize(prediction.get("diagnosis") or "")
+    return Fraction(1) if equal else Fraction(0)
+
+
+def asked(reference: Record) -> list[str]:
+    """The metrics that a reference asks for."""
+    found = []
+    if not blank(reference.get("answer")) or reference.get("entities") is not None:
+        found.append("clinical_accuracy")
+    if not blank(reference.get("rationale")):
+        found.append("reasoning_quality")
+    if not blank(reference.get("diagnosis")):
+        found.append("diagnostic_accuracy")
+    return found
+
+
+def sample_scores(reference: Record, record: Record, terms: Terms) -> dict[str, Fraction]:
+    """All metrics of a processed sample; those that are given win."""
+    found = {}
+    for name, metric in (
+        ("clinical_accuracy", clinical_accuracy),
+        ("reasoning_quality", reasoning_quality),
+        ("diagnostic_accuracy", diagnostic_accuracy),
+    ):
+        value = metric(reference, record["prediction"], terms)
+        if value is not None:
+            found[name] = value
+    for name, given in (record.get("scores") or {}).items():
+        found[name] = number(given)
+    return found
+
+
+def weighed(key: str, scores: dict[str, Fraction]) -> Fraction | None:
+    """What a weight of a name is applied to in a task, where there is such a thing."""
+    if key in scores:
+        return scores[key]
+    present = [scores[name] for name in METRIC_CATEGORIES.get(key, ()) if name in scores]
+    return mean(present) if present else None
+
+
+def combined(scores: dict[str, Fraction], weights: Record) -> Fraction | None:
+    """The combined score of a task. A weight is the shortest decimal of its double."""
+    exact = {name: Fraction(repr(float(weight))) for name, weight in weights["weights"].items()}
+    total = all_weights = Fraction(0)
+    value = Fraction(0)
+    some = False
+    for name, weight in exact.items():
+        all_weights += weight
+        present = weighed(name, scores)
+        if present is not None:
+            some = True
+            total += weight
+            value += weight * present
+    if weights.get("renormalize_missing") is False:
+        total = all_weights
+    return value / total if some and total != 0 else None
+
+
+def add_combined(tasks: dict[str, dict[str, Fraction]], weights: Record, replace: bool = False) -> None:
+    """The combined score, in each task that has one."""
+    name = weights.get("metric_name") or "combined_score"
+    if not replace and any(name in scores for scores in tasks.values()):
+        raise WrongCall("the metric exists")
+    for scores in tasks.values():
+        scores.pop(name, None)
+    values = {task: combined(scores, weights) for task, scores in tasks.items()}
+    if not any(value is not None for value in values.values()):
+        raise WrongCall("nothing to combine")
+    for task, value in values.items():
+        if value is not None:
+            tasks[task][name] = value
+
+
+def pair_of(record: Record) -> tuple[str, str]:
+    """What names a sample."""
+    return record["task_id"], record["sample_id"]
+
+
+def means(found: Iterable[dict[str, Fraction]]) -> dict[str, Fraction]:
+    """For each metric, the mean over those that have it."""
+    values: dict[str, list[Fraction]] = {}
+    for scores in found:
+        for name, value in scores.items():
+            values.setdefault(name, []).append(value)
+    return {name: mean(each) for name, each in values.items()}
+
+
+def shown(scores: dict[str, Fraction]) -> Record:
+    """Each value as the nearest double."""
+    return {name: rounded(value) for name, value in scores.items()}
+
+
+def benchmark(
+    references: Sequence[Record] | None,
+    sent: Sequence[Sent],
+    model_id: str,
+    weights: Record | None = None,
+    minimum: Fraction = GATE,
+    terms: Terms | None = None,
+) -> Outcome:
+    """The track `benchmark`; without references, what is sent are samples, and they say what is expected.
+
+    `detailed_results` are always there, without breakdowns. Raises `WrongCall`.
+    """
+    terms = terms or shipped()
+    expected = sorted({pair_of(one.record) for one in sent} if references is None else set(map(pair_of, references)))
+    processed: dict[tuple[str, str], dict[str, Fraction]] = {}
+    wanted: dict[tuple[str, str], set[str]] = {}
+    for ids in expected:
+        mine = [one for one in sent if pair_of(one.record) == ids]
+        if references is None:
+            right = [one.record["reference"] for one in mine if one.valid]
+        else:
+            right = [one["reference"] for one in references if pair_of(one) == ids]
+        wanted[ids] = {name for reference in right for name in asked(reference)}
+        if state(mine) == "processed":
+            processed[ids] = sample_scores(right[0], mine[0].record, terms)
+    if Fraction(len(processed), len(expected)) < minimum:
+        return Outcome(False, None, len(expected), len(processed))
+
+    samples: dict[tuple[str, str], dict[str, Fraction]] = {}
+    for task, sample in expected:
+        if (task, sample) in processed:
+            samples[task, sample] = processed[task, sample]
+        else:
+            others = {name for ids, scores in processed.items() if ids[0] == task for name in scores}
+            samples[task, sample] = dict.fromkeys(wanted[task, sample] | others, Fraction(0))
+    tasks = {}
+    for task in sorted({task for task, _ in expected}):
+        tasks[task] = means(scores for ids, scores in samples.items() if ids[0] == task)
+    if weights is not None:
+        add_combined(tasks, weights)
+    result = {
+        "model_id": model_id,
+        "overall_scores": shown(means(tasks.values())),
+        "task_scores": {task: shown(scores) for task, scores in tasks.items()},
+        "detailed_results": [
+            {"task_id": task, "sample_id": sample, "scores": shown(scores)}
+            for (task, sample), scores in samples.items()
+        ],
+    }
+    return Outcome(True, result, len(expected), len(processed))

@@ -1,4 +1,4 @@
-"""Records of four tracks, and files made of them in any container: what the tests of scoring share."""
+"""Records of every track, and files made of them in any container: what the tests of scoring share."""
 
 from __future__ import annotations
 
@@ -27,6 +27,9 @@ LIST_KEYS = {
     "extraction/lab-predictions": "documents",
     "extraction/manifest": "documents",
     "extraction/runs": "runs",
+    "benchmark/references": "references",
+    "benchmark/predictions": "predictions",
+    "benchmark/samples": "samples",
 }
 HEADERS: dict[str, dict[str, str]] = {
     "reports/truth": {"event": "Herbst"},
@@ -41,6 +44,9 @@ HEADERS: dict[str, dict[str, str]] = {
     "extraction/lab-predictions": {},
     "extraction/manifest": {},
     "extraction/runs": {},
+    "benchmark/references": {"event": "Examen"},
+    "benchmark/predictions": {"model_id": "reiher-7b"},
+    "benchmark/samples": {"model_id": "reiher-7b"},
 }
 COLUMNS = {
     "reports/truth": ["report_id", "specialty", "urgency", "follow_up"],
@@ -229,6 +235,30 @@ def evidence(offline: int, *proofs: tuple[str, str]) -> Record:
     }  # fmt: skip
 
 
+def reference(sample_id: str, task_id: str = "qa", **said: Any) -> Record:
+    """A record of `benchmark/references`."""
+    return {"task_id": task_id, "sample_id": sample_id, "reference": said}
+
+
+def says(sample_id: str, task_id: str = "qa", /, scores: Record | None = None, **said: Any) -> Record:
+    """A record of `benchmark/predictions`."""
+    record = {"task_id": task_id, "sample_id": sample_id, "prediction": said}
+    return record if scores is None else {**record, "scores": scores}
+
+
+def repeats(right: Record, **more: Any) -> Record:
+    """A prediction that says what a reference says."""
+    return {"task_id": right["task_id"], "sample_id": right["sample_id"], "prediction": right["reference"], **more}
+
+
+def weights(renormalize: bool | None = None, metric_name: str | None = None, /, **each: float) -> Record:
+    """A document of `benchmark/weights`."""
+    found: Record = {"weights": each}
+    if metric_name is not None:
+        found["metric_name"] = metric_name
+    return found if renormalize is None else {**found, "renormalize_missing": renormalize}
+
+
 # --- files ---------------------------------------------------------------------------------------
 
 
@@ -307,6 +337,7 @@ CONTRACTS = {
     "triage": ("triage/ground-truth", "triage/response", "nothing"),
     "lesions": ("lesions/truth", "lesions/predictions", "model"),
     "extraction": ("extraction/prescription-labels", "extraction/prescription-predictions", "evidence"),
+    "benchmark": ("benchmark/references", "benchmark/predictions", "weights"),
 }
 """Truth, submission (of extraction: prescriptions), and the document beside them."""
 LABS = ("extraction/lab-labels", "extraction/lab-predictions")
@@ -315,6 +346,7 @@ RESULTS = {
     "triage": "triage/metrics",
     "lesions": "lesions/score",
     "extraction": "extraction/decision",
+    "benchmark": "benchmark/report",
 }
 
 

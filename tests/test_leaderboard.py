@@ -57,6 +57,7 @@ def wrong(track: str, count: int) -> list[Record]:
     changes: dict[str, Record] = {
         "reports": {"specialty": "Other"}, "triage": {"model_predictions": []},
         "lesions": {"probabilities": [0.1] * 10}, "extraction": {"medicamentos": [drug("Losartán")]},
+        "benchmark": {"prediction": {"answer": "gout"}},
     }  # fmt: skip
     return [{**record, **(changes[track] if n % 10 and n <= count else {})} for n, record in enumerate(SENT[track])]
 
@@ -66,7 +67,7 @@ def entry(
 ) -> Path:
     """The folder of one participant."""
     team = team or folder.name
-    header = {"team_name": team} if track != "extraction" else {}
+    header = {"benchmark": {"model_id": team}, "extraction": {}}.get(track, {"team_name": team})
     sent_file(folder, track, records, **header)
     value = BESIDE[track]
     if beside and value is not None:

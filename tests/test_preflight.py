@@ -82,6 +82,7 @@ LISTS = {
     "triage": "triage/inventory",
     "lesions": "lesions/cases",
     "extraction": "extraction/manifest",
+    "benchmark": "benchmark/cases",
 }
 """The contract that lists the expected ids, for those who have no truth."""
 
@@ -94,6 +95,7 @@ def list_file(folder: Path, track: str, records: Sequence[Record] | None = None,
         "triage": "case_id,segment_id",
         "lesions": "image_id,image_path,age,gender,location",
         "extraction": "doc_id,doc_type,image_path,label_status,pii_checked",
+        "benchmark": "task_id,sample_id,prompt",
     }
     lines = [head[track]]
     for record in TRUTH[track] if records is None else records:
@@ -102,6 +104,7 @@ def list_file(folder: Path, track: str, records: Sequence[Record] | None = None,
             "triage": [record.get("case_id", ""), record[key]],
             "lesions": [record[key], f"{record[key]}.png", "50", "f", "3"],
             "extraction": [record[key], "prescription", "page.png", "labeled", "yes"],
+            "benchmark": [record.get("task_id", ""), record[key], "Why?"],
         }
         lines.append(",".join(row[track]))
     path = folder / name
@@ -123,10 +126,11 @@ EVERY = {
         "offline_evidence",
         "standout_proofs",
     ],
+    "benchmark": ["header"],
 }
 """Checks of one track only."""
 SHARED = ["files", "between-files", "coverage", "gate", "score"]
-SCORED = {"reports": "passed", "triage": "passed", "lesions": "passed", "extraction": "failed"}
+SCORED = {"reports": "passed", "triage": "passed", "lesions": "passed", "extraction": "failed", "benchmark": "passed"}
 """The check of a score of right answers: prescriptions alone are NO-GO, which is not ready."""
 
 
@@ -138,7 +142,7 @@ def test_every_check_is_listed(checked: Call, tmp_path: Path, track: str) -> Non
         assert {name for name in found if "/" not in name} == {*SHARED, *EVERY[track]}
 
 
-@pytest.mark.parametrize("track", ["reports", "triage"])
+@pytest.mark.parametrize("track", ["reports", "triage", "benchmark"])
 def test_ready(check: Call, checked: Call, tmp_path: Path, track: str) -> None:
     """All checks passed: READY, exit 0."""
     all_files(tmp_path, track)
@@ -863,7 +867,9 @@ def test_participants_see_no_fine_figures(checked: Call, tmp_path: Path, track: 
     files = all_files(tmp_path, track)
     ran = checked(*files, "--participant")
     result = statuses(ran) and ran.json["score"]["result"]
-    assert not {"urgency_f1_by_class", "f1_by_class", "confusion_matrix", "metrics", "documents"} & set(result)
+    assert not {"urgency_f1_by_class", "f1_by_class", "confusion_matrix", "metrics", "documents", "task_scores"} & set(
+        result
+    )
     assert HEADLINES[track][1] in result.values()
 
 

@@ -127,7 +127,7 @@ def test_list(call: Call) -> None:
     ran = call("protocol", "list", "--format", "json")
     assert (ran.code, ran.err) == (0, "")
     listed = keeps(ran.out, "medcontract/protocols")["protocols"]
-    assert [item["id"] for item in listed] == sorted([*TRACKS, "benchmark"])
+    assert [item["id"] for item in listed] == sorted(TRACKS)
     text = call("protocol", "list")
     assert (text.code, text.err) == (0, "")
     for item in listed:
@@ -184,11 +184,15 @@ def test_numbers_of_the_sources(show: Call) -> None:
         "weight_prediction": 0.9, "weight_efficiency": 0.1,
         "weight_name_recall": 0.7, "weight_attribute_accuracy": 0.3,
         "weight_test_recall": 0.6, "weight_lab_field_accuracy": 0.4,
+        "weight_diagnoses": 3, "weight_treatments": 2, "weight_medications": 2, "weight_symptoms": 1, "weight_labs": 1,
+        "weight_overlap": 0.4, "weight_structure": 0.15, "weight_evidence": 0.2, "weight_factual": 0.25,
     }  # fmt: skip
     goals = ("prescription_accuracy", "lab_accuracy", "pipeline_success_rate", "reliability", "offline_evidence",
              "standout_proofs")  # fmt: skip
     assert [values[f"goal_{name}"] for name in goals] == [85, 75, 90, 5, 1, 2]
     assert (values["value_tolerance"], values["match"], values["fuzzy_threshold"]) == (0.02, "exact", 90)
+    reasoning = ("markers_for_full", "share_of_facts", "penalty", "penalty_most")
+    assert [values[name] for name in reasoning] == [3, 0.5, 0.15, 0.4]
     limits = ("time_limit_sec", "memory_limit_mb", "cpu_limit_percent", "size_full_below_mb", "min_processed")
     assert [values[name] for name in limits] == [5, 1024, 90, 50, 0.95]
     assert (values["t_min_ms"], values["t_max_ms"]) == (None, None)
@@ -254,7 +258,7 @@ def test_every_parameter_counts(show: Call, track: str) -> None:
     found = {page["fingerprint"]}
     values = {parameter["name"]: parameter["value"] for parameter in page["parameters"]}
     changed = {name: value * 0.875 for name, value in values.items() if isinstance(value, int | float)}
-    words = {"match": "fuzzy"} if track == "extraction" else {}
+    words = {"extraction": {"match": "fuzzy"}, "benchmark": {"given_scores": "ignored"}}.get(track, {})
     names = [*changed, *words]
     for name, value in {**changed, **words}.items():
         ran = show(track, "--parameter", f"{name}={value}")

@@ -29,6 +29,8 @@ from tests.scoring_files import (
     image,
     model,
     read,
+    reference,
+    repeats,
     report,
     response,
     rx,
@@ -43,7 +45,7 @@ from medcontract.cli import output
 from medcontract.cli.main import main
 from medcontract.scoring.canonical import canonical
 
-TRACKS = ("reports", "triage", "lesions", "extraction")
+TRACKS = ("reports", "triage", "lesions", "extraction", "benchmark")
 
 
 class Ran(NamedTuple):
@@ -105,22 +107,30 @@ TRUTH: dict[str, list[Record]] = {
     "triage": _segments(),
     "lesions": [image(f"I-{n:02}", CLASSES[n % 10]) for n in range(20)],
     "extraction": [rx(f"P-{n:02}", drug("Losartán", "50 mg"), drug("Insulina", f"{n} UI")) for n in range(20)],
+    "benchmark": [reference(f"B-{n:02}", answer="Asthma", diagnosis="asthma") for n in range(20)],
 }
 SENT: dict[str, list[Record]] = {
     "reports": [answer(true) for true in TRUTH["reports"]],
     "triage": [response(true, true["gt_lsi_list"][0]["lsi_group"]) for true in TRUTH["triage"]],
     "lesions": [guess(true["image_id"], true["label"]) for true in TRUTH["lesions"]],
     "extraction": [read(true) for true in TRUTH["extraction"]],
+    "benchmark": [repeats(true) for true in TRUTH["benchmark"]],
 }
-BESIDE: dict[str, Record | None] = {"reports": telemetry(), "triage": None, "lesions": model(), "extraction": None}
-KEYS = {"reports": "report_id", "triage": "segment_id", "lesions": "image_id", "extraction": "doc_id"}
-EXIT = {"reports": 0, "triage": 0, "lesions": 0, "extraction": 1}
+BESIDE: dict[str, Record | None] = {
+    "reports": telemetry(), "triage": None, "lesions": model(), "extraction": None, "benchmark": None,
+}  # fmt: skip
+KEYS = {
+    "reports": "report_id", "triage": "segment_id", "lesions": "image_id", "extraction": "doc_id",
+    "benchmark": "sample_id",
+}  # fmt: skip
+EXIT = {"reports": 0, "triage": 0, "lesions": 0, "extraction": 1, "benchmark": 0}
 """Of a valid score: prescriptions alone are NO-GO, for gates without input are not passed."""
 HEADLINES = {
     "reports": ("total_score 100.00 points", 100.0),
     "triage": ("mean_jaccard_index 1.0000", 1.0),
     "lesions": ("final_score 1.0000", 1.0),
     "extraction": ("mean_accuracy 100.00 %", 100.0),
+    "benchmark": ("clinical_accuracy 1.0000", 1.0),
 }
 """Of a perfect submission."""
 
@@ -656,6 +666,7 @@ FINE = {
     "triage": ("metrics", "C-0"),
     "lesions": ("f1_by_class", "confusion_matrix", "f1_malignant", "f1_medium", "f1_benign", "BCC"),
     "extraction": ("documents", "P-00"),
+    "benchmark": ("task_scores", "qa"),
 }
 """Of figures by class, case and document: names, and something in them."""
 
@@ -1128,7 +1139,9 @@ def test_ids_that_differ_in_case_or_blanks(
     assert any("case or blanks" in warning for warning in ran.json["warnings"])
     on_a_terminal(monkeypatch)
     out = score(*files, "--no-color").out
-    assert f"{change(TRUTH[track][0][key])!r} (truth: {TRUTH[track][0][key]!r})" in out
+    true = TRUTH[track][0][key]
+    task = "'qa' " if track == "benchmark" else ""
+    assert f"{task}{change(true)!r} (truth: {task}{true!r})" in out
 
 
 WRONG: Iterable[tuple[list[str], str]] = [

@@ -30,6 +30,8 @@ from tests.scoring_files import (
     model,
     no_answer,
     read,
+    reference,
+    repeats,
     report,
     response,
     result_of,
@@ -399,13 +401,19 @@ def many(track: str, count: int) -> tuple[list[Record], list[Record]]:
     if track == "extraction":
         truth = [rx(f"P-{n}", drug("Losartán", "50 mg"), drug("Insulina")) for n in range(count)]
         return truth, [read(true) for true in truth]
+    if track == "benchmark":
+        truth = [reference(f"B-{n}", answer="gout") for n in range(count)]
+        return truth, [repeats(true) for true in truth]
     truth = [segment for n in range(count) for segment in case(f"C-{n}", (f"S-{n}", 0, 1, [("Airway", 2)]))]
     return truth, [response(segment, "Airway") for segment in truth]
 
 
-KEYS = {"reports": "report_id", "lesions": "image_id", "triage": "segment_id", "extraction": "doc_id"}
+KEYS = {
+    "reports": "report_id", "lesions": "image_id", "triage": "segment_id", "extraction": "doc_id",
+    "benchmark": "sample_id",
+}  # fmt: skip
 TRACKS = sorted(KEYS)
-FAILING = ("lesions", "reports", "triage")
+FAILING = ("benchmark", "lesions", "reports", "triage")
 """Whose records can say that they failed. (In extraction, such a record is processed.)"""
 
 
@@ -417,12 +425,14 @@ def spoilt(track: str, record: Record) -> Record:
         return {**record, "probabilities": [0.5] * 10}
     if track == "extraction":
         return {**record, "medicamentos": [{"nombre_medicamento": "Losartán"}]}
+    if track == "benchmark":
+        return {**record, "scores": {"safety": 2}}
     return {**record, "run_id": "7"}
 
 
 def failed(track: str, record: Record) -> Record:
     """The record as one that reports an error."""
-    if track == "triage":
+    if track in ("benchmark", "triage"):
         return {**record, "error": "time out"}
     if track == "extraction":
         return {**record, "exception": "time out"}

@@ -38,17 +38,21 @@ from tests.scoring_files import (
     no_answer,
     pipeline_run,
     read,
+    reference,
+    repeats,
     report,
     response,
     run,
     rx,
     telemetry,
+    weights,
     write,
 )
 from tests.support import property_settings
 
 import medcontract
 from medcontract.evaluation.score import score_files
+from medcontract.normalizers.terms import CATEGORIES, LEXICON
 from medcontract.scoring import tracks
 from medcontract.scoring.engine import Figure
 
@@ -66,7 +70,7 @@ class Made(NamedTuple):
     truth: list[Record]
     sent: list[Sent]
     beside: Record | None = None
-    """Telemetry or model file; of extraction, whichever there are of `runs`, `manifest`, `evidence`."""
+    """Telemetry, model or weights file; of extraction, whichever there are of `runs`, `manifest`, `evidence`."""
     times: tuple[str, str] | None = None
 
     def parameters(self, minimum: str) -> dict[str, str]:
@@ -348,7 +352,129 @@ def make_pipeline_runs(rng: random.Random) -> list[Record]:
     return runs
 
 
+# --- benchmark -----------------------------------------------------------------------------------
+
+TERMS: dict[str, Any] = json.loads(LEXICON.read_text(encoding="utf-8"))
+NAMES = [name for names in TERMS["entities"].values() for name in names]
+SPELLINGS = [spelling for spellings in TERMS["synonyms"].values() for spelling in spellings]
+MARKERS = [*TERMS["structure_markers"], *TERMS["evidence_markers"]]
+WORDS = ("the", "patient", "with", "2", "of", "6.5 %", "sin", "niño", "heart", "blood", "type", "pain", "x", "ST", "µ")
+FEW = ("chest pain", "HTA", "hypertension", "metformin", "troponina", "appendicitis", "surgery", "because", "first")
+GIVEN = ("helpfulness", "coherence", "safety", "harm_avoidance", "communication", "rouge1", "rouge_l", "exact_match")
+COMPUTED = ("clinical_accuracy", "reasoning_quality", "diagnostic_accuracy")
+
+
+def make_text(rng: random.Random, longest: int) -> str:
+    """Terms, markers, fallacies and ordinary words, written as people write."""
+    pieces = []
+    for _ in range(rng.randint(1, longest)):
+        source = rng.choice([FEW, FEW, WORDS, NAMES, SPELLINGS, MARKERS, TERMS["fallacies"]])
+        piece = rng.choice(source)
+        pieces.append(rng.choice([piece, piece, piece.upper(), piece.title(), f"{piece[:1]}\u0301{piece[1:]}"]))
+        pieces.append(rng.choice([" ", " ", " ", ", ", ". ", "-", " (", ") ", "\n", "\u00a0", "…", " no "]))
+    return "".join(pieces)
+
+
+def make_facts(rng: random.Random) -> tuple[str, str]:
+    """A diagnosis, and some of what is expected to be said of it."""
+    name = rng.choice(sorted(TERMS["facts"]))
+    return name, ", ".join(fact for fact in TERMS["facts"][name] if rng.random() < 0.4)
+
+
+def make_entities(rng: random.Random) -> Record:
+    """Entities of some categories; not always in the right one, nor known."""
+    chosen = [category for category in CATEGORIES if rng.random() < 0.4]
+    return {category: [rng.choice([*FEW, "rana"]) for _ in range(rng.randint(0, 3))] for category in chosen}
+
+
+def make_said(rng: random.Random) -> Record:
+    """One side of a sample: something, here and there blank or null."""
+    name, facts = make_facts(rng)
+    said: Record = {}
+    if rng.random() < 0.7:
+        said["answer"] = rng.choice([make_text(rng, 4), make_text(rng, 4), name, "so it is", None, " "])
+    if rng.random() < 0.7:
+        said["rationale"] = rng.choice([make_text(rng, 9), make_text(rng, 9) + facts, None, "\n"])
+    if rng.random() < 0.6:
+        said["diagnosis"] = rng.choice([name, name.upper(), make_text(rng, 1), make_text(rng, 2), None, ""])
+    if rng.random() < 0.3:
+        said["entities"] = rng.choice([make_entities(rng), {}, None])
+    return said
+
+
+def make_reference(rng: random.Random, sample_id: str, task_id: str) -> Record:
+    """A reference that holds something to score."""
+    said = make_said(rng)
+    while all(naive.blank(said.get(name)) for name in ("answer", "rationale", "diagnosis")) and not said.get(
+        "entities"
+    ):
+        said = make_said(rng)
+    return reference(sample_id, task_id, **said)
+
+
+def make_given(rng: random.Random, names: Sequence[str]) -> Record:
+    """Metrics that were computed elsewhere."""
+    return {name: rng.choice([0, 1, 0.1, 0.7, 1 / 3, 5e-324]) for name in names if rng.random() < 0.25}
+
+
+def make_prediction(rng: random.Random, true: Record, kind: str, tame: bool = False) -> Sent:
+    """What a model says to a sample."""
+    if kind == "right":
+        return Sent(repeats(true))
+    said = make_said(rng)
+    for name, value in true["reference"].items():  # not all is wrong
+        if rng.random() < 0.4:
+            said[name] = value
+    names = (*GIVEN, *(naive.asked(true["reference"]) if tame else COMPUTED))
+    record = repeats(true, scores=rng.choice([None, make_given(rng, names)])) | {"prediction": said}
+    if kind == "any":
+        return Sent({**record, "error": rng.choice([None, "", " \t"])})
+    if kind == "failed":
+        return Sent({**record, "error": rng.choice(["time out", " x "])})
+    faults: list[Record] = [
+        {"prediction": None},
+        {"prediction": {"answer": 7}},
+        {"prediction": {"entities": {"diagnosis": []}}},
+        {"scores": {"safety": 1.5}},
+        {"error": 7},
+        {"strange": 1},
+    ]
+    return Sent({**record, **rng.choice(faults)}, valid=False)
+
+
+def make_weights(rng: random.Random) -> Record:
+    """Weights of some metrics and categories, one of them above 0."""
+    names = [*COMPUTED, *GIVEN, *naive.METRIC_CATEGORIES, "never there"]
+    found = {name: rng.choice([0, 0.1, 0.2, 0.3, 1, 7, 1e-7, 1 / 3]) for name in names if rng.random() < 0.3}
+    name = rng.choice([None, None, "index", "diagnostics", "summarization"])
+    return weights(rng.choice([None, True, False, False]), name, **{**found, rng.choice(names): 0.6})
+
+
+def make_benchmark(rng: random.Random, tame: bool = False) -> Made:
+    """Random samples of up to three tasks, predictions, and maybe weights that find something."""
+    truth = [
+        make_reference(rng, f"S-{n}", task)
+        for task in ("qa", "rx", "Fälle")[: rng.randint(1, 3)]
+        for n in range(rng.randint(1, 4))
+    ]
+    sent = [make_prediction(rng, true, kind, tame) for true in truth for kind in fate(rng, tame)]
+    strangers = [make_reference(rng, f"X-{n}", "qa") for n in range(rng.randint(0, 2))]
+    sent += [make_prediction(rng, true, rng.choice(["right", "any"]), tame) for true in strangers]
+    rng.shuffle(sent)
+    rng.shuffle(truth)
+    beside = make_weights(rng) if rng.random() < 0.7 else None
+    if tame:  # whatever is left out, there is something to weigh
+        beside = weights(diagnostics=0.3, reasoning_quality=0.1)
+    made = Made("benchmark", truth, sent, beside)
+    try:
+        naively(made, "0")
+    except naive.WrongCall:  # that has tests of its own
+        return made._replace(beside=None)
+    return made
+
+
 MAKERS: dict[str, Maker] = {
+    "benchmark": make_benchmark,
     "extraction": make_extraction,
     "lesions": make_lesions,
     "reports": make_reports,
@@ -407,6 +533,9 @@ def naively(made: Made, minimum: str) -> naive.Outcome:
         return naive.lesions(made.truth, made.sent, made.beside, made.times, least)
     if made.track == "extraction":
         return naive.extraction(made.truth, made.sent, **(made.beside or {}), minimum=least)
+    if made.track == "benchmark":
+        model_id = HEADERS["benchmark/predictions"]["model_id"]
+        return naive.benchmark(made.truth, made.sent, model_id, made.beside, least)
     header = {**HEADERS["triage/response"], "response_file_name": "triage-response.json"}
     return naive.triage(made.truth, made.sent, header, least)
 
@@ -424,6 +553,8 @@ def bits(result: Record | None) -> str:
     if result is None:
         return "null"
     copy: Record = json.loads(json.dumps(result))
+    copy.pop("metadata", None)
+    copy.pop("detailed_results", None)  # asked for where they are compared
     for one in copy.get("runs", []):
         one.pop("reasons", None)
     for one in copy.get("gates", []):
@@ -500,7 +631,7 @@ def scattered(made: Made, rng: random.Random) -> medcontract.Score:
             files += [(str(path), contract) for path in _scatter(folder, contract, records, rng)]
         sent_id = CONTRACTS[made.track][1]
         bare = not any(".json" in Path(path).suffixes for path, contract in files if contract == sent_id)
-        header: Mapping[str, str] = HEADERS[sent_id] if made.track == "triage" and bare else {}
+        header: Mapping[str, str] = HEADERS[sent_id] if made.track in ("triage", "benchmark") and bare else {}
         files += documents(made, folder)
         rng.shuffle(files)
         return score_files(files, parameters=tuple(made.parameters("0").items()), header=header)
@@ -556,7 +687,7 @@ IDENTITIES = ("case_id", "run_id", "doc_id", "gate")
 def figures_in(track: str, score: medcontract.Score) -> Iterator[tuple[str, tuple[str, ...], float]]:
     """Every number of a result: the name of its figure, its place, its value."""
     assert score.result is not None, score.reasons
-    yield from _numbers(score.result, ())
+    yield from _numbers({name: value for name, value in score.result.items() if name != "metadata"}, ())
     headline = {"triage": "mean_jaccard_index", "extraction": "mean_accuracy"}.get(track)
     if headline is not None and score.verdict.headline is not None:
         yield headline, (headline,), float(score.verdict.headline)
@@ -578,6 +709,8 @@ def _name(place: tuple[str, ...]) -> str:
     names = [
         part for part in place if not part.startswith("[") and part not in ("runs", "metrics", "documents", "gates")
     ]
+    if names[0] in ("overall_scores", "task_scores"):
+        return names[-1]
     if names[0] == "correct_predictions":
         return ".".join(names)
     return names[0]
@@ -611,10 +744,16 @@ def comparisons(track: str) -> tuple[Compared, ...]:
     return tuple(found)
 
 
+KEYS = {
+    "reports": ("report_id",), "triage": ("segment_id",), "lesions": ("image_id",), "extraction": ("doc_id",),
+    "benchmark": ("task_id", "sample_id"),
+}  # fmt: skip
+
+
 def is_right(made: Made, one: Sent) -> bool:
     """Whether a record says exactly what is true."""
-    key = {"reports": "report_id", "triage": "segment_id", "lesions": "image_id", "extraction": "doc_id"}[made.track]
-    true = next((true for true in made.truth if true[key] == one.record[key]), None)
+    keys = KEYS[made.track]
+    true = next((true for true in made.truth if all(true[key] == one.record[key] for key in keys)), None)
     if true is None or not one.valid or not naive.blank(one.record.get("error")):
         return False
     if made.track == "reports":
@@ -623,6 +762,8 @@ def is_right(made: Made, one: Sent) -> bool:
         return bool(naive.largest(one.record["probabilities"]) == true["label"])
     if made.track == "extraction":
         return one.record == read(true)
+    if made.track == "benchmark":
+        return one.record == repeats(true)
     agrees = all(one.record[name] == true[name] for name in ("case_id", "end_of_case"))
     return agrees and set(one.record["model_predictions"]) == {lsi["lsi_group"] for lsi in true["gt_lsi_list"]}
 
@@ -679,6 +820,13 @@ def perfect(track: str) -> Made:
             "manifest": [listed("P"), listed("L", "lab")],
         }
         return Made(track, truth, [Sent(read(label)) for label in truth], beside)
+    if track == "benchmark":
+        truth = [
+            reference("1", "qa", answer="Metformin for type 2 diabetes", diagnosis="asthma"),
+            reference("2", "qa", answer="so it is", rationale="first, because of the fever"),
+            reference("1", "rx", entities={"symptoms": ["rash"], "labs": ["troponin"]}),
+        ]
+        return Made(track, truth, [Sent(repeats(true)) for true in truth], weights(diagnostics=0.3))
     truth = [
         *case("C", ("S-1", 0, 10, [("Airway", 20), ("Blood", 30)]), ("S-2", 10, 20, [("Blood", 30)])),
         *case("D", ("S-3", 0, 10, [])),
