@@ -134,26 +134,21 @@ def test_clinical_accuracy(scores: Scores, name: str) -> None:
     assert scores(right, said) == {CLINICAL: double(wanted)}
 
 
-SIGNS = pytest.mark.xfail(
-    strict=True, reason="texts of signs alone are compared as they are written, though normalized they are equal"
-)
-
-
-@SIGNS
 def test_answers_of_signs_alone(scores: Scores) -> None:
-    """By the letter of the specification: nothing is left of either by normalization, so they are equal."""
-    assert scores({"answer": "+"}, {"answer": "-"}) == {CLINICAL: 1.0}
+    """Nothing is left of either by normalization: they are compared as they are written."""
+    assert scores({"answer": "+"}, {"answer": "-"}) == {CLINICAL: 0.0}
+    assert scores({"answer": "+"}, {"answer": " + "}) == {CLINICAL: 1.0}
+    assert scores({"answer": "+"}, {}) == {CLINICAL: 0.0}
 
 
-@SIGNS
 def test_diagnoses_of_signs_alone(scores: Scores) -> None:
     """So it is with diagnoses."""
-    assert scores({"diagnosis": "+"}, {"diagnosis": "++"}) == {DIAGNOSTIC: 1.0}
+    assert scores({"diagnosis": "+"}, {"diagnosis": "++"}) == {DIAGNOSTIC: 0.0}
+    assert scores({"diagnosis": "++"}, {"diagnosis": "++"}) == {DIAGNOSTIC: 1.0}
 
 
-@pytest.mark.xfail(strict=True, reason="an entity of which normalization leaves nothing is dropped")
 def test_entities_of_signs_alone(scores: Scores) -> None:
-    """By the letter of the specification: both have one entity, and compared after normalization it is the same."""
+    """Both have one entity, and it is the same; another sign is another."""
     given = {"labs": ["+"]}
     assert scores({"answer": "a", "entities": given}, {"answer": "b", "entities": given}) == {CLINICAL: 1.0}
 
@@ -513,9 +508,9 @@ def test_the_report_tells_the_weights(score: Call, tmp_path: Path) -> None:
     for found in (result["overall_scores"], result["task_scores"]["a"]):
         assert next(iter(found)) == "combined_score"
     assert result["overall_scores"]["combined_score"] == 0.625
-    assert result["metadata"]["combined"] == {
-        "metric_name": "combined_score", "weights": {"rouge1": 1, "safety": 3}, "renormalize_missing": False,
-    }  # fmt: skip
+    assert result["metadata"]["combined_scores"] == {
+        "combined_score": {"weights": {"rouge1": 1, "safety": 3}, "renormalize_missing": False}
+    }
 
 
 def test_metric_name(score: Call, tmp_path: Path) -> None:
@@ -649,7 +644,7 @@ def test_a_report_made_elsewhere(score: Call, tmp_path: Path, how: str) -> None:
     assert result.pop("overall_scores") == {**REPORT["overall_scores"], "combined_score": 0.4375}
     tasks = {**REPORT["task_scores"], "z": {**REPORT["task_scores"]["z"], "combined_score": 0.4375}}
     assert result.pop("task_scores") == tasks
-    assert result["metadata"].pop("combined")["weights"] == {"safety": 0.3, "diagnostics": 0.1}
+    assert result["metadata"].pop("combined_scores")["combined_score"]["weights"] == {"safety": 0.3, "diagnostics": 0.1}
     assert result == {name: value for name, value in REPORT.items() if not name.endswith("_scores")}
     keeps(score(*files, *extra, "--result-only").out, "benchmark/report")
 

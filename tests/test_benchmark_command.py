@@ -105,7 +105,6 @@ def test_options_that_other_tracks_do_not_know(call: Call, tmp_path: Path, track
         assert arguments[0] in err
 
 
-@pytest.mark.xfail(strict=True, reason="it is passed over in silence, unlike the other options of one track")
 def test_a_breakdown_of_another_track(score: Call, tmp_path: Path) -> None:
     """There is none of lesions."""
     code, out, err = score(*all_files(tmp_path, "lesions"), "--breakdown")
@@ -275,17 +274,13 @@ def test_weights_beside_the_references(board: Call, tmp_path: Path) -> None:
     assert [(found["name"], found["headline"]) for found in envelope["submissions"]] == [("whole", 1.0), ("half", 0.25)]
 
 
-@pytest.mark.xfail(strict=True, reason="a ranking does not list the weights file among its inputs")
 def test_a_ranking_lists_its_weights(board: Call, tmp_path: Path) -> None:
     """Every result carries the hash of each input (principle 5)."""
     truth = organizer(tmp_path / "truth", weights(diagnostics=1))
     assert "benchmark/weights" in board(truth, entry(tmp_path / "a", "benchmark")).out
 
 
-NAMELESS = pytest.mark.xfail(strict=True, reason="the name of the combined score is taken from --metric-name only")
-
-
-@pytest.mark.parametrize("how", ["option", pytest.param("file", marks=NAMELESS)])
+@pytest.mark.parametrize("how", ["option", "file"])
 def test_the_name_of_the_headline(call: Call, tmp_path: Path, how: str) -> None:
     """The combined score has the name that it was given, by an option or in the weights file, wherever it is told."""
     value = weights(None, "index" if how == "file" else None, diagnostics=1)
@@ -297,7 +292,6 @@ def test_the_name_of_the_headline(call: Call, tmp_path: Path, how: str) -> None:
     assert (envelope["headline"], only(envelope)["headline"]) == ("index", 1.0)
 
 
-@pytest.mark.xfail(strict=True, reason="the figures of a ranking leave a combined score of another name out")
 def test_the_headline_is_among_the_figures(board: Call, tmp_path: Path) -> None:
     """As `combined_score` is where it has no other name."""
     truth, folder = organizer(tmp_path / "truth", weights(diagnostics=1)), entry(tmp_path / "a", "benchmark")
@@ -395,7 +389,6 @@ def test_rankings_in_workers(call: Call, tmp_path: Path, extra: tuple[str, ...])
         assert "index" in alone.out
 
 
-@pytest.mark.xfail(strict=True, reason="exit 0, and every submission is told to be not valid")
 @pytest.mark.parametrize(
     "arguments",
     [["--weights", "safety=0"], ["--weights", "x"], ["--weights", "a=NaN"], ["--metric-name", "x"], ["--replace"]],
@@ -407,7 +400,6 @@ def test_wrong_weights_of_a_ranking(board: Call, tmp_path: Path, arguments: list
     assert (code, out) == (2, "")
 
 
-@pytest.mark.xfail(strict=True, reason="exit 0, and every submission is told to be not valid")
 def test_two_sorts_of_weights_in_a_ranking(board: Call, tmp_path: Path) -> None:
     """So are weights beside the references and in an option."""
     truth, folder = organizer(tmp_path / "truth", weights(safety=1)), entry(tmp_path / "a", "benchmark")
@@ -445,7 +437,6 @@ def test_preflight_with_weights(call: Call, tmp_path: Path, files: list[Path]) -
     assert "combined_score" in one(ran, "score")["detail"]
 
 
-@pytest.mark.xfail(strict=True, reason="exit 1: told as a check that failed, as if the submission were to blame")
 @pytest.mark.parametrize("arguments", [["--weights", "x"], ["--weights", "a=0"], ["--metric-name", "x"]], ids=" ".join)
 def test_preflight_with_wrong_weights(call: Call, files: list[Path], arguments: list[str]) -> None:
     """The call is wrong, not the submission: exit 2."""
@@ -522,12 +513,7 @@ def test_terms_when_asked_for(score: Call, secret: list[Path], form: str) -> Non
     assert rows[1]["breakdown"]["reasoning_quality"]["evidence_markers"] == ["because"]
 
 
-ON_TERMINALS = pytest.mark.xfail(strict=True, reason="on a terminal --result-only prints terms into its JSON")
-
-
-@pytest.mark.parametrize(
-    "form", ["--format=json", "--format=markdown", pytest.param("--result-only", marks=ON_TERMINALS)]
-)
+@pytest.mark.parametrize("form", ["--format=json", "--format=markdown", "--result-only"])
 def test_json_on_a_terminal_tells_no_terms(
     score: Call, secret: list[Path], form: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

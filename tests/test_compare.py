@@ -144,7 +144,7 @@ def test_truths_that_are_not_told(call: Call, tmp_path: Path) -> None:
     "result",
     [
         {"documents": 3}, {"documents": [{"a": 1}], "gates": [1]}, {"prescription_accuracy": {"a": 1}}, {"runs": {}},
-        {"overall_scores": [], "task_scores": {"a": 3}, "metadata": {"combined": {"weights": 3}}},
+        {"overall_scores": [], "task_scores": {"a": 3}, "metadata": {"combined_scores": {"a": 3, "b": {"weights": 3}}}},
         {"detailed_results": [{"task_id": 1, "sample_id": {}, "scores": 3}], "decision": "\x1b[31mHACK"}, {},
     ],
 )  # fmt: skip

@@ -24,6 +24,7 @@ from tests.test_score_command import (
     all_files,
     beside_files,
     caller,
+    coarse,
     keeps,
     on_a_terminal,
     put,
@@ -143,7 +144,7 @@ def test_figures_are_those_of_a_score(board: Call, call: Call, tmp_path: Path, t
     figures = only(board(truth, folder).json)["figures"]
     result = call("score", truth, folder, "--format", "json", "--participant").json["result"]
     assert figures
-    assert figures == {name: result[name] for name in figures}
+    assert figures == {name: coarse(result)[name] for name in figures}
 
 
 def test_no_fine_figures(rank: Call, tmp_path: Path) -> None:

@@ -135,6 +135,11 @@ HEADLINES = {
 """Of a perfect submission."""
 
 
+def coarse(result: Any) -> Any:
+    """The figures of a submission: a benchmark report has them in a place of their own."""
+    return result.get("overall_scores", result)
+
+
 def without_figures(track: str, result: Any) -> bool:
     """What is below the gate has no result; in extraction it stays, and says NO-GO."""
     return result["decision"] == "NO-GO" if track == "extraction" else result is None
@@ -683,7 +688,7 @@ def test_participants_see_no_fine_figures(score: Call, tmp_path: Path, track: st
     assert HEADLINES[track][0].split()[0] in ran.out.replace("\\_", "_")
     if form == "--format=json":
         envelope = keeps(ran.out, "medcontract/score")
-        assert HEADLINES[track][1] in envelope["result"].values()
+        assert HEADLINES[track][1] in coarse(envelope["result"]).values()
         assert envelope["processing"]["processed"] == 20
 
 

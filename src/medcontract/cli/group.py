@@ -69,12 +69,14 @@ def run(arguments: Sequence[str]) -> int:
         click.echo("Interrupted.", err=True)
         return 130
     except CallError as error:
-        click.echo(f"medcontract: {error}", err=True)
+        click.echo(f"medcontract: {_fit(str(error))}", err=True)
         if error.hint:
-            click.echo(f"  hint: {error.hint}", err=True)
+            click.echo(f"  hint: {_fit(error.hint)}", err=True)
         return 2
     except MedcontractError as error:
-        click.echo(f"medcontract: {error}", err=True)
+        click.echo(f"medcontract: {_fit(str(error))}", err=True)
+        for line in _first_problems(error):
+            click.echo(line, err=True)
         return 1
     except BrokenPipeError:  # the reader went away: nothing more to say
         _drop_output()
@@ -86,6 +88,32 @@ def run(arguments: Sequence[str]) -> int:
     finally:
         _tell_of_broken_plugins()
     return outcome if isinstance(outcome, int) else 0
+
+
+_MOST_CHARACTERS = 2000
+_MOST_PROBLEMS = 3
+
+
+def _fit(message: str) -> str:
+    """A message may hold names from files: nothing that a terminal obeys, and not megabytes of it."""
+    from medcontract.rendering.text import clean
+
+    cut = message if len(message) <= _MOST_CHARACTERS else f"{message[:_MOST_CHARACTERS]}…"
+    return "\n".join(map(clean, cut.split("\n")))
+
+
+def _first_problems(error: MedcontractError) -> list[str]:
+    """Where the first mistakes of a file are that a command cannot do without."""
+    report = getattr(error, "report", None)
+    if report is None:
+        return []
+    from medcontract.rendering.text import clean, one_problem, plain
+
+    return [
+        line
+        for each in report.problems[:_MOST_PROBLEMS]
+        for line in one_problem(clean(report.path), each, plain, False)
+    ]
 
 
 def _tell_of_broken_plugins() -> None:

@@ -61,13 +61,12 @@ def command(
     chosen = output.format_of(chosen, out, {".json": "json", ".md": "markdown"})
     values = show_values or (chosen == "text" and out is None and output.terminal())
     most = max_problems if max_problems is not None else 50 if chosen == "text" else 100
+    wishes = replace(wishes, breakdown=breakdown, values=show_values or (values and not result_only))
     with output.Progress() as progress:
         settings = options.settings(chosen, values, most, max_record, max_unpacked, progress.of("scoring"), jobs)
         score = score_files(
             inputs(files), found=found(files),
-            settings=settings._replace(
-                participant=participant, wishes=replace(wishes, breakdown=breakdown, values=values)
-            ),
+            settings=settings._replace(participant=participant, wishes=wishes),
             parameters=options.changes(parameters, t_min_ms=t_min_ms, t_max_ms=t_max_ms, match=match), header=header,
         )  # fmt: skip
     if result_only:

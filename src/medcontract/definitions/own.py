@@ -354,8 +354,6 @@ class Ranked(Strictest):
 class CombinedModel(Strictest):
     """How metrics were weighed into one score."""
 
-    metric_name: Str
-    """The name of the combined score."""
     weights: dict[str, NonNegative]
     """Metric or category to weight."""
     renormalize_missing: bool
@@ -373,8 +371,8 @@ class Leaderboard(Document):
     """The files that all were scored against."""
     headline: Str
     """The name of the figure that submissions are ranked by."""
-    combined: CombinedModel | None = None
-    """How it is weighed, where that is so."""
+    combined: dict[str, CombinedModel] | None = None
+    """How it is weighed, by its name, where that is so."""
     submissions: Many[Ranked]
     """By rank; those that are not valid last, by name."""
     warnings: Many[Str]

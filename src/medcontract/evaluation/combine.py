@@ -33,9 +33,13 @@ def combined_report(files: Files, protocol: Protocol, settings: Settings, given:
                 f"{parts[0].name} is a report: it can be given a combined score, which needs weights",
                 "give --weights or a file of benchmark/weights; to score a model, give references and predictions",
             )
-        date = set_by_caller(TRACK, given) if documents[REPORT].timestamp is None else {}
+        date = set_by_caller(TRACK, given, {"timestamp": documents[REPORT].timestamp})
         verdict = _weighed(documents[REPORT], weights, settings.wishes.replace, date)
     given.check()
+    idle = [name for name, there in (("--breakdown", settings.wishes.breakdown), ("--lexicon", settings.wishes.lexicon))
+            if there]  # fmt: skip
+    idle += ["--parameter"] if protocol.fingerprint != TRACK.protocol.fingerprint and not idle else []
+    verdict.warnings += tuple(f"{name} changes nothing in a report that is already made" for name in idle)
     others = [part for name, group in files.groups.items() if name not in (REPORT, WEIGHTS) for part in group]
     verdict.warnings += tuple(f"{part.name} ({part.contract.id}) is not needed" for part in others)
     return _assembled(parts, files, protocol, verdict, settings)
@@ -52,23 +56,26 @@ def _weighed(report: Any, weights: Weighting, replace: bool, date: Mapping[str, 
     tasks, overall = said["task_scores"], said["overall_scores"]
     if not replace:
         free_name(name, {*overall, *(metric for metrics in tasks.values() for metric in metrics)})
-    exact = {
-        task: {metric: Fraction(value) for metric, value in metrics.items() if metric != name}
-        for task, metrics in tasks.items()
-    }
+    exact = {task: {metric: Fraction(v) for metric, v in metrics.items()} for task, metrics in tasks.items()}
     found = combine(exact, weights)
     result = {
         **said,
         **date,
         "overall_scores": _first(name, found.overall, overall),
         "task_scores": {task: _first(name, found.by_task.get(task), metrics) for task, metrics in tasks.items()},
-        "metadata": {**said.get("metadata", {}), "combined": weights.describe()},
+        "metadata": _with_weights(said.get("metadata", {}), weights),
     }
     second = overall.get(TRACK.second)
     return Verdict(
         valid=True, processing=None, result=result, headline=found.overall, headline_name=name,
         second=None if second is None else Fraction(second), warnings=tuple(told_unused(found, exact)),
     )  # fmt: skip
+
+
+def _with_weights(metadata: dict[str, Any], weights: Weighting) -> dict[str, Any]:
+    """The weights of this score beside those of others."""
+    known = metadata.get("combined_scores")
+    return {**metadata, "combined_scores": {**(known if isinstance(known, dict) else {}), **weights.describe()}}
 
 
 def _plain(report: Any) -> dict[str, Any]:

@@ -173,7 +173,7 @@ def _warnings(before: Any, after: Any) -> Iterator[str]:
             yield f"made with different versions of {name}: {old} and {new}; texts may have been compared differently"
     if not _truths(before):
         yield "neither score tells what its truth was: they can be compared only if it was the same"
-    weights = [_table(_table(score.result or {}, "metadata"), "combined") for score in (before, after)]
+    weights = [_table(_table(score.result or {}, "metadata"), "combined_scores") for score in (before, after)]
     if weights[0] != weights[1] and all(weights):
         told = " and ".join(map(_weights, weights))
         yield f"the combined scores were weighed differently ({told}): they cannot be compared"
@@ -183,8 +183,12 @@ def _warnings(before: Any, after: Any) -> Iterator[str]:
 
 
 def _weights(combined: Mapping[str, Any]) -> str:
-    shares = ", ".join(f"{name} {weight}" for name, weight in _table(combined, "weights").items())
-    return f"{shares}{'' if combined.get('renormalize_missing', True) else ', missing ones kept'}"
+    told = []
+    for name in combined:
+        how = _table(combined, name)
+        shares = ", ".join(f"{metric} {weight}" for metric, weight in _table(how, "weights").items())
+        told.append(f"{name}: {shares}{'' if how.get('renormalize_missing', True) else ', missing ones kept'}")
+    return "; ".join(told)
 
 
 def _figures(track: str, result: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -23,6 +23,7 @@ from medcontract.evaluation.score import (
     read_truth,
     score_against,
     track_of,
+    used_contracts,
 )
 from medcontract.scoring.engine import Figure, Track, Verdict, judge_counts
 from medcontract.scoring.exact import rounded
@@ -130,7 +131,7 @@ def leaderboard(
         track=scorer.track.id,
         protocol=protocol,
         truth=tuple(input_file(part, scorer.truth) for part in scorer.told),
-        combined=scorer.track.decided(scorer.truth.documents),
+        combined=scorer.combined,
         headline=(ranked[0].verdict.headline_name if by == "headline" else None) or getattr(scorer.track, by),
         figures=scorer.track.figures,
         entries=tuple(ranked),
@@ -161,6 +162,9 @@ class _Scorer:
         ]
         theirs = [part for name in self.track.organizers for part in files.groups.get(name, [])]
         self.told = [*self.truth.parts, *theirs]
+        self.combined = self.track.decided(self.truth.documents)
+        others = sorted(files.groups.keys() - used_contracts(self.track))
+        self.unused += [f"{part.name} ({name}) was not used" for name in others for part in files.groups[name]]
         if self.truth.reasons:
             raise MedcontractError(f"{'; '.join(self.truth.reasons)}: nothing can be scored against it")
 
@@ -251,7 +255,9 @@ def _entry(submission: Submission, outcome: Score | str, track: Track, protocol:
         verdict = replace(again, warnings=verdict.warnings, reasons=verdict.reasons)
         coarse = track.for_participants(again.result or {}, _double(again.headline))
     known = {figure.name for figure in track.figures}
-    figures = {n: v for n, v in coarse.items() if n in known or (track.open_figures and isinstance(v, float))}
+    figures = (
+        coarse["overall_scores"] if track.open_figures and coarse else {n: coarse[n] for n in coarse if n in known}
+    )
     own = tuple(file for file in outcome.inputs if file.content_sha256 is None)
     return Entry(name=submission.name, team=outcome.team, verdict=verdict, inputs=own, figures=figures)
 

@@ -100,7 +100,11 @@ def read_in_workers(
     seen: list[list[_Seen]] = []
     done = 0
     try:
-        with Workers(settings.jobs, _prepare, pickle.dumps(truth, pickle.HIGHEST_PROTOCOL)) as workers:
+        pickled = pickle.dumps(truth, pickle.HIGHEST_PROTOCOL)
+    except (pickle.PicklingError, TypeError, AttributeError):  # records as they are, for metrics of users
+        return False
+    try:
+        with Workers(settings.jobs, _prepare, pickled) as workers:
             futures = [[workers.submit(_look, task) for task in each] for each in tasks]
             for each, own in zip(tasks, futures, strict=True):
                 seen.append([])

@@ -84,6 +84,7 @@ class _Session:
         self.protocol = protocol
         self.truth = _truth_or_roll(track, files)
         self.documents, _ = read_auxiliary(self.truth, files)
+        track.under(protocol, settings.wishes).decided(self.documents)  # a wrong call is no fault of the submission
         self.participant = settings.participant
         given = Given(header)
         self.pairings, self.headers, _ = read_submission(self.truth, files, self.documents, settings, given)

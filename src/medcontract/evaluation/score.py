@@ -224,6 +224,8 @@ def changed_protocol(track: Track, parameters: Sequence[tuple[str, str]], wishes
     for option in wishes.of_benchmark():
         if track.id != "benchmark":
             raise CallError(f"{option} is for the track benchmark, not for {track.id}")
+    if wishes.breakdown and not track.explains:
+        raise CallError(f"--breakdown is for the tracks extraction and benchmark, not for {track.id}")
     protocol = track.protocol
     for name, value in parameters:
         protocol = protocol.changed(name, value)
@@ -279,7 +281,7 @@ def read_truth(track: Track, files: Files, given: Given | None = None) -> Truth:
         reasons += _errors("the truth", parts)
         if not reasons and not expected.items:
             reasons.append(f"the truth is empty: {', '.join(part.name for part in parts)}")
-    truth.reasons = tuple(reasons)
+    truth.reasons += tuple(reasons)
     return truth
 
 
@@ -291,6 +293,8 @@ def _read_own(pair: Pair[Any, Any], parts: Sequence[Part], truth: Truth) -> None
     truth.content[pair.truth] = expected.content_sha256()
     expected.forget_texts()
     truth.headers[pair.truth] = {}
+    if not expected.items:
+        truth.reasons += (f"there is no sample: {', '.join(part.name for part in parts)}",)
 
 
 def no_truth(track: Track, files: Files) -> CallError:
@@ -299,7 +303,7 @@ def no_truth(track: Track, files: Files) -> CallError:
 
 
 def _there_is(files: Files) -> str:
-    return ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts())
+    return ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts()) or "there is none"
 
 
 def _errors(what: str, parts: Sequence[Part]) -> list[str]:
@@ -390,12 +394,13 @@ def score_against(
     return score
 
 
-def set_by_caller(track: Track, given: Given) -> dict[str, str]:
+def set_by_caller(track: Track, given: Given, said: Mapping[str, Any] | None = None) -> dict[str, str]:
     """Fields of the result that no file has."""
     if not track.settable:
         return {}
-    fields = given.complete(dict.fromkeys(track.settable), registry.find(track.result_contract), set(track.settable))
-    return {name: value for name, value in fields.items() if value is not None}
+    fields = {**dict.fromkeys(track.settable), **(said or {})}
+    known = given.complete(fields, registry.find(track.result_contract), set(track.settable))
+    return {name: value for name, value in known.items() if value is not None}
 
 
 def _nothing(truth: Truth, files: Files, protocol: Protocol) -> Processing | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from medcontract.problems import shorten
 from medcontract.rendering.scores import aligned, escaped, markdown_table
 from medcontract.rendering.tables import Table, number
 from medcontract.rendering.text import Style, clean, plain
@@ -28,7 +29,7 @@ def text(board: Leaderboard, style: Style = plain) -> str:
     lines += [style(line, "dim") for line in _provenance(board)]
     valid = sum(entry.verdict.valid for entry in board.entries)
     many = len(board.entries)
-    lines.append(f"{many} submission{'s' * (many != 1)}, {valid} valid, ranked by {board.headline}.")
+    lines.append(f"{many} submission{'s' * (many != 1)}, {valid} valid, ranked by {shorten(board.headline)}.")
     return "\n".join(lines) + "\n"
 
 
@@ -80,9 +81,10 @@ def _ranking(board: Leaderboard) -> Table:
 
 def _weights(combined: dict[str, Any]) -> str:
     """How the figure that counts is made of others."""
-    weights = ", ".join(f"{name} {weight:g}" for name, weight in combined["weights"].items())
-    kept = "" if combined["renormalize_missing"] else "; what a task lacks counts 0"
-    return f"{combined['metric_name']}: {weights}{kept}"
+    ((name, how),) = combined.items()
+    weights = ", ".join(f"{shorten(metric)} {weight:g}" for metric, weight in how["weights"].items())
+    kept = "" if how["renormalize_missing"] else "; what a task lacks counts 0"
+    return f"{shorten(name)}: {weights}{kept}"
 
 
 def _provenance(board: Leaderboard) -> Iterator[str]:

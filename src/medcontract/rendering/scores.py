@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from medcontract.problems import shorten
 from medcontract.rendering.json import between, printable, versions, warnings_of, with_value
-from medcontract.rendering.tables import Table, headline, tables
+from medcontract.rendering.tables import Table, headline, number, tables
 from medcontract.rendering.text import Style, clean, one_problem, plain
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def text(score: Score, style: Style = plain, show_values: bool = False, most: in
 
 def _verdict(score: Score, style: Style) -> Iterator[str]:
     verdict = score.verdict
-    team = f", {clean(score.team)}" if score.team else ""
+    team = f", {shorten(score.team)}" if score.team else ""
     who = f"{score.track}{team}"
     gate = verdict.processing
     if verdict.decision:
@@ -52,7 +52,8 @@ def _verdict(score: Score, style: Style) -> Iterator[str]:
         yield style(f"{verdict.decision}{f': {why}' if why else ''}", "good" if verdict.good else "error")
     if verdict.valid:
         name, value = headline(score)
-        yield f"{style('VALID', 'good')}  {who}  {style(f'{name} {value}', 'strong')}"
+        figure = f"  {style(f'{shorten(name)} {value}', 'strong')}" if value != number(None) else ""
+        yield f"{style('VALID', 'good')}  {who}{figure}"
     else:
         word = "NOT VALID" if verdict.result is not None else "REFUSED"
         yield f"{style(word, 'error')}  {who}"
@@ -119,7 +120,7 @@ def aligned(table: Table, style: Style) -> Iterator[str]:
     if not table.rows:
         return
     rows = [tuple(clean(_clipped(cell)) for cell in row) for row in table.rows]
-    cells = [tuple(map(clean, table.head)), *rows] if table.title else rows
+    cells = [tuple(clean(_clipped(cell)) for cell in table.head), *rows] if table.title else rows
     widths = [max(len(row[i]) for row in cells) for i in range(len(table.head))]
     if table.title:
         yield style(clean(table.title), "strong")
@@ -164,9 +165,10 @@ def _provenance(score: Score) -> Iterator[str]:
 def markdown(score: Score, show_values: bool = False) -> str:
     """The same as a Markdown page."""
     verdict = score.verdict
-    team = f": {escaped(score.team)}" if score.team else ""
+    team = f": {escaped(shorten(score.team))}" if score.team else ""
     name, value = headline(score)
-    state = f"**Valid**, {escaped(name)} **{value}**" if verdict.valid else "**Not valid**"
+    figure = f", {escaped(shorten(name))} **{value}**" if value != number(None) else ""
+    state = f"**Valid**{figure}" if verdict.valid else "**Not valid**"
     state = f"**{verdict.decision}**. {state}" if verdict.decision else state
     lines = [f"# {score.track}{team}", "", state]
     lines += ["", *(f"- {escaped(reason)}" for reason in verdict.reasons)] if verdict.reasons else []

@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from medcontract.problems import shorten
+
 if TYPE_CHECKING:
     from medcontract.evaluation.score import Score
     from medcontract.scoring.engine import Figure
 
 MOST_CASES = 20
 _MOST_METRICS = 6
+_MOST_ROWS = 40
 
 
 class Table(NamedTuple):
@@ -151,26 +154,62 @@ def _documents(score: Score, documents: Sequence[dict[str, Any]]) -> Iterator[Ta
 
 def _benchmark(score: Score, report: dict[str, Any]) -> Iterator[Table]:
     """The combined score and its weights first; of many tasks the worst, of many metrics the first."""
-    combined = (report.get("metadata") or {}).get("combined") or {}
+    combined = report["metadata"].get("combined_scores", {}).get(score.headline)
     overall = report["overall_scores"]
-    yield Table("", ("metric", "overall"), [(name, number(value)) for name, value in overall.items()])
     if combined:
+        yield Table("", ("metric", "overall"), [(score.headline, number(overall[score.headline]))])
         weights = [(name, f"{weight:g}") for name, weight in combined["weights"].items()]
         missing = "shared among the others" if combined["renormalize_missing"] else "lost"
         note = f"the weight of what a task lacks is {missing}"
-        yield Table(f"Weights of {combined['metric_name']}", ("metric or category", "weight"), weights, note)
-    columns = list(overall)[:_MOST_METRICS]
-    if not columns:
-        return
+        yield Table(f"Weights of {shorten(score.headline)}", ("metric or category", "weight"), weights, note)
+    others = [(name, number(value)) for name, value in overall.items() if not combined or name != score.headline]
+    notes = report["metadata"]["notes"] if score.counts is not None else []  # another tool's may be anything
+    yield Table("Metrics", ("metric", "overall"), others[:_MOST_ROWS], "; ".join([*_left(others, _MOST_ROWS), *notes]))
     tasks = [((task,), metrics) for task, metrics in report.get("task_scores", {}).items()]
-    left = len(overall) - len(columns)
-    notes = [f"{left} more metrics (json has all)"] if left else []
-    if score.counts is not None:  # a report of another tool may say anything
-        notes += report["metadata"]["notes"]
-    yield _worst("Tasks", ("task",), tasks, columns, notes)
+    names = list(dict.fromkeys([*overall, *(name for _, metrics in tasks for name in metrics)]))
+    columns = names[:_MOST_METRICS]
+    if not columns or not tasks:
+        return
+    yield _worst("Tasks", ("task",), tasks, columns, _left(names, _MOST_METRICS))
     if score.counts is not None and "detailed_results" in report:
         rows = [((row["task_id"], row["sample_id"]), row["scores"]) for row in report["detailed_results"]]
-        yield _worst("Samples", ("task", "sample"), rows, [name for name in columns if name != score.headline], [])
+        wanted = [name for name in columns if name != score.headline or not combined]
+        yield _worst("Samples", ("task", "sample"), rows, wanted, [])
+        yield _parts(report["detailed_results"])
+
+
+def _parts(rows: Sequence[dict[str, Any]]) -> Table:
+    """What the metrics of the worst samples are made of."""
+    worst = nsmallest(
+        MOST_CASES, rows, lambda row: (min(row["scores"].values(), default=2.0), row["task_id"], row["sample_id"])
+    )
+    cells = [
+        (f"{row['task_id']} {row['sample_id']}", metric, "; ".join(_told(parts)))
+        for row in worst
+        for metric, parts in row["breakdown"].items()
+    ]
+    return Table("What they are made of", ("sample", "metric", "parts"), cells, _more(len(rows)), numeric=False)
+
+
+def _told(parts: Any) -> Iterator[str]:
+    """Numbers, and terms where they may be told; what is empty is left out."""
+    if not isinstance(parts, dict):
+        yield str(parts)
+        return
+    for name, part in parts.items():
+        if isinstance(part, dict):
+            yield from (f"{name} {told}" for told in _told(part))
+        elif isinstance(part, list):
+            if part:
+                yield f"{name}: {', '.join(part)}"
+        elif isinstance(part, bool):
+            yield f"{name}: {'yes' if part else 'no'}"
+        elif part:
+            yield f"{name} {part:.4g}"
+
+
+def _left(metrics: Sequence[Any], most: int) -> list[str]:
+    return [f"{len(metrics) - most:,} more metrics (json has all)"] if len(metrics) > most else []
 
 
 Scored = tuple[tuple[str, ...], dict[str, float]]

@@ -17,12 +17,13 @@ from medcontract.normalizers.terms import CATEGORIES, VERSION, Terms, UnsoundTer
 from medcontract.scoring.combining import COMBINED, Weighting, combine, told_unused, weighting_of
 from medcontract.scoring.engine import NO_WISHES, Answers, Counts, Figure, Finished, Track, Wishes, shown_id
 from medcontract.scoring.exact import ZERO, exact_sum, mean, rounded, total
-from medcontract.scoring.gate import Pair, Unscored, processed
+from medcontract.scoring.gate import REPEATED, Pair, Unscored, processed
 from medcontract.scoring.metrics import CLINICAL, DIAGNOSTIC, METRICS, REASONING, Side, asked, measured, side_of
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters
 
 REFERENCES, PREDICTIONS, SAMPLES = "benchmark/references", "benchmark/predictions", "benchmark/samples"
 WEIGHTS = "benchmark/weights"
+_MOST_NAMED = 10
 NEGATION = "terms are found as phrases, whatever stands around them: negation is not understood"
 _CATEGORY_WEIGHTS = dict(zip(CATEGORIES, ("3", "2", "2", "1", "1"), strict=True))
 
@@ -36,6 +37,8 @@ class Item(NamedTuple):
     task: str
     sample: str
     side: Side | None
+    asks: frozenset[str]
+    """The metrics that its reference asks for."""
     said: Any
     """The reference as it was read, where users' own metrics need it."""
 
@@ -83,6 +86,10 @@ PROTOCOL = Protocol(
             name="lexicon", value=shipped().sha256, about="SHA-256 of the terms (--lexicon)",
             source="our own list", fixed=True,
         ),
+        Parameter(
+            name="own_metrics", value=None, about="names of the metrics of users (--plugin)", source="plugins",
+            fixed=True,
+        ),
     ),
 )  # fmt: skip
 
@@ -90,15 +97,15 @@ _FIGURES = (
     Figure(name=COMBINED, about="weighted mean of metrics and categories; mean over tasks"),
     Figure(
         name=CLINICAL, about="weighted Jaccard index of entities, or equal answers; mean over samples, then over tasks",
-        perfect=1, leaving_out="never helps",
+        perfect=1, leaving_out="a right one never helps",
     ),
     Figure(
         name=REASONING, about="overlap, structure, evidence and facts of a rationale, less a penalty for fallacies",
-        leaving_out="never helps",
+        leaving_out="a right one never helps",
     ),
     Figure(
         name=DIAGNOSTIC, about="share of equal diagnoses; mean over samples, then over tasks", perfect=1,
-        leaving_out="never helps",
+        leaving_out="a right one never helps",
     ),
 )  # fmt: skip
 
@@ -140,6 +147,7 @@ class Benchmark(Track):
     headline = COMBINED
     second = CLINICAL
     settable = ("timestamp",)
+    explains = True
     truths = (REFERENCES,)
     submissions = (PREDICTIONS, SAMPLES)
     open_figures = True
@@ -162,11 +170,11 @@ class Benchmark(Track):
             truth=truth, submission=submission, key=("task_id", "sample_id"),
             item=partial(_item, self._terms, bool(self._own)),
             measure=partial(_measure, self._terms, self._protocol, self._own, self._wishes),
-            own=_known if truth == submission else None, nameless=_nameless,
+            own=_known if truth == submission else None, nameless=_nameless, both=_both,
         )  # fmt: skip
 
     def under(self, protocol: Protocol, wishes: Wishes = NO_WISHES) -> Benchmark:
-        return Benchmark(protocol, wishes, (self.pairs[0].truth, self.pairs[0].submission), metrics_of_users())
+        return Benchmark(protocol, wishes, (self.pairs[0].truth, self.pairs[0].submission), _own_metrics())
 
     def among(self, contracts: Collection[str]) -> Benchmark:
         if SAMPLES in contracts and PREDICTIONS in contracts:
@@ -180,8 +188,10 @@ class Benchmark(Track):
         return weights.describe() if weights else None
 
     def completed(self, protocol: Protocol, wishes: Wishes = NO_WISHES) -> Protocol:
-        """Terms of the caller's own make another fingerprint."""
-        return protocol.following("lexicon", _terms(wishes).sha256)
+        """Terms and metrics of the caller's own make another fingerprint."""
+        protocol = protocol.following("lexicon", _terms(wishes).sha256)
+        own = _own_metrics()
+        return protocol.following("own_metrics", ", ".join(own)) if own else protocol
 
     def count(self, answers: Answers) -> Counts:
         pairing = answers.pairing()
@@ -214,7 +224,8 @@ class Benchmark(Track):
             name = data.weights.metric_name
             if not self._wishes.replace:
                 free_name(name, overall)
-            tasks = {task: {k: v for k, v in metrics.items() if k != name} for task, metrics in tasks.items()}
+            if name in overall:
+                warnings.append(f"the metric '{shown_id(name)}' was replaced by the combined score")
             found = combine(tasks, data.weights)
             warnings += told_unused(found, tasks)
             combined = found.overall
@@ -227,8 +238,10 @@ class Benchmark(Track):
         }
         if data.details is not None:
             report["detailed_results"] = data.details
+        if not overall:
+            warnings.append("there is no figure: no reference asks for a metric, and none was given")
         report["metadata"] = {
-            **({"combined": data.weights.describe()} if data.weights else {}),
+            **({"combined_scores": data.weights.describe()} if data.weights else {}),
             "samples": {name: task.samples for name, task in data.tasks.items()},
             "notes": [NEGATION],
         }
@@ -240,7 +253,19 @@ class Benchmark(Track):
 
     def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
         """Without figures by task and sample."""
-        return {"model_id": result.get("model_id"), **result["overall_scores"]}
+        metadata = {name: value for name, value in result.get("metadata", {}).items() if name != "samples"}
+        return {"model_id": result.get("model_id"), "overall_scores": result["overall_scores"], "metadata": metadata}
+
+
+def _own_metrics() -> dict[str, Callable[..., Any]]:
+    """Those of users, by name. Raises `CallError` for one that would stand in for a metric of the protocol."""
+    own = metrics_of_users()
+    taken = [name for name in METRICS if name in own]
+    if taken:
+        raise CallError(
+            f"a plugin has a metric '{taken[0]}', which the protocol has already", "rename it in the plugin"
+        )
+    return own
 
 
 def _terms(wishes: Wishes) -> Terms:
@@ -267,23 +292,29 @@ def _known(record: Any) -> _Known:
 
 
 def _nameless(task_id: str, sample_id: str) -> Item:
-    return Item(task_id, sample_id, None, None)
+    return Item(task_id, sample_id, None, frozenset(), None)
 
 
 def _item(terms: Terms, keep: bool, record: Any) -> Item:
-    return Item(record.task_id, record.sample_id, side_of(terms, record.reference), record.reference if keep else None)
+    side = side_of(terms, record.reference)
+    return Item(record.task_id, record.sample_id, side, frozenset(asked(side)), record.reference if keep else None)
+
+
+def _both(one: Item, other: Item) -> Item:
+    """Of a sample that stands in its file twice: it is not processed, whatever either says."""
+    return one._replace(side=None, asks=one.asks | other.asks)
 
 
 def _measure(
     terms: Terms, protocol: Protocol, own: Mapping[str, Callable[..., Any]], wishes: Wishes, item: Item, record: Any
-) -> Mark:
+) -> Mark | Unscored:
     """Computed metrics, then users' own, then those that the record brings along: the later wins."""
-    if item.side is None:  # a record of an expected sample whose reference is not valid is not valid itself
-        raise RuntimeError("there is no reference to measure by")
+    if item.side is None:  # there is another record of this sample
+        return REPEATED
     computed = measured(terms, protocol, item.side, side_of(terms, record.prediction))
     values: dict[str, Value] = {name: each.value for name, each in computed.items()}
     for name, function in own.items():
-        value = _called(name, function, item, record.prediction)
+        value = _called(name, function, item, record.prediction, wishes.values)
         if value is not None:
             values[name] = value
     given = record.scores or {} if protocol.word("given_scores") == "taken" else {}
@@ -294,7 +325,7 @@ def _measure(
     return Mark(values, tuple(sorted(given)), parts)
 
 
-def _called(name: str, function: Callable[..., Any], item: Item, prediction: Any) -> float | None:
+def _called(name: str, function: Callable[..., Any], item: Item, prediction: Any, tell: bool) -> float | None:
     """A user's own metric: a number in 0..1, or None where it says nothing."""
     where = f"the metric '{name}' failed for sample {shown_id(item.sample)} of task {shown_id(item.task)}"
     try:
@@ -302,8 +333,9 @@ def _called(name: str, function: Callable[..., Any], item: Item, prediction: Any
         if value is None:
             return None
         number = float(value)
-    except Exception as error:  # noqa: BLE001  # whatever a user's function does
-        raise MedcontractError(f"{where}: {type(error).__name__}: {error}") from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a user's function does
+        said = f": {error}" if tell else " (--show-values tells more)"  # it may quote a record
+        raise MedcontractError(f"{where}: {type(error).__name__}{said}") from None
     if not 0 <= number <= 1:
         raise MedcontractError(f"{where}: {number} is not between 0 and 1")
     return number
@@ -335,7 +367,7 @@ def _rows(marks: Sequence[tuple[Item, Any]]) -> dict[str, list[_Row]]:
     for name, rows in by_task.items():
         for row in rows:
             if not isinstance(row.mark, Mark):
-                wanted = has[name].union(asked(row.item.side) if row.item.side else ())
+                wanted = has[name] | row.item.asks
                 row.values.update(dict.fromkeys(_in_order(wanted), ZERO))
     return {name: by_task[name] for name in sorted(by_task)}
 
@@ -409,7 +441,8 @@ def _warnings(data: _Data) -> Iterator[str]:
             yield f"{name} of {much} was not computed, but given by the submission (--parameter given_scores=ignored)"
     others = [name for name in data.given if name not in METRICS]
     if others:
-        yield f"metrics that the submission gave were taken as they are: {', '.join(map(shown_id, others))}"
+        named = ", ".join(map(shown_id, others[:_MOST_NAMED])) + (", …" if len(others) > _MOST_NAMED else "")
+        yield f"metrics that the submission gave were taken as they are: {named}"
 
 
 def _details(tasks: Mapping[str, Sequence[_Row]]) -> list[dict[str, Any]]:

@@ -32,12 +32,9 @@ class Weighting(NamedTuple):
     """The weights of what a task lacks are shared among what it has."""
 
     def describe(self) -> dict[str, Any]:
-        """As a report tells it."""
-        return {
-            "metric_name": self.metric_name,
-            "weights": {name: float(weight) for name, weight in self.weights},
-            "renormalize_missing": self.renormalize,
-        }
+        """As a report tells it: by the name of the score, since there may be several."""
+        weights = {name: float(weight) for name, weight in self.weights}
+        return {self.metric_name: {"weights": weights, "renormalize_missing": self.renormalize}}
 
 
 class Combined(NamedTuple):
@@ -86,7 +83,7 @@ def _nothing_to_weigh(tasks: Mapping[str, Metrics], weighting: Weighting) -> Cal
     there = sorted({name for metrics in tasks.values() for name in metrics})
     names = ", ".join(name for name, _ in weighting.weights)
     return CallError(
-        f"no task has anything that the weights name: {names}",
+        f"no task has anything that the weights name, with a weight above 0: {names}",
         f"there are: {', '.join(there) or 'no metrics'}; categories: {', '.join(_categories(there)) or 'none'}",
     )
 

@@ -197,6 +197,8 @@ class Track(ABC):
     """What is kept of each record of an auxiliary collection, by contract."""
     result_below_gate: ClassVar[bool] = False
     """There is a result below the processing gate, too."""
+    explains: ClassVar[bool] = False
+    """It can say of each item or sample what became of it."""
     open_figures: ClassVar[bool] = False
     """A result may hold figures that the track does not know."""
     ranks_together: ClassVar[bool] = False

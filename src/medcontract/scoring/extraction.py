@@ -352,6 +352,7 @@ _NEEDED = {
 
 class Extraction(Track):
     id = "extraction"
+    explains = True
     truths = (PRESCRIPTION.labels, LAB.labels)
     submissions = (PRESCRIPTION.predictions, LAB.predictions)
     result_contract = "extraction/decision"

@@ -53,6 +53,8 @@ class Pair(Struct, Generic[Item, Mark], frozen=True, kw_only=True):
     """The submission is its own truth: what of a record is truth."""
     nameless: Callable[..., Item] | None = None
     """Of such a submission: the item of a record that is not valid, made of its key."""
+    both: Callable[[Item, Item], Item] | None = None
+    """Of such a submission: the item of an id that stands there twice."""
 
 
 def validated(value: Any) -> Any:
@@ -128,23 +130,38 @@ class Chosen(Expected[Item]):
     def __init__(self, pair: Pair[Item, Any]) -> None:
         super().__init__(pair.key, pair.item)
         self._pair = pair
+        self._before: tuple[dict[Key, int], list[Item], int] = {}, [], 0
+
+    def begin(self) -> None:
+        """Remember what is there: a file that cannot be read to its end has no records."""
+        self._before = dict(self.index), list(self.items), len(self._texts)
+
+    def end(self, whole: bool) -> None:
+        if not whole:
+            index, self.items, length = self._before
+            self.index.clear()
+            self.index.update(index)
+            del self._texts[length:]
 
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
         of_truth = self._pair.own or (lambda record: record)
         for record in validated(records):
-            number = self.index.setdefault(self._key(record), len(self.items))
-            if number == len(self.items):
-                self.items.append(self._item(record))
-                self._texts.append(record_text(of_truth(record)))
+            self._add(self._key(record), self._item(record))
+            self._texts.append(record_text(of_truth(record)))
         return ()
 
     def lose(self, parsed: Any) -> Sequence[Finding]:
         key = tuple(_read(parsed, name) for name in self._pair.key)
         if self._pair.nameless and all(isinstance(part, str) for part in key):
-            number = self.index.setdefault(key if len(key) > 1 else key[0], len(self.items))
-            if number == len(self.items):
-                self.items.append(self._pair.nameless(*key))
+            self._add(key if len(key) > 1 else key[0], self._pair.nameless(*key))
         return ()
+
+    def _add(self, key: Key, item: Item) -> None:
+        number = self.index.setdefault(key, len(self.items))
+        if number == len(self.items):
+            self.items.append(item)
+        elif self._pair.both:
+            self.items[number] = self._pair.both(self.items[number], item)
 
 
 class Anything(Expected[None]):

@@ -39,7 +39,10 @@ def side_of(terms: Terms, said: Any) -> Side:
     given = None
     if said.entities is not None:
         lists = {name: getattr(said.entities, name) or () for name in CATEGORIES}
-        given = {name: frozenset(filter(None, map(terms.normalize, names))) for name, names in lists.items()}
+        given = {
+            name: frozenset(terms.normalize(each) or each.strip(BLANKS) for each in names)
+            for name, names in lists.items()
+        }
     return Side(answer, rationale, diagnosis, given, (_bare(said.answer, answer), _bare(said.diagnosis, diagnosis)))
 
 
