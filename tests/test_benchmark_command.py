@@ -571,3 +571,131 @@ def test_another_track_of_the_same_shape(score: Call, tmp_path: Path) -> None:
     code, out, err = score(*paths)
     assert (code, out) == (2, "")
     assert "lesions/predictions" in err
+
+
+# --- names and files that somebody chose to break it ----------------------------------------------
+
+NO_SAMPLES = {
+    "empty": b'{"model_id": "m", "samples": []}',
+    "no record": b'{"model_id": "m", "samples": [5]}',
+    "no ids": b'{"model_id": "m", "samples": [{"reference": {}, "prediction": {}}]}',
+    "cut off": b'{"model_id": "m", "samples": [{"task_id": "t", "sample_id": "s", "refer',
+    "bad bytes": b'{"model_id": "m\xff", "samples": []}',
+}
+
+
+@pytest.mark.parametrize("command", ["score", "preflight"])
+@pytest.mark.parametrize("what", NO_SAMPLES)
+def test_samples_without_any(call: Call, tmp_path: Path, command: str, what: str) -> None:
+    """Nothing is expected, so that nothing can be scored: refused, in every format, for everybody."""
+    path = tmp_path / "samples.json"
+    path.write_bytes(NO_SAMPLES[what])
+    for extra in ((), ("--format", "json"), ("--participant",), ("--parameter", "min_processed=0")):
+        assert call(command, f"{SAMPLES}={path}", *extra).code == 1
+
+
+ESC = "\x1b[31mred|x\ny"
+
+
+def test_hostile_names(score: Call, board: Call, files: list[Path], tmp_path: Path) -> None:
+    """Whoever names a metric, a task or a model: nothing that a terminal obeys, no line of its own, no megabyte."""
+    truth, sent = files
+    given = [{**record, "scores": {ESC: 1, "x" * 100_000: 1}} for record in SENT["benchmark"]]
+    odd = put(tmp_path / "odd" / "sent.json", PREDICTIONS, given, model_id=ESC)
+    (weighing,) = document(tmp_path / "odd", "weights", weights(None, ESC, diagnostics=1))
+    for extra in ((), ("--format", "markdown"), ("--participant",), ("--breakdown",)):
+        for paths in ((truth, odd), (truth, sent, weighing)):
+            ran = score(*paths, *extra)
+            assert ran.code == 0
+            assert "\x1b" not in ran.out
+            assert max(map(len, ran.out.splitlines())) < 2_000
+    for wrong_call in (("--weights", "nothing=1"), ("--weights", "diagnostics=1", "--metric-name", ESC)):
+        ran = score(truth, odd, *wrong_call)
+        assert ran.code == 2
+        assert "\x1b" not in ran.err
+        assert len(ran.err) < 10_000
+
+
+@pytest.mark.parametrize("name", ["overall_scores", "model_id", "metadata", "task_scores"])
+@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+def test_metrics_named_like_fields(score: Call, files: list[Path], tmp_path: Path, name: str, form: str) -> None:
+    """A metric that has the name of a field of the report is a metric."""
+    given = [{**record, "scores": {name: 0.5}} for record in SENT["benchmark"]]
+    odd = put(tmp_path / "odd" / "sent.json", PREDICTIONS, given)
+    for extra in ((), ("--participant",)):
+        ran = score(files[0], odd, "--format", form, *extra)
+        assert ran.code == 0
+        assert name.replace("_", "\\_" if form == "markdown" else "_") in ran.out
+        if form == "json":
+            assert ran.json["result"]["overall_scores"][name] == 0.5
+            assert isinstance(ran.json["result"]["model_id"], str)
+
+
+def test_replacing_a_metric(score: Call, files: list[Path]) -> None:
+    """What is replaced is weighed before it goes, and that it goes is said."""
+    ran = score(
+        *files, "--weights", "diagnostics=1", "--metric-name", "clinical_accuracy", "--replace", "--format", "json"
+    )
+    assert ran.code == 0
+    assert ran.json["result"]["overall_scores"]["clinical_accuracy"] == 1
+    assert [warning for warning in ran.json["warnings"] if "replaced" in warning]
+
+
+def test_two_combined_scores(score: Call, files: list[Path], tmp_path: Path) -> None:
+    """A second one leaves the first, and its weights, as they are; what another tool wrote stays, too."""
+    first = score(*files, "--weights", "diagnostics=1", "--result-only").json
+    first["metadata"]["combined"] = "of another tool"
+    (report,) = document(tmp_path, "report", first)
+    second = score(report, "--weights", "diagnostic_accuracy=2", "--metric-name", "second", "--result-only").json
+    assert second["overall_scores"].keys() >= {"combined_score", "second"}
+    assert second["metadata"]["combined"] == "of another tool"
+    assert second["metadata"]["combined_scores"] == {
+        "combined_score": {"weights": {"diagnostics": 1.0}, "renormalize_missing": True},
+        "second": {"weights": {"diagnostic_accuracy": 2.0}, "renormalize_missing": True},
+    }
+
+
+def test_a_date(score: Call, files: list[Path], tmp_path: Path) -> None:
+    """A report has one where the caller gives it; one that is there cannot be set."""
+    dated = score(*files, "--set", "timestamp=2026-03-14", "--result-only").json
+    assert dated["timestamp"] == "2026-03-14"
+    assert "timestamp" not in score(*files, "--result-only").json
+    assert score(*files, "--set", "timestamp=yesterday").code == 2
+    (report,) = document(tmp_path, "report", dated)
+    ran = score(report, "--weights", "diagnostics=1", "--set", "timestamp=2026-03-15")
+    assert ran.code == 2
+    assert "cannot be set" in ran.err
+
+
+def test_options_that_change_nothing(score: Call, files: list[Path], tmp_path: Path) -> None:
+    """A report that is already made cannot be explained."""
+    (report,) = document(tmp_path, "report", score(*files, "--result-only").json)
+    out = score(report, "--weights", "diagnostics=1", "--breakdown").out
+    assert "--breakdown changes nothing" in out
+    assert "--parameter changes nothing" in score(report, "--weights", "diagnostics=1", "--parameter", "penalty=0").out
+
+
+def test_a_lexicon_with_errors(score: Call, files: list[Path], tmp_path: Path) -> None:
+    """Where it is wrong is told as for any other file."""
+    path = tmp_path / "lexicon.json"
+    path.write_text('{"entities": {\n"diagnoses": ["gout"],\n"labs": ["Gout"]}}', encoding="utf-8")
+    ran = score(*files, "--lexicon", path)
+    assert (ran.code, ran.out) == (1, "")
+    assert "lexicon.json:3:" in ran.err
+    assert "MC219" in ran.err
+
+
+def test_a_plugin_changes_the_fingerprint(score: Call, files: list[Path], tmp_path: Path) -> None:
+    """So that scores with it and without it are not compared."""
+    (tmp_path / "tiny_metric.py").write_text(
+        'METRICS = {"tiny": lambda reference, prediction: 0.5}\n', encoding="utf-8"
+    )
+    plain = score(*files, "--format", "json").json["protocol"]
+    try:
+        with_it = score(*files, "--plugin", "tiny_metric.py", "--format", "json").json["protocol"]
+    finally:
+        from medcontract.definitions import plugins
+
+        plugins._metrics.pop("tiny", None)
+    assert (plain["parameters"]["own_metrics"], with_it["parameters"]["own_metrics"]) == (None, "tiny")
+    assert plain["fingerprint"] != with_it["fingerprint"]
