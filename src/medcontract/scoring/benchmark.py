@@ -14,7 +14,7 @@ from msgspec import Struct
 from medcontract.definitions.plugins import metrics_of_users
 from medcontract.errors import CallError, MedcontractError
 from medcontract.normalizers.terms import CATEGORIES, VERSION, Terms, UnsoundTerms, shipped
-from medcontract.scoring.combining import COMBINED, Weighting, combine, told_unused, weighting_of
+from medcontract.scoring.combining import COMBINED, Weighting, combine, told_unused, used_by, weighting_of
 from medcontract.scoring.engine import NO_WISHES, Answers, Counts, Figure, Finished, Track, Wishes, shown_id
 from medcontract.scoring.exact import ZERO, exact_sum, mean, rounded, total
 from medcontract.scoring.gate import REPEATED, Pair, Unscored, processed
@@ -228,6 +228,9 @@ class Benchmark(Track):
                 warnings.append(f"the metric '{shown_id(name)}' was replaced by the combined score")
             found = combine(tasks, data.weights)
             warnings += told_unused(found, tasks)
+            given = [name for name in used_by(data.weights) if name in data.given]
+            if given:
+                warnings.append(f"the combined score rests in part on what the submission gave: {', '.join(given)}")
             combined = found.overall
             tasks = {task: with_first(name, found.by_task.get(task), metrics) for task, metrics in tasks.items()}
             overall = with_first(name, combined, overall)

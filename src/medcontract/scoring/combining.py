@@ -62,6 +62,12 @@ def value_of(name: str, task: Metrics) -> Fraction | None:
     return mean(present) if present else None
 
 
+def used_by(weighting: Weighting) -> list[str]:
+    """The metrics that may be weighed."""
+    weights = [name for name, weight in weighting.weights if weight]
+    return list(dict.fromkeys(metric for name in weights for metric in (name, *CATEGORIES.get(name, ()))))
+
+
 def combine(tasks: Mapping[str, Metrics], weighting: Weighting) -> Combined:
     """Weigh what each task has. Raises `CallError` when no weight names anything that is there."""
     weights = {name: Fraction(weight) for name, weight in weighting.weights}
