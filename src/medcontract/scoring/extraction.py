@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from operator import attrgetter, itemgetter
 from sys import intern
 from typing import Any, ClassVar, NamedTuple
@@ -123,9 +123,18 @@ class Options(NamedTuple):
 
 
 def _label(kind: Kind, record: Any) -> Label:
-    items = tuple(tuple(map(intern, item)) for item in kind.items(getattr(record, kind.labeled)))
-    counted = sum(len(_counted(kind, item)) for item in items)
-    return Label(record.doc_id, items, tuple(normalize(item[0]) for item in items), counted)
+    known = map(_KNOWN[kind.doc_type], kind.items(getattr(record, kind.labeled)))
+    items, names, counted = zip(*known, strict=True)
+    return Label(record.doc_id, items, names, sum(counted))
+
+
+def _known(kind: Kind, item: Item) -> tuple[Item, str, int]:
+    """An item, its normalized name, and how many of its fields count."""
+    return tuple(map(intern, item)), normalize(item[0]), len(_counted(kind, item))
+
+
+_KNOWN = {kind.doc_type: lru_cache(maxsize=1 << 16)(partial(_known, kind)) for kind in (PRESCRIPTION, LAB)}
+"""Equal items of many labels are worked out, and kept, once."""
 
 
 def _counted(kind: Kind, item: Item) -> tuple[int, ...]:
