@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from unicodedata import category
 from unicodedata import normalize as unicode_form
 
-VERSION = 1
+VERSION = 2
 """Counted up when `fold` or the way of matching changes; part of the protocols that use it."""
 LEXICON = Path(__file__).parent / "data" / "lexicon.json"
 CATEGORIES = ("diagnoses", "treatments", "medications", "symptoms", "labs")
@@ -30,12 +30,17 @@ _BLANKS = str.maketrans({char: " " for char in map(chr, range(128)) if not char.
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _SPANISH_MARKS = "\u0301\u0303\u0308"
 _LONE_DOT = re.compile(r"\.(?:(?<!\d\.)|(?!\d))")
+_INDEX = re.compile(r"(?<=\w)[\u2080-\u2089]+")
+_DIGITS = {0x2080 + digit: str(digit) for digit in range(10)}
+_LONGEST_TOLD = 40
+_MICRO_SIGN, _MU = "\u00b5", "\u03bc"
 
 
 def fold(text: str) -> str:
     """Lower case, no combining marks; what is no letter, digit or % is a blank, but for a dot directly between digits.
 
-    Total, and a second time it changes nothing.
+    Subscript digits right after a letter are digits (CO₂ is CO2); all else that is a number stays (10⁶, ½, Ⅳ). Total,
+    and a second time it changes nothing.
     """
     return " ".join(_words(text))
 
@@ -47,7 +52,7 @@ def _words(text: str) -> list[str]:
         for mark in _SPANISH_MARKS:  # often nothing else is beyond ASCII, and this is quicker than a pattern
             text = text.replace(mark, "")
         if not text.isascii():
-            text = _BEYOND_ASCII.sub(_folded_run, text)
+            text = _INDEX.sub(_digits, _BEYOND_ASCII.sub(_folded_run, text))
     return _LONE_DOT.sub(" ", text.translate(_BLANKS)).split()
 
 
@@ -56,11 +61,17 @@ def _folded_char(char: str) -> str:
     kind = category(char)
     if kind.startswith("M"):
         return ""
-    return char if kind.startswith("L") or kind == "Nd" else " "
+    if char == _MICRO_SIGN:
+        return _MU
+    return char if kind[0] in "LN" else " "
 
 
 def _folded_run(match: re.Match[str]) -> str:
     return "".join(map(_folded_char, match[0]))
+
+
+def _digits(match: re.Match[str]) -> str:
+    return match[0].translate(_DIGITS) if category(match.string[match.start() - 1])[0] == "L" else match[0]
 
 
 class UnsoundTerms(ValueError):
