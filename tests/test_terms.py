@@ -348,15 +348,26 @@ def test_recognition(keys: set[str], contract: str | None) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"entities": {"diagnoses": ["Edema"], "symptoms": ["edéma"]}}, "'edema' is listed in two categories"),
-        ({"synonyms": {"a": ["X-y"], "b": ["x y"]}}, "'x y' is listed as a spelling of 'a' and of 'b'"),
-        ({"synonyms": {"a": ["b"]}, "entities": {"labs": ["B"]}}, "'b' is a name, and listed as a spelling of 'a'"),
-        ({"synonyms": {"a": ["b"], "b": ["c"]}}, "'b' is a name"),
-        ({"entities": {"labs": ["—"]}}, "neither a letter nor a digit"),
-        ({"synonyms": {"": ["b"]}}, "neither a letter nor a digit"),
-        ({"fallacies": ["?!"]}, "neither a letter nor a digit"),
-        ({"facts": {".": ["b"]}}, "neither a letter nor a digit"),
-        ({"synonyms": {"ache": ["fever", "asthma"]}}, "'ache' is now a name for terms of two categories"),
+        (
+            {"entities": {"diagnoses": ["Edema"], "symptoms": ["edéma"]}},
+            "'edema' stands in two categories, 'entities.diagnoses' and 'entities.symptoms'",
+        ),
+        ({"synonyms": {"a": ["X-y"], "b": ["x y"]}}, "'x y' is a spelling of 'a' and of 'b' in 'synonyms'"),
+        (
+            {"synonyms": {"a": ["b"]}, "entities": {"labs": ["B"]}},
+            "'b' is a name in 'entities.labs', and a spelling of 'a' in",
+        ),
+        ({"synonyms": {"a": ["b"], "b": ["c"]}}, "'b' is a name in 'synonyms'"),
+        ({"entities": {"labs": ["—"]}}, "'—', in 'entities.labs', has neither a letter nor a digit"),
+        ({"synonyms": {"": ["b"]}}, "'', in the names of 'synonyms', has neither a letter nor a digit"),
+        ({"synonyms": {"B": ["c", "\x1b"]}}, r"'\\x1b', in the spellings of 'b' in 'synonyms', has neither"),
+        ({"fallacies": ["?!" * 99]}, r"'(\?!){20}', in 'fallacies', has neither a letter nor a digit"),
+        ({"facts": {".": ["b"]}}, "'.', in the names of 'facts', has neither a letter nor a digit"),
+        ({"facts": {"b": ["."]}}, "'.', in the facts of 'b' in 'facts', has neither a letter nor a digit"),
+        (
+            {"synonyms": {"ache": ["fever", "asthma"]}},
+            "'ache', in 'synonyms', is now a name for terms of two categories",
+        ),
     ],
 )
 def test_unsound(data: dict[str, Any], message: str) -> None:

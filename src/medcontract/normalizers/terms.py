@@ -233,40 +233,43 @@ def shipped() -> Terms:
 def _read(data: Mapping[str, Any]) -> _Said:
     entities: dict[str, str] = {}
     for kind in CATEGORIES:
-        for name in _folded((data.get("entities") or {}).get(kind)):
+        for name in _folded((data.get("entities") or {}).get(kind), f"'entities.{kind}'"):
             if entities.setdefault(name, kind) != kind:
-                message = f"'{name}' is listed in two categories, {entities[name]} and {kind}"
+                message = f"'{name}' stands in two categories, 'entities.{entities[name]}' and 'entities.{kind}'"
                 raise UnsoundTerms(message, "keep it in one of them")
     synonyms = data.get("synonyms") or {}
-    names = {name: name for name in (*entities, *_folded(synonyms))}
-    own = frozenset(names)
+    names = {name: name for name in (*entities, *_folded(synonyms, "the names of 'synonyms'"))}
+    own = {name: f"'entities.{entities[name]}'" if name in entities else "'synonyms'" for name in names}
     for key, spellings in synonyms.items():
         name = fold(key)
-        for spelling in _folded(spellings):
+        for spelling in _folded(spellings, f"the spellings of '{name}' in 'synonyms'"):
             if names.setdefault(spelling, name) != name:
-                raise _two_names(spelling, names[spelling], name, spelling in own)
+                raise _two_names(spelling, names[spelling], name, own.get(spelling))
     facts: dict[str, frozenset[str]] = {}
     for key, phrases in (data.get("facts") or {}).items():
-        (name,) = _folded([key])
-        facts[name] = facts.get(name, frozenset()).union(_folded(phrases))
-    return _Said(names, entities, {kind: frozenset(_folded(data.get(kind))) for kind in _MARKERS}, facts)
+        (name,) = _folded([key], "the names of 'facts'")
+        facts[name] = facts.get(name, frozenset()).union(_folded(phrases, f"the facts of '{name}' in 'facts'"))
+    markers = {kind: frozenset(_folded(data.get(kind), f"'{kind}'")) for kind in _MARKERS}
+    return _Said(names, entities, markers, facts)
 
 
-def _two_names(spelling: str, first: str, second: str, is_name: bool) -> UnsoundTerms:
-    if is_name:
-        message = f"'{spelling}' is a name, and listed as a spelling of '{second}'"
+def _two_names(spelling: str, first: str, second: str, name_of: str | None) -> UnsoundTerms:
+    if name_of is not None:
         return UnsoundTerms(
-            message, "entities and the keys of 'synonyms' are names: list all spellings under one of them"
+            f"'{spelling}' is a name in {name_of}, and a spelling of '{second}' in 'synonyms'",
+            "entities and the keys of 'synonyms' are names: list all spellings under one of them",
         )
     return UnsoundTerms(
-        f"'{spelling}' is listed as a spelling of '{first}' and of '{second}'", "keep it under one name"
+        f"'{spelling}' is a spelling of '{first}' and of '{second}' in 'synonyms'", "keep it under one name"
     )
 
 
-def _folded(phrases: Iterable[str] | None) -> list[str]:
-    folded = list(map(fold, phrases or ()))
+def _folded(phrases: Iterable[str] | None, where: str) -> list[str]:
+    phrases = list(phrases or ())
+    folded = list(map(fold, phrases))
     if not all(folded):
-        raise UnsoundTerms("a term has neither a letter nor a digit", "only these are compared, and %")
+        phrase = repr(phrases[folded.index("")][:_LONGEST_TOLD])
+        raise UnsoundTerms(f"{phrase}, in {where}, has neither a letter nor a digit", "only these are compared, and %")
     return folded
 
 
@@ -277,7 +280,8 @@ def _joined(ours: _Said, theirs: _Said) -> _Said:
     for entity, kind in ours.entities.items():
         name = names[entity]
         if name not in theirs.entities and entities.setdefault(name, kind) != kind:
-            message = f"'{name}' is now a name for terms of two categories, {entities[name]} and {kind}"
+            kinds = f"'entities.{entities[name]}' and 'entities.{kind}'"
+            message = f"'{name}', in 'synonyms', is now a name for terms of two categories, {kinds}"
             raise UnsoundTerms(message, "list it in 'entities', in the category that is meant")
     known = _Phrases(names)
     told = frozenset(known.replace(name.split()) for name in theirs.facts)
