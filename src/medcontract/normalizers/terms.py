@@ -117,8 +117,8 @@ class _Phrases:
                 yield start, past, value
 
     def values(self, text: str) -> frozenset[str]:
-        """The values of the phrases in a text."""
-        return frozenset(value for _, _, value in self.find(text.split()))
+        """The values of the phrases in a text, but for empty ones: such a phrase hides those that stand in it."""
+        return frozenset(value for _, _, value in self.find(text.split()) if value)
 
     def replace(self, words: list[str]) -> str:
         """The words with the value of each phrase in its place."""
@@ -150,8 +150,7 @@ class Terms:
         self._spellings = _Phrases(said.names)
         self._short = lru_cache(maxsize=_KEPT)(self._normalize)
         self._names = _Phrases({name: name for name in said.names.values()})
-        markers = {kind: map(self.normalize, phrases) for kind, phrases in said.markers.items()}
-        self._markers = {kind: _Phrases({phrase: phrase for phrase in phrases}) for kind, phrases in markers.items()}
+        self._markers = {kind: self._hidden_in_names(phrases) for kind, phrases in said.markers.items()}
         self._facts: dict[str, frozenset[str]] = {}
         for name, facts in said.facts.items():
             key = self.normalize(name)
@@ -179,6 +178,13 @@ class Terms:
     def _normalize(self, text: str) -> str:
         return self._spellings.replace(_words(text))
 
+    def _hidden_in_names(self, markers: Iterable[str]) -> _Phrases:
+        """Markers, and the names that hold one, which hide it."""
+        phrases = {phrase: phrase for phrase in map(self.normalize, markers)}
+        plain = _Phrases(phrases)
+        names = set(self._said.names.values()) - phrases.keys()
+        return _Phrases(phrases | {name: "" for name in names if plain.values(name)})
+
     def entities(self, normalized: str) -> dict[str, frozenset[str]]:
         """The entities of each category in a normalized text: leftmost and longest first, no overlap.
 
@@ -190,7 +196,10 @@ class Terms:
         return {kind: frozenset(names) for kind, names in found.items()}
 
     def structure(self, normalized: str) -> frozenset[str]:
-        """The distinct markers of structure in a normalized text; of those that overlap, the leftmost and longest."""
+        """The distinct markers of structure in a normalized text; of those that overlap, the leftmost and longest.
+
+        A longer name hides the marker in it: nothing is told in order by a "first degree".
+        """
         return self._markers["structure_markers"].values(normalized)
 
     def evidence(self, normalized: str) -> frozenset[str]:
