@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from unicodedata import category
 from unicodedata import normalize as unicode_form
 
-VERSION = 1
+VERSION = 2
 """Counted up when `fold` or the way of matching changes; part of the protocols that use it."""
 LEXICON = Path(__file__).parent / "data" / "lexicon.json"
 CATEGORIES = ("diagnoses", "treatments", "medications", "symptoms", "labs")
@@ -30,12 +30,17 @@ _BLANKS = str.maketrans({char: " " for char in map(chr, range(128)) if not char.
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _SPANISH_MARKS = "\u0301\u0303\u0308"
 _LONE_DOT = re.compile(r"\.(?:(?<!\d\.)|(?!\d))")
+_INDEX = re.compile(r"(?<=\w)[\u2080-\u2089]+")
+_DIGITS = {0x2080 + digit: str(digit) for digit in range(10)}
+_LONGEST_TOLD = 40
+_MICRO_SIGN, _MU = "\u00b5", "\u03bc"
 
 
 def fold(text: str) -> str:
     """Lower case, no combining marks; what is no letter, digit or % is a blank, but for a dot directly between digits.
 
-    Total, and a second time it changes nothing.
+    Subscript digits right after a letter are digits (CO₂ is CO2); all else that is a number stays (10⁶, ½, Ⅳ). Total,
+    and a second time it changes nothing.
     """
     return " ".join(_words(text))
 
@@ -47,7 +52,7 @@ def _words(text: str) -> list[str]:
         for mark in _SPANISH_MARKS:  # often nothing else is beyond ASCII, and this is quicker than a pattern
             text = text.replace(mark, "")
         if not text.isascii():
-            text = _BEYOND_ASCII.sub(_folded_run, text)
+            text = _INDEX.sub(_digits, _BEYOND_ASCII.sub(_folded_run, text))
     return _LONE_DOT.sub(" ", text.translate(_BLANKS)).split()
 
 
@@ -56,11 +61,17 @@ def _folded_char(char: str) -> str:
     kind = category(char)
     if kind.startswith("M"):
         return ""
-    return char if kind.startswith("L") or kind == "Nd" else " "
+    if char == _MICRO_SIGN:
+        return _MU
+    return char if kind[0] in "LN" else " "
 
 
 def _folded_run(match: re.Match[str]) -> str:
     return "".join(map(_folded_char, match[0]))
+
+
+def _digits(match: re.Match[str]) -> str:
+    return match[0].translate(_DIGITS) if category(match.string[match.start() - 1])[0] == "L" else match[0]
 
 
 class UnsoundTerms(ValueError):
@@ -106,8 +117,8 @@ class _Phrases:
                 yield start, past, value
 
     def values(self, text: str) -> frozenset[str]:
-        """The values of the phrases in a text."""
-        return frozenset(value for _, _, value in self.find(text.split()))
+        """The values of the phrases in a text, but for empty ones: such a phrase hides those that stand in it."""
+        return frozenset(value for _, _, value in self.find(text.split()) if value)
 
     def replace(self, words: list[str]) -> str:
         """The words with the value of each phrase in its place."""
@@ -139,8 +150,7 @@ class Terms:
         self._spellings = _Phrases(said.names)
         self._short = lru_cache(maxsize=_KEPT)(self._normalize)
         self._names = _Phrases({name: name for name in said.names.values()})
-        markers = {kind: map(self.normalize, phrases) for kind, phrases in said.markers.items()}
-        self._markers = {kind: _Phrases({phrase: phrase for phrase in phrases}) for kind, phrases in markers.items()}
+        self._markers = {kind: self._hidden_in_names(phrases) for kind, phrases in said.markers.items()}
         self._facts: dict[str, frozenset[str]] = {}
         for name, facts in said.facts.items():
             key = self.normalize(name)
@@ -168,6 +178,13 @@ class Terms:
     def _normalize(self, text: str) -> str:
         return self._spellings.replace(_words(text))
 
+    def _hidden_in_names(self, markers: Iterable[str]) -> _Phrases:
+        """Markers, and the names that hold one, which hide it."""
+        phrases = {phrase: phrase for phrase in map(self.normalize, markers)}
+        plain = _Phrases(phrases)
+        names = set(self._said.names.values()) - phrases.keys()
+        return _Phrases(phrases | {name: "" for name in names if plain.values(name)})
+
     def entities(self, normalized: str) -> dict[str, frozenset[str]]:
         """The entities of each category in a normalized text: leftmost and longest first, no overlap.
 
@@ -179,7 +196,10 @@ class Terms:
         return {kind: frozenset(names) for kind, names in found.items()}
 
     def structure(self, normalized: str) -> frozenset[str]:
-        """The distinct markers of structure in a normalized text; of those that overlap, the leftmost and longest."""
+        """The distinct markers of structure in a normalized text; of those that overlap, the leftmost and longest.
+
+        A longer name hides the marker in it: nothing is told in order by a "first degree".
+        """
         return self._markers["structure_markers"].values(normalized)
 
     def evidence(self, normalized: str) -> frozenset[str]:
@@ -222,40 +242,43 @@ def shipped() -> Terms:
 def _read(data: Mapping[str, Any]) -> _Said:
     entities: dict[str, str] = {}
     for kind in CATEGORIES:
-        for name in _folded((data.get("entities") or {}).get(kind)):
+        for name in _folded((data.get("entities") or {}).get(kind), f"'entities.{kind}'"):
             if entities.setdefault(name, kind) != kind:
-                message = f"'{name}' is listed in two categories, {entities[name]} and {kind}"
+                message = f"'{name}' stands in two categories, 'entities.{entities[name]}' and 'entities.{kind}'"
                 raise UnsoundTerms(message, "keep it in one of them")
     synonyms = data.get("synonyms") or {}
-    names = {name: name for name in (*entities, *_folded(synonyms))}
-    own = frozenset(names)
+    names = {name: name for name in (*entities, *_folded(synonyms, "the names of 'synonyms'"))}
+    own = {name: f"'entities.{entities[name]}'" if name in entities else "'synonyms'" for name in names}
     for key, spellings in synonyms.items():
         name = fold(key)
-        for spelling in _folded(spellings):
+        for spelling in _folded(spellings, f"the spellings of '{name}' in 'synonyms'"):
             if names.setdefault(spelling, name) != name:
-                raise _two_names(spelling, names[spelling], name, spelling in own)
+                raise _two_names(spelling, names[spelling], name, own.get(spelling))
     facts: dict[str, frozenset[str]] = {}
     for key, phrases in (data.get("facts") or {}).items():
-        (name,) = _folded([key])
-        facts[name] = facts.get(name, frozenset()).union(_folded(phrases))
-    return _Said(names, entities, {kind: frozenset(_folded(data.get(kind))) for kind in _MARKERS}, facts)
+        (name,) = _folded([key], "the names of 'facts'")
+        facts[name] = facts.get(name, frozenset()).union(_folded(phrases, f"the facts of '{name}' in 'facts'"))
+    markers = {kind: frozenset(_folded(data.get(kind), f"'{kind}'")) for kind in _MARKERS}
+    return _Said(names, entities, markers, facts)
 
 
-def _two_names(spelling: str, first: str, second: str, is_name: bool) -> UnsoundTerms:
-    if is_name:
-        message = f"'{spelling}' is a name, and listed as a spelling of '{second}'"
+def _two_names(spelling: str, first: str, second: str, name_of: str | None) -> UnsoundTerms:
+    if name_of is not None:
         return UnsoundTerms(
-            message, "entities and the keys of 'synonyms' are names: list all spellings under one of them"
+            f"'{spelling}' is a name in {name_of}, and a spelling of '{second}' in 'synonyms'",
+            "entities and the keys of 'synonyms' are names: list all spellings under one of them",
         )
     return UnsoundTerms(
-        f"'{spelling}' is listed as a spelling of '{first}' and of '{second}'", "keep it under one name"
+        f"'{spelling}' is a spelling of '{first}' and of '{second}' in 'synonyms'", "keep it under one name"
     )
 
 
-def _folded(phrases: Iterable[str] | None) -> list[str]:
-    folded = list(map(fold, phrases or ()))
+def _folded(phrases: Iterable[str] | None, where: str) -> list[str]:
+    phrases = list(phrases or ())
+    folded = list(map(fold, phrases))
     if not all(folded):
-        raise UnsoundTerms("a term has neither a letter nor a digit", "only these are compared, and %")
+        phrase = repr(phrases[folded.index("")][:_LONGEST_TOLD])
+        raise UnsoundTerms(f"{phrase}, in {where}, has neither a letter nor a digit", "only these are compared, and %")
     return folded
 
 
@@ -266,7 +289,8 @@ def _joined(ours: _Said, theirs: _Said) -> _Said:
     for entity, kind in ours.entities.items():
         name = names[entity]
         if name not in theirs.entities and entities.setdefault(name, kind) != kind:
-            message = f"'{name}' is now a name for terms of two categories, {entities[name]} and {kind}"
+            kinds = f"'entities.{entities[name]}' and 'entities.{kind}'"
+            message = f"'{name}', in 'synonyms', is now a name for terms of two categories, {kinds}"
             raise UnsoundTerms(message, "list it in 'entities', in the category that is meant")
     known = _Phrases(names)
     told = frozenset(known.replace(name.split()) for name in theirs.facts)
