@@ -455,7 +455,7 @@ def test_preflight_pairs(call: Call, tmp_path: Path) -> None:
 
 # --- breakdowns ----------------------------------------------------------------------------------
 
-SECRETS = ("rebound tenderness", "metformin", "wallaby", "everyone knows", "appendicitis", "because", "kookaburra")
+SECRETS = ("rebound tenderness", "metformin", "wallaby", "everyone knows that", "appendicitis", "because", "kookaburra")
 
 
 @pytest.fixture
@@ -469,7 +469,7 @@ def secret(tmp_path: Path) -> list[Path]:
         for n in range(20)
     ]  # fmt: skip
     sent: list[Record] = [repeats(true) for true in truth]
-    sent[1]["prediction"] = {"answer": "metformin, appendicitis", "rationale": "everyone knows, because"}
+    sent[1]["prediction"] = {"answer": "metformin, appendicitis", "rationale": "everyone knows that, because"}
     sent[2]["error"] = "kookaburra"
     sent[3]["scores"] = {"clinical_accuracy": 0.25, "safety": 1}
     return [write(tmp_path, REFERENCES, truth), write(tmp_path, PREDICTIONS, sent)]
@@ -509,7 +509,7 @@ def test_terms_when_asked_for(score: Call, secret: list[Path], form: str) -> Non
     shown = score(*secret, "--breakdown", form, "--show-values").json
     rows = shown.get("result", shown)["detailed_results"]
     assert rows[1]["breakdown"]["clinical_accuracy"]["entities"]["symptoms"]["missing"] == ["rebound tenderness"]
-    assert rows[1]["breakdown"]["reasoning_quality"]["fallacies"] == ["everyone knows"]
+    assert rows[1]["breakdown"]["reasoning_quality"]["fallacies"] == ["everyone knows that"]
     assert rows[1]["breakdown"]["reasoning_quality"]["evidence_markers"] == ["because"]
 
 

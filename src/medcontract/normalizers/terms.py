@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from unicodedata import category
 from unicodedata import normalize as unicode_form
 
-VERSION = 2
+VERSION = 1
 """Counted up when `fold` or the way of matching changes; part of the protocols that use it."""
 LEXICON = Path(__file__).parent / "data" / "lexicon.json"
 CATEGORIES = ("diagnoses", "treatments", "medications", "symptoms", "labs")
