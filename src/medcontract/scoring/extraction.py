@@ -2,227 +2,46 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cache, lru_cache, partial
-from operator import attrgetter, itemgetter
-from sys import intern
+from functools import cache, partial
+from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple
 
 from msgspec import Struct
 
-from medcontract.definitions.forms import BLANKS
-from medcontract.normalizers.names import look_alikes_sha256, near_misses, pair_exact, pair_fuzzy
-from medcontract.normalizers.numbers import close
+from medcontract.normalizers.names import look_alikes_sha256
 from medcontract.normalizers.text import VERSION, normalize
 from medcontract.problems import shorten
-from medcontract.scoring.engine import NO_WISHES, Answers, Counts, Explanation, Figure, Finished, Limit, Track, Wishes
+from medcontract.scoring.decision import NEEDED, RELIABILITY_RUNS, Beside, gates, pipeline_success_rate, run_of
+from medcontract.scoring.documents import (
+    FAILED,
+    LAB,
+    PRESCRIPTION,
+    DocMark,
+    ItemReport,
+    Label,
+    Options,
+    label_of,
+    measure,
+)
+from medcontract.scoring.engine import (
+    NO_WISHES,
+    Answers,
+    Counts,
+    Explanation,
+    Figure,
+    Finished,
+    Limit,
+    Track,
+    Wishes,
+)
 from medcontract.scoring.exact import ZERO, exact_sum, mean, rounded, rounded_or_none
 from medcontract.scoring.gate import Pair, Pairing, Unscored, processed
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters
 
-MEDICATION_FIELDS = ("dosis", "frecuencia", "duracion", "instrucciones")
-LAB_FIELDS = ("valor", "unidad", "rango_referencia", "estado")
-_RELIABILITY_RUNS = 5
 _MOST_HINTS = 5
-
-
-class Kind(NamedTuple):
-    """What prescriptions and laboratory reports have in common."""
-
-    doc_type: str
-    labels: str
-    predictions: str
-    labeled: str
-    """The field of a label that lists its items."""
-    predicted: str
-    """The field of a prediction that lists its items."""
-    name: str
-    fields: tuple[str, ...]
-
-    def items(self, records: Iterable[Any]) -> tuple[Item, ...]:
-        return tuple(map(attrgetter(self.name, *self.fields), records))
-
-
-PRESCRIPTION = Kind(
-    "prescription", "extraction/prescription-labels", "extraction/prescription-predictions", "medications",
-    "medicamentos", "nombre_medicamento", MEDICATION_FIELDS,
-)  # fmt: skip
-LAB = Kind(
-    "lab", "extraction/lab-labels", "extraction/lab-predictions", "results", "resultados", "nombre_prueba", LAB_FIELDS
-)
-_PLACES = (1, 2, 3, 4)
-"""Of the fields in an item."""
-_RANGE = 1 + LAB_FIELDS.index("rango_referencia")
-
-
-Item = tuple[str, ...]
-"""A medication or a test as printed: its name, then its fields."""
-
-
-class Label(NamedTuple):
-    """What a document says."""
-
-    doc_id: str
-    items: tuple[Item, ...]
-    names: tuple[str, ...]
-    """Of the items, normalized."""
-    counted: int
-    """How many fields of its items count."""
-
-
-class FieldMiss(NamedTuple):
-    """A field of a paired item that is not right."""
-
-    field: str
-    how: str
-    """What sort of difference it is."""
-    expected: str
-    got: str
-
-
-class ItemReport(NamedTuple):
-    """What became of one labeled item."""
-
-    number: int
-    """Its place in the label."""
-    name: str
-    paired: str | None
-    """The name of its prediction."""
-    nearest: tuple[str, float] | None
-    """Of one that was not paired: the nearest prediction, and how near it is."""
-    misses: tuple[FieldMiss, ...]
-
-
-class DocMark(NamedTuple):
-    """What scoring needs of one document's prediction."""
-
-    matched: int
-    correct: int
-    total: int
-    succeeded: bool
-    """Its run did."""
-    failed: bool
-    """It was not parsed, or ended in an exception."""
-    items: tuple[ItemReport, ...]
-    """Those that are not wholly right, or whose name is written otherwise."""
-
-
-_FAILED = DocMark(0, 0, 0, False, True, ())
-
-
-class Options(NamedTuple):
-    """What of the protocol decides which items belong together, and which fields are right."""
-
-    tolerance: Fraction
-    fuzzy: float | None
-    """The threshold of fuzzy pairing; None: names are equal or they are not."""
-
-
-def _label(kind: Kind, record: Any) -> Label:
-    known = map(_KNOWN[kind.doc_type], kind.items(getattr(record, kind.labeled)))
-    items, names, counted = zip(*known, strict=True)
-    return Label(record.doc_id, items, names, sum(counted))
-
-
-def _known(kind: Kind, item: Item) -> tuple[Item, str, int]:
-    """An item, its normalized name, and how many of its fields count."""
-    return tuple(map(intern, item)), normalize(item[0]), len(_counted(kind, item))
-
-
-_KNOWN = {kind.doc_type: lru_cache(maxsize=1 << 16)(partial(_known, kind)) for kind in (PRESCRIPTION, LAB)}
-"""Equal items of many labels are worked out, and kept, once."""
-
-
-def _counted(kind: Kind, item: Item) -> tuple[int, ...]:
-    """The places of the fields that count: a reference range does only where the label has one."""
-    if kind.doc_type == LAB.doc_type and not normalize(item[_RANGE]):
-        return tuple(place for place in _PLACES if place != _RANGE)
-    return _PLACES
-
-
-def _failed(record: Any) -> bool:
-    return not record.parse_success or bool(record.exception and record.exception.strip(BLANKS))
-
-
-def _measure(kind: Kind, options: Options, label: Label, record: Any) -> DocMark:
-    if _failed(record):
-        return _FAILED
-    predicted = kind.items(getattr(record, kind.predicted))
-    if predicted == label.items and "" not in label.names:
-        return DocMark(len(predicted), label.counted, label.counted, True, False, ())
-    names = [normalize(item[0]) for item in predicted]
-    pairs = pair_exact(label.names, names) if options.fuzzy is None else pair_fuzzy(label.names, names, options.fuzzy)
-    nearest = {i: (predicted[j][0], score) for i, j, score in near_misses(label.names, names, pairs)}
-    correct = total = 0
-    reports = []
-    for number, (item, pair) in enumerate(zip(label.items, pairs, strict=True)):
-        if pair is None:
-            reports.append(ItemReport(number, item[0], None, nearest.get(number), ()))
-            continue
-        counted = _counted(kind, item)
-        misses = _misses(kind, item, predicted[pair], counted, options.tolerance)
-        total += len(counted)
-        correct += len(counted) - len(misses)
-        if misses or item[0] != predicted[pair][0]:
-            reports.append(ItemReport(number, item[0], predicted[pair][0], None, misses))
-    valid = any(item[0].strip(BLANKS) for item in predicted)
-    return DocMark(len(pairs) - pairs.count(None), correct, total, valid, False, tuple(reports))
-
-
-def _misses(kind: Kind, label: Item, found: Item, places: Iterable[int], tolerance: Fraction) -> tuple[FieldMiss, ...]:
-    """The fields that are not right."""
-    if label[1:] == found[1:]:
-        return ()
-    return tuple(
-        FieldMiss(kind.fields[place - 1], difference(label[place], found[place]), label[place], found[place])
-        for place in places
-        if normalize(label[place]) != normalize(found[place])
-        and not (kind.fields[place - 1] == "valor" and close(found[place], label[place], tolerance))
-    )
-
-
-def difference(expected: str, got: str) -> str:
-    """What sort of difference it is between two texts that are not equal after normalization."""
-    want, have = normalize(expected), normalize(got)
-    if not have:
-        return "missing"
-    if not want:
-        return "nothing was expected"
-    if want.replace(" ", "") == have.replace(" ", ""):
-        return "blanks only"
-    numbers = _digits(want) != _digits(have)
-    words = _letters(want) != _letters(have)
-    if numbers and not words:
-        return "number"
-    if words and not numbers and _digits(want):
-        units = set(_WORDS.findall(want)) ^ set(_WORDS.findall(have))
-        return "another unit, same number" if units <= _UNITS else "words, same number"
-    if not words and not numbers:
-        return "comparison sign"
-    if want in have or have in want:
-        return "too much" if want in have else "too little"
-    return "another text"
-
-
-_WORDS = re.compile(r"[A-Z]+|%")
-_UNITS = frozenset((
-    "MG", "MCG", "UG", "NG", "PG", "KG", "G", "ML", "DL", "UL", "FL", "L", "UI", "IU", "U", "MEQ", "MMOL", "MM",
-    "CM", "%",
-))  # fmt: skip
-
-
-def _digits(text: str) -> str:
-    return "".join(c for c in text if c.isdigit() or c in ".-/:^")
-
-
-def _letters(text: str) -> str:
-    return "".join(c for c in text if c.isalpha() or c == "%")
-
-
 PROTOCOL = Protocol(
     id="extraction",
     version=1,
@@ -245,7 +64,7 @@ PROTOCOL = Protocol(
         *parameters(
             "extraction.md, gates",
             goal_pipeline_success_rate=("90", "least pipeline_success_rate for GO", {"high": 100}),
-            goal_reliability=("5", "successes among the last five reliability runs", {"high": _RELIABILITY_RUNS}),
+            goal_reliability=("5", "successes among the last five reliability runs", {"high": RELIABILITY_RUNS}),
             goal_offline_evidence=("1", "offline runs"),
             goal_standout_proofs=("2", "proofs of documents of the manifest"),
         ),
@@ -299,21 +118,6 @@ _FIGURES = (
 )  # fmt: skip
 
 
-class Run(NamedTuple):
-    """What matters of one run of the pipeline."""
-
-    kind: str
-    succeeded: bool
-    restarted: bool
-    code_version: str
-    started_at: str | None
-
-
-def _run(record: Any) -> Run:
-    succeeded = not _failed(record) and record.valid_items >= 1
-    return Run(record.kind, succeeded, record.restarted, record.code_version, record.started_at)
-
-
 def _doc_id(record: Any) -> str:
     doc_id: str = record.doc_id
     return doc_id
@@ -327,36 +131,7 @@ class _Document(NamedTuple):
 
 class _Data(Struct, kw_only=True):
     documents: list[_Document]
-    runs: list[Run] | None
-    offline_runs: int | None
-    proofs: frozenset[tuple[str, str]] | None
-    manifest: frozenset[str] | None
-    kinds: frozenset[str]
-    """Kinds of documents that have labels."""
-
-
-class Gate(NamedTuple):
-    """One gate of the decision."""
-
-    name: str
-    goal: Fraction
-    measured: Fraction | None
-    passed: bool | None
-    reason: str
-
-
-_NEEDED = {
-    "prescription_accuracy": (PRESCRIPTION.predictions, f"labels ({PRESCRIPTION.labels})"),
-    "lab_accuracy": (LAB.predictions, f"labels ({LAB.labels})"),
-    "pipeline_success_rate": ("extraction/runs", "evaluation runs (extraction/runs), or labels"),
-    "reliability": ("extraction/runs", "runs (extraction/runs)"),
-    "offline_evidence": ("extraction/evidence", "evidence (extraction/evidence)"),
-    "standout_proofs": (
-        "extraction/evidence",
-        "evidence (extraction/evidence) and a manifest (extraction/manifest)",
-    ),
-}
-"""For each gate: the contract whose files fail, and what it takes to judge it."""
+    beside: Beside
 
 
 class Extraction(Track):
@@ -366,7 +141,7 @@ class Extraction(Track):
     submissions = (PRESCRIPTION.predictions, LAB.predictions)
     result_contract = "extraction/decision"
     auxiliary = ("extraction/manifest", "extraction/runs", "extraction/evidence")
-    keeps: ClassVar = {"extraction/manifest": _doc_id, "extraction/runs": _run}
+    keeps: ClassVar = {"extraction/manifest": _doc_id, "extraction/runs": run_of}
     expecting = (
         ("extraction/manifest", PRESCRIPTION.labels),
         ("extraction/manifest", LAB.labels),
@@ -383,7 +158,7 @@ class Extraction(Track):
         self.pairs = tuple(  # type: ignore[misc]  # bound to the protocol
             Pair(
                 truth=kind.labels, submission=kind.predictions, key=("doc_id",), can_fail=False,
-                item=partial(_label, kind), measure=partial(_measure, kind, options),
+                item=partial(label_of, kind), measure=partial(measure, kind, options),
             )
             for kind in (PRESCRIPTION, LAB)
         )  # fmt: skip
@@ -409,14 +184,13 @@ class Extraction(Track):
         result: dict[str, Any] | None = None,
     ) -> Iterator[Limit]:
         """The gates; without a result those that need no labels."""
-        data = _beside(documents, [])
-        runs = [run for run in data.runs or () if run.kind == "evaluation"]
-        gates = _gates(data, None, None, _pipeline(data) if runs else None, protocol)
-        rows = [(gate.name, gate.goal, gate.passed, gate.reason) for gate in gates]
+        beside = Beside.of(documents)
+        found = gates(beside, None, None, pipeline_success_rate(beside), protocol)
+        rows = [(gate.name, gate.goal, gate.passed, gate.reason) for gate in found]
         if result is not None:
             rows = [(gate["gate"], gate["goal"], gate["passed"], gate["reason"]) for gate in result["gates"]]
         for name, goal, passed, reason in rows:
-            contract, needs = _NEEDED[name]
+            contract, needs = NEEDED[name]
             yield Limit(
                 id=name, title=f"Gate {name}: at least {float(goal):g}", contract=contract, passed=passed,
                 detail=f"needs {needs}" if passed is None else reason,
@@ -436,7 +210,7 @@ class Extraction(Track):
                 mark = sheet.get(number)
                 documents.append(_Document(kind.doc_type, label, None if type(mark) is Unscored else mark))
         documents.sort(key=lambda document: (document.doc_type, document.label.doc_id))
-        data = _beside(answers.documents, documents)
+        data = _Data(documents=documents, beside=Beside.of(answers.documents))
         return Counts(expected=len(documents), processed={"": counted}, data=data)
 
     def finish(self, counts: Counts, protocol: Protocol) -> Finished:
@@ -447,10 +221,11 @@ class Extraction(Track):
             kind: _accuracy([row for row in rows if row["doc_type"] == kind], figures)
             for kind in (PRESCRIPTION.doc_type, LAB.doc_type)
         }
-        pipeline = _pipeline(data)
-        gates = _gates(data, accuracies[PRESCRIPTION.doc_type], accuracies[LAB.doc_type], pipeline, protocol)
+        succeeded = (document.mark is not None and document.mark.succeeded for document in data.documents)
+        pipeline = pipeline_success_rate(data.beside, succeeded)
+        judged = gates(data.beside, accuracies[PRESCRIPTION.doc_type], accuracies[LAB.doc_type], pipeline, protocol)
         enough = Fraction(counts.processed[""], counts.expected) >= protocol["min_processed"]
-        go = enough and all(gate.passed for gate in gates)
+        go = enough and all(gate.passed for gate in judged)
         result = {
             "prescription_accuracy": rounded_or_none(accuracies[PRESCRIPTION.doc_type]),
             "lab_accuracy": rounded_or_none(accuracies[LAB.doc_type]),
@@ -464,7 +239,7 @@ class Extraction(Track):
                     "passed": gate.passed,
                     "reason": gate.reason,
                 }
-                for gate in gates
+                for gate in judged
             ],
             "decision": "GO" if go else "NO-GO",
         }
@@ -502,19 +277,6 @@ class Extraction(Track):
         return {**{name: value for name, value in result.items() if name != "documents"}, self.headline: headline}
 
 
-def _beside(files: Mapping[str, Any], documents: list[_Document]) -> _Data:
-    """What the auxiliary files say, beside the documents."""
-    evidence, manifest = files.get("extraction/evidence"), files.get("extraction/manifest")
-    return _Data(
-        documents=documents,
-        runs=files.get("extraction/runs"),
-        offline_runs=None if evidence is None else len(evidence.offline_runs),
-        proofs=None if evidence is None else frozenset((proof.doc_id, proof.kind) for proof in evidence.proofs),
-        manifest=None if manifest is None else frozenset(manifest),
-        kinds=frozenset(document.doc_type for document in documents),
-    )
-
-
 class _Figures(NamedTuple):
     """Of all documents with the same counts."""
 
@@ -542,7 +304,7 @@ _COUNTS = ("doc_type", "matched", "labeled", "correct_fields", "total_fields")
 
 def _row(document: _Document, figures: Callable[..., _Figures]) -> dict[str, Any]:
     """The line of a document in the result."""
-    mark = document.mark or _FAILED
+    mark = document.mark or FAILED
     labeled = len(document.label.items)
     found = figures(document.doc_type, mark.matched, labeled, mark.correct, mark.total)
     return {
@@ -563,99 +325,6 @@ def _accuracy(rows: Sequence[dict[str, Any]], figures: Callable[..., _Figures]) 
     alike = Counter(map(itemgetter(*_COUNTS), rows))
     total = sum((figures(*counts).exact * times for counts, times in alike.items()), ZERO)
     return 100 * total / len(rows) if rows else None
-
-
-def _pipeline(data: _Data) -> Fraction | None:
-    """Successes / runs · 100: over evaluation runs, or over labeled documents where there are none."""
-    runs = [run.succeeded for run in data.runs or () if run.kind == "evaluation"]
-    runs = runs or [document.mark is not None and document.mark.succeeded for document in data.documents]
-    return Fraction(100 * sum(runs), len(runs)) if runs else None
-
-
-def _gates(
-    data: _Data, prescriptions: Fraction | None, labs: Fraction | None, pipeline: Fraction | None, protocol: Protocol
-) -> list[Gate]:
-    return [
-        _at_least("prescription_accuracy", prescriptions, protocol, "%", "no labels of prescriptions were given"),
-        _at_least("lab_accuracy", labs, protocol, "%", "no labels of laboratory reports were given"),
-        _at_least("pipeline_success_rate", pipeline, protocol, "%", "there is no run and no document"),
-        _reliability(data.runs, protocol),
-        _at_least(
-            "offline_evidence", None if data.offline_runs is None else Fraction(data.offline_runs), protocol,
-            "offline runs", "no file of extraction/evidence was given",
-        ),
-        _at_least(
-            "standout_proofs", _proofs(data), protocol, "proofs",
-            "no file of extraction/evidence was given" if data.proofs is None else "no manifest was given",
-        ),
-    ]  # fmt: skip
-
-
-def _at_least(name: str, measured: Fraction | None, protocol: Protocol, unit: str, missing: str) -> Gate:
-    goal = protocol[f"goal_{name}"]
-    if measured is None:
-        return Gate(name, goal, None, None, missing)
-    passed = rounded(measured) >= rounded(goal)
-    unit = unit.removesuffix("s") if measured == 1 else unit
-    verb = ("reach" if passed else "stay below") if unit.endswith("s") else "reaches" if passed else "is below"
-    return Gate(name, goal, measured, passed, f"{told(measured, goal)} {unit} {verb} the goal of {rounded(goal):.16g}")
-
-
-def told(measured: Fraction, goal: Fraction) -> str:
-    """With as many digits as it takes to see on which side of the goal it is."""
-    texts = (f"{rounded(measured):.{digits}g}" for digits in range(6, 18))
-    below = rounded(measured) < rounded(goal)
-    return next((text for text in texts if (float(text) < rounded(goal)) == below), repr(rounded(measured)))
-
-
-def _proofs(data: _Data) -> Fraction | None:
-    """One for each document and kind of proof, if the manifest has the document."""
-    if data.proofs is None or data.manifest is None:
-        return None
-    return Fraction(sum(doc_id in data.manifest for doc_id, _ in data.proofs))
-
-
-def _reliability(runs: Sequence[Run] | None, protocol: Protocol) -> Gate:
-    name, goal = "reliability", protocol["goal_reliability"]
-    if runs is None:
-        return Gate(name, goal, None, None, "no file of extraction/runs was given")
-    last = _in_order([run for run in runs if run.kind == "reliability"])[-_RELIABILITY_RUNS:]
-    successes = Fraction(sum(run.succeeded for run in last))
-    faults = []
-    if len(last) < _RELIABILITY_RUNS:
-        faults.append(f"only {len(last)} of {_RELIABILITY_RUNS} runs")
-    if successes < len(last):
-        faults.append(f"{successes} of {len(last)} succeeded")
-    if any(run.restarted for run in last[1:]):
-        faults.append("one was restarted by hand")
-    if len({run.code_version for run in last}) > 1:
-        faults.append("the code changed between them")
-    passed = not faults and successes >= goal
-    return Gate(name, goal, successes, passed, "; ".join(faults) or f"the last {len(last)} runs succeeded")
-
-
-def _in_order(runs: Sequence[Run]) -> list[Run]:
-    """By the time when they started, where all of them say so with an offset; else as they stand in the file."""
-    times = [_instant(run.started_at) for run in runs]
-    known = [time for time in times if time is not None]
-    if len(known) < len(runs):
-        return list(runs)
-    return [run for _, _, run in sorted(zip(known, range(len(runs)), runs, strict=True), key=lambda row: row[:2])]
-
-
-_FRACTION = re.compile(r"[.,]([0-9]+)")
-
-
-def _instant(text: str | None) -> tuple[datetime, Fraction] | None:
-    """The second, and the fraction of it to its last digit; None for a time without an offset."""
-    if text is None:
-        return None
-    try:
-        second = datetime.fromisoformat(_FRACTION.sub("", text, count=1))
-    except ValueError:  # a leap second
-        return None
-    found = _FRACTION.search(text)
-    return (second, Fraction(f"0.{found[1]}") if found else ZERO) if second.tzinfo is not None else None
 
 
 def _explained(document: _Document) -> Iterator[Explanation]:

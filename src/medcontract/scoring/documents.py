@@ -1,0 +1,212 @@
+"""One document of `extraction`: what it says, what a model read, and how the two differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import lru_cache, partial
+from operator import attrgetter
+from sys import intern
+from typing import Any, NamedTuple
+
+from medcontract.definitions.forms import BLANKS
+from medcontract.normalizers.names import near_misses, pair_exact, pair_fuzzy
+from medcontract.normalizers.numbers import close
+from medcontract.normalizers.text import normalize
+
+MEDICATION_FIELDS = ("dosis", "frecuencia", "duracion", "instrucciones")
+LAB_FIELDS = ("valor", "unidad", "rango_referencia", "estado")
+
+
+class Kind(NamedTuple):
+    """What prescriptions and laboratory reports have in common."""
+
+    doc_type: str
+    labels: str
+    predictions: str
+    labeled: str
+    """The field of a label that lists its items."""
+    predicted: str
+    """The field of a prediction that lists its items."""
+    name: str
+    fields: tuple[str, ...]
+
+    def items(self, records: Iterable[Any]) -> tuple[Item, ...]:
+        return tuple(map(attrgetter(self.name, *self.fields), records))
+
+
+PRESCRIPTION = Kind(
+    "prescription", "extraction/prescription-labels", "extraction/prescription-predictions", "medications",
+    "medicamentos", "nombre_medicamento", MEDICATION_FIELDS,
+)  # fmt: skip
+LAB = Kind(
+    "lab", "extraction/lab-labels", "extraction/lab-predictions", "results", "resultados", "nombre_prueba", LAB_FIELDS
+)
+_PLACES = (1, 2, 3, 4)
+"""Of the fields in an item."""
+_RANGE = 1 + LAB_FIELDS.index("rango_referencia")
+
+
+Item = tuple[str, ...]
+"""A medication or a test as printed: its name, then its fields."""
+
+
+class Label(NamedTuple):
+    """What a document says."""
+
+    doc_id: str
+    items: tuple[Item, ...]
+    names: tuple[str, ...]
+    """Of the items, normalized."""
+    counted: int
+    """How many fields of its items count."""
+
+
+class FieldMiss(NamedTuple):
+    """A field of a paired item that is not right."""
+
+    field: str
+    how: str
+    """What sort of difference it is."""
+    expected: str
+    got: str
+
+
+class ItemReport(NamedTuple):
+    """What became of one labeled item."""
+
+    number: int
+    """Its place in the label."""
+    name: str
+    paired: str | None
+    """The name of its prediction."""
+    nearest: tuple[str, float] | None
+    """Of one that was not paired: the nearest prediction, and how near it is."""
+    misses: tuple[FieldMiss, ...]
+
+
+class DocMark(NamedTuple):
+    """What scoring needs of one document's prediction."""
+
+    matched: int
+    correct: int
+    total: int
+    succeeded: bool
+    """Its run did."""
+    failed: bool
+    """It was not parsed, or ended in an exception."""
+    items: tuple[ItemReport, ...]
+    """Those that are not wholly right, or whose name is written otherwise."""
+
+
+FAILED = DocMark(0, 0, 0, False, True, ())
+
+
+class Options(NamedTuple):
+    """What of the protocol decides which items belong together, and which fields are right."""
+
+    tolerance: Fraction
+    fuzzy: float | None
+    """The threshold of fuzzy pairing; None: names are equal or they are not."""
+
+
+def label_of(kind: Kind, record: Any) -> Label:
+    known = map(_KNOWN[kind.doc_type], kind.items(getattr(record, kind.labeled)))
+    items, names, counted = zip(*known, strict=True)
+    return Label(record.doc_id, items, names, sum(counted))
+
+
+def _known(kind: Kind, item: Item) -> tuple[Item, str, int]:
+    """An item, its normalized name, and how many of its fields count."""
+    return tuple(map(intern, item)), normalize(item[0]), len(_counted(kind, item))
+
+
+_KNOWN = {kind.doc_type: lru_cache(maxsize=1 << 16)(partial(_known, kind)) for kind in (PRESCRIPTION, LAB)}
+"""Equal items of many labels are worked out, and kept, once."""
+
+
+def _counted(kind: Kind, item: Item) -> tuple[int, ...]:
+    """The places of the fields that count: a reference range does only where the label has one."""
+    if kind.doc_type == LAB.doc_type and not normalize(item[_RANGE]):
+        return tuple(place for place in _PLACES if place != _RANGE)
+    return _PLACES
+
+
+def failed(record: Any) -> bool:
+    return not record.parse_success or bool(record.exception and record.exception.strip(BLANKS))
+
+
+def measure(kind: Kind, options: Options, label: Label, record: Any) -> DocMark:
+    if failed(record):
+        return FAILED
+    predicted = kind.items(getattr(record, kind.predicted))
+    if predicted == label.items and "" not in label.names:
+        return DocMark(len(predicted), label.counted, label.counted, True, False, ())
+    names = [normalize(item[0]) for item in predicted]
+    pairs = pair_exact(label.names, names) if options.fuzzy is None else pair_fuzzy(label.names, names, options.fuzzy)
+    nearest = {i: (predicted[j][0], score) for i, j, score in near_misses(label.names, names, pairs)}
+    correct = total = 0
+    reports = []
+    for number, (item, pair) in enumerate(zip(label.items, pairs, strict=True)):
+        if pair is None:
+            reports.append(ItemReport(number, item[0], None, nearest.get(number), ()))
+            continue
+        counted = _counted(kind, item)
+        misses = _misses(kind, item, predicted[pair], counted, options.tolerance)
+        total += len(counted)
+        correct += len(counted) - len(misses)
+        if misses or item[0] != predicted[pair][0]:
+            reports.append(ItemReport(number, item[0], predicted[pair][0], None, misses))
+    valid = any(item[0].strip(BLANKS) for item in predicted)
+    return DocMark(len(pairs) - pairs.count(None), correct, total, valid, False, tuple(reports))
+
+
+def _misses(kind: Kind, label: Item, found: Item, places: Iterable[int], tolerance: Fraction) -> tuple[FieldMiss, ...]:
+    """The fields that are not right."""
+    if label[1:] == found[1:]:
+        return ()
+    return tuple(
+        FieldMiss(kind.fields[place - 1], difference(label[place], found[place]), label[place], found[place])
+        for place in places
+        if normalize(label[place]) != normalize(found[place])
+        and not (kind.fields[place - 1] == "valor" and close(found[place], label[place], tolerance))
+    )
+
+
+def difference(expected: str, got: str) -> str:
+    """What sort of difference it is between two texts that are not equal after normalization."""
+    want, have = normalize(expected), normalize(got)
+    if not have:
+        return "missing"
+    if not want:
+        return "nothing was expected"
+    if want.replace(" ", "") == have.replace(" ", ""):
+        return "blanks only"
+    numbers = _digits(want) != _digits(have)
+    words = _letters(want) != _letters(have)
+    if numbers and not words:
+        return "number"
+    if words and not numbers and _digits(want):
+        units = set(_WORDS.findall(want)) ^ set(_WORDS.findall(have))
+        return "another unit, same number" if units <= _UNITS else "words, same number"
+    if not words and not numbers:
+        return "comparison sign"
+    if want in have or have in want:
+        return "too much" if want in have else "too little"
+    return "another text"
+
+
+_WORDS = re.compile(r"[A-Z]+|%")
+_UNITS = frozenset((
+    "MG", "MCG", "UG", "NG", "PG", "KG", "G", "ML", "DL", "UL", "FL", "L", "UI", "IU", "U", "MEQ", "MMOL", "MM",
+    "CM", "%",
+))  # fmt: skip
+
+
+def _digits(text: str) -> str:
+    return "".join(c for c in text if c.isdigit() or c in ".-/:^")
+
+
+def _letters(text: str) -> str:
+    return "".join(c for c in text if c.isalpha() or c == "%")
