@@ -3,7 +3,11 @@
 ::
 
     inputs       which file is what; several files of one contract as one collection
+    reading      a truth, and a submission past it
     score        one submission against its truth
+    combine      a combined score for a report that was made elsewhere
     leaderboard  many submissions against one truth
     preflight    everything that can be checked of a submission
+    compare      two scores, before and after
+    parallel     large files in worker processes
 """

@@ -8,7 +8,8 @@ from typing import Any
 
 from medcontract.errors import CallError
 from medcontract.evaluation.inputs import Files, Given, Part, Settings, base_name, read
-from medcontract.evaluation.score import FileProblem, Score, Truth, input_file, set_by_caller
+from medcontract.evaluation.reading import Truth
+from medcontract.evaluation.score import FileProblem, Score, input_file, set_by_caller
 from medcontract.scoring.benchmark import TRACK, WEIGHTS, free_name, weighting
 from medcontract.scoring.combining import Weighting, combine, told_unused
 from medcontract.scoring.engine import Verdict

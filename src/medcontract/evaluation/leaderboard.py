@@ -14,13 +14,12 @@ from medcontract.definitions import registry
 from medcontract.definitions.plugins import load_module
 from medcontract.errors import CallError, InvalidData, MedcontractError
 from medcontract.evaluation.inputs import Files, Given, GivenFile, Settings, base_name, gather
+from medcontract.evaluation.reading import Truth, read_truth
 from medcontract.evaluation.score import (
     InputFile,
     Score,
-    Truth,
     changed_protocol,
     input_file,
-    read_truth,
     score_against,
     track_of,
     used_contracts,

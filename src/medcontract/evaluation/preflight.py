@@ -15,20 +15,15 @@ from msgspec.structs import replace
 from medcontract.definitions.contract import Validated
 from medcontract.errors import CallError
 from medcontract.evaluation.inputs import Files, Given, GivenFile, Part, Settings, base_name, gather, read
-from medcontract.evaluation.score import (
-    FileProblem,
-    Score,
+from medcontract.evaluation.reading import (
     Truth,
-    changed_protocol,
-    near_misses,
     no_submission,
     one_truth,
     read_auxiliary,
     read_submission,
     read_truth,
-    score_files,
-    track_of,
 )
+from medcontract.evaluation.score import FileProblem, Score, changed_protocol, near_misses, score_files, track_of
 from medcontract.judging.beside import Beside, look_beside
 from medcontract.problems import Finding, NamedFiles, Problem, tells_of_the_truth
 from medcontract.scoring.engine import Track, below_the_gate, counts_of_sheets
