@@ -8,4 +8,6 @@
     gate       which expected items were processed; the 95 % rule
     engine     what a track is; from answers to a verdict
     reports, triage, lesions
+    extraction  with documents (how items differ) and decision (gates)
+    benchmark   with metrics (of one sample) and combining (weights, categories)
 """
