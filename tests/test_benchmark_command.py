@@ -699,3 +699,31 @@ def test_a_plugin_changes_the_fingerprint(score: Call, files: list[Path], tmp_pa
         plugins._metrics.pop("tiny", None)
     assert (plain["parameters"]["own_metrics"], with_it["parameters"]["own_metrics"]) == (None, "tiny")
     assert plain["fingerprint"] != with_it["fingerprint"]
+
+
+@pytest.mark.parametrize(
+    "extra", [["--weights", "foo=1"], ["--weights", "diagnostics=1", "--metric-name", "clinical_accuracy"]]
+)
+def test_weights_that_fit_nobody(call: Call, board: Call, files: list[Path], tmp_path: Path, extra: list[str]) -> None:
+    """Where they fit no submission at all, they are to blame: a wrong call."""
+    folders = [entry(tmp_path / name, "benchmark") for name in ("a", "b")]
+    assert board(files[0], *folders, *extra).code == 2
+    assert call("preflight", *files, *extra).code == 2
+
+
+def test_weights_that_fit_some(board: Call, tmp_path: Path) -> None:
+    """Who lacks all that is weighed is not ranked; the others are."""
+    truth = truth_file(tmp_path, "benchmark")
+    given = [{**record, "scores": {"safety": 1}} for record in SENT["benchmark"]]
+    rich, poor = put(tmp_path / "rich" / "sent.json", PREDICTIONS, given).parent, entry(tmp_path / "poor", "benchmark")
+    found = board(truth, rich, poor, "--weights", "safety=1").json["submissions"]
+    assert [each["rank"] for each in found] == [1, None]
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+def test_a_ranking_for_participants(call: Call, tmp_path: Path, form: str) -> None:
+    """It does not tell the hash of the truth, against which guesses could be tried."""
+    truth, folder = truth_file(tmp_path, "benchmark"), entry(tmp_path / "a", "benchmark")
+    whole = call("leaderboard", truth, folder, "--format", "json").json["truth"][0]["content_sha256"]
+    assert whole[:16] in call("leaderboard", truth, folder, "--format", form).out
+    assert whole[:16] not in call("leaderboard", truth, folder, "--format", form, "--participant").out

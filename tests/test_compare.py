@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.scoring_files import reference, says, write
 from tests.test_score_command import SENT, TRACKS, Call, all_files, caller, keeps, sent_file, truth_file
 
 
@@ -233,3 +234,45 @@ def test_a_version_that_is_not_known(call: Call, tmp_path: Path) -> None:
     ran = call("compare", before, _changed(before, "b.json", newer))
     assert ran.code == 2
     assert "version 2: this medcontract does not know it" in ran.err
+
+
+ANSWERS: tuple[dict[str, Any], ...] = ({"answer": "gout", "diagnosis": "gout"}, {"answer": "gout", "diagnosis": "asthma"},
+           {"answer": "asthma", "diagnosis": "gout"})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "word"), [(0, 1, "worsened"), (1, 0, "improved"), (1, 2, "changed otherwise")]
+)
+def test_samples_by_all_their_metrics(call: Call, tmp_path: Path, before: int, after: int, word: str) -> None:
+    """A sample that lost one metric and won none got worse; one that did both is neither."""
+    truth = write(tmp_path, "benchmark/references", [reference("s", **ANSWERS[0])])
+    paths = []
+    for number in (before, after):
+        sent = write(tmp_path, "benchmark/predictions", [says("s", **ANSWERS[number])], name=f"p{number}")
+        paths.append(scored(call, f"s{number}.json", truth, sent, "--breakdown"))
+    out = call("compare", *paths).out
+    assert f"Tasks that {word}" in out
+    assert f"Samples that {word}" in out
+
+
+def test_weights_by_name(call: Call, tmp_path: Path) -> None:
+    """Only a score that both have can have been weighed differently."""
+    truth = write(tmp_path, "benchmark/references", [reference("s", **ANSWERS[0])])
+    sent = write(tmp_path, "benchmark/predictions", [says("s", **ANSWERS[1])])
+    one, other, third = (
+        scored(call, f"{name}.json", truth, sent, "--weights", weights, "--metric-name", name)
+        for name, weights in (("x", "diagnostics=1"), ("y", "diagnostics=1"), ("x", "diagnostic_accuracy=1"))
+    )
+    assert "weighed" not in call("compare", one, other).out
+    other_x = scored(call, "z.json", truth, sent, "--weights", "diagnostics=1", "--metric-name", "x")
+    assert "'x' was weighed differently" in call("compare", third, other_x).out
+
+
+def test_one_side_without_a_result(call: Call, tmp_path: Path) -> None:
+    """There is nothing to compare: that is said once, not for each document."""
+    truth = truth_file(tmp_path, "lesions")
+    good = scored(call, "a.json", truth, sent_file(tmp_path, "lesions"))
+    bad = scored(call, "b.json", truth, sent_file(tmp_path, "lesions", SENT["lesions"][:3]))
+    out = call("compare", good, bad).out
+    assert "the rerun was refused" in out
+    assert len(out.splitlines()) < 150

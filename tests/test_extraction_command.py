@@ -30,7 +30,7 @@ from tests.scoring_files import (
 )
 from tests.test_leaderboard import names
 from tests.test_preflight import codes, one, statuses
-from tests.test_score_command import Call, caller, keeps
+from tests.test_score_command import Call, caller, keeps, sent_file, truth_file
 
 from medcontract.evaluation import parallel
 from medcontract.reading import slices
@@ -586,3 +586,9 @@ def test_workers_with_fuzzy_names(call: Call, tmp_path: Path, monkeypatch: pytes
         call_it = partial(call, "score", *files, "--match", match, "--format", "json")
         assert call_it("--jobs", "2").out == call_it().out
         assert json.loads(call_it().out)["result"]["prescription_accuracy"] == accuracy
+
+
+def test_a_goal_that_is_not_to_be_changed(call: Call, tmp_path: Path) -> None:
+    """Five runs, all of them: another number would change nothing but the fingerprint."""
+    files = truth_file(tmp_path, "extraction"), sent_file(tmp_path, "extraction")
+    assert call("score", *files, "--parameter", "goal_reliability=4").code == 2

@@ -214,3 +214,15 @@ def test_hints_have_bounds() -> None:
     assert near_misses(many, others, [None] * 400) == []
     assert near_misses(["A" * 300], ["A" * 299], [None]) == []
     assert near_misses(["A" * 199], ["A" * 198], [None])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("LOSARTAN 50 MG HIDROCLOROTIAZIDA 12.5 MG", "LOSARTAN 12.5 MG HIDROCLOROTIAZIDA 50 MG"),
+        ("PARACETAMOL 5 MG 10 TABLETAS", "PARACETAMOL 10 MG 5 TABLETAS"),
+    ],
+)
+def test_numbers_that_change_places(one: str, other: str) -> None:
+    """The words of a name may stand in any order, its numbers may not."""
+    assert pair_fuzzy([one], [other], 80) == [None]

@@ -258,6 +258,7 @@ def test_every_parameter_counts(show: Call, track: str) -> None:
     found = {page["fingerprint"]}
     values = {parameter["name"]: parameter["value"] for parameter in page["parameters"]}
     changed = {name: value * 0.875 for name, value in values.items() if isinstance(value, int | float)}
+    changed.pop("goal_reliability", None)  # five runs, all of them: nothing to change
     words = {"extraction": {"match": "fuzzy"}, "benchmark": {"given_scores": "ignored"}}.get(track, {})
     names = [*changed, *words]
     for name, value in {**changed, **words}.items():

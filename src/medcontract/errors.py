@@ -40,6 +40,14 @@ class UnknownContract(CallError):
     """No contract is registered under this id."""
 
 
+class WrongWeights(CallError):
+    """The weights of a combined score do not fit the metrics."""
+
+
+class BrokenPlugin(CallError):
+    """Something of a user's own does not work."""
+
+
 class InvalidData(MedcontractError):
     """The file breaks its contract. `report` holds every problem, with its place."""
 

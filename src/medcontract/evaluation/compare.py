@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -66,6 +66,8 @@ class Row(NamedTuple):
     after: str | None = None
     reason: str | None = None
     """Why, of the rerun."""
+    trend: int = 0
+    """1: it got better, -1: it got worse, 0: neither, or nobody can tell."""
 
     @property
     def changed(self) -> bool:
@@ -99,7 +101,7 @@ def compare(baseline: Validated[Any], rerun: Validated[Any]) -> Comparison:
         track=before.track,
         fingerprint=before.protocol.fingerprint,
         figures=tuple(_deltas(_figures(before.track, left), _figures(before.track, right))),
-        rows=tuple(sorted(_rows(left, right), key=_largest_first)),
+        rows=tuple(sorted(_rows(left, right), key=_largest_first)) if left and right else (),
         before=_state(before),
         after=_state(after),
         reasons=tuple(f"the {word}: {reason}" for score, word in sides for reason in score.reasons),
@@ -126,7 +128,7 @@ def _comparable(before: Any, after: Any) -> None:
         if not all(contents):
             raise CallError(
                 "one of the scores does not tell what its truth was, so they cannot be compared",
-                "it was made for a participant, or refused: make both in the same way",
+                "it was made for a participant, from a report, or was refused: make both in the same way",
             )
         names = sorted(set(contents[0]) | set(contents[1]))
         differing = [
@@ -173,22 +175,19 @@ def _warnings(before: Any, after: Any) -> Iterator[str]:
             yield f"made with different versions of {name}: {old} and {new}; texts may have been compared differently"
     if not _truths(before):
         yield "neither score tells what its truth was: they can be compared only if it was the same"
-    weights = [_table(_table(score.result or {}, "metadata"), "combined_scores") for score in (before, after)]
-    if weights[0] != weights[1] and all(weights):
-        told = " and ".join(map(_weights, weights))
-        yield f"the combined scores were weighed differently ({told}): they cannot be compared"
+    old, new = (_combined(score.result or {}) for score in (before, after))
+    for name in old.keys() & new.keys():
+        if old[name] != new[name]:
+            told = " and ".join(_weights(_table(each, name)) for each in (old, new))
+            yield f"'{name}' was weighed differently ({told}): it cannot be compared"
     for score, word in ((before, "baseline"), (after, "rerun")):
         if score.result is None:
             yield f"the {word} was refused: it has no figures"
 
 
-def _weights(combined: Mapping[str, Any]) -> str:
-    told = []
-    for name in combined:
-        how = _table(combined, name)
-        shares = ", ".join(f"{metric} {weight}" for metric, weight in _table(how, "weights").items())
-        told.append(f"{name}: {shares}{'' if how.get('renormalize_missing', True) else ', missing ones kept'}")
-    return "; ".join(told)
+def _weights(how: Mapping[str, Any]) -> str:
+    shares = ", ".join(f"{metric} {weight}" for metric, weight in _table(how, "weights").items())
+    return f"{shares}{'' if how.get('renormalize_missing', True) else ', missing ones kept'}"
 
 
 def _figures(track: str, result: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -242,10 +241,21 @@ def _rows(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Row]:
             reason = new.get(each, {}).get("reason")
             yield Row(
                 name, each, figures, main, _passed(old.get(each), kind), _passed(new.get(each), kind),
-                reason if isinstance(reason, str) else None,
+                reason if isinstance(reason, str) else None, _sign(main),
             )  # fmt: skip
-    yield from _metric_rows("tasks", *(_table(result, "task_scores") for result in (before, after)))
-    yield from _metric_rows("samples", *map(_samples, (before, after)))
+    combined = _combined(before).keys() & _combined(after).keys()
+    yield from _metric_rows("tasks", _table(before, "task_scores"), _table(after, "task_scores"), combined)
+    yield from _metric_rows("samples", _samples(before), _samples(after), combined)
+
+
+def _sign(delta: Delta) -> int:
+    change = delta.delta or 0
+    return (change > 0) - (change < 0)
+
+
+def _combined(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The combined scores of a benchmark report, and how they were weighed."""
+    return _table(_table(result, "metadata"), "combined_scores")
 
 
 def _id(row: Mapping[str, Any], key: str) -> str:
@@ -266,13 +276,20 @@ def _samples(result: Mapping[str, Any]) -> dict[str, Any]:
     return {f"{row['task_id']} {row['sample_id']}": _table(row, "scores") for row in rows}
 
 
-def _metric_rows(kind: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Row]:
-    """Tasks or samples. Their first metric tells whether they got better: the combined score, where there is one."""
+def _metric_rows(
+    kind: str, before: Mapping[str, Any], after: Mapping[str, Any], combined: Collection[str]
+) -> Iterator[Row]:
+    """Tasks or samples. They got better when a combined score did, or else when metrics rose and none fell."""
     for name in [*before, *(name for name in after if name not in before)]:
         figures = tuple(_deltas(_table(before, name), _table(after, name)))
-        yield Row(kind, name, figures, figures[0] if figures else Delta("", None, None))
+        weighed = [figure for figure in figures if figure.name in combined]
+        signs = {_sign(figure) for figure in weighed or figures} - {0}
+        largest = max(weighed or figures, key=lambda figure: abs(figure.delta or 0), default=Delta("", None, None))
+        yield Row(kind, name, figures, largest, trend=signs.pop() if len(signs) == 1 else 0)
 
 
 def _largest_first(row: Row) -> tuple[int, bool, float, str]:
     change = row.main.delta
+    if row.kind == "gates":  # in the order of the protocol
+        return len(_ORDER), False, 0.0, ""
     return _ORDER.index(row.kind), not row.changed, -abs(change) if change is not None else 0.0, row.id

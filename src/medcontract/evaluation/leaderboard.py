@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from medcontract.definitions import registry
 from medcontract.definitions.plugins import load_module
-from medcontract.errors import CallError, InvalidData, MedcontractError
+from medcontract.errors import BrokenPlugin, CallError, InvalidData, MedcontractError, WrongWeights
 from medcontract.evaluation.inputs import Files, Given, GivenFile, Settings, base_name, gather
 from medcontract.evaluation.reading import Truth, read_truth
 from medcontract.evaluation.score import (
@@ -117,6 +117,8 @@ def leaderboard(
         scored.append(outcome)
         if progress:
             progress(number, len(submissions))
+    if scored and all(isinstance(outcome, _Weightless) for outcome in scored):
+        raise CallError(str(scored[0]))
     protocol = scorer.track.for_competition(
         scorer.protocol, [score.counts for score in scored if isinstance(score, Score) and score.valid and score.counts]
     )
@@ -129,13 +131,19 @@ def leaderboard(
     return Leaderboard(
         track=scorer.track.id,
         protocol=protocol,
-        truth=tuple(input_file(part, scorer.truth) for part in scorer.told),
+        truth=() if settings.participant else tuple(input_file(part, scorer.truth) for part in scorer.told),
         combined=scorer.combined,
         headline=(ranked[0].verdict.headline_name if by == "headline" else None) or getattr(scorer.track, by),
         figures=scorer.track.figures,
         entries=tuple(ranked),
         warnings=(*scorer.unused, *_shared_warnings(ranked)),
     )
+
+
+class _Weightless(str):
+    """Why there is no score: the weights do not fit. Where that is so of all, they are to blame."""
+
+    __slots__ = ()
 
 
 class _Scorer:
@@ -183,6 +191,10 @@ class _Scorer:
                 return f"these are files of the track {found.id}, not of {self.track.id}"
             given = Given(self._job.header, strict=False)
             score = score_against(self.truth, files, self.protocol, self._job.settings, given)
+        except BrokenPlugin:
+            raise
+        except WrongWeights as error:
+            return _Weightless(_told(error, submission))
         except CallError as error:
             return _told(error, submission)
         if not self._job.settings.participant:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.definitions.contract import Validated
-from medcontract.errors import CallError
+from medcontract.errors import BrokenPlugin, CallError, WrongWeights
 from medcontract.evaluation.inputs import Files, Given, GivenFile, Part, Settings, base_name, gather, read
 from medcontract.evaluation.reading import (
     Truth,
@@ -319,9 +319,7 @@ def _between_check(session: _Session) -> Check:
     title = "The files agree with each other"
     parts = [part for part in session.files.parts() if part.judge]
     errors = sum(part.tally.count("error", _is_between) for part in parts)
-    compared = any(
-        rule.other in session.documents for part in session.submissions() for rule in part.contract.file_rules
-    )
+    compared = any(rule.other in session.documents for part in parts for rule in part.contract.file_rules)
     if not errors and not session.has_truth and not compared:
         wanted = " or ".join(session.track.truths)
         return Check(id="between-files", title=title, status="skipped", detail=f"needs a truth ({wanted})")
@@ -469,6 +467,8 @@ def _score_check(
     again += [(report.path, None) for report in session.files.unread]
     try:
         score = score_files(again, settings=settings, parameters=parameters, header=header)
+    except (WrongWeights, BrokenPlugin):
+        raise
     except CallError as error:
         return None, Check(id="score", title=title, status="failed", detail=f"{error}; {error.hint}")
     detail = "; ".join(score.reasons) if not score.valid else _headline(score)

@@ -240,7 +240,8 @@ def score_against(
     if settings.participant and settings.wishes.breakdown:
         notes.append("a breakdown is not for participants: it tells of the truth")
     verdict.warnings = (*verdict.warnings, *notes)
-    verdict.reasons = (*verdict.reasons, *_mixed_up(verdict, pairings, files))
+    if not truth.reasons:
+        verdict.reasons = (*verdict.reasons, *_mixed_up(verdict, pairings, files))
     score = _assemble(truth, files, protocol, verdict, counts, teams, settings.participant)
     if counts is not None and not settings.participant:
         score.mending = tuple(track.mending(counts))

@@ -168,8 +168,8 @@ def _doses(name: str) -> dict[str, set[str]]:
 
 
 def _digit_groups(name: str) -> tuple[str, ...]:
-    """The numbers in a name, in any order: runs of digits, with the signs that normalization keeps inside a number."""
-    return tuple(sorted(_DIGIT_GROUP.findall(name)))
+    """The numbers in a name, in order: runs of digits, with the signs before them and inside them."""
+    return tuple(_DIGIT_GROUP.findall(name))
 
 
 @cache

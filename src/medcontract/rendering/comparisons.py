@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from medcontract.rendering.json import dumps, versions
@@ -36,9 +36,9 @@ def _tables(comparison: Comparison) -> Iterator[Table]:
         own = [row for row in comparison.rows if row.kind == kind]
         moved = [row for row in own if row.changed]
         for word, some in (
-            ("improved", _moved(moved, 1)),
-            ("worsened", _moved(moved, -1)),
-            ("changed otherwise", [row for row in moved if not row.main.delta]),
+            ("improved", [row for row in moved if row.trend > 0]),
+            ("worsened", [row for row in moved if row.trend < 0]),
+            ("changed otherwise", [row for row in moved if not row.trend]),
         ):
             lines = [line for row in some[:MOST_CASES] for line in _lines(row)]
             more = f"and {len(some) - MOST_CASES:,} more (json has all)" if len(some) > MOST_CASES else ""
@@ -46,7 +46,7 @@ def _tables(comparison: Comparison) -> Iterator[Table]:
         yield Table("", ("",), [(note,)] if (note := _unchanged(title, len(own) - len(moved))) else [])
     gates = [row for row in comparison.rows if row.kind == "gates"]
     yield Table(
-        "Gates", ("gate", "before", "after", "change", "before", "after", "reason"),
+        "Gates", ("gate", "before", "after", "change", "then", "now", "reason"),
         [(row.id, *_cells(row.main), row.before or "–", row.after or "–", row.reason or "") for row in gates],
         numeric=False,
     )  # fmt: skip
@@ -60,10 +60,6 @@ def _changes(title: str, what: str, rows: list[tuple[str, ...]], note: str) -> T
 
 def _unchanged(what: str, count: int) -> str:
     return f"{what} without a change: {count:,}" if count else ""
-
-
-def _moved(rows: Sequence[Row], sign: int) -> list[Row]:
-    return [row for row in rows if (row.main.delta or 0) * sign > 0]
 
 
 def _lines(row: Row) -> Iterator[tuple[str, ...]]:

@@ -119,8 +119,8 @@ def aligned(table: Table, style: Style) -> Iterator[str]:
     """The table in columns: text to the left, numbers to the right."""
     if not table.rows:
         return
-    rows = [tuple(clean(_clipped(cell)) for cell in row) for row in table.rows]
-    cells = [tuple(clean(_clipped(cell)) for cell in table.head), *rows] if table.title else rows
+    rows = [tuple(map(clean, _clipped(row))) for row in table.rows]
+    cells = [tuple(map(clean, _clipped(table.head))), *rows] if table.title else rows
     widths = [max(len(row[i]) for row in cells) for i in range(len(table.head))]
     if table.title:
         yield style(clean(table.title), "strong")
@@ -133,12 +133,14 @@ def aligned(table: Table, style: Style) -> Iterator[str]:
         yield f"  {style(clean(table.note), 'dim')}"
 
 
-_LONGEST_CELL = 120
+_LONGEST_NAME, _LONGEST_CELL = 80, 1000
 
 
-def _clipped(cell: str) -> str:
-    """A hostile name must not pad every row of a table."""
-    return cell if len(cell) <= _LONGEST_CELL else f"{cell[: _LONGEST_CELL - 1]}…"
+def _clipped(cells: Sequence[Any]) -> list[str]:
+    """A hostile name must not pad every row of a table; only the last cell may be long."""
+    texts = [str(cell) for cell in cells]
+    limits = [_LONGEST_NAME] * (len(texts) - 1) + [_LONGEST_CELL]
+    return [text if len(text) <= most else f"{text[: most - 1]}…" for text, most in zip(texts, limits, strict=True)]
 
 
 def problem_lines(problems: Sequence[FileProblem], found: int, style: Style, show_values: bool, most: int) -> list[str]:
@@ -241,7 +243,7 @@ def markdown_table(table: Table) -> Iterator[str]:
 
 
 def _markdown_row(cells: Sequence[Any]) -> str:
-    return "| " + " | ".join(escaped(_clipped(str(cell))) for cell in cells) + " |"
+    return "| " + " | ".join(map(escaped, _clipped(cells))) + " |"
 
 
 def escaped(text: str) -> str:

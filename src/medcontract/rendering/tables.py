@@ -209,7 +209,8 @@ def _told(parts: Any) -> Iterator[str]:
 
 
 def _left(metrics: Sequence[Any], most: int) -> list[str]:
-    return [f"{len(metrics) - most:,} more metrics (json has all)"] if len(metrics) > most else []
+    left = len(metrics) - most
+    return [f"{left:,} more metric{'s' * (left != 1)} (json has all)"] if left > 0 else []
 
 
 Scored = tuple[tuple[str, ...], dict[str, float]]
@@ -219,9 +220,11 @@ Scored = tuple[tuple[str, ...], dict[str, float]]
 def _worst(
     title: str, names: tuple[str, ...], rows: Sequence[Scored], columns: Sequence[str], notes: Sequence[str]
 ) -> Table:
-    """Those with the lowest first metric that they have."""
+    """Tasks with the lowest first metric, samples with the lowest of all."""
 
     def low(row: Scored) -> tuple[float, tuple[str, ...]]:
+        if len(names) > 1:  # samples: by what is worst of them
+            return min(row[1].values(), default=2.0), row[0]
         return next((row[1][name] for name in columns if name in row[1]), 2.0), row[0]
 
     worst = nsmallest(MOST_CASES, rows, low)

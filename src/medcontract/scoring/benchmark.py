@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from medcontract.definitions.plugins import metrics_of_users
-from medcontract.errors import CallError, MedcontractError
+from medcontract.errors import BrokenPlugin, CallError, WrongWeights
 from medcontract.normalizers.terms import CATEGORIES, VERSION, Terms, UnsoundTerms, shipped
 from medcontract.scoring.combining import COMBINED, Weighting, combine, told_unused, used_by, weighting_of
 from medcontract.scoring.engine import NO_WISHES, Answers, Counts, Figure, Finished, Track, Wishes, shown_id
@@ -338,9 +338,9 @@ def _called(name: str, function: Callable[..., Any], item: Item, prediction: Any
         number = float(value)
     except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a user's function does
         said = f": {error}" if tell else " (--show-values tells more)"  # it may quote a record
-        raise MedcontractError(f"{where}: {type(error).__name__}{said}") from None
+        raise BrokenPlugin(f"{where}: {type(error).__name__}{said}") from None
     if not 0 <= number <= 1:
-        raise MedcontractError(f"{where}: {number} is not between 0 and 1")
+        raise BrokenPlugin(f"{where}: {number} is not between 0 and 1")
     return number
 
 
@@ -410,9 +410,9 @@ def with_first(name: str, value: Fraction | None, metrics: Mapping[str, Fraction
 
 
 def free_name(name: str, there: Collection[str]) -> None:
-    """Nothing that is there is overwritten. Raises `CallError`."""
+    """Nothing that is there is overwritten. Raises `WrongWeights`."""
     if name in there:
-        raise CallError(
+        raise WrongWeights(
             f"there is a metric '{name}' already", "give the combined score another --metric-name, or --replace it"
         )
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from medcontract.errors import CallError
+from medcontract.errors import CallError, WrongWeights
 from medcontract.scoring.exact import ZERO, mean
 
 COMBINED = "combined_score"
@@ -69,7 +69,7 @@ def used_by(weighting: Weighting) -> list[str]:
 
 
 def combine(tasks: Mapping[str, Metrics], weighting: Weighting) -> Combined:
-    """Weigh what each task has. Raises `CallError` when no weight names anything that is there."""
+    """Weigh what each task has. Raises `WrongWeights` when no weight names anything that is there."""
     weights = {name: Fraction(weight) for name, weight in weighting.weights}
     everything = sum(weights.values(), ZERO)
     by_task: dict[str, Fraction] = {}
@@ -85,10 +85,10 @@ def combine(tasks: Mapping[str, Metrics], weighting: Weighting) -> Combined:
     return Combined(by_task, mean(by_task.values()), tuple(name for name in weights if name not in found))
 
 
-def _nothing_to_weigh(tasks: Mapping[str, Metrics], weighting: Weighting) -> CallError:
+def _nothing_to_weigh(tasks: Mapping[str, Metrics], weighting: Weighting) -> WrongWeights:
     there = sorted({name for metrics in tasks.values() for name in metrics})
     names = ", ".join(name for name, _ in weighting.weights)
-    return CallError(
+    return WrongWeights(
         f"no task has anything that the weights name, with a weight above 0: {names}",
         f"there are: {', '.join(there) or 'no metrics'}; categories: {', '.join(_categories(there)) or 'none'}",
     )
