@@ -236,8 +236,11 @@ def test_a_version_that_is_not_known(call: Call, tmp_path: Path) -> None:
     assert "version 2: this medcontract does not know it" in ran.err
 
 
-ANSWERS: tuple[dict[str, Any], ...] = ({"answer": "gout", "diagnosis": "gout"}, {"answer": "gout", "diagnosis": "asthma"},
-           {"answer": "asthma", "diagnosis": "gout"})  # fmt: skip
+ANSWERS: tuple[dict[str, Any], ...] = (
+    {"answer": "gout", "diagnosis": "gout"},
+    {"answer": "gout", "diagnosis": "asthma"},
+    {"answer": "asthma", "diagnosis": "gout"},
+)
 
 
 @pytest.mark.parametrize(
