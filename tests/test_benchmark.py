@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -343,9 +344,9 @@ def test_means(score: Call, tmp_path: Path) -> None:
 
 
 def test_means_are_exact(score: Call, tmp_path: Path) -> None:
-    """Ten times 0.1 is ten doubles of 0.1, added exactly: their mean is that double, which sum()/10 is not."""
+    """Ten times 0.1 is ten doubles of 0.1, added exactly: their mean is that double, which adding one by one does not give."""
     samples = [given("a", str(number), safety=0.1) for number in range(10)]
-    assert sum([0.1] * 10) / 10 != 0.1
+    assert reduce(add, [0.1] * 10) / 10 != 0.1
     assert score(write(tmp_path, SAMPLES, samples), "--result-only").json["overall_scores"] == {"safety": 0.1}
 
 
