@@ -344,7 +344,7 @@ def test_means(score: Call, tmp_path: Path) -> None:
 
 
 def test_means_are_exact(score: Call, tmp_path: Path) -> None:
-    """Ten times 0.1 is ten doubles of 0.1, added exactly: their mean is that double, which adding one by one does not give."""
+    """Ten times 0.1 is ten doubles of 0.1, added exactly: their mean is that double. Added one by one it is not."""
     samples = [given("a", str(number), safety=0.1) for number in range(10)]
     assert reduce(add, [0.1] * 10) / 10 != 0.1
     assert score(write(tmp_path, SAMPLES, samples), "--result-only").json["overall_scores"] == {"safety": 0.1}
