@@ -59,8 +59,8 @@ class Label(NamedTuple):
     items: tuple[Item, ...]
     names: tuple[str, ...]
     """Of the items, normalized."""
-    counted: int
-    """How many fields of its items count."""
+    counted: tuple[tuple[int, ...], ...]
+    """For each item the places of its fields that count."""
 
 
 class FieldMiss(NamedTuple):
@@ -114,12 +114,12 @@ class Options(NamedTuple):
 def label_of(kind: Kind, record: Any) -> Label:
     known = map(_KNOWN[kind.doc_type], kind.items(getattr(record, kind.labeled)))
     items, names, counted = zip(*known, strict=True)
-    return Label(record.doc_id, items, names, sum(counted))
+    return Label(record.doc_id, items, names, counted)
 
 
-def _known(kind: Kind, item: Item) -> tuple[Item, str, int]:
-    """An item, its normalized name, and how many of its fields count."""
-    return tuple(map(intern, item)), normalize(item[0]), len(_counted(kind, item))
+def _known(kind: Kind, item: Item) -> tuple[Item, str, tuple[int, ...]]:
+    """An item, its normalized name, and the places of its fields that count."""
+    return tuple(map(intern, item)), normalize(item[0]), _counted(kind, item)
 
 
 _KNOWN = {kind.doc_type: lru_cache(maxsize=1 << 16)(partial(_known, kind)) for kind in (PRESCRIPTION, LAB)}
@@ -142,34 +142,37 @@ def measure(kind: Kind, options: Options, label: Label, record: Any) -> DocMark:
         return FAILED
     predicted = kind.items(getattr(record, kind.predicted))
     if predicted == label.items and "" not in label.names:
-        return DocMark(len(predicted), label.counted, label.counted, True, False, ())
+        fields = sum(map(len, label.counted))
+        return DocMark(len(predicted), fields, fields, True, False, ())
     names = [normalize(item[0]) for item in predicted]
     pairs = pair_exact(label.names, names) if options.fuzzy is None else pair_fuzzy(label.names, names, options.fuzzy)
     nearest = {i: (predicted[j][0], score) for i, j, score in near_misses(label.names, names, pairs)}
     correct = total = 0
     reports = []
-    for number, (item, pair) in enumerate(zip(label.items, pairs, strict=True)):
+    for number, (item, places, pair) in enumerate(zip(label.items, label.counted, pairs, strict=True)):
         if pair is None:
             reports.append(ItemReport(number, item[0], None, nearest.get(number), ()))
             continue
-        counted = _counted(kind, item)
-        misses = _misses(kind, item, predicted[pair], counted, options.tolerance)
-        total += len(counted)
-        correct += len(counted) - len(misses)
-        if misses or item[0] != predicted[pair][0]:
-            reports.append(ItemReport(number, item[0], predicted[pair][0], None, misses))
+        found = predicted[pair]
+        total += len(places)
+        correct += len(places)
+        if found == item:
+            continue
+        misses = _misses(kind, item, found, places, options.tolerance)
+        correct -= len(misses)
+        if misses or item[0] != found[0]:
+            reports.append(ItemReport(number, item[0], found[0], None, misses))
     valid = any(item[0].strip(BLANKS) for item in predicted)
     return DocMark(len(pairs) - pairs.count(None), correct, total, valid, False, tuple(reports))
 
 
 def _misses(kind: Kind, label: Item, found: Item, places: Iterable[int], tolerance: Fraction) -> tuple[FieldMiss, ...]:
     """The fields that are not right."""
-    if label[1:] == found[1:]:
-        return ()
     return tuple(
         FieldMiss(kind.fields[place - 1], difference(label[place], found[place]), label[place], found[place])
         for place in places
-        if normalize(label[place]) != normalize(found[place])
+        if label[place] != found[place]
+        and normalize(label[place]) != normalize(found[place])
         and not (kind.fields[place - 1] == "valor" and close(found[place], label[place], tolerance))
     )
 
@@ -177,6 +180,10 @@ def _misses(kind: Kind, label: Item, found: Item, places: Iterable[int], toleran
 def difference(expected: str, got: str) -> str:
     """What sort of difference it is between two texts that are not equal after normalization."""
     want, have = normalize(expected), normalize(got)
+    return _kept_sort(want, have) if len(want) + len(have) <= _LONGEST_KEPT else _sort(want, have)
+
+
+def _sort(want: str, have: str) -> str:
     if not have:
         return "missing"
     if not want:
@@ -197,6 +204,8 @@ def difference(expected: str, got: str) -> str:
     return "another text"
 
 
+_LONGEST_KEPT = 400
+_kept_sort = lru_cache(maxsize=1 << 14)(_sort)
 _WORDS = re.compile(r"[A-Z]+|%")
 _UNITS = frozenset((
     "MG", "MCG", "UG", "NG", "PG", "KG", "G", "ML", "DL", "UL", "FL", "L", "UI", "IU", "U", "MEQ", "MMOL", "MM",
