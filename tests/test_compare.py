@@ -279,3 +279,12 @@ def test_one_side_without_a_result(call: Call, tmp_path: Path) -> None:
     out = call("compare", good, bad).out
     assert "the rerun was refused" in out
     assert len(out.splitlines()) < 150
+
+
+def test_which_files(call: Call, tmp_path: Path) -> None:
+    """Text and Markdown name the two files, without their folders."""
+    before = scored(call, "a.json", truth_file(tmp_path, "lesions"), sent_file(tmp_path, "lesions"))
+    for extra in ((), ("--format", "markdown")):
+        out = call("compare", before, tmp_path / before, *extra).out
+        assert "rom a.json to a.json" in out
+        assert str(tmp_path) not in out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
 from medcontract.cli import options, output
@@ -29,11 +31,12 @@ def command(baseline: str, rerun: str, chosen: str | None, out: str | None, no_c
 
     chosen = output.format_of(chosen, out, {".json": "json", ".md": "markdown"})
     comparison = compare(*(flow.load(path, "medcontract/score") for path in (baseline, rerun)))
+    names = [os.path.basename(path) if path != "-" else "standard input" for path in (baseline, rerun)]
     if chosen == "json":
         rendered = comparisons.json(comparison)
     elif chosen == "markdown":
-        rendered = comparisons.markdown(comparison)
+        rendered = comparisons.markdown(comparison, names)
     else:
-        rendered = comparisons.text(comparison, output.style(no_color, out))
+        rendered = comparisons.text(comparison, output.style(no_color, out), names)
     output.write(rendered, out)
     return 0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from medcontract.problems import shorten
 from medcontract.rendering.json import dumps, versions
 from medcontract.rendering.scores import aligned, escaped, markdown_table
 from medcontract.rendering.tables import MOST_CASES, Table
@@ -71,8 +72,9 @@ def _lines(row: Row) -> Iterator[tuple[str, ...]]:
         yield f"{row.id} valid", row.before or "–", row.after or "–", ""
 
 
-def text(comparison: Comparison, style: Style = plain) -> str:
+def text(comparison: Comparison, style: Style = plain, names: Sequence[str] = ()) -> str:
     lines = [style(f"{comparison.track}: {comparison.before} before, {comparison.after} after", "strong")]
+    lines += [style(f"  from {' to '.join(shorten(name) for name in names)}", "dim")] if names else []
     lines += [f"  {style('because', 'error')} {clean(reason)}" for reason in comparison.reasons]
     lines.append("")
     for table in _tables(comparison):
@@ -83,8 +85,9 @@ def text(comparison: Comparison, style: Style = plain) -> str:
     return "\n".join(lines) + "\n"
 
 
-def markdown(comparison: Comparison) -> str:
+def markdown(comparison: Comparison, names: Sequence[str] = ()) -> str:
     lines = [f"# {comparison.track}: before and after", "", f"{comparison.before} before, {comparison.after} after."]
+    lines += ["", f"From {' to '.join(escaped(shorten(name)) for name in names)}."] if names else []
     lines += ["", *(f"- {escaped(reason)}" for reason in comparison.reasons)] if comparison.reasons else []
     for table in _tables(comparison):
         if table.rows:
