@@ -6,6 +6,7 @@ import itertools
 import json
 from fractions import Fraction
 from unicodedata import category, numeric
+from unicodedata import normalize as unicode_form
 
 import pytest
 from hypothesis import given, settings
@@ -53,6 +54,8 @@ def test_table(text: str, normalized: str) -> None:
 
 DANGEROUS = [
     *((f"5 {micro}g", "5 mg") for micro in "µμ𝛍𝜇𝝁𝝻𝞵"),
+    *((f"5 {micro}{unit}", f"5 m{unit}") for micro in "Μ𝚳𝛭𝜧𝝡𝞛" for unit in ("g", "G", "l", "mol")),
+    ("5 µg".upper(), "5 MG"),
     ("1/2", "1-2"),
     ("1/2 tableta", "12 tableta"),
     ("10⁶", "106"),
@@ -114,7 +117,7 @@ def test_dangerous_pairs(one: str, other: str) -> None:
 
 
 KNOWN_EQUAL = [
-    ("１０⁶", "106"), ("١٠⁶", "106"), ("5 Μg", "5 mg"), ("5 ‱", "5"), ("x²", "x2"), ("5 γ", "5 g"),
+    ("１０⁶", "106"), ("١٠⁶", "106"), ("5 ‱", "5"), ("x²", "x2"), ("5 γ", "5 g"),
     ("- 2,5", "2,5"), ("-(2,5)", "2,5"), ("→5", "-5"), ("〜5", "-5"), ("..5", "5"), ("A.5", "A 5"), ("(-)", ""),
     ("⩾5", "5"), ("⩽5", "5"), ("≠5", "5"), ("≈5", "5"), ("≪5", "5"), ("≲5", "5"), ("‹5", "5"), ("<\u03385", "<5"),
     ("∓5", "5"), ("√4", "4"), ("∞", ""), ("1②", "12"), ("²5", "25"), ("৴", "1"), ("߅ mg", "mg"), ("5′", "5″"),
@@ -136,7 +139,7 @@ ASSIGNED = [chr(code) for code in range(0x110000) if category(chr(code)) not in 
 def test_micro_is_never_milli() -> None:
     """Of all characters, those that give 5 mg are no micro signs."""
     alike = [char for char in ASSIGNED if worked_out(f"5 {char}g") == "5 MG"]
-    assert not set(alike) & set("µμ")
+    assert not [char for char in alike if unicode_form("NFKC", char) in ("μ", "Μ")]
     assert {"m", "M"} <= set(alike)
 
 

@@ -19,6 +19,8 @@ VERSION = 1
 """Counted up when a step changes; part of the protocols that use it."""
 
 _MU = "\u03bc"
+_UPPER_CASE_MICRO = re.compile("[\u039c\U0001d6b3\U0001d6ed\U0001d727\U0001d761\U0001d79b](?=[A-Za-z])")
+"""A Greek capital mu before a Latin letter is no Greek word: somebody wrote µg in upper case."""
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _POWER = re.compile("(?<=[0-9])([⁺⁻]?)([⁰¹²³⁴-⁹]+)")
 _INDEX = re.compile("(?<=[0-9])(?=[₀-₉])")
@@ -39,7 +41,9 @@ _PUNCTUATION = re.compile(
 
 def micro_signs(text: str) -> str:
     """Micro signs become u: upper case would make a Greek M of them, and 5 µg would be 5 mg."""
-    return text if text.isascii() else "".join("u" if _is_micro(c) else c for c in text)
+    if text.isascii():
+        return text
+    return _UPPER_CASE_MICRO.sub("u", "".join("u" if _is_micro(c) else c for c in text))
 
 
 @cache
