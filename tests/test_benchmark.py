@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial, reduce
+from functools import reduce
 from operator import add
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.scoring_files import HEADERS, Record, document, reference, repeats, says, weights, write
-from tests.test_score_command import Call, caller, keeps
+from tests.test_score_command import Call, keeps
 
 import medcontract
 
@@ -39,20 +39,6 @@ LEXICON: Record = {
     },
 }
 """A lexicon that one can keep in mind."""
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
-    """Run the command line in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    return caller(capsys)
-
-
-@pytest.fixture
-def score(call: Call) -> Call:
-    """`medcontract score`."""
-    return partial(call, "score")
 
 
 Scores = Callable[[Record, Record], dict[str, float]]

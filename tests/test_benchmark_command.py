@@ -12,23 +12,9 @@ import pytest
 from tests.scoring_files import Record, document, guess, reference, repeats, says, weights, write
 from tests.test_leaderboard import entry, names, only, wrong
 from tests.test_preflight import one, statuses
-from tests.test_score_command import SENT, TRUTH, Call, all_files, caller, keeps, on_a_terminal, put, truth_file
+from tests.test_score_command import SENT, TRUTH, Call, all_files, keeps, on_a_terminal, put, truth_file
 
 REFERENCES, PREDICTIONS, SAMPLES = "benchmark/references", "benchmark/predictions", "benchmark/samples"
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
-    """Run the command line in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    return caller(capsys)
-
-
-@pytest.fixture
-def score(call: Call) -> Call:
-    """`medcontract score`."""
-    return partial(call, "score")
 
 
 @pytest.fixture
@@ -597,7 +583,7 @@ def test_samples_without_any(call: Call, tmp_path: Path, command: str, what: str
 ESC = "\x1b[31mred|x\ny"
 
 
-def test_hostile_names(score: Call, board: Call, files: list[Path], tmp_path: Path) -> None:
+def test_hostile_names(score: Call, files: list[Path], tmp_path: Path) -> None:
     """Whoever names a metric, a task or a model: nothing that a terminal obeys, no line of its own, no megabyte."""
     truth, sent = files
     given = [{**record, "scores": {ESC: 1, "x" * 100_000: 1}} for record in SENT["benchmark"]]

@@ -9,13 +9,7 @@ from typing import Any
 
 import pytest
 from tests.scoring_files import reference, says, write
-from tests.test_score_command import SENT, TRACKS, Call, all_files, caller, keeps, sent_file, truth_file
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
-    monkeypatch.chdir(tmp_path)
-    return caller(capsys)
+from tests.test_score_command import SENT, TRACKS, Call, all_files, keeps, sent_file, truth_file
 
 
 def scored(call: Call, out: str, *files: Any) -> Path:
@@ -113,6 +107,9 @@ def test_bad_input(call: Call, tmp_path: Path) -> None:
     Path("x.json").write_text("{}")
     assert call("compare", path, "x.json").code == 1
     assert call("compare", path, "no-such.json").code == 2
+    ran = call("compare", path, truth_file(tmp_path, "lesions"))
+    assert (ran.code, ran.out) == (2, "")
+    assert "lesions/truth, not a score" in ran.err
     other = scored(call, "b.json", *all_files(tmp_path, "triage"))
     assert call("compare", path, other).code == 2
 
@@ -273,12 +270,13 @@ def test_weights_by_name(call: Call, tmp_path: Path) -> None:
 
 def test_one_side_without_a_result(call: Call, tmp_path: Path) -> None:
     """There is nothing to compare: that is said once, not for each document."""
-    truth = truth_file(tmp_path, "lesions")
-    good = scored(call, "a.json", truth, sent_file(tmp_path, "lesions"))
-    bad = scored(call, "b.json", truth, sent_file(tmp_path, "lesions", SENT["lesions"][:3]))
-    out = call("compare", good, bad).out
-    assert "the rerun was refused" in out
-    assert len(out.splitlines()) < 150
+    truth = truth_file(tmp_path, "triage")
+    good = scored(call, "a.json", truth, sent_file(tmp_path, "triage"))
+    bad = scored(call, "b.json", truth, sent_file(tmp_path, "triage", SENT["triage"][:3]))
+    for one, other, word in ((good, bad, "rerun"), (bad, good, "baseline")):
+        out = call("compare", one, other).out
+        assert f"the {word} was refused" in out
+        assert "Cases" not in out
 
 
 def test_which_files(call: Call, tmp_path: Path) -> None:

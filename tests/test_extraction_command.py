@@ -30,7 +30,7 @@ from tests.scoring_files import (
 )
 from tests.test_leaderboard import names
 from tests.test_preflight import codes, one, statuses
-from tests.test_score_command import Call, caller, keeps, sent_file, truth_file
+from tests.test_score_command import Call, keeps, sent_file, truth_file
 
 from medcontract.evaluation import parallel
 from medcontract.reading import slices
@@ -38,14 +38,6 @@ from medcontract.reading import slices
 RX, RX_READ, _ = CONTRACTS["extraction"]
 LAB, LAB_READ = LABS
 Result = Callable[..., Any]
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
-    """Run the command line in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    return caller(capsys)
 
 
 @pytest.fixture

@@ -27,16 +27,10 @@ from tests.scoring_files import (
     write,
 )
 from tests.test_leaderboard import entry, names, wrong
-from tests.test_score_command import SENT, Call, caller, sent_file, truth_file
+from tests.test_score_command import SENT, Call, sent_file, truth_file
 
 from medcontract.evaluation import parallel
 from medcontract.reading import slices
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
-    monkeypatch.chdir(tmp_path)
-    return caller(capsys)
 
 
 @pytest.mark.parametrize("command", ["score", "preflight"])

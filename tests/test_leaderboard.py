@@ -23,7 +23,6 @@ from tests.test_score_command import (
     Call,
     all_files,
     beside_files,
-    caller,
     coarse,
     keeps,
     on_a_terminal,
@@ -31,14 +30,6 @@ from tests.test_score_command import (
     sent_file,
     truth_file,
 )
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
-    """Run the command line in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    return caller(capsys)
 
 
 @pytest.fixture

@@ -24,7 +24,6 @@ from tests.test_score_command import (
     Ran,
     all_files,
     beside_files,
-    caller,
     coarse,
     keeps,
     on_a_terminal,
@@ -34,14 +33,6 @@ from tests.test_score_command import (
 )
 
 import medcontract
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
-    """Run the command line in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    return caller(capsys)
 
 
 @pytest.fixture

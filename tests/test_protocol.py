@@ -9,19 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.test_score_command import TRACKS, Call, all_files, caller, keeps
+from tests.test_score_command import TRACKS, Call, all_files, keeps
 
 from medcontract.cli import output
 from medcontract.scoring import tracks
 from medcontract.scoring.canonical import canonical
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
-    """Run the command line in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    return caller(capsys)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,20 +68,6 @@ def caller(capsys: pytest.CaptureFixture[str]) -> Call:
         return Ran(code, *capsys.readouterr())
 
     return run
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
-    """Run the command line in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    return caller(capsys)
-
-
-@pytest.fixture
-def score(call: Call) -> Call:
-    """`medcontract score`."""
-    return partial(call, "score")
 
 
 # --- twenty items of each track, all answered rightly ---------------------------------------------
