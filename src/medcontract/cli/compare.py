@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from medcontract.cli import options, output
+from medcontract.errors import CallError, InvalidData
+
+if TYPE_CHECKING:
+    from medcontract.definitions.contract import Validated
 
 _EPILOG = """\b
 Examples:
@@ -25,12 +30,11 @@ def command(baseline: str, rerun: str, chosen: str | None, out: str | None, no_c
 
     Refused (exit code 2), with the exact difference, when the protocols or the truths differ.
     """
-    from medcontract import flow
     from medcontract.evaluation.compare import compare
     from medcontract.rendering import comparisons
 
     chosen = output.format_of(chosen, out, {".json": "json", ".md": "markdown"})
-    comparison = compare(*(flow.load(path, "medcontract/score") for path in (baseline, rerun)))
+    comparison = compare(_score(baseline), _score(rerun))
     names = [os.path.basename(path) if path != "-" else "standard input" for path in (baseline, rerun)]
     if chosen == "json":
         rendered = comparisons.json(comparison)
@@ -40,3 +44,18 @@ def command(baseline: str, rerun: str, chosen: str | None, out: str | None, no_c
         rendered = comparisons.text(comparison, output.style(no_color, out), names)
     output.write(rendered, out)
     return 0
+
+
+def _score(path: str) -> Validated[Any]:
+    """Raises `CallError` for a sound file of something else."""
+    from medcontract import flow
+
+    try:
+        return flow.load(path, "medcontract/score")
+    except InvalidData:
+        other = flow.validate(path).contract if path != "-" else None
+        if other in (None, "medcontract/score"):
+            raise
+        raise CallError(
+            f"{path}: this is {other}, not a score", "give what medcontract score --format json --out FILE wrote"
+        ) from None
