@@ -10,10 +10,10 @@ from medcontract.errors import CallError
 from medcontract.evaluation.inputs import Files, Given, Part, Settings, base_name, read
 from medcontract.evaluation.reading import Truth
 from medcontract.evaluation.score import FileProblem, Score, input_file, set_by_caller
-from medcontract.scoring.benchmark import TRACK, WEIGHTS, free_name, weighting
+from medcontract.scoring.benchmark import TRACK, WEIGHTS, free_name, weighting, with_first
 from medcontract.scoring.combining import Weighting, combine, told_unused
 from medcontract.scoring.engine import Verdict
-from medcontract.scoring.exact import rounded
+from medcontract.scoring.exact import rounded, rounded_or_none
 from medcontract.scoring.protocol import Protocol
 
 REPORT = "benchmark/report"
@@ -62,8 +62,10 @@ def _weighed(report: Any, weights: Weighting, replace: bool, date: Mapping[str, 
     result = {
         **said,
         **date,
-        "overall_scores": _first(name, found.overall, overall),
-        "task_scores": {task: _first(name, found.by_task.get(task), metrics) for task, metrics in tasks.items()},
+        "overall_scores": with_first(name, rounded(found.overall), overall),
+        "task_scores": {
+            task: with_first(name, rounded_or_none(found.by_task.get(task)), metrics) for task, metrics in tasks.items()
+        },
         "metadata": _with_weights(said.get("metadata", {}), weights),
     }
     second = overall.get(TRACK.second)
@@ -83,11 +85,6 @@ def _plain(report: Any) -> dict[str, Any]:
     data: dict[str, Any] = report.model_dump(by_alias=True)
     data.pop("$schema", None)
     return data
-
-
-def _first(name: str, value: Fraction | None, metrics: Mapping[str, Any]) -> dict[str, Any]:
-    others = {metric: each for metric, each in metrics.items() if metric != name}
-    return others if value is None else {name: rounded(value), **others}
 
 
 def _assembled(parts: list[Part], files: Files, protocol: Protocol, verdict: Verdict, settings: Settings) -> Score:

@@ -137,7 +137,10 @@ def _gates(score: Score, gates: Sequence[dict[str, Any]]) -> Iterator[Table]:
 def _documents(score: Score, documents: Sequence[dict[str, Any]]) -> Iterator[Table]:
     """The worst first: they are what a team looks at."""
     head = ("document", "type", "score", "recall", "items", "fields")
-    order = lambda document: (document["score"], document["doc_type"], document["doc_id"])  # noqa: E731
+
+    def order(document: dict[str, Any]) -> tuple[float, str, str]:
+        return document["score"], document["doc_type"], document["doc_id"]
+
     rows = [
         (
             document["doc_id"],

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -27,6 +27,7 @@ _MOST_NAMED = 10
 NEGATION = "terms are found as phrases, whatever stands around them: negation is not understood"
 _CATEGORY_WEIGHTS = dict(zip(CATEGORIES, ("3", "2", "2", "1", "1"), strict=True))
 
+Number = TypeVar("Number", Fraction, float)
 Value = Fraction | float
 """A metric of a sample: computed exactly, or given as a double."""
 
@@ -403,7 +404,7 @@ def _doubles(metrics: Mapping[str, Fraction]) -> dict[str, float]:
     return {name: rounded(value) for name, value in metrics.items()}
 
 
-def with_first(name: str, value: Fraction | None, metrics: Mapping[str, Fraction]) -> dict[str, Fraction]:
+def with_first(name: str, value: Number | None, metrics: Mapping[str, Number]) -> dict[str, Number]:
     """The metrics with one in front; where it has no value, it is not there."""
     others = {other: each for other, each in metrics.items() if other != name}
     return others if value is None else {name: value, **others}
