@@ -584,3 +584,11 @@ def test_a_goal_that_is_not_to_be_changed(call: Call, tmp_path: Path) -> None:
     """Five runs, all of them: another number would change nothing but the fingerprint."""
     files = truth_file(tmp_path, "extraction"), sent_file(tmp_path, "extraction")
     assert call("score", *files, "--parameter", "goal_reliability=4").code == 2
+
+
+def test_a_kind_without_predictions(call: Call, tmp_path: Path) -> None:
+    """That a whole file is not there is said, not only that its documents are missing."""
+    files = [truth_file(tmp_path, "extraction"), sent_file(tmp_path, "extraction")]
+    assert "there is no file of" not in call("score", *files).out
+    files.append(write(tmp_path, LABS[0], [labs("L", lab("A", "1"))], "jsonl"))
+    assert "there is no file of extraction/lab-predictions: nothing of it is processed" in call("score", *files).out

@@ -243,6 +243,8 @@ def read_submission(
             reasons += _compare_headers(pair.truth, parts, headers[pair.submission], truth)
             if truth.parts:
                 _tell_missing(parts, pairing)
+        elif any(name in files.groups for name in truth.track.submissions) and truth.content:
+            files.notes.append(f"there is no file of {pair.submission}: nothing of it is processed")
     return pairings, headers, reasons
 
 
