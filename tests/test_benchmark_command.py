@@ -14,6 +14,8 @@ from tests.test_leaderboard import entry, names, only, wrong
 from tests.test_preflight import one, statuses
 from tests.test_score_command import SENT, TRUTH, Call, all_files, keeps, on_a_terminal, put, truth_file
 
+import medcontract
+
 REFERENCES, PREDICTIONS, SAMPLES = "benchmark/references", "benchmark/predictions", "benchmark/samples"
 
 
@@ -713,3 +715,10 @@ def test_a_ranking_for_participants(call: Call, tmp_path: Path, form: str) -> No
     whole = call("leaderboard", truth, folder, "--format", "json").json["truth"][0]["content_sha256"]
     assert whole[:16] in call("leaderboard", truth, folder, "--format", form).out
     assert whole[:16] not in call("leaderboard", truth, folder, "--format", form, "--participant").out
+
+
+def test_a_blank_name_from_python(files: list[Path]) -> None:
+    """It is refused there, too, and not taken for none."""
+    for name in ("", " "):
+        with pytest.raises(medcontract.CallError, match="blank"):
+            medcontract.score(*files, weights={"diagnostics": 1}, metric_name=name)

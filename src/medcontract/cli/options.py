@@ -158,8 +158,6 @@ def _wishes(
     from medcontract.scoring.combining import parsed
     from medcontract.scoring.engine import Wishes
 
-    if metric_name is not None and not metric_name.strip():
-        raise CallError("--metric-name is blank", "give the combined score a name")
     terms = None
     if lexicon is not None:
         from medcontract import flow

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct
 
+from medcontract.definitions.forms import BLANKS
 from medcontract.definitions.plugins import metrics_of_users
 from medcontract.errors import BrokenPlugin, CallError, WrongWeights
 from medcontract.normalizers.terms import CATEGORIES, VERSION, Terms, UnsoundTerms, shipped
@@ -420,6 +421,8 @@ def free_name(name: str, there: Collection[str]) -> None:
 
 def weighting(document: Any, wishes: Wishes) -> Weighting | None:
     """What a file and the options say of weights. Raises `CallError` where they disagree."""
+    if wishes.metric_name is not None and not wishes.metric_name.strip(BLANKS):
+        raise CallError("--metric-name is blank", "give the combined score a name")
     if document is not None and wishes.weights is not None:
         raise CallError("there are weights in a file and in --weights", "give one of them")
     if document is None and wishes.weights is None:
