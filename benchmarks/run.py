@@ -98,8 +98,8 @@ def commands_for(subject: Subject, path: Path) -> list[Command]:
         ]
     commands += ajv_command(subject, path)
     commands.append(Command("medcontract validate", (*MEDCONTRACT, "validate", str(path))))
-    truth = path.with_name(TRUTHS.get(path.name, ""))
-    if path.name in TRUTHS and truth.is_file():
+    truth = path.with_name(TRUTHS[path.name]) if path.name in TRUTHS else None
+    if truth is not None and truth.is_file():
         model = ("--set", "model_id=m") if subject.contract.startswith("benchmark/") else ()
         score = (*MEDCONTRACT, "score", str(truth), str(path), *model)
         well = (0, 1) if subject.contract.startswith("extraction/") else (0,)  # without evidence it is NO-GO
