@@ -53,6 +53,8 @@ class Mark(NamedTuple):
     """The metrics that the submission brought along."""
     parts: dict[str, Any] | None
     """What computed metrics are made of, where that was asked for."""
+    ignored: bool = False
+    """The submission brought metrics along that do not count."""
 
 
 PROTOCOL = Protocol(
@@ -142,6 +144,7 @@ class Benchmark(Track):
     result_contract = "benchmark/report"
     auxiliary = (WEIGHTS,)
     organizers = (WEIGHTS,)
+    in_rankings = (("given_scores", "ignored"),)
     expecting = (("benchmark/cases", REFERENCES), ("benchmark/cases", SAMPLES))
     needs = ("model_id",)
     protocol = PROTOCOL
@@ -210,8 +213,12 @@ class Benchmark(Track):
             weights=weighting(answers.documents.get(WEIGHTS), self._wishes), given=dict(sorted(given.items())),
             details=_details(rows) if self._wishes.breakdown else None,
         )  # fmt: skip
-        alone = ("there are no references: the submission itself chose what is expected",) if chosen else ()
-        return Counts(expected=len(marks), processed={"": processed(sheet)}, data=data, warnings=alone)
+        warnings = ["there are no references: the submission itself chose what is expected"] * chosen
+        ignored = sum(isinstance(mark, Mark) and mark.ignored for _, mark in marks)
+        if ignored:
+            much = f"{ignored:,} sample{'s' * (ignored != 1)}"
+            warnings.append(f"scores that the submission gives itself are ignored: {much} (given_scores)")
+        return Counts(expected=len(marks), processed={"": processed(sheet)}, data=data, warnings=tuple(warnings))
 
     def finish(self, counts: Counts, protocol: Protocol) -> Finished:
         data: _Data = counts.data
@@ -322,12 +329,13 @@ def _measure(
         value = _called(name, function, item, record.prediction, wishes.values)
         if value is not None:
             values[name] = value
-    given = record.scores or {} if protocol.word("given_scores") == "taken" else {}
+    taken = protocol.word("given_scores") == "taken"
+    given = record.scores or {} if taken else {}
     values.update(given)
     parts = None
     if wishes.breakdown:
         parts = {name: _shown(each.parts, wishes.values) for name, each in computed.items() if name not in given}
-    return Mark(values, tuple(sorted(given)), parts)
+    return Mark(values, tuple(sorted(given)), parts, bool(record.scores) and not taken)
 
 
 def _called(name: str, function: Callable[..., Any], item: Item, prediction: Any, tell: bool) -> float | None:
