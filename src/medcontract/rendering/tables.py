@@ -89,6 +89,9 @@ def _runs(score: Score, runs: Sequence[dict[str, Any]]) -> Iterator[Table]:
         "CPU": "avg_cpu_usage", "accuracy": "accuracy_score", "performance": "performance_score",
         "total": "total_score",
     }  # fmt: skip
+    columns = {
+        title: name for title, name in columns.items() if all(name in run for run in runs)
+    }  # not for participants
     units = {figure.name: figure.unit for figure in score.figures}
     rows = [
         (
