@@ -147,7 +147,8 @@ def score(
     given = [(path, None) for path in walk(names)]
     changes = tuple((parameters or {}).items())
     wishes = Wishes(
-        breakdown=breakdown, weights=None if weights is None else checked(weights), metric_name=metric_name,
+        breakdown=breakdown, values=True, plugin_errors=True,
+        weights=None if weights is None else checked(weights), metric_name=metric_name,
         renormalize=renormalize_missing, replace=replace, lexicon=None if lexicon is None else load_lexicon(lexicon),
     )  # fmt: skip
     settings = Settings(jobs=jobs, wishes=wishes)

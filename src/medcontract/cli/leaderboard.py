@@ -57,6 +57,7 @@ def command(
     from medcontract.rendering import boards, json
 
     chosen = output.format_of(chosen, out, {".json": "json", ".md": "markdown"})
+    wishes = options.with_values(wishes, chosen == "text" and out is None and output.terminal(), False, participant)
     settings = options.settings("json", False, 1, max_record, max_unpacked, None)
     found = submissions_in(submissions, lambda path: flow.walk([path]))
     beside = None if measured is None else measured_in(measured, lambda path: flow.walk([path]))

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
+from math import isfinite
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,6 +26,7 @@ from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Proto
 REFERENCES, PREDICTIONS, SAMPLES = "benchmark/references", "benchmark/predictions", "benchmark/samples"
 WEIGHTS = "benchmark/weights"
 _MOST_NAMED = 10
+_MORE = "score --show-values tells more"
 NEGATION = "terms are found as phrases, whatever stands around them: negation is not understood"
 _CATEGORY_WEIGHTS = dict(zip(CATEGORIES, ("3", "2", "2", "1", "1"), strict=True))
 
@@ -326,7 +328,7 @@ def _measure(
     computed = measured(terms, protocol, item.side, side_of(terms, record.prediction))
     values: dict[str, Value] = {name: each.value for name, each in computed.items()}
     for name, function in own.items():
-        value = _called(name, function, item, record.prediction, wishes.values)
+        value = _called(name, function, item, record.prediction, wishes.plugin_errors)
         if value is not None:
             values[name] = value
     taken = protocol.word("given_scores") == "taken"
@@ -347,10 +349,11 @@ def _called(name: str, function: Callable[..., Any], item: Item, prediction: Any
             return None
         number = float(value)
     except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a user's function does
-        said = f": {error}" if tell else " (--show-values tells more)"  # it may quote a record
+        said = f": {error}" if tell else f" ({_MORE})"  # it may quote a record
         raise BrokenPlugin(f"{where}: {type(error).__name__}{said}") from None
     if not 0 <= number <= 1:
-        raise BrokenPlugin(f"{where}: {number} is not between 0 and 1")
+        what = str(number) if tell or not isfinite(number) else f"a number ({_MORE})"  # it may be one of a record
+        raise BrokenPlugin(f"{where}: {what} is not between 0 and 1")
     return number
 
 

@@ -143,8 +143,10 @@ class Wishes(Struct, frozen=True, kw_only=True):
 
     breakdown: bool = False
     """Say of each item or sample what became of it."""
-    values: bool = True
+    values: bool = False
     """What stands in records may be told."""
+    plugin_errors: bool = False
+    """The words of an exception in a user's own metric may be told: they may quote a record, and the truth."""
     weights: tuple[tuple[str, Decimal], ...] | None = None
     """benchmark: of the combined score."""
     metric_name: str | None = None
