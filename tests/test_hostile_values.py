@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from pydantic import field_validator
 from tests.scoring_files import answer, document, reference, repeats, report, run, telemetry
 from tests.test_metric_plugins import metric
-from tests.test_score_command import Call, on_a_terminal, sent_file, truth_file
+from tests.test_score_command import SENT, Call, on_a_terminal, sent_file, truth_file
 
 import medcontract
 from medcontract.cli import output
@@ -43,6 +44,54 @@ def test_runs_for_participants(call: Call, tmp_path: Path, format_: str, how: st
     if format_ == "text":
         assert "Runs" in ran.out
         assert "accuracy" not in ran.out.split("Runs")[1].splitlines()[1]
+
+
+# --- names of metrics, and a truth that is not recognised -----------------------------------------
+
+
+@pytest.mark.parametrize("format_", ["text", "markdown", "json"])
+@pytest.mark.parametrize("weighed", [(), ("--weights", "clinical_accuracy=1,safty=1"), ("--weights", "nothing=1")])
+@pytest.mark.parametrize("command", ["score", "leaderboard", "preflight"])
+def test_names_of_metrics(call: Call, tmp_path: Path, command: str, weighed: tuple[str, ...], format_: str) -> None:
+    """A metric that a submission names like a patient is not told; result, which its contract exempts, aside."""
+    if command == "preflight" and format_ == "markdown":
+        return
+    given = {f"Ana {MARKER}": 0.5, "safety": 1, "x" * 65: 0.5, "a.b": 1}
+    sent = [{**record, "scores": given} for record in SENT["benchmark"]]
+    files = truth_file(tmp_path, "benchmark"), sent_file(tmp_path / "sub", "benchmark", sent).parent
+    ran = call(command, *files, *weighed, "--parameter", "given_scores=taken", "--format", format_)
+    out = ran.out
+    if format_ == "json" and command != "leaderboard" and out:
+        score = ran.json["score"] if command == "preflight" else ran.json
+        score.pop("result")
+        out = json.dumps(score, ensure_ascii=False)
+    assert [word for word in (MARKER, "x" * 65, "a.b") if word in out + ran.err] == []
+    assert "safety" in ran.out + ran.err or command == "preflight"
+
+
+def test_figures_of_masked_names(call: Call, tmp_path: Path) -> None:
+    """In the JSON of a ranking they are told apart, and are the same metric in all entries."""
+    truth = truth_file(tmp_path, "benchmark")
+    for name, given in (("a", {"A b": 0.25, "C d": 0.5}), ("b", {"C d": 0.75})):
+        sent_file(tmp_path / name, "benchmark", [{**record, "scores": given} for record in SENT["benchmark"]])
+    ran = call("leaderboard", truth, tmp_path / "a", tmp_path / "b", "--parameter", "given_scores=taken",
+               "--format", "json")  # fmt: skip
+    figures = {found["name"]: found["figures"] for found in ran.json["submissions"]}
+    assert (figures["a"]["…1"], figures["a"]["…2"]) == (0.25, 0.5)
+    assert "…1" not in figures["b"]
+    assert figures["b"]["…2"] == 0.75
+
+
+@pytest.mark.parametrize("format_", ["text", "json"])
+@pytest.mark.parametrize("command", ["score", "preflight"])
+def test_a_truth_that_is_not_recognised(call: Call, tmp_path: Path, command: str, format_: str) -> None:
+    """It may be the truth: participants see nothing of it, whatever is asked for."""
+    (tmp_path / "truth.json").write_text(f'{{"labels": [{{"image_id": "{MARKER}" "label": "MEL"}}]}}')
+    sent = sent_file(tmp_path / "sub", "lesions").parent
+    ran = call(command, "truth.json", sent, "--participant", "--show-values", "--format", format_)
+    assert ran.code != 0
+    assert MARKER not in ran.out + ran.err
+    assert "truth.json" in ran.out + ran.err
 
 
 # --- exceptions ----------------------------------------------------------------------------------

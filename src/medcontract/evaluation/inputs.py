@@ -128,11 +128,17 @@ def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[s
             kind = NotRecognised if problem.code == "MC009" else CallError
             raise kind(f"{contract.path}: {problem.message}", problem.hint)
         else:
-            files.unread.append(contract)
+            files.unread.append(_without_text(contract) if settings.participant else contract)
     files.groups = {name: _in_order(files.groups[name]) for name in sorted(files.groups)}
     files.unread.sort(key=lambda report: (base_name(report.path), report.problems))
     files.strangers.sort(key=lambda report: base_name(report.path))
     return files
+
+
+def _without_text(report: FileReport) -> FileReport:
+    """What nobody can tell the contract of may be the truth: its problems without anything of the file."""
+    bare = tuple(problem._replace(value=None, excerpt=None) for problem in report.problems)
+    return report._replace(problems=bare)
 
 
 def _once(given: Iterable[GivenFile]) -> Iterator[GivenFile]:

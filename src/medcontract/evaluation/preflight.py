@@ -32,7 +32,7 @@ from medcontract.evaluation.score import (
     track_of,
 )
 from medcontract.judging.beside import Beside, look_beside
-from medcontract.problems import Finding, NamedFiles, Problem, tells_of_the_truth
+from medcontract.problems import Finding, NamedFiles, Problem, plain_name, tells_of_the_truth
 from medcontract.scoring.engine import Track, below_the_gate, counts_of_sheets
 from medcontract.scoring.gate import Anything, Expected, Processing, validated
 from medcontract.scoring.protocol import Protocol
@@ -492,5 +492,5 @@ def _headline(score: Score) -> str:
     """The figure that matters most, to a few digits."""
     for name, value in ((score.headline, score.verdict.headline), (score.second, score.verdict.second)):
         if value is not None:
-            return f"{name} {float(value):.6g}"
+            return f"{plain_name(name)} {float(value):.6g}"
     return ""

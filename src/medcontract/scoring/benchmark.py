@@ -16,6 +16,7 @@ from medcontract.definitions.forms import BLANKS
 from medcontract.definitions.plugins import metrics_of_users
 from medcontract.errors import BrokenPlugin, CallError, WrongWeights
 from medcontract.normalizers.terms import CATEGORIES, VERSION, Terms, UnsoundTerms, shipped
+from medcontract.problems import plain_name
 from medcontract.scoring.combining import COMBINED, Weighting, combine, told_unused, used_by, weighting_of
 from medcontract.scoring.engine import NO_WISHES, Answers, Counts, Figure, Finished, Track, Wishes, shown_id
 from medcontract.scoring.exact import ZERO, exact_sum, mean, rounded, total
@@ -236,12 +237,14 @@ class Benchmark(Track):
             if not self._wishes.replace:
                 free_name(name, overall)
             if name in overall:
-                warnings.append(f"the metric '{shown_id(name)}' was replaced by the combined score")
+                warnings.append(f"the metric '{plain_name(name)}' was replaced by the combined score")
             found = combine(tasks, data.weights)
             warnings += told_unused(found, tasks)
             given = [name for name in used_by(data.weights) if name in data.given]
             if given:
-                warnings.append(f"the combined score rests in part on what the submission gave: {', '.join(given)}")
+                warnings.append(
+                    f"the combined score rests in part on what the submission gave: {', '.join(map(plain_name, given))}"
+                )
             combined = found.overall
             tasks = {task: with_first(name, found.by_task.get(task), metrics) for task, metrics in tasks.items()}
             overall = with_first(name, combined, overall)
@@ -426,7 +429,8 @@ def free_name(name: str, there: Collection[str]) -> None:
     """Nothing that is there is overwritten. Raises `WrongWeights`."""
     if name in there:
         raise WrongWeights(
-            f"there is a metric '{name}' already", "give the combined score another --metric-name, or --replace it"
+            f"there is a metric '{plain_name(name)}' already",
+            "give the combined score another --metric-name, or --replace it",
         )
 
 
@@ -459,7 +463,7 @@ def _warnings(data: _Data) -> Iterator[str]:
             yield f"{name} of {much} was not computed, but given by the submission (--parameter given_scores=ignored)"
     others = [name for name in data.given if name not in METRICS]
     if others:
-        named = ", ".join(map(shown_id, others[:_MOST_NAMED])) + (", …" if len(others) > _MOST_NAMED else "")
+        named = ", ".join(map(plain_name, others[:_MOST_NAMED])) + (", …" if len(others) > _MOST_NAMED else "")
         yield f"metrics that the submission gave were taken as they are: {named}"
 
 
