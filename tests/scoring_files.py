@@ -314,6 +314,7 @@ def document(folder: Path, name: str, value: Record | None) -> list[Path]:
     if value is None:
         return []
     path = folder / f"{name}.json"
+    folder.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(value), encoding="utf-8")
     return [path]
 

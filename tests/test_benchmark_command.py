@@ -333,7 +333,7 @@ def test_ties_are_exact(board: Call, tmp_path: Path) -> None:
     for name, least in (("a", 0.0), ("b", 5e-324)):
         sent = [says("1", "qa", {"safety": 1.0}, answer="gout"), says("2", "qa", {"safety": least}, answer="gout")]
         folders.append(entry(tmp_path / name, "benchmark", sent))
-    envelope = board(truth, *folders, "--weights", "safety=1").json
+    envelope = board(truth, *folders, "--weights", "safety=1", "--parameter", "given_scores=taken").json
     assert names(envelope) == [(1, "b"), (2, "a")]
     assert {found["headline"] for found in envelope["submissions"]} == {0.5}
 
@@ -346,7 +346,8 @@ def test_one_submission_does_not_stop_the_ranking(board: Call, tmp_path: Path, h
     if how == "a name that is taken":
         bad = [{**record, "scores": {"safety": 1, "combined_score": 1}} for record in SENT["benchmark"]]
     folders = [entry(tmp_path / "good", "benchmark", good), entry(tmp_path / "bad", "benchmark", bad)]
-    ran = board(truth_file(tmp_path, "benchmark"), *folders, "--weights", "safety=1")
+    taken = ("--parameter", "given_scores=taken")
+    ran = board(truth_file(tmp_path, "benchmark"), *folders, "--weights", "safety=1", *taken)
     assert (ran.code, ran.err) == (0, "")
     envelope = keeps(ran.out, "medcontract/leaderboard")
     assert names(envelope)[0] == (1, "good")
@@ -704,7 +705,8 @@ def test_weights_that_fit_some(board: Call, tmp_path: Path) -> None:
     truth = truth_file(tmp_path, "benchmark")
     given = [{**record, "scores": {"safety": 1}} for record in SENT["benchmark"]]
     rich, poor = put(tmp_path / "rich" / "sent.json", PREDICTIONS, given).parent, entry(tmp_path / "poor", "benchmark")
-    found = board(truth, rich, poor, "--weights", "safety=1").json["submissions"]
+    taken = ("--parameter", "given_scores=taken")
+    found = board(truth, rich, poor, "--weights", "safety=1", *taken).json["submissions"]
     assert [each["rank"] for each in found] == [1, None]
 
 

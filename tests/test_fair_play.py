@@ -95,11 +95,11 @@ def test_very_many_items(call: Call, tmp_path: Path) -> None:
 
 
 def test_two_folders_with_a_truth(call: Call, tmp_path: Path) -> None:
-    """Where nobody named the truth, nobody can tell which one is meant."""
+    """Where nobody named the truth, and no submission stands beside one, nobody can tell which one is meant."""
     for name in ("a", "b"):
         truth_file(tmp_path / name, "lesions")
-    sent_file(tmp_path / "b", "lesions")
-    ran = call("score", tmp_path / "a", tmp_path / "b")
+    sent_file(tmp_path / "c", "lesions")
+    ran = call("score", tmp_path / "a", tmp_path / "b", tmp_path / "c")
     assert ran.code == 2
     assert "more than one folder holds a truth" in ran.err
 

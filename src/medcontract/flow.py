@@ -147,7 +147,8 @@ def score(
     given = [(path, None) for path in walk(names)]
     changes = tuple((parameters or {}).items())
     wishes = Wishes(
-        breakdown=breakdown, weights=None if weights is None else checked(weights), metric_name=metric_name,
+        breakdown=breakdown, values=True, plugin_errors=True,
+        weights=None if weights is None else checked(weights), metric_name=metric_name,
         renormalize=renormalize_missing, replace=replace, lexicon=None if lexicon is None else load_lexicon(lexicon),
     )  # fmt: skip
     settings = Settings(jobs=jobs, wishes=wishes)
@@ -162,7 +163,10 @@ def load_lexicon(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 def found_in_folders(names: Iterable[str]) -> dict[str, str]:
     """The files that nobody named, and the folder that each stands in."""
-    return {path: name for name in names if os.path.isdir(name) for path in walk([name])}
+    names = list(names)
+    named = {os.path.realpath(name) for name in names if not os.path.isdir(name)}
+    found = {path: name for name in names if os.path.isdir(name) for path in walk([name])}
+    return {path: name for path, name in found.items() if os.path.realpath(path) not in named}
 
 
 def _judge_for(schema: str | os.PathLike[str] | None, beside: Beside | None) -> Callable[..., FileReport]:

@@ -133,6 +133,11 @@ def is_plain(token: Token) -> bool:
     return isinstance(token, int) or _PLAIN.match(token) is not None
 
 
+def plain_name(name: str) -> str:
+    """A name that comes from data, such as that of a metric, or … where it may be more than a name."""
+    return name if is_plain(name) else "…"
+
+
 def tells_of_the_truth(code: str) -> bool:
     """Whether a problem comes of comparing a file with others: its details are not for participants."""
     return "MC301" <= code <= "MC310"

@@ -16,6 +16,7 @@ Examples:
   medcontract leaderboard truth.csv submissions/*
   medcontract leaderboard truth/ submissions/* --format markdown --out ranking.md
   medcontract leaderboard truth.csv submissions/* --jobs 8
+  medcontract leaderboard truth.csv submissions/* --measured measured/      measured/NAME/ or measured/NAME.json
 """
 
 
@@ -27,6 +28,13 @@ Examples:
 @click.option("--t-max-ms", metavar="MS", help="lesions: longest inference time.")
 @options.pairs("--set", "header", "A header field that the containers lack.")
 @click.option("--match", type=click.Choice(["exact", "fuzzy"]), help="extraction: how names find each other.")
+@click.option(
+    "--measured",
+    metavar="DIR",
+    type=click.Path(),
+    help="What you measured of each submission (telemetry, model file, runs, evidence): in DIR/NAME/ or DIR/NAME.json. "
+    "What submissions say of themselves is then ignored.",
+)
 @options.benchmark
 @options.jobs("Score in N processes.")
 @options.participant
@@ -35,7 +43,7 @@ Examples:
 @options.limits
 def command(
     truth: str, submissions: tuple[str, ...], parameters: dict[str, str], t_min_ms: str | None, t_max_ms: str | None,
-    header: dict[str, str], match: str | None, wishes: Wishes, jobs: int,
+    header: dict[str, str], match: str | None, measured: str | None, wishes: Wishes, jobs: int,
     participant: bool, chosen: str | None, out: str | None, no_color: bool,
     max_record: int | None, max_unpacked: int | None,
 ) -> int:  # fmt: skip
@@ -45,18 +53,20 @@ def command(
     """
     from medcontract import flow
     from medcontract.cli.files import inputs
-    from medcontract.evaluation.leaderboard import leaderboard, submissions_in
+    from medcontract.evaluation.leaderboard import leaderboard, measured_in, submissions_in
     from medcontract.rendering import boards, json
 
     chosen = output.format_of(chosen, out, {".json": "json", ".md": "markdown"})
+    wishes = options.with_values(wishes, chosen == "text" and out is None and output.terminal(), False, participant)
     settings = options.settings("json", False, 1, max_record, max_unpacked, None)
     found = submissions_in(submissions, lambda path: flow.walk([path]))
+    beside = None if measured is None else measured_in(measured, lambda path: flow.walk([path]))
     with output.Progress() as progress:
         board = leaderboard(
             inputs([truth]), found, settings=settings._replace(participant=participant, wishes=wishes),
             parameters=options.changes(parameters, t_min_ms=t_min_ms, t_max_ms=t_max_ms, match=match),
             header=header, jobs=jobs,
-            progress=progress.of("scoring"),
+            progress=progress.of("scoring"), measured=beside,
         )  # fmt: skip
     if chosen == "json":
         rendered = json.leaderboard(board)

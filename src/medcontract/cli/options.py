@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
+from medcontract.cli import output
 from medcontract.errors import CallError
 
 if TYPE_CHECKING:
@@ -99,6 +100,14 @@ def pairs(flag: str, name: str, about: str) -> Callable[[F], F]:
         return found
 
     return click.option(flag, name, metavar="NAME=VALUE", multiple=True, callback=parse, help=about)
+
+
+def with_values(wishes: Wishes, values: bool, show_values: bool, participant: bool) -> Wishes:
+    """What of records the track may tell. Errors go to standard error, which may be a log though the result is not."""
+    from msgspec.structs import replace
+
+    told = show_values or (values and output.error_terminal())
+    return replace(wishes, values=values, plugin_errors=told and not participant)
 
 
 def changes(parameters: dict[str, str], **others: str | None) -> list[tuple[str, str]]:

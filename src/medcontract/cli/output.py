@@ -36,6 +36,11 @@ def terminal() -> bool:
     return sys.stdout.isatty()
 
 
+def error_terminal() -> bool:
+    """Whether a person is looking at standard error."""
+    return sys.stderr.isatty()
+
+
 def style(no_color: bool, out: str | None = None) -> Style:
     quiet = no_color or out is not None or bool(os.environ.get("NO_COLOR")) or not terminal()
     return plain if quiet else _coloured

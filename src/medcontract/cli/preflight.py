@@ -49,6 +49,7 @@ def command(
 
     chosen = output.format_of(chosen, out, {".json": "json"})
     values = show_values or (chosen == "text" and out is None and output.terminal())
+    wishes = options.with_values(wishes, values, show_values, participant)
     most = max_problems if max_problems is not None else 50 if chosen == "text" else 100
     with output.Progress() as progress:
         beside = None if images is None else images_beside(images, jobs, progress.of("checking images"))

@@ -61,7 +61,8 @@ def command(
     chosen = output.format_of(chosen, out, {".json": "json", ".md": "markdown"})
     values = show_values or (chosen == "text" and out is None and output.terminal())
     most = max_problems if max_problems is not None else 50 if chosen == "text" else 100
-    wishes = replace(wishes, breakdown=breakdown, values=show_values or (values and not result_only))
+    may_hold_values = show_values or (values and not result_only)
+    wishes = options.with_values(replace(wishes, breakdown=breakdown), may_hold_values, show_values, participant)
     with output.Progress() as progress:
         settings = options.settings(chosen, values, most, max_record, max_unpacked, progress.of("scoring"), jobs)
         score = score_files(

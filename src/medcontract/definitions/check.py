@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from medcontract.definitions.forms import ANSWERED, FAILED, FORMS, NON_BLANK
-from medcontract.definitions.words import boolean_hint, kind, name, number_hint, shown
+from medcontract.definitions.words import boolean_hint, kind, name, number_hint, shown, without
 from medcontract.problems import Finding, Path, is_plain, shorten
 
 
@@ -183,8 +183,8 @@ def _not_here(path: Path, context: dict[str, Any], given: Any) -> Made:
 
 
 def _own_check(path: Path, context: dict[str, Any], given: Any) -> Made:
-    """A validator that the contract's author wrote; so is its text."""
-    return "MC110", f"{name(path)}: {context['error']}", None
+    """A validator that the contract's author wrote; so is its text, which may quote the value."""
+    return "MC110", f"{name(path)}: {without(str(context['error']), given)}", None
 
 
 _BY_TYPE: dict[str, Callable[[Path, dict[str, Any], Any], Made | None]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -39,6 +40,29 @@ def shown(value: Any) -> str | None:
 def json_text(value: Any) -> str:
     """The value as JSON, shortened. (Not msgspec for integers: it has none beyond 64 bits.)"""
     return shorten(str(value).lower() if isinstance(value, int) else msgspec.json.encode(value).decode())
+
+
+def without(text: str, value: Any) -> str:
+    """The text with … for every word that stands in the value, too (short ones without a digit aside)."""
+    said = " ".join(_texts(value)).casefold()
+    return _WORD.sub(lambda match: "…" if _is_telling(match[0]) and match[0].casefold() in said else match[0], text)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All values inside, keys left out."""
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _texts(each)
+    else:
+        yield str(value)
+
+
+_WORD = re.compile(r"\w+(?:[.,-]\w+)*")
+_SHORT = 2
+
+
+def _is_telling(word: str) -> bool:
+    return len(word) > _SHORT or any(c.isdigit() for c in word)
 
 
 def number_hint(given: Any) -> str | None:

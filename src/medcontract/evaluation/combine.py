@@ -43,6 +43,7 @@ def combined_report(files: Files, protocol: Protocol, settings: Settings, given:
     verdict.warnings += tuple(f"{name} changes nothing in a report that is already made" for name in idle)
     others = [part for name, group in files.groups.items() if name not in (REPORT, WEIGHTS) for part in group]
     verdict.warnings += tuple(f"{part.name} ({part.contract.id}) is not needed" for part in others)
+    verdict.warnings += tuple(files.notes)
     return _assembled(parts, files, protocol, verdict, settings)
 
 

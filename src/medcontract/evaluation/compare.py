@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping
 from math import isfinite
 from typing import Any, NamedTuple
@@ -9,9 +10,14 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from medcontract.definitions.contract import Validated
+from medcontract.definitions.forms import BLANKS
 from medcontract.errors import CallError
+from medcontract.judging.start import judge
+from medcontract.problems import plain_name
+from medcontract.reading.source import Source
 from medcontract.scoring import tracks
 from medcontract.scoring.gate import validated
+from medcontract.tally import Tally
 
 
 class _Kind(NamedTuple):
@@ -97,6 +103,7 @@ def compare(baseline: Validated[Any], rerun: Validated[Any]) -> Comparison:
     _comparable(before, after)
     left, right = before.result or {}, after.result or {}
     sides = ((before, "baseline"), (after, "rerun"))
+    broken = [warning for score, word in sides for warning in _broken_contract(score, word)]
     return Comparison(
         track=before.track,
         fingerprint=before.protocol.fingerprint,
@@ -105,8 +112,20 @@ def compare(baseline: Validated[Any], rerun: Validated[Any]) -> Comparison:
         before=_state(before),
         after=_state(after),
         reasons=tuple(f"the {word}: {reason}" for score, word in sides for reason in score.reasons),
-        warnings=tuple(_warnings(before, after)),
+        warnings=(*broken, *_warnings(before, after)),
     )
+
+
+def _broken_contract(score: Any, word: str) -> Iterator[str]:
+    """A warning of a result that medcontract did not write like this. Participants' results have no contract."""
+    if score.result is None or score.track not in tracks.NAMES or not _truths(score):
+        return
+    contract = tracks.track(score.track).result_contract
+    text = json.dumps(score.result, ensure_ascii=False).encode()
+    errors = judge(Source(text, "result.json"), contract, Tally(1)).errors
+    if errors:
+        many = f"{errors:,} error{'s' * (errors != 1)}"
+        yield f"the result of the {word} breaks {contract} ({many}): it is compared as far as it goes"
 
 
 def _state(score: Any) -> str:
@@ -179,15 +198,19 @@ def _warnings(before: Any, after: Any) -> Iterator[str]:
     for name in old.keys() & new.keys():
         if old[name] != new[name]:
             told = " and ".join(_weights(_table(each, name)) for each in (old, new))
-            yield f"'{name}' was weighed differently ({told}): it cannot be compared"
+            yield f"'{plain_name(name)}' was weighed differently ({told}): it cannot be compared"
     for score, word in ((before, "baseline"), (after, "rerun")):
         if score.result is None:
             yield f"the {word} was refused: it has no figures"
 
 
 def _weights(how: Mapping[str, Any]) -> str:
-    shares = ", ".join(f"{metric} {weight}" for metric, weight in _table(how, "weights").items())
+    shares = ", ".join(f"{plain_name(metric)} {_share(weight)}" for metric, weight in _table(how, "weights").items())
     return f"{shares}{'' if how.get('renormalize_missing', True) else ', missing ones kept'}"
+
+
+def _share(weight: Any) -> str:
+    return str(weight) if _is_figure(weight) else "…"
 
 
 def _figures(track: str, result: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -218,10 +241,11 @@ def _deltas(before: Mapping[str, Any], after: Mapping[str, Any], prefix: str = "
     """Every figure, those by class too."""
     for name in [*before, *(name for name in after if name not in before)]:
         old, new = before.get(name), after.get(name)
+        shown = prefix + plain_name(name)
         if isinstance(old, dict) or isinstance(new, dict):
-            yield from _deltas(_table(before, name), _table(after, name), f"{prefix}{name}.")
+            yield from _deltas(_table(before, name), _table(after, name), f"{shown}.")
         elif _is_figure(old) or _is_figure(new):
-            yield Delta(prefix + name, _number(old), _number(new))
+            yield Delta(shown, _number(old), _number(new))
 
 
 def _is_figure(value: Any) -> bool:
@@ -241,7 +265,7 @@ def _rows(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Row]:
             reason = new.get(each, {}).get("reason")
             yield Row(
                 name, each, figures, main, _passed(old.get(each), kind), _passed(new.get(each), kind),
-                reason if isinstance(reason, str) else None, _sign(main),
+                reason if isinstance(reason, str) and reason.strip(BLANKS) else None, _sign(main),
             )  # fmt: skip
     combined = _combined(before).keys() & _combined(after).keys()
     yield from _metric_rows("tasks", _table(before, "task_scores"), _table(after, "task_scores"), combined)

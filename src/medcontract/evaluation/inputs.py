@@ -11,7 +11,7 @@ from medcontract.definitions.contract import Sink
 from medcontract.definitions.registry import Compiled
 from medcontract.errors import CallError, NotRecognised
 from medcontract.judging.records import Progress, RecordsJudge, run_parts
-from medcontract.judging.start import identify, judge_for
+from medcontract.judging.start import CONTAINERS, identify, judge_for
 from medcontract.problems import FileReport, Finding
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import STDIN, Source
@@ -73,6 +73,13 @@ def base_name(path: str) -> str:
     return os.path.basename(path).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
+def without_endings(name: str) -> str:
+    """The name of a data file without its endings (`.json`, `.csv.gz`)."""
+    plain = name[:-3] if name.lower().endswith(".gz") else name
+    stem, ending = os.path.splitext(plain)
+    return stem if ending.lower() in CONTAINERS else name
+
+
 class Files:
     """The files of one call, by contract."""
 
@@ -121,11 +128,17 @@ def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[s
             kind = NotRecognised if problem.code == "MC009" else CallError
             raise kind(f"{contract.path}: {problem.message}", problem.hint)
         else:
-            files.unread.append(contract)
+            files.unread.append(_without_text(contract) if settings.participant else contract)
     files.groups = {name: _in_order(files.groups[name]) for name in sorted(files.groups)}
     files.unread.sort(key=lambda report: (base_name(report.path), report.problems))
     files.strangers.sort(key=lambda report: base_name(report.path))
     return files
+
+
+def _without_text(report: FileReport) -> FileReport:
+    """What nobody can tell the contract of may be the truth: its problems without anything of the file."""
+    bare = tuple(problem._replace(value=None, excerpt=None) for problem in report.problems)
+    return report._replace(problems=bare)
 
 
 def _once(given: Iterable[GivenFile]) -> Iterator[GivenFile]:
@@ -133,8 +146,11 @@ def _once(given: Iterable[GivenFile]) -> Iterator[GivenFile]:
     given = list(given)
     if [path for path, _ in given].count(STDIN) > 1:
         raise CallError("standard input can be one file only")
+    with_contract = {os.path.realpath(path) for path, contract_id in given if isinstance(path, str) and contract_id}
     for path, contract_id in given:
         real = os.path.realpath(path) if isinstance(path, str) and path != STDIN else None
+        if real is not None and contract_id is None and real in with_contract:
+            continue  # its folder was given, too
         if real is None or (real, contract_id) not in seen:
             yield path, contract_id
         if real is not None:

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from medcontract.definitions import registry
 from medcontract.definitions.plugins import load_module
 from medcontract.errors import BrokenPlugin, CallError, InvalidData, MedcontractError, WrongWeights
-from medcontract.evaluation.inputs import Files, Given, GivenFile, Settings, base_name, gather
-from medcontract.evaluation.reading import Truth, read_truth
+from medcontract.evaluation.inputs import Files, Given, GivenFile, Settings, base_name, gather, without_endings
+from medcontract.evaluation.reading import Truth, read_auxiliary, read_truth
 from medcontract.evaluation.score import (
     InputFile,
     Score,
@@ -22,7 +22,6 @@ from medcontract.evaluation.score import (
     input_file,
     score_against,
     track_of,
-    used_contracts,
 )
 from medcontract.scoring.engine import Figure, Track, Verdict, judge_counts
 from medcontract.scoring.exact import rounded
@@ -41,6 +40,8 @@ class Submission(Struct, frozen=True, kw_only=True):
     """Why there are no files."""
     is_folder: bool = True
     folder: str = ""
+    measured: tuple[str, ...] | None = None
+    """What the organizer measured of it; None where nothing was measured of anybody."""
 
     def inside(self) -> tuple[list[GivenFile], list[str]]:
         """The files that really are in the folder, and the names of those that only link to others."""
@@ -54,6 +55,32 @@ class Submission(Struct, frozen=True, kw_only=True):
     def strangers(self) -> frozenset[str]:
         """Files that may be of no contract: nobody named them."""
         return frozenset(path for path, _ in self.files) if self.is_folder else frozenset()
+
+
+class Measured(Struct, frozen=True, kw_only=True):
+    """What the organizer measured of submissions (`--measured`): files, by the name of a submission."""
+
+    files: dict[str, tuple[str, ...]]
+
+    def given_to(self, submissions: Sequence[Submission]) -> list[Submission]:
+        """The submissions with what was measured of each. Raises `CallError` where two have one name."""
+        names = [_plain_name(submission) for submission in submissions]
+        for name in self.files:
+            if names.count(name) > 1:
+                raise CallError(f"two submissions are called {name}: --measured cannot tell them apart")
+        return [
+            replace(submission, measured=self.files.get(name, ()))
+            for submission, name in zip(submissions, names, strict=True)
+        ]
+
+    def unknown(self, submissions: Sequence[Submission]) -> list[str]:
+        """What was measured of nobody who takes part."""
+        names = {_plain_name(submission) for submission in submissions}
+        return [f"--measured has {name}, which is no submission: ignored" for name in sorted(self.files.keys() - names)]
+
+
+def _plain_name(submission: Submission) -> str:
+    return submission.name if submission.is_folder else without_endings(submission.name)
 
 
 class Entry(Struct, kw_only=True):
@@ -103,8 +130,13 @@ def leaderboard(
     header: Mapping[str, str] | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
+    measured: Measured | None = None,
 ) -> Leaderboard:
-    """Score and rank submissions. Raises `CallError` for a wrong call, `MedcontractError` for a truth with errors."""
+    """Score and rank submissions. Raises `CallError` for a wrong call, `MedcontractError` for a truth with errors.
+
+    `measured`: what the organizer measured of each submission, in place of what submissions say of themselves.
+    """
+    submissions = measured.given_to(submissions) if measured else submissions
     job = _Job(
         truth=tuple(truth),
         parameters=tuple(parameters),
@@ -119,9 +151,12 @@ def leaderboard(
             progress(number, len(submissions))
     if scored and all(isinstance(outcome, _Weightless) for outcome in scored):
         raise CallError(str(scored[0]))
-    protocol = scorer.track.for_competition(
-        scorer.protocol, [score.counts for score in scored if isinstance(score, Score) and score.valid and score.counts]
-    )
+    competing = [
+        (submission.name, score.counts)
+        for submission, score in zip(submissions, scored, strict=True)
+        if isinstance(score, Score) and score.valid and score.counts
+    ]
+    protocol = scorer.track.for_competition(scorer.protocol, [counts for _, counts in competing])
     entries = [
         _entry(submission, outcome, scorer.track, protocol)
         for submission, outcome in zip(submissions, scored, strict=True)
@@ -136,7 +171,12 @@ def leaderboard(
         headline=(ranked[0].verdict.headline_name if by == "headline" else None) or getattr(scorer.track, by),
         figures=scorer.track.figures,
         entries=tuple(ranked),
-        warnings=(*scorer.unused, *_shared_warnings(ranked)),
+        warnings=(
+            *scorer.unused,
+            *(measured.unknown(submissions) if measured else ()),
+            *scorer.track.about_competition(scorer.protocol, competing),
+            *_shared_warnings(ranked),
+        ),
     )
 
 
@@ -155,22 +195,30 @@ class _Scorer:
         if files.unread:
             raise InvalidData(files.unread[0])
         self.track = track_of(files)
-        self.protocol = changed_protocol(self.track, job.parameters, job.settings.wishes)
+        self.protocol = changed_protocol(self.track, _for_rankings(self.track, job.parameters), job.settings.wishes)
         _not_swapped(self.track, files)
         names = [name for pair in self.track.pairs for name in (pair.truth, pair.submission)]
         Given(job.header).check_names([registry.find(name) for name in names])
         self.track = self.track.under(self.protocol, job.settings.wishes)
         self.truth: Truth = read_truth(self.track, files, Given(job.header))
+        shared = [name for name in self.track.measured if name not in self.track.identifying and name in files.groups]
+        self.truth.documents, wrong = read_auxiliary(self.truth, files.take(shared))
+        self.truth.reasons += tuple(wrong)
         self.unused = [
-            f"{part.name} ({name}) stands with the truth: in a ranking each submission has its own"
-            for name in self.track.auxiliary
+            f"{part.name} ({name}) stands beside the truth: it is about no submission, and ignored (see --measured)"
+            for name in self.track.identifying
             for part in files.groups.get(name, [])
-            if name not in self.truth.documents
         ]
-        theirs = [part for name in self.track.organizers for part in files.groups.get(name, [])]
+        self.unused += [
+            f"{part.name} ({name}) stands beside the truth: it counts for all, but for --measured"
+            for name in shared
+            for part in files.groups[name]
+        ]
+        theirs = [part for name in (*self.track.organizers, *shared) for part in files.groups.get(name, [])]
         self.told = [*self.truth.parts, *theirs]
         self.combined = self.track.decided(self.truth.documents)
-        others = sorted(files.groups.keys() - used_contracts(self.track))
+        read = {*self.truth.expected, *self.truth.documents, *self.track.identifying}
+        others = sorted(files.groups.keys() - read)
         self.unused += [f"{part.name} ({name}) was not used" for name in others for part in files.groups[name]]
         if self.truth.reasons:
             raise MedcontractError(f"{'; '.join(self.truth.reasons)}: nothing can be scored against it")
@@ -184,11 +232,11 @@ class _Scorer:
             files = gather(inside, self._job.settings, lenient=submission.strangers)
             files.notes += [f"{name} leads out of the folder: it was not looked at" for name in outside]
             files.pass_over_broken(submission.strangers, self.track.submissions)
-            ignored = [part.name for name in self.track.truths for part in files.groups.pop(name, [])]
-            theirs = [part.name for name in self.track.organizers for part in files.groups.pop(name, [])]
             found = track_of(files) if files.groups else self.track
             if found.id != self.track.id:
                 return f"these are files of the track {found.id}, not of {self.track.id}"
+            self._drop_organizers_files(files)
+            self._take_measured(submission, files)
             given = Given(self._job.header, strict=False)
             score = score_against(self.truth, files, self.protocol, self._job.settings, given)
         except BrokenPlugin:
@@ -199,11 +247,39 @@ class _Scorer:
             return _told(error, submission)
         if not self._job.settings.participant:
             score.verdict.warnings += score.private
-        for name in theirs:
-            score.verdict.warnings += (f"{name} is not for a submission to say, so it was not looked at",)
-        for name in ignored:
-            score.verdict.warnings += (f"{name} is a truth: a submission has none, so it was not looked at",)
         return self._slim(score)
+
+    def _drop_organizers_files(self, files: Files) -> None:
+        """A submission has no truth and nothing else that is the same for all; what stands beside the truth wins."""
+        lists = (name for name, _ in self.track.expecting)
+        for name in dict.fromkeys((*self.track.truths, *self.track.organizers, *lists, *self.truth.documents)):
+            for part in files.groups.pop(name, []):
+                files.notes.append(f"{part.name} ({name}) is the organizer's to give: ignored")
+
+    def _take_measured(self, submission: Submission, files: Files) -> None:
+        """What the organizer measured, in place of what the submission says of itself; else that, with a warning."""
+        if submission.measured is None:
+            own = [name for name in self.track.measured if name in files.groups]
+            files.notes += [f"its own {name} counts: it is self-reported (--measured gives another)" for name in own]
+            return
+        for name in self.track.measured:
+            for part in files.groups.pop(name, []):
+                files.notes.append(f"{part.name} ({name}) is the submission's own: ignored, for --measured was given")
+        if not submission.measured:
+            files.notes.append("--measured has nothing of this submission")
+            return
+        given = gather([(path, None) for path in submission.measured], self._job.settings, submission.measured)
+        files.unread += given.unread
+        for name, parts in given.groups.items():
+            if name in self.track.measured:
+                files.groups[name] = parts
+            else:
+                files.notes += [
+                    f"{part.name} ({name}) of --measured is nothing that is measured: ignored" for part in parts
+                ]
+        files.notes += [
+            f"{base_name(report.path)} of --measured is of no contract: ignored" for report in given.strangers
+        ]
 
     def _slim(self, score: Score) -> Score:
         """Only what a ranking needs: there may be thousands."""
@@ -214,10 +290,16 @@ class _Scorer:
         )
 
 
+def _for_rankings(track: Track, parameters: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The parameters of the call, and those that are otherwise in a ranking."""
+    given = {name for name, _ in parameters}
+    return [*((name, value) for name, value in track.in_rankings if name not in given), *parameters]
+
+
 def _told(error: CallError, submission: Submission) -> str:
     """The error with base names: paths are nobody's business."""
     text = f"{error}{f' ({error.hint})' if error.hint else ''}"
-    for path, _ in submission.files:
+    for path in (*(path for path, _ in submission.files), *(submission.measured or ())):
         text = text.replace(path, base_name(path))
     return text
 
@@ -315,6 +397,18 @@ def _shared_warnings(entries: Sequence[Entry]) -> list[str]:
     for entry in scored:
         entry.verdict.warnings = tuple(w for w in entry.verdict.warnings if w not in shared)
     return shared
+
+
+def measured_in(folder: str, data_files: Callable[[str], Sequence[str]]) -> Measured:
+    """`folder/NAME/` and `folder/NAME.json` hold what was measured of the submission NAME. Raises `CallError`."""
+    if not os.path.isdir(folder):
+        raise CallError(f"{folder}: no such folder", "--measured names a folder with an entry for each submission")
+    found: dict[str, tuple[str, ...]] = {}
+    for entry in sorted(name for name in os.listdir(folder) if not name.startswith(".")):
+        path = os.path.join(folder, entry)
+        name = base_name(entry) if os.path.isdir(path) else without_endings(base_name(entry))
+        found[name] = (*found.get(name, ()), *data_files(path))
+    return Measured(files=found)
 
 
 def submissions_in(paths: Sequence[str], data_files: Callable[[str], Sequence[str]]) -> list[Submission]:

@@ -18,14 +18,21 @@ from medcontract.evaluation.inputs import Files, Given, GivenFile, Part, Setting
 from medcontract.evaluation.reading import (
     Truth,
     no_submission,
-    one_truth,
     read_auxiliary,
     read_submission,
     read_truth,
 )
-from medcontract.evaluation.score import FileProblem, Score, changed_protocol, near_misses, score_files, track_of
+from medcontract.evaluation.score import (
+    FileProblem,
+    Score,
+    changed_protocol,
+    near_misses,
+    score_files,
+    settle_files,
+    track_of,
+)
 from medcontract.judging.beside import Beside, look_beside
-from medcontract.problems import Finding, NamedFiles, Problem, tells_of_the_truth
+from medcontract.problems import Finding, NamedFiles, Problem, plain_name, tells_of_the_truth
 from medcontract.scoring.engine import Track, below_the_gate, counts_of_sheets
 from medcontract.scoring.gate import Anything, Expected, Processing, validated
 from medcontract.scoring.protocol import Protocol
@@ -177,8 +184,8 @@ def preflight(
     if not files.groups and files.unread:
         return Preflight(checks=(_files_check(files, None),))
     track = track_of(files)
-    one_truth(track, files, found)
-    files.pass_over_broken(found, track.submissions)
+    settle_files(track, files, found, settings)
+    notes = tuple(files.notes)
     protocol = changed_protocol(track, parameters, settings.wishes)
     session = _Session(files, track, protocol, settings, header)
     if images is not None and track.id != "lesions":
@@ -188,6 +195,8 @@ def preflight(
     checks += _header_check(session)
     checks += [_between_check(session), _coverage_check(session), _gate_check(session)]
     score, check = _score_check(session, settings, parameters, header)
+    if score:
+        score.verdict.warnings += notes
     checks += _track_checks(session, score)
     checks += _model_checks(session)
     return Preflight(checks=(*checks, check), score=score)
@@ -483,5 +492,5 @@ def _headline(score: Score) -> str:
     """The figure that matters most, to a few digits."""
     for name, value in ((score.headline, score.verdict.headline), (score.second, score.verdict.second)):
         if value is not None:
-            return f"{name} {float(value):.6g}"
+            return f"{plain_name(name)} {float(value):.6g}"
     return ""

@@ -40,26 +40,6 @@ class Truth(Struct, kw_only=True):
     """What records are measured by; None where they are only probed."""
 
 
-def one_truth(track: Track, files: Files, found: Mapping[str, str]) -> None:
-    """A truth that a submission brings must not count. Raises `CallError` where nobody can tell which one is meant."""
-    truths = [part for name in (*track.truths, *track.organizers) for part in files.groups.get(name, [])]
-    named = [part for part in truths if part.source.name not in found]
-    contracts = {part.contract.id for part in named if part.contract.id not in track.truths}
-    contracts |= set(track.truths) if any(part.contract.id in track.truths for part in named) else set()
-    folders = {
-        found[part.source.name] for part in truths if part.source.name in found and part.contract.id in track.truths
-    }
-    if named:
-        for part in truths:
-            if part.source.name in found and part.contract.id in contracts:
-                files.groups[part.contract.id].remove(part)
-                what = "a truth" if part.contract.id in track.truths else part.contract.id
-                files.notes.append(f"{part.name} in a folder is {what}: another one was named, so it was not used")
-        files.groups = {name: parts for name, parts in files.groups.items() if parts}
-    elif len(folders) > 1:
-        raise CallError("more than one folder holds a truth", "name the file that is the truth")
-
-
 def read_truth(track: Track, files: Files, given: Given | None = None) -> Truth:
     """Read the truth among the files. Raises `CallError` where there is none."""
     wanted = [pair for pair in track.pairs if pair.truth in files.groups]
@@ -73,7 +53,7 @@ def read_truth(track: Track, files: Files, given: Given | None = None) -> Truth:
             truth.documents[name] = _read_one(track, files.groups[name], ())
             reasons += _errors(name, files.groups[name])
     for name in track.organizers:
-        if name in files.groups:
+        if name in files.groups and name not in truth.documents:
             truth.documents[name] = _read_one(track, files.groups[name], ())
             reasons += _errors(name, files.groups[name])
     for pair in wanted:

@@ -23,11 +23,11 @@ from medcontract.evaluation.inputs import (
     base_name,
     gather,
 )
+from medcontract.evaluation.ownership import keep_organizers_files
 from medcontract.evaluation.reading import (
     Truth,
     no_submission,
     no_truth,
-    one_truth,
     read_auxiliary,
     read_submission,
     read_truth,
@@ -144,13 +144,13 @@ def score_files(
 ) -> Score:
     """Score the submission among the files against the truth among them. Raises `CallError` for a wrong call.
 
-    `found`: files that nobody named, and the folder that each stands in: one of no contract is let pass, and so is a
-    truth where another one was named. Raises `InvalidData` when a file is so broken that nobody can tell what it is.
+    `found`: files that nobody named, and the folder that each stands in: one of no contract is let pass, and nothing in
+    a submission's folder extends or replaces what the organizer gives (`ownership`). Raises `InvalidData` when a file
+    is so broken that nobody can tell what it is.
     """
     files = gather(given, settings, lenient=found)
     track = _track_or_broken(files)
-    one_truth(track, files, found)
-    files.pass_over_broken(found, track.submissions)
+    settle_files(track, files, found, settings)
     protocol = changed_protocol(track, parameters, settings.wishes)
     given_header = Given(header)
     if is_report_alone(track, files):
@@ -160,6 +160,13 @@ def score_files(
     truth = read_truth(track.under(protocol, settings.wishes), files, given_header)
     truth.protocol = protocol
     return score_against(truth, files, protocol, settings, given_header)
+
+
+def settle_files(track: Track, files: Files, found: Mapping[str, str], settings: Settings) -> None:
+    """Leave aside what does not count: files that the organizer gives otherwise, broken files beside a submission."""
+    by_option = () if settings.wishes.weights is None else ("benchmark/weights",)
+    folders = keep_organizers_files(track, files, found, by_option)
+    files.pass_over_broken([path for path, folder in found.items() if folder in folders], track.submissions)
 
 
 def is_report_alone(track: Track, files: Files) -> bool:

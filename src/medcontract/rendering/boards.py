@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from medcontract.problems import shorten
+from medcontract.problems import plain_name, shorten
 from medcontract.rendering.scores import aligned, escaped, markdown_table
 from medcontract.rendering.tables import Table, number
 from medcontract.rendering.text import Style, clean, plain
@@ -76,7 +76,8 @@ def _ranking(board: Leaderboard) -> Table:
         )
         for entry in _valid(board)
     ]
-    return Table("Ranking", ("team", *(["decision"] if decided else []), board.headline, *others), rows)
+    head = ("team", *(["decision"] if decided else []), board.headline, *map(plain_name, others))
+    return Table("Ranking", head, rows)
 
 
 def _weights(combined: dict[str, Any]) -> str:

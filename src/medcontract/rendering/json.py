@@ -108,14 +108,21 @@ def leaderboard(board: Leaderboard) -> str:
         "truth": [struct_fields(file) for file in board.truth],
         "headline": board.headline,
         **({"combined": board.combined} if board.combined else {}),
-        "submissions": [_entry(entry) for entry in board.entries],
+        "submissions": [_entry(entry, _shown_names(board)) for entry in board.entries],
         "warnings": list(board.warnings),
         **versions(),
     }
     return dumps(data)
 
 
-def _entry(entry: Ranked) -> dict[str, Any]:
+def _shown_names(board: Leaderboard) -> dict[str, str]:
+    """The figures of all entries: what may be more than the name of a metric has a number instead."""
+    names = dict.fromkeys(name for entry in board.entries for name in entry.figures)
+    strange = sorted(name for name in names if not is_plain(name) and name != board.headline)
+    return {**dict(zip(names, names, strict=True)), **{name: f"…{n}" for n, name in enumerate(strange, 1)}}
+
+
+def _entry(entry: Ranked, names: dict[str, str]) -> dict[str, Any]:
     verdict = entry.verdict
     return {
         "rank": entry.rank,
@@ -124,7 +131,7 @@ def _entry(entry: Ranked) -> dict[str, Any]:
         "valid": verdict.valid,
         "headline": entry.headline,
         **({"decision": verdict.decision} if verdict.decision else {}),
-        "figures": entry.figures,
+        "figures": {names[name]: value for name, value in entry.figures.items()},
         "processing": verdict.processing.describe() if verdict.processing else None,
         "reasons": list(verdict.reasons),
         "warnings": list(verdict.warnings),

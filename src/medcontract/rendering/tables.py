@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from medcontract.problems import shorten
+from medcontract.problems import plain_name
 
 if TYPE_CHECKING:
     from medcontract.evaluation.score import Score
@@ -47,8 +47,8 @@ def headline(score: Score) -> tuple[str, str]:
     units = {figure.name: figure.unit for figure in score.figures}
     for name, value in ((score.headline, score.verdict.headline), (score.second, score.verdict.second)):
         if value is not None:
-            return name, number(float(value), units.get(name, ""))
-    return score.headline, number(None)
+            return plain_name(name), number(float(value), units.get(name, ""))
+    return plain_name(score.headline), number(None)
 
 
 def tables(score: Score, result: dict[str, Any]) -> Iterator[Table]:
@@ -89,6 +89,9 @@ def _runs(score: Score, runs: Sequence[dict[str, Any]]) -> Iterator[Table]:
         "CPU": "avg_cpu_usage", "accuracy": "accuracy_score", "performance": "performance_score",
         "total": "total_score",
     }  # fmt: skip
+    columns = {
+        title: name for title, name in columns.items() if all(name in run for run in runs)
+    }  # not for participants
     units = {figure.name: figure.unit for figure in score.figures}
     rows = [
         (
@@ -160,12 +163,15 @@ def _benchmark(score: Score, report: dict[str, Any]) -> Iterator[Table]:
     combined = report["metadata"].get("combined_scores", {}).get(score.headline)
     overall = report["overall_scores"]
     if combined:
-        yield Table("", ("metric", "overall"), [(score.headline, number(overall[score.headline]))])
-        weights = [(name, f"{weight:g}") for name, weight in combined["weights"].items()]
+        name = plain_name(score.headline)
+        yield Table("", ("metric", "overall"), [(name, number(overall[score.headline]))])
+        weights = [(plain_name(name), f"{weight:g}") for name, weight in combined["weights"].items()]
         missing = "shared among the others" if combined["renormalize_missing"] else "lost"
         note = f"the weight of what a task lacks is {missing}"
-        yield Table(f"Weights of {shorten(score.headline)}", ("metric or category", "weight"), weights, note)
-    others = [(name, number(value)) for name, value in overall.items() if not combined or name != score.headline]
+        yield Table(f"Weights of {name}", ("metric or category", "weight"), weights, note)
+    others = [
+        (plain_name(name), number(value)) for name, value in overall.items() if not combined or name != score.headline
+    ]
     notes = report["metadata"]["notes"] if score.counts is not None else []  # another tool's may be anything
     yield Table("Metrics", ("metric", "overall"), others[:_MOST_ROWS], "; ".join([*_left(others, _MOST_ROWS), *notes]))
     tasks = [((task,), metrics) for task, metrics in report.get("task_scores", {}).items()]
@@ -234,7 +240,7 @@ def _worst(
     cells = [(*name, *(number(metrics.get(column)) for column in columns)) for name, metrics in worst]
     more = _more(len(rows))
     note = "; ".join([*([more] if more else []), *notes])
-    return Table(f"{title}, the worst first", (*names, *columns), cells, note)
+    return Table(f"{title}, the worst first", (*names, *map(plain_name, columns)), cells, note)
 
 
 def _first(table: Table) -> Table:

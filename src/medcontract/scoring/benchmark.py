@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
+from math import isfinite
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
@@ -15,6 +16,7 @@ from medcontract.definitions.forms import BLANKS
 from medcontract.definitions.plugins import metrics_of_users
 from medcontract.errors import BrokenPlugin, CallError, WrongWeights
 from medcontract.normalizers.terms import CATEGORIES, VERSION, Terms, UnsoundTerms, shipped
+from medcontract.problems import plain_name
 from medcontract.scoring.combining import COMBINED, Weighting, combine, told_unused, used_by, weighting_of
 from medcontract.scoring.engine import NO_WISHES, Answers, Counts, Figure, Finished, Track, Wishes, shown_id
 from medcontract.scoring.exact import ZERO, exact_sum, mean, rounded, total
@@ -25,6 +27,7 @@ from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Proto
 REFERENCES, PREDICTIONS, SAMPLES = "benchmark/references", "benchmark/predictions", "benchmark/samples"
 WEIGHTS = "benchmark/weights"
 _MOST_NAMED = 10
+_MORE = "score --show-values tells more"
 NEGATION = "terms are found as phrases, whatever stands around them: negation is not understood"
 _CATEGORY_WEIGHTS = dict(zip(CATEGORIES, ("3", "2", "2", "1", "1"), strict=True))
 
@@ -53,6 +56,8 @@ class Mark(NamedTuple):
     """The metrics that the submission brought along."""
     parts: dict[str, Any] | None
     """What computed metrics are made of, where that was asked for."""
+    ignored: bool = False
+    """The submission brought metrics along that do not count."""
 
 
 PROTOCOL = Protocol(
@@ -142,6 +147,7 @@ class Benchmark(Track):
     result_contract = "benchmark/report"
     auxiliary = (WEIGHTS,)
     organizers = (WEIGHTS,)
+    in_rankings = (("given_scores", "ignored"),)
     expecting = (("benchmark/cases", REFERENCES), ("benchmark/cases", SAMPLES))
     needs = ("model_id",)
     protocol = PROTOCOL
@@ -210,8 +216,12 @@ class Benchmark(Track):
             weights=weighting(answers.documents.get(WEIGHTS), self._wishes), given=dict(sorted(given.items())),
             details=_details(rows) if self._wishes.breakdown else None,
         )  # fmt: skip
-        alone = ("there are no references: the submission itself chose what is expected",) if chosen else ()
-        return Counts(expected=len(marks), processed={"": processed(sheet)}, data=data, warnings=alone)
+        warnings = ["there are no references: the submission itself chose what is expected"] * chosen
+        ignored = sum(isinstance(mark, Mark) and mark.ignored for _, mark in marks)
+        if ignored:
+            much = f"{ignored:,} sample{'s' * (ignored != 1)}"
+            warnings.append(f"scores that the submission gives itself are ignored: {much} (given_scores)")
+        return Counts(expected=len(marks), processed={"": processed(sheet)}, data=data, warnings=tuple(warnings))
 
     def finish(self, counts: Counts, protocol: Protocol) -> Finished:
         data: _Data = counts.data
@@ -227,12 +237,14 @@ class Benchmark(Track):
             if not self._wishes.replace:
                 free_name(name, overall)
             if name in overall:
-                warnings.append(f"the metric '{shown_id(name)}' was replaced by the combined score")
+                warnings.append(f"the metric '{plain_name(name)}' was replaced by the combined score")
             found = combine(tasks, data.weights)
             warnings += told_unused(found, tasks)
             given = [name for name in used_by(data.weights) if name in data.given]
             if given:
-                warnings.append(f"the combined score rests in part on what the submission gave: {', '.join(given)}")
+                warnings.append(
+                    f"the combined score rests in part on what the submission gave: {', '.join(map(plain_name, given))}"
+                )
             combined = found.overall
             tasks = {task: with_first(name, found.by_task.get(task), metrics) for task, metrics in tasks.items()}
             overall = with_first(name, combined, overall)
@@ -319,15 +331,16 @@ def _measure(
     computed = measured(terms, protocol, item.side, side_of(terms, record.prediction))
     values: dict[str, Value] = {name: each.value for name, each in computed.items()}
     for name, function in own.items():
-        value = _called(name, function, item, record.prediction, wishes.values)
+        value = _called(name, function, item, record.prediction, wishes.plugin_errors)
         if value is not None:
             values[name] = value
-    given = record.scores or {} if protocol.word("given_scores") == "taken" else {}
+    taken = protocol.word("given_scores") == "taken"
+    given = record.scores or {} if taken else {}
     values.update(given)
     parts = None
     if wishes.breakdown:
         parts = {name: _shown(each.parts, wishes.values) for name, each in computed.items() if name not in given}
-    return Mark(values, tuple(sorted(given)), parts)
+    return Mark(values, tuple(sorted(given)), parts, bool(record.scores) and not taken)
 
 
 def _called(name: str, function: Callable[..., Any], item: Item, prediction: Any, tell: bool) -> float | None:
@@ -339,10 +352,11 @@ def _called(name: str, function: Callable[..., Any], item: Item, prediction: Any
             return None
         number = float(value)
     except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a user's function does
-        said = f": {error}" if tell else " (--show-values tells more)"  # it may quote a record
+        said = f": {error}" if tell else f" ({_MORE})"  # it may quote a record
         raise BrokenPlugin(f"{where}: {type(error).__name__}{said}") from None
     if not 0 <= number <= 1:
-        raise BrokenPlugin(f"{where}: {number} is not between 0 and 1")
+        what = str(number) if tell or not isfinite(number) else f"a number ({_MORE})"  # it may be one of a record
+        raise BrokenPlugin(f"{where}: {what} is not between 0 and 1")
     return number
 
 
@@ -415,7 +429,8 @@ def free_name(name: str, there: Collection[str]) -> None:
     """Nothing that is there is overwritten. Raises `WrongWeights`."""
     if name in there:
         raise WrongWeights(
-            f"there is a metric '{name}' already", "give the combined score another --metric-name, or --replace it"
+            f"there is a metric '{plain_name(name)}' already",
+            "give the combined score another --metric-name, or --replace it",
         )
 
 
@@ -448,7 +463,7 @@ def _warnings(data: _Data) -> Iterator[str]:
             yield f"{name} of {much} was not computed, but given by the submission (--parameter given_scores=ignored)"
     others = [name for name in data.given if name not in METRICS]
     if others:
-        named = ", ".join(map(shown_id, others[:_MOST_NAMED])) + (", …" if len(others) > _MOST_NAMED else "")
+        named = ", ".join(map(plain_name, others[:_MOST_NAMED])) + (", …" if len(others) > _MOST_NAMED else "")
         yield f"metrics that the submission gave were taken as they are: {named}"
 
 

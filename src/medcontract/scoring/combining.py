@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from medcontract.errors import CallError, WrongWeights
+from medcontract.problems import is_plain, plain_name
 from medcontract.scoring.exact import ZERO, mean
 
 COMBINED = "combined_score"
@@ -87,10 +88,11 @@ def combine(tasks: Mapping[str, Metrics], weighting: Weighting) -> Combined:
 
 def _nothing_to_weigh(tasks: Mapping[str, Metrics], weighting: Weighting) -> WrongWeights:
     there = sorted({name for metrics in tasks.values() for name in metrics})
-    names = ", ".join(name for name, _ in weighting.weights)
+    shown = ", ".join(map(plain_name, there)) or "no metrics"
+    names = ", ".join(plain_name(name) for name, _ in weighting.weights)
     return WrongWeights(
         f"no task has anything that the weights name, with a weight above 0: {names}",
-        f"there are: {', '.join(there) or 'no metrics'}; categories: {', '.join(_categories(there)) or 'none'}",
+        f"there are: {shown}; categories: {', '.join(_categories(there)) or 'none'}",
     )
 
 
@@ -102,11 +104,11 @@ def told_unused(combined: Combined, tasks: Mapping[str, Metrics]) -> Iterator[st
     """Warnings of weights that name nothing, with the name that may be meant."""
     from medcontract.definitions.suggest import nearest
 
-    known = {name for metrics in tasks.values() for name in metrics}
+    known = {name for metrics in tasks.values() for name in metrics if is_plain(name)}
     for name in combined.unused:
         guess = nearest(name, known | set(CATEGORIES))
         hint = f": did you mean '{guess}'?" if guess and guess != name else ""
-        yield f"no task has anything for the weight '{name}'{hint}"
+        yield f"no task has anything for the weight '{plain_name(name)}'{hint}"
 
 
 def parsed(text: str) -> tuple[tuple[str, Decimal], ...]:

@@ -98,9 +98,11 @@ class DocMark(NamedTuple):
     """It was not parsed, or ended in an exception."""
     items: tuple[ItemReport, ...]
     """Those that are not wholly right, or whose name is written otherwise."""
+    predicted: int
+    """Items that were predicted."""
 
 
-FAILED = DocMark(0, 0, 0, False, True, ())
+FAILED = DocMark(0, 0, 0, False, True, (), 0)
 
 
 class Options(NamedTuple):
@@ -143,7 +145,7 @@ def measure(kind: Kind, options: Options, label: Label, record: Any) -> DocMark:
     predicted = kind.items(getattr(record, kind.predicted))
     if predicted == label.items and "" not in label.names:
         fields = sum(map(len, label.counted))
-        return DocMark(len(predicted), fields, fields, True, False, ())
+        return DocMark(len(predicted), fields, fields, True, False, (), len(predicted))
     names = [normalize(item[0]) for item in predicted]
     pairs = pair_exact(label.names, names) if options.fuzzy is None else pair_fuzzy(label.names, names, options.fuzzy)
     nearest = {i: (predicted[j][0], score) for i, j, score in near_misses(label.names, names, pairs)}
@@ -163,7 +165,7 @@ def measure(kind: Kind, options: Options, label: Label, record: Any) -> DocMark:
         if misses or item[0] != found[0]:
             reports.append(ItemReport(number, item[0], found[0], None, misses))
     valid = any(item[0].strip(BLANKS) for item in predicted)
-    return DocMark(len(pairs) - pairs.count(None), correct, total, valid, False, tuple(reports))
+    return DocMark(len(pairs) - pairs.count(None), correct, total, valid, False, tuple(reports), len(predicted))
 
 
 def _misses(kind: Kind, label: Item, found: Item, places: Iterable[int], tolerance: Fraction) -> tuple[FieldMiss, ...]:

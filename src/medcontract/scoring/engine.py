@@ -143,8 +143,10 @@ class Wishes(Struct, frozen=True, kw_only=True):
 
     breakdown: bool = False
     """Say of each item or sample what became of it."""
-    values: bool = True
+    values: bool = False
     """What stands in records may be told."""
+    plugin_errors: bool = False
+    """The words of an exception in a user's own metric may be told: they may quote a record, and the truth."""
     weights: tuple[tuple[str, Decimal], ...] | None = None
     """benchmark: of the combined score."""
     metric_name: str | None = None
@@ -187,6 +189,12 @@ class Track(ABC):
     """Contracts of files that a score uses where they are given."""
     organizers: ClassVar[tuple[str, ...]] = ()
     """Those of them that are one for all submissions of a ranking: they stand with the truth."""
+    measured: ClassVar[tuple[str, ...]] = ()
+    """Those of them that are about one submission: in a ranking the organizer can give them for each (`--measured`)."""
+    identifying: ClassVar[tuple[str, ...]] = ()
+    """Those of `measured` that name their team: beside the truth they are about no submission of a ranking."""
+    in_rankings: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """Parameters that are otherwise in a ranking, unless the caller gives them."""
     expecting: ClassVar[tuple[tuple[str, str], ...]] = ()
     """(contract, contract of a truth): files that list the expected ids, for those who have no such truth."""
     needs: ClassVar[tuple[str, ...]] = ()
@@ -278,6 +286,10 @@ class Track(ABC):
     def for_competition(self, protocol: Protocol, valid: Sequence[Counts]) -> Protocol:
         """The protocol with what only all valid submissions together say."""
         return protocol
+
+    def about_competition(self, protocol: Protocol, valid: Sequence[tuple[str, Counts]]) -> Iterator[str]:
+        """What looks strange when the valid submissions, by name, are put beside each other."""
+        return iter(())
 
     def runs(self, documents: dict[str, Any]) -> tuple[str, ...] | None:
         """The runs that count, where an auxiliary file says so."""

@@ -141,6 +141,8 @@ class Extraction(Track):
     submissions = (PRESCRIPTION.predictions, LAB.predictions)
     result_contract = "extraction/decision"
     auxiliary = ("extraction/manifest", "extraction/runs", "extraction/evidence")
+    organizers = ("extraction/manifest",)
+    measured = ("extraction/runs", "extraction/evidence")
     keeps: ClassVar = {"extraction/manifest": _doc_id, "extraction/runs": run_of}
     expecting = (
         ("extraction/manifest", PRESCRIPTION.labels),
@@ -211,7 +213,9 @@ class Extraction(Track):
                 documents.append(_Document(kind.doc_type, label, None if type(mark) is Unscored else mark))
         documents.sort(key=lambda document: (document.doc_type, document.label.doc_id))
         data = _Data(documents=documents, beside=Beside.of(answers.documents))
-        return Counts(expected=len(documents), processed={"": counted}, data=data)
+        return Counts(
+            expected=len(documents), processed={"": counted}, data=data, about_truth=tuple(_surplus(documents))
+        )
 
     def finish(self, counts: Counts, protocol: Protocol) -> Finished:
         data: _Data = counts.data
@@ -275,6 +279,18 @@ class Extraction(Track):
 
     def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
         return {**{name: value for name, value in result.items() if name != "documents"}, self.headline: headline}
+
+
+_FAR_MORE = 2
+"""So many times the labeled items are far more than labeled."""
+
+
+def _surplus(documents: Sequence[_Document]) -> Iterator[str]:
+    """Whoever predicts every name there is finds all labeled ones: no figure takes surplus items into account."""
+    found = [(document.mark.predicted, len(document.label.items)) for document in documents if document.mark]
+    predicted, labeled = (sum(each) for each in zip(*found, strict=True)) if found else (0, 0)
+    if predicted > _FAR_MORE * labeled:
+        yield f"it predicts {predicted:,} items where {labeled:,} are labeled: recall does not count surplus items"
 
 
 class _Figures(NamedTuple):

@@ -106,6 +106,12 @@ _FIGURES = (
 )  # fmt: skip
 
 
+_FAR = 2
+"""So many times the next longest inference time is far from the others."""
+_FEWEST_TIMES = 3
+"""Of two entries one is the fastest and one the slowest, whatever their times are."""
+
+
 class _Data(NamedTuple):
     confusion: Counter[tuple[int, int | None]]
     size_mb: Fraction | None
@@ -123,7 +129,7 @@ class Lesions(Track):
             measure=_measure,
         ),
     )  # fmt: skip
-    auxiliary = ("lesions/model",)
+    auxiliary = measured = identifying = ("lesions/model",)
     expecting = (("lesions/cases", "lesions/truth"),)
     protocol = PROTOCOL
     figures = _FIGURES
@@ -160,6 +166,18 @@ class Lesions(Track):
         if not times or protocol.get("t_min_ms") is not None:
             return protocol
         return protocol.measured(t_min_ms=rounded(min(times)), t_max_ms=rounded(max(times)))
+
+    def about_competition(self, protocol: Protocol, valid: Sequence[tuple[str, Counts]]) -> Iterator[str]:
+        """One entry that alone makes the range of times wide, so that the others all come near the best."""
+        times = sorted((counts.data.time_ms, name) for name, counts in valid if counts.data.time_ms is not None)
+        if len(times) < _FEWEST_TIMES or protocol.get("t_max_ms") is not None:
+            return
+        (next_longest, _), (longest, name) = times[-2:]
+        if longest > _FAR * next_longest:
+            yield (
+                f"{name} alone sets t_max_ms: its inference time, {float(longest):g} ms, is more than {_FAR} times the "
+                f"next longest, {float(next_longest):g} ms (--t-min-ms and --t-max-ms set the range)"
+            )
 
     def count(self, answers: Answers) -> Counts:
         pairing = answers.pairing()

@@ -180,7 +180,7 @@ class Reports(Track):
             item=_labels, measure=_measure,
         ),
     )  # fmt: skip
-    auxiliary = ("reports/telemetry",)
+    auxiliary = measured = identifying = ("reports/telemetry",)
     expecting = (("reports/cases", "reports/truth"),)
     protocol = PROTOCOL
     figures = _FIGURES + _OF_RUNS

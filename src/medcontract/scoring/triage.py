@@ -147,7 +147,9 @@ class Triage(Track):
         )
 
     def headline_of(self, result: Mapping[str, Any]) -> float | None:
-        found = [case.get("jaccard_index") for case in result.get("metrics") or () if isinstance(case, dict)]
+        cases = result.get("metrics")
+        listed = cases if isinstance(cases, list) else []  # a score that was written down may hold anything
+        found = [case.get("jaccard_index") for case in listed if isinstance(case, dict)]
         known = [value for value in found if isinstance(value, float | int)]
         return rounded(exact_sum(map(float, known)) / len(known)) if known else super().headline_of(result)
 
