@@ -56,3 +56,7 @@ class InvalidData(MedcontractError):
         where = f" (first: {first.code} {first.message})" if first else ""
         super().__init__(f"{report.path}: {report.errors} error(s){where}")
         self.report = report
+
+    def __reduce__(self) -> tuple[type[InvalidData], tuple[FileReport]]:
+        """Made of the report again, where a worker process raised it."""
+        return type(self), (self.report,)
