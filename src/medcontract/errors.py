@@ -14,6 +14,9 @@ What is wrong *in* a file is never raised while it is checked: problems are valu
 
 from __future__ import annotations
 
+import os
+import sys
+import traceback
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -60,3 +63,27 @@ class InvalidData(MedcontractError):
     def __reduce__(self) -> tuple[type[InvalidData], tuple[FileReport]]:
         """Made of the report again, where a worker process raised it."""
         return type(self), (self.report,)
+
+
+DEBUG = "MEDCONTRACT_DEBUG"
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+
+
+def internal_error(error: Exception) -> str:
+    """What to say of an exception that nobody expected: where it was raised, and nothing of the data.
+
+    With the environment variable MEDCONTRACT_DEBUG the traceback, which may hold values, is written to standard error.
+    """
+    if os.environ.get(DEBUG):
+        traceback.print_exception(error, file=sys.stderr)
+    if isinstance(error, MemoryError):
+        return "there is not enough memory"
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(_PACKAGE)]
+    where = ""
+    if frames:
+        module = os.path.relpath(frames[-1].filename, _PACKAGE).replace(os.sep, "/")
+        where = f" in {module}, line {frames[-1].lineno}"
+    return (
+        f"internal error ({type(error).__name__}{where}): this is a bug in medcontract, please report it "
+        f"({DEBUG}=1 shows the traceback)"
+    )

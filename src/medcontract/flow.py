@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from medcontract.definitions import registry
 from medcontract.definitions.contract import Validated, vouch
-from medcontract.errors import CallError, InvalidData, NotRecognised
+from medcontract.errors import CallError, InvalidData, MedcontractError, NotRecognised, internal_error
 from medcontract.evaluation.beside import NAMES_IMAGES, images_beside
 from medcontract.judging.beside import Beside
 from medcontract.judging.records import Progress
+from medcontract.judging.report import make_report
 from medcontract.judging.start import CONTAINERS, judge
-from medcontract.problems import FileReport, Report
+from medcontract.problems import FileReport, Finding, Report
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source
 from medcontract.tally import Tally
@@ -98,11 +99,29 @@ def validate_files(
     judge_one = _judge_for(schema, beside)
     report = Report(
         tuple(
-            judge_one(Source(path, limits=limits), contract_id, Tally(keep, alike, excerpts), progress)
+            _judged(judge_one, Source(path, limits=limits), contract_id, Tally(keep, alike, excerpts), progress)
             for path, contract_id in files
         )
     )
     return _with_images(report, beside)
+
+
+def _judged(
+    judge_one: Callable[..., FileReport],
+    source: Source,
+    contract_id: str | None,
+    tally: Tally,
+    progress: Progress | None,
+) -> FileReport:
+    """The report of one file; what nobody expected is a problem of this file, not the end of the call."""
+    try:
+        return judge_one(source, contract_id, tally, progress)
+    except MedcontractError:
+        raise
+    except Exception as error:  # noqa: BLE001  # whatever a file brings about
+        only = Tally(1)
+        only.add(Finding("MC003", internal_error(error)))
+        return make_report(source, contract_id, None, only)
 
 
 def _with_images(report: Report, beside: Beside | None) -> Report:

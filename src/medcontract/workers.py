@@ -54,7 +54,7 @@ class Workers:
     and `BrokenProcessPool` where the system kills all workers.
     """
 
-    def __init__(self, count: int, prepare: Callable[..., None] | None = None, *arguments: Any) -> None:
+    def __init__(self, count: int, prepare: Callable[..., object] | None = None, *arguments: Any) -> None:
         if sys.flags.ignore_environment and not sys.flags.safe_path:
             raise OSError("workers of python -E would import modules of the current folder: use python -I")
         self.count = min(count, _MOST_WORKERS)
@@ -229,7 +229,7 @@ _failed: Exception | None = None
 
 
 def _begin_worker(
-    pipe: Connection, safe_path: str | None, prepare: Callable[..., None] | None, arguments: tuple[Any, ...]
+    pipe: Connection, safe_path: str | None, prepare: Callable[..., object] | None, arguments: tuple[Any, ...]
 ) -> None:
     """Ctrl-C is for the process that asked, which ends its workers."""
     global _failed  # noqa: PLW0603  # what a worker process is for
