@@ -6,6 +6,7 @@
     ├── CallError               the call is wrong: the command line exits with 2
     │   ├── NotRecognised       the file reads well, but no single contract fits it
     │   └── UnknownContract     no contract has that id
+    ├── FileChanged             a file was changed, or taken away, while it was read
     └── InvalidData             the data breaks its contract; carries the problems
 
 What is wrong *in* a file is never raised while it is checked: problems are values (see
@@ -49,6 +50,10 @@ class WrongWeights(CallError):
 
 class BrokenPlugin(CallError):
     """Something of a user's own does not work."""
+
+
+class FileChanged(MedcontractError):
+    """A file was changed, or taken away, while it was read: what was made of it cannot be vouched for."""
 
 
 class InvalidData(MedcontractError):

@@ -90,9 +90,10 @@ def _failed(error: Exception) -> int:
     if isinstance(error, BrokenPipeError):  # the reader went away: nothing more to say
         _drop_output()
         return 1
-    if isinstance(error, OSError):  # a full disk behind standard output
+    if isinstance(error, OSError):  # a full disk behind standard output, which has no name
         _drop_output()
-        click.echo(f"medcontract: cannot write: {(error.strerror or str(error)).lower()}", err=True)
+        what = "cannot write" if error.filename is None else f"cannot read or write {_fit(str(error.filename))}"
+        click.echo(f"medcontract: {what}: {(error.strerror or str(error)).lower()}", err=True)
         return 2
     click.echo(f"medcontract: {internal_error(error)}", err=True)
     return 1

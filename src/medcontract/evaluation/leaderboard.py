@@ -93,6 +93,8 @@ class _Job(Struct, kw_only=True):
     parameters: tuple[tuple[str, str], ...]
     header: dict[str, str]
     settings: Settings
+    digests: tuple[str, ...] = ()
+    """The hashes of the truth as it was read, for workers that read it again."""
 
 
 def leaderboard(
@@ -247,7 +249,11 @@ def _prepare(job: _Job) -> None:
     global _here  # noqa: PLW0603  # what a worker process is for
     for plugin in job.settings.wishes.plugins:
         load_module(plugin)
-    _here = _Scorer(job)
+    scorer = _Scorer(job)
+    for part, digest in zip(scorer.told, job.digests, strict=True):
+        if part.source.sha256() != digest:
+            raise part.source.changed()
+    _here = scorer
 
 
 def _score_there(submission: Submission) -> Score | str:
@@ -262,7 +268,8 @@ def _scores(scorer: _Scorer, submissions: Sequence[Submission], jobs: int) -> It
         yield from map(scorer.score, submissions)
         return
     try:
-        workers = Workers(count, _prepare, scorer._job)
+        digests = tuple(part.source.sha256() for part in scorer.told)
+        workers = Workers(count, _prepare, replace(scorer._job, digests=digests))
     except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: one process may do
         yield from map(scorer.score, submissions)
         return
