@@ -37,6 +37,7 @@ from medcontract.cli.main import main
 from medcontract.errors import CallError
 from medcontract.images import MAX_PIXELS, CaseProblem, ImageProblem, check_image, check_images, many, opening
 from medcontract.problems import FileReport, Finding, Ref
+from medcontract.workers import AHEAD
 
 COMMAND = [sys.executable, "-m", "medcontract"]
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -596,7 +597,7 @@ def test_cases_are_not_held(jobs: int, folder: Path) -> None:
     problems = check_images(endless(), folder, jobs=jobs)
     for wanted in range(1, 301):
         assert next(problems).record == wanted
-        assert taken - wanted <= max(many.FEW + 1, many.CHUNK * many.AHEAD * jobs)
+        assert taken - wanted <= max(many.FEW + 1, many.CHUNK * AHEAD * jobs)
     problems.close()
 
 

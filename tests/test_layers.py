@@ -21,7 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "problems": set(),
     "layout": {"problems"},
-    "reading": {"layout", "problems", "reading"},
+    "reading": {"errors", "layout", "problems", "reading"},
     "definitions": {"catalogue", "definitions", "errors", "layout", "normalizers", "problems"},
     "rendering": {"catalogue", "problems", "rendering"},
     "tally": {"problems"},

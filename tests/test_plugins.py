@@ -86,8 +86,8 @@ def sepsis(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_example_from_the_command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The commands of the documentation work, and the bad file is refused with its three problems."""
     monkeypatch.chdir(SEPSIS)
-    assert main(["validate", "--plugin", "sepsis_challenge", "sepsis_data/"]) == 0
-    assert main(["validate", "--plugin", "sepsis_challenge", "--format", "json", "bad-alarms.csv"]) == 1
+    assert main(["validate", "--plugin", "./sepsis_challenge.py", "sepsis_data/"]) == 0
+    assert main(["validate", "--plugin", "./sepsis_challenge.py", "--format", "json", "bad-alarms.csv"]) == 1
     output = capsys.readouterr().out
     report = json.loads(output[output.index("{") :])
     found = [(p["code"], p["line"], p["field"]) for p in report["files"][0]["problems"]]

@@ -6,14 +6,16 @@
 (True, 'lesions/truth', 1)
 """
 
-from __future__ import annotations
-
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from medcontract._version import __version__
 
+TYPE_CHECKING = False
+"""With `python -m medcontract` this module runs while the current folder is first on `sys.path`: it imports nothing
+of the standard library that is not loaded yet, because a file of that name in a folder of data would run."""
 if TYPE_CHECKING:
+    from typing import Any
+
     from medcontract.api import contracts, schema
     from medcontract.definitions.contract import Contract, Validated
     from medcontract.definitions.frames import frame_schema
@@ -66,7 +68,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in _HOME:
         raise AttributeError(f"module 'medcontract' has no attribute '{name}'")
     value = getattr(import_module(f"medcontract.{_HOME[name]}"), name)

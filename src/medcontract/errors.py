@@ -6,6 +6,7 @@
     ├── CallError               the call is wrong: the command line exits with 2
     │   ├── NotRecognised       the file reads well, but no single contract fits it
     │   └── UnknownContract     no contract has that id
+    ├── FileChanged             a file was changed, or taken away, while it was read
     └── InvalidData             the data breaks its contract; carries the problems
 
 What is wrong *in* a file is never raised while it is checked: problems are values (see
@@ -14,6 +15,9 @@ What is wrong *in* a file is never raised while it is checked: problems are valu
 
 from __future__ import annotations
 
+import os
+import sys
+import traceback
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -48,6 +52,10 @@ class BrokenPlugin(CallError):
     """Something of a user's own does not work."""
 
 
+class FileChanged(MedcontractError):
+    """A file was changed, or taken away, while it was read: what was made of it cannot be vouched for."""
+
+
 class InvalidData(MedcontractError):
     """The file breaks its contract. `report` holds every problem, with its place."""
 
@@ -56,3 +64,31 @@ class InvalidData(MedcontractError):
         where = f" (first: {first.code} {first.message})" if first else ""
         super().__init__(f"{report.path}: {report.errors} error(s){where}")
         self.report = report
+
+    def __reduce__(self) -> tuple[type[InvalidData], tuple[FileReport]]:
+        """Made of the report again, where a worker process raised it."""
+        return type(self), (self.report,)
+
+
+DEBUG = "MEDCONTRACT_DEBUG"
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+
+
+def internal_error(error: Exception) -> str:
+    """What to say of an exception that nobody expected: where it was raised, and nothing of the data.
+
+    With the environment variable MEDCONTRACT_DEBUG the traceback, which may hold values, is written to standard error.
+    """
+    if os.environ.get(DEBUG):
+        traceback.print_exception(error, file=sys.stderr)
+    if isinstance(error, MemoryError):
+        return "there is not enough memory"
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(_PACKAGE)]
+    where = ""
+    if frames:
+        module = os.path.relpath(frames[-1].filename, _PACKAGE).replace(os.sep, "/")
+        where = f" in {module}, line {frames[-1].lineno}"
+    return (
+        f"internal error ({type(error).__name__}{where}): this is a bug in medcontract, please report it "
+        f"({DEBUG}=1 shows the traceback)"
+    )

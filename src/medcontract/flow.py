@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from medcontract.definitions import registry
 from medcontract.definitions.contract import Validated, vouch
-from medcontract.errors import CallError, InvalidData, NotRecognised
+from medcontract.errors import CallError, FileChanged, InvalidData, MedcontractError, NotRecognised, internal_error
 from medcontract.evaluation.beside import NAMES_IMAGES, images_beside
 from medcontract.judging.beside import Beside
 from medcontract.judging.records import Progress
+from medcontract.judging.report import make_report
 from medcontract.judging.start import CONTAINERS, judge
-from medcontract.problems import FileReport, Report
+from medcontract.problems import FileReport, Finding, Report
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source
 from medcontract.tally import Tally
@@ -54,7 +55,7 @@ def validate(
         if schema is not None:
             raise CallError("a schema and a contract were both given", "say which of the two is meant")
     beside = None if images is None else images_beside(images, jobs)
-    report = _judge_for(schema, beside)(Source(origin, name), contract, Tally(max_problems), None)
+    report = _still_there(_judge_for(schema, beside), Source(origin, name), contract, Tally(max_problems), None)
     return _with_images(Report((report,)), beside).files[0]
 
 
@@ -65,6 +66,7 @@ def load(origin: Input, contract: str | None = None, *, name: str | None = None)
     cannot be judged. A collection without a header of its own (.jsonl, .csv) gives a tuple of records.
     """
     source = Source(origin, name)
+    source.watched = True
     report = judge(source, contract, Tally(KEEP))
     if report.wrong_call:
         problem = report.problems[0]
@@ -74,7 +76,9 @@ def load(origin: Input, contract: str | None = None, *, name: str | None = None)
         raise InvalidData(report)
     from medcontract.whole import read_whole
 
-    return vouch(read_whole(source, registry.find(report.contract)), report.contract)
+    value = read_whole(source, registry.find(report.contract))
+    source.sha256()  # the same bytes were judged and read
+    return vouch(value, report.contract)
 
 
 def validate_files(
@@ -98,11 +102,43 @@ def validate_files(
     judge_one = _judge_for(schema, beside)
     report = Report(
         tuple(
-            judge_one(Source(path, limits=limits), contract_id, Tally(keep, alike, excerpts), progress)
+            _judged(judge_one, Source(path, limits=limits), contract_id, Tally(keep, alike, excerpts), progress)
             for path, contract_id in files
         )
     )
     return _with_images(report, beside)
+
+
+def _judged(
+    judge_one: Callable[..., FileReport],
+    source: Source,
+    contract_id: str | None,
+    tally: Tally,
+    progress: Progress | None,
+) -> FileReport:
+    """The report of one file; what nobody expected is a problem of this file, not the end of the call."""
+    try:
+        return _still_there(judge_one, source, contract_id, tally, progress)
+    except MedcontractError:
+        raise
+    except Exception as error:  # noqa: BLE001  # whatever a file brings about
+        return _only(internal_error(error), source, contract_id)
+
+
+def _still_there(
+    judge_one: Callable[..., FileReport], source: Source, contract_id: str | None, *more: Any
+) -> FileReport:
+    """The report of one file; that it was taken away while it was read is a problem of it."""
+    try:
+        return judge_one(source, contract_id, *more)
+    except FileChanged as error:
+        return _only(str(error).removeprefix(f"{source.name}: "), source, contract_id)
+
+
+def _only(message: str, source: Source, contract_id: str | None) -> FileReport:
+    tally = Tally(1)
+    tally.add(Finding("MC003", message))
+    return make_report(source, contract_id, None, tally)
 
 
 def _with_images(report: Report, beside: Beside | None) -> Report:

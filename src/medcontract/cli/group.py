@@ -12,7 +12,7 @@ import click
 
 from medcontract._version import __version__
 from medcontract.cli.main import COMMANDS
-from medcontract.errors import CallError, MedcontractError
+from medcontract.errors import CallError, MedcontractError, internal_error
 
 _EPILOG = """\b
 Exit codes: 0 all is well, 1 the data breaks a contract, 2 the call is wrong.
@@ -62,32 +62,41 @@ def run(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except click.ClickException as error:
-        error.show()
-        return 2
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         return 130
-    except CallError as error:
+    except Exception as error:  # noqa: BLE001  # never a traceback
+        return _failed(error)
+    finally:
+        _tell_of_broken_plugins()
+    return outcome if isinstance(outcome, int) else 0
+
+
+def _failed(error: Exception) -> int:
+    """Say what went wrong. Returns the exit code."""
+    if isinstance(error, click.ClickException):
+        error.show()
+        return 2
+    if isinstance(error, CallError):
         click.echo(f"medcontract: {_fit(str(error))}", err=True)
         if error.hint:
             click.echo(f"  hint: {_fit(error.hint)}", err=True)
         return 2
-    except MedcontractError as error:
+    if isinstance(error, MedcontractError):
         click.echo(f"medcontract: {_fit(str(error))}", err=True)
         for line in _first_problems(error):
             click.echo(line, err=True)
         return 1
-    except BrokenPipeError:  # the reader went away: nothing more to say
+    if isinstance(error, BrokenPipeError):  # the reader went away: nothing more to say
         _drop_output()
         return 1
-    except OSError as error:  # a full disk behind standard output
+    if isinstance(error, OSError):  # a full disk behind standard output, which has no name
         _drop_output()
-        click.echo(f"medcontract: cannot write: {(error.strerror or str(error)).lower()}", err=True)
+        what = "cannot write" if error.filename is None else f"cannot read or write {_fit(str(error.filename))}"
+        click.echo(f"medcontract: {what}: {(error.strerror or str(error)).lower()}", err=True)
         return 2
-    finally:
-        _tell_of_broken_plugins()
-    return outcome if isinstance(outcome, int) else 0
+    click.echo(f"medcontract: {internal_error(error)}", err=True)
+    return 1
 
 
 _MOST_CHARACTERS = 2000

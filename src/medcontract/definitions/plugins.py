@@ -158,7 +158,7 @@ def _named_fields(rule: Any) -> list[str]:
 def load_module(name: str) -> None:
     """Import a module, given by its name or as a `.py` file, and register the contracts in its `CONTRACTS`.
 
-    Modules in the current folder, and beside the file, are found too.
+    Modules beside the file are found too; those in the current folder only where `sys.path` names it.
     """
     try:
         module = _from_file(name) if _is_path(name) else _from_name(name)
@@ -219,9 +219,18 @@ def _is_path(name: str) -> bool:
 
 
 def _from_name(name: str) -> ModuleType:
-    if "" not in sys.path:
-        sys.path.insert(0, "")
-    return import_module(name)
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        place = Path(*name.split("."))
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise  # it is there, but what it imports is not
+        hint = "install it, or give it as a path: ./NAME.py"
+        if place.with_suffix(".py").is_file():
+            hint = f"modules in the current folder are not looked for: give it as a path, ./{place}.py"
+        elif Path(place.parts[0]).is_dir():
+            hint = "packages in the current folder are not looked for: install it, or say PYTHONPATH=."
+        raise CallError(f"the plugin '{name}' cannot be imported: there is no module '{error.name}'", hint) from None
 
 
 def _from_file(name: str) -> ModuleType:

@@ -118,6 +118,7 @@ def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[s
     for path, contract_id in _once(given):
         tally = settings.tally()
         source = path if isinstance(path, Source) else Source(path, limits=settings.limits)
+        source.watched = True
         contract = identify(source, contract_id, tally)
         if isinstance(contract, Compiled):
             files.groups.setdefault(contract.id, []).append(Part(source, contract, tally))

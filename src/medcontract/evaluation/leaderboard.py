@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -12,7 +13,7 @@ from msgspec.structs import replace
 
 from medcontract.definitions import registry
 from medcontract.definitions.plugins import load_module
-from medcontract.errors import BrokenPlugin, CallError, InvalidData, MedcontractError, WrongWeights
+from medcontract.errors import BrokenPlugin, CallError, InvalidData, MedcontractError, WrongWeights, internal_error
 from medcontract.evaluation.inputs import Files, Given, GivenFile, Settings, base_name, gather, without_endings
 from medcontract.evaluation.reading import Truth, read_auxiliary, read_truth
 from medcontract.evaluation.score import (
@@ -26,7 +27,7 @@ from medcontract.evaluation.score import (
 from medcontract.scoring.engine import Figure, Track, Verdict, judge_counts
 from medcontract.scoring.exact import rounded
 from medcontract.scoring.protocol import Protocol
-from medcontract.workers import Workers
+from medcontract.workers import WorkerDied, Workers
 
 Progress = Callable[[int, int], None]
 
@@ -119,6 +120,8 @@ class _Job(Struct, kw_only=True):
     parameters: tuple[tuple[str, str], ...]
     header: dict[str, str]
     settings: Settings
+    digests: tuple[str, ...] = ()
+    """The hashes of the truth as it was read, for workers that read it again."""
 
 
 def leaderboard(
@@ -158,7 +161,7 @@ def leaderboard(
     ]
     protocol = scorer.track.for_competition(scorer.protocol, [counts for _, counts in competing])
     entries = [
-        _entry(submission, outcome, scorer.track, protocol)
+        _entry_or_error(submission, outcome, scorer.track, protocol)
         for submission, outcome in zip(submissions, scored, strict=True)
     ]
     by = _ranked_by(entries)
@@ -224,11 +227,19 @@ class _Scorer:
             raise MedcontractError(f"{'; '.join(self.truth.reasons)}: nothing can be scored against it")
 
     def score(self, submission: Submission) -> Score | str:
-        """The score, or why there is none."""
+        """The score, or why there is none. What nobody expected is the end of this submission, not of the ranking."""
+        try:
+            return self._score(submission)
+        except MedcontractError:
+            raise
+        except Exception as error:  # noqa: BLE001  # whatever a file brings about
+            return internal_error(error)
+
+    def _score(self, submission: Submission) -> Score | str:
         if submission.trouble:
             return submission.trouble
-        inside, outside = submission.inside()
         try:
+            inside, outside = submission.inside()
             files = gather(inside, self._job.settings, lenient=submission.strangers)
             files.notes += [f"{name} leads out of the folder: it was not looked at" for name in outside]
             files.pass_over_broken(submission.strangers, self.track.submissions)
@@ -243,7 +254,7 @@ class _Scorer:
             raise
         except WrongWeights as error:
             return _Weightless(_told(error, submission))
-        except CallError as error:
+        except MedcontractError as error:
             return _told(error, submission)
         if not self._job.settings.participant:
             score.verdict.warnings += score.private
@@ -296,9 +307,10 @@ def _for_rankings(track: Track, parameters: Sequence[tuple[str, str]]) -> list[t
     return [*((name, value) for name, value in track.in_rankings if name not in given), *parameters]
 
 
-def _told(error: CallError, submission: Submission) -> str:
+def _told(error: MedcontractError, submission: Submission) -> str:
     """The error with base names: paths are nobody's business."""
-    text = f"{error}{f' ({error.hint})' if error.hint else ''}"
+    hint = getattr(error, "hint", None)
+    text = f"{error}{f' ({hint})' if hint else ''}"
     for path in (*(path for path, _ in submission.files), *(submission.measured or ())):
         text = text.replace(path, base_name(path))
     return text
@@ -310,6 +322,7 @@ def _not_swapped(track: Track, files: Files) -> None:
         raise CallError("the first argument holds no truth", f"are truth and submissions swapped? {there}")
 
 
+_FELL = "scoring it brought its process down again and again: it ran out of memory or was killed"
 _here: _Scorer | None = None
 """In a worker process: its scorer."""
 
@@ -318,7 +331,11 @@ def _prepare(job: _Job) -> None:
     global _here  # noqa: PLW0603  # what a worker process is for
     for plugin in job.settings.wishes.plugins:
         load_module(plugin)
-    _here = _Scorer(job)
+    scorer = _Scorer(job)
+    for part, digest in zip(scorer.told, job.digests, strict=True):
+        if part.source.sha256() != digest:
+            raise part.source.changed()
+    _here = scorer
 
 
 def _score_there(submission: Submission) -> Score | str:
@@ -332,10 +349,24 @@ def _scores(scorer: _Scorer, submissions: Sequence[Submission], jobs: int) -> It
     if count < 2:
         yield from map(scorer.score, submissions)
         return
-    with Workers(count, _prepare, scorer._job) as workers:
-        futures = [workers.submit(_score_there, submission) for submission in submissions]
-        for future in futures:
-            yield future.result()
+    try:
+        digests = tuple(part.source.sha256() for part in scorer.told)
+        workers = Workers(count, _prepare, replace(scorer._job, digests=digests))
+    except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: one process may do
+        yield from map(scorer.score, submissions)
+        return
+    with workers:
+        for _, outcome in workers.each(_score_there, submissions):
+            yield _FELL if isinstance(outcome, WorkerDied) else outcome
+
+
+def _entry_or_error(submission: Submission, outcome: Score | str, track: Track, protocol: Protocol) -> Entry:
+    try:
+        return _entry(submission, outcome, track, protocol)
+    except MedcontractError:
+        raise
+    except Exception as error:  # noqa: BLE001  # as while it was scored
+        return _entry(submission, internal_error(error), track, protocol)
 
 
 def _entry(submission: Submission, outcome: Score | str, track: Track, protocol: Protocol) -> Entry:

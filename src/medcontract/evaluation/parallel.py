@@ -17,6 +17,7 @@ from msgspec import Struct
 from medcontract.definitions import registry
 from medcontract.definitions.plugins import load_module
 from medcontract.definitions.rules import Accumulator, Rule
+from medcontract.errors import FileChanged
 from medcontract.evaluation.inputs import Part, Settings
 from medcontract.judging.json import JsonJudge
 from medcontract.judging.records import RecordsJudge, settle_parts
@@ -24,7 +25,8 @@ from medcontract.judging.start import container_for, judge_for
 from medcontract.problems import Finding
 from medcontract.reading.json_file import JsonFile, Member
 from medcontract.reading.limits import Limits
-from medcontract.reading.slices import SMALLEST, Slice, Span, spans
+from medcontract.reading.slices import SMALLEST, Slice, Span, same_bytes, spans
+from medcontract.reading.source import Unreadable
 from medcontract.scoring import tracks
 from medcontract.scoring.engine import Wishes
 from medcontract.scoring.gate import Expected, Pairing, Sheet
@@ -74,6 +76,8 @@ class _Seen(NamedTuple):
     header: list[Member]
     list_at: int | None
     start: int
+    digest: str
+    """The hash of what it read."""
 
 
 def worth_while(parts: Sequence[Part], jobs: int) -> bool:
@@ -109,15 +113,20 @@ def read_in_workers(
             for each, own in zip(tasks, futures, strict=True):
                 seen.append([])
                 for task, future in zip(each, own, strict=True):
-                    seen[-1].append(future.result())
+                    found = future.result()
                     done += task.span.end - task.span.start
                     if settings.progress:
                         settings.progress(done, total)
-                    if not seen[-1][-1].clean:
+                    if found is None or not found.clean:
                         return False
+                    seen[-1].append(found)
     except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: one process may do
         return False
-    return _put_together(parts, pairing, [[t.span for t in each] for each in tasks], seen)
+    cuts = [[task.span for task in each] for each in tasks]
+    for part, own_cuts, own_seen in zip(parts, cuts, seen, strict=True):
+        if not same_bytes(part.source, own_cuts, [each.digest for each in own_seen]):
+            return False  # the file changed: one process reads it in one go
+    return _put_together(parts, pairing, cuts, seen)
 
 
 def _tasks(part: Part, jobs: int) -> list[_Task]:
@@ -156,8 +165,15 @@ def _prepare(pickled: bytes) -> None:
     gc.freeze()  # the truth stays
 
 
-def _look(task: _Task) -> _Seen:
-    """What a worker does."""
+def _look(task: _Task) -> _Seen | None:
+    """What a worker does. None where the file is not what it was any more."""
+    try:
+        return _look_at(task)
+    except (Unreadable, FileChanged):
+        return None
+
+
+def _look_at(task: _Task) -> _Seen:
     if _here is None:
         raise RuntimeError("the worker was not prepared")
     pairing = _here.fresh()
@@ -178,7 +194,7 @@ def _look(task: _Task) -> _Seen:
     return _Seen(
         records=judge.records or 0, clean=clean, tally=judge.tally, accumulators=accumulators, sheets=pairing.sheets,
         named=pairing.named, header=file.header if file else [], list_at=file.list_at if file else None,
-        start=file.start if file else 0,
+        start=file.start if file else 0, digest=source.sha256(),
     )  # fmt: skip
 
 

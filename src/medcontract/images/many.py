@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sized
-from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, closing
+from contextlib import closing
+from functools import partial
 from itertools import chain, islice
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from medcontract.errors import CallError
 from medcontract.images.one import check_image, require_pillow
 from medcontract.images.refusal import ImageProblem
 from medcontract.problems import Finding, Ref, shorten
-from medcontract.workers import Workers, processors
+from medcontract.workers import WorkerDied, Workers, processors
 
 Case = tuple[int, str, str]
 """The index of the record, its `image_id`, its `image_path`."""
@@ -27,8 +27,6 @@ FEW = 64
 """Up to this many cases, starting workers takes longer than it saves."""
 CHUNK = 16
 """Images that a worker gets at a time."""
-AHEAD = 3
-"""Chunks a worker that are read ahead."""
 _FELL = ImageProblem(
     "MC324",
     "decoding the image brought its process down",
@@ -104,7 +102,7 @@ def _outcomes(cases: Iterator[Case], root: str, jobs: int | None) -> Outcomes:
         return _alone(cases, root)
     try:
         workers = Workers(count)
-    except (ImportError, OSError):  # no semaphores here, as in some sandboxes
+    except (ImportError, OSError, BrokenProcessPool):  # no semaphores here, as in some sandboxes, or no memory
         if jobs:
             raise CallError("worker processes cannot be started here", "jobs=1 does without") from None
         return _alone(cases, root)
@@ -117,34 +115,28 @@ def _alone(cases: Iterator[Case], root: str) -> Outcomes:
 
 
 def _together(cases: Iterator[Case], root: str, workers: Workers) -> Outcomes:
-    waiting: deque[tuple[list[Case], Future[list[ImageProblem | None]]]] = deque()
-    lonely: Workers | None = None
-    with ExitStack() as stack:
-        stack.enter_context(workers)
-        while True:
-            while len(waiting) < AHEAD * workers.count and (chunk := list(islice(cases, CHUNK))):
-                waiting.append((chunk, _submit(workers, chunk, root)))
-            if not waiting:
-                return
-            chunk, future = waiting.popleft()
-            try:
-                problems = future.result()
-            except BrokenProcessPool:
-                lonely = lonely or stack.enter_context(Workers(1))
-                problems = [_by_itself(case, root, lonely) for case in chunk]
-            yield from zip(chunk, problems, strict=True)
+    chunks: deque[list[Case]] = deque()
+
+    def paths() -> Iterator[list[str]]:
+        while chunk := list(islice(cases, CHUNK)):
+            chunks.append(chunk)
+            yield [path for _, _, path in chunk]
+
+    check = partial(check_chunk, root=root)
+    with workers:
+        for _, problems in workers.each(check, paths()):
+            chunk = chunks.popleft()
+            if isinstance(problems, WorkerDied):  # here only the culprit is blamed
+                yield from ((case, _by_itself(case, check, workers)) for case in chunk)
+            else:
+                yield from zip(chunk, problems, strict=True)
 
 
-def _by_itself(case: Case, root: str, lonely: Workers) -> ImageProblem | None:
-    """An image that a worker died with, or beside: here only the culprit is blamed."""
-    try:
-        return _submit(lonely, [case], root).result()[0]
-    except BrokenProcessPool:
-        return _FELL
-
-
-def _submit(workers: Workers, chunk: list[Case], root: str) -> Future[list[ImageProblem | None]]:
-    return workers.submit(check_chunk, [path for _, _, path in chunk], root)
+def _by_itself(
+    case: Case, check: Callable[[list[str]], list[ImageProblem | None]], workers: Workers
+) -> ImageProblem | None:
+    problems = workers.alone(check, [case[2]])
+    return _FELL if isinstance(problems, WorkerDied) else problems[0]
 
 
 def check_chunk(paths: list[str], root: str) -> list[ImageProblem | None]:

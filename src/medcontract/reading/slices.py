@@ -6,9 +6,10 @@ border is, is guessed from the first two records; a wrong guess makes a slice th
 
 from __future__ import annotations
 
+import hashlib
 import io
-import mmap
 import os
+from collections.abc import Sequence
 from itertools import islice
 from typing import BinaryIO, NamedTuple
 
@@ -17,10 +18,11 @@ import msgspec
 from medcontract.reading.json_file import JsonFile, TooLarge
 from medcontract.reading.limits import Limits
 from medcontract.reading.scan import Broken
-from medcontract.reading.source import Source
+from medcontract.reading.source import Source, Watched
 
 SMALLEST = 4 << 20
 """Bytes that are worth a worker's while."""
+_BLOCK = 1 << 20
 
 
 class Span(NamedTuple):
@@ -44,7 +46,8 @@ def spans(source: Source, container: str, list_key: str | None, count: int) -> l
     count = min(count, source.size // SMALLEST)
     if path is None or source.packed or count < 2 or container not in ("json", "jsonl", "csv"):
         return whole
-    with open(path, "rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+    with source.reading(), open(path, "rb") as stream:
+        data = _Bytes(stream, source.size)
         if container == "json":
             return _between_records(source, data, list_key or "", count) or whole
         if container == "csv" and (data.find(b'"') >= 0 or data.find(b"\r") >= 0):
@@ -52,11 +55,39 @@ def spans(source: Source, container: str, list_key: str | None, count: int) -> l
         return _at_line_ends(data, container == "csv", source.start, count) or whole
 
 
-def _at_line_ends(data: mmap.mmap, is_table: bool, start: int, count: int) -> list[Span]:
+class _Bytes:
+    """The bytes of a file. They are not mapped into memory: a file that is cut off then would kill the process."""
+
+    def __init__(self, stream: BinaryIO, size: int) -> None:
+        self._stream = stream
+        self._size = size
+
+    def __len__(self) -> int:
+        return self._size
+
+    def between(self, start: int, end: int) -> bytes:
+        self._stream.seek(start)
+        return self._stream.read(max(end - start, 0))
+
+    def find(self, wanted: bytes, start: int = 0) -> int:
+        """Where it stands first from there on, or -1."""
+        self._stream.seek(start)
+        rest = b""
+        while block := self._stream.read(_BLOCK):
+            text = rest + block
+            at = text.find(wanted)
+            if at >= 0:
+                return start + at
+            rest = text[max(len(text) - len(wanted) + 1, 0) :]
+            start += len(text) - len(rest)
+        return -1
+
+
+def _at_line_ends(data: _Bytes, is_table: bool, start: int, count: int) -> list[Span]:
     prefix = b""
     if is_table:
         end = data.find(b"\n", start)
-        prefix = data[start : end + 1]
+        prefix = data.between(start, end + 1)
         if end < 0 or not prefix.strip():  # a header after blank lines
             return []
     borders = [0]
@@ -68,7 +99,7 @@ def _at_line_ends(data: mmap.mmap, is_table: bool, start: int, count: int) -> li
     return [Span(a, b, prefix if a else b"") for a, b in zip(borders, ends, strict=True)]
 
 
-def _between_records(source: Source, data: mmap.mmap, list_key: str, count: int) -> list[Span]:
+def _between_records(source: Source, data: _Bytes, list_key: str, count: int) -> list[Span]:
     border = _border(source, data, list_key)
     if border is None:
         return []
@@ -84,7 +115,7 @@ def _between_records(source: Source, data: mmap.mmap, list_key: str, count: int)
     return [Span(start, end, before, after) for (start, before), (end, after) in zip(starts, ends, strict=True)]
 
 
-def _border(source: Source, data: mmap.mmap, list_key: str) -> bytes | None:
+def _border(source: Source, data: _Bytes, list_key: str) -> bytes | None:
     """What stands between the first two records, up to the first key of the second: `}, {"case_id"`."""
     file = JsonFile(source, list_key, lambda raw: None)
     try:
@@ -93,7 +124,31 @@ def _border(source: Source, data: mmap.mmap, list_key: str) -> bytes | None:
         return None
     end, start = first[1] + len(first[0]), second[1]
     key = second[0].find(b'"', second[0].find(b'"') + 1) + 1
-    return data[end - 1 : start + key] if second[0].startswith(b"{") and key > 0 else None
+    return data.between(end - 1, start + key) if second[0].startswith(b"{") and key > 0 else None
+
+
+def same_bytes(source: Source, cuts: Sequence[Span], digests: Sequence[str]) -> bool:
+    """Whether slices with these hashes are those of the file, whose own hash is noted then."""
+    whole = hashlib.sha256()
+    with source.reading(), open(source.path or "", "rb") as stream:
+        for span, digest in zip(cuts, digests, strict=True):
+            between = stream.read(span.start - stream.tell())
+            whole.update(between)
+            part = hashlib.sha256(span.prefix)
+            _hash_up_to(span.end, stream, whole, part)
+            part.update(span.suffix)
+            if part.hexdigest() != digest or between.strip() not in (b"", b","):
+                return False
+        if stream.read(1):
+            return False
+    source.note_digest(whole.hexdigest())
+    return True
+
+
+def _hash_up_to(end: int, stream: BinaryIO, *hashes: hashlib._Hash) -> None:
+    while block := stream.read(max(min(end - stream.tell(), _BLOCK), 0)):
+        for each in hashes:
+            each.update(block)
 
 
 class Slice(Source):
@@ -102,9 +157,11 @@ class Slice(Source):
     def __init__(self, path: str, name: str, span: Span, limits: Limits) -> None:
         super().__init__(path, name, limits)
         self._span = span
+        self.watched = True
 
     def open(self) -> BinaryIO:
-        return io.BufferedReader(_Spliced(open(self._path, "rb"), self._span), 1 << 18)
+        with self.reading():
+            return io.BufferedReader(Watched(_Spliced(open(self._path, "rb"), self._span), self), 1 << 18)
 
 
 class _Spliced(io.RawIOBase):

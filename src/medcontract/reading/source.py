@@ -9,8 +9,11 @@ import re
 import stat
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import BinaryIO
 
+from medcontract.errors import FileChanged
 from medcontract.problems import Finding
 from medcontract.reading.gunzip import MAGIC, Gunzip, Unreadable, size_text
 from medcontract.reading.limits import Limits
@@ -36,7 +39,7 @@ _BOMS = (
 )
 
 
-__all__ = ["STDIN", "Source", "Unreadable"]
+__all__ = ["STDIN", "Source", "Unreadable", "Watched"]
 
 STDIN = "-"
 _IN_MEMORY = 32 << 20
@@ -60,11 +63,17 @@ class Source:
         self.size = 0
         """Bytes of the file as it is, packed or not."""
         self.head = b""
+        self.watched = False
+        """Whether what is read is hashed, so that `sha256` is that of what was read."""
+        self._prepared = False
+        self._digests: set[str] = set()
+        """The hash of the whole file, each time that it was read from start to end."""
+        self._before: tuple[int, ...] = ()
         self._packed_stream: BinaryIO | None = None
 
     def prepare(self) -> None:
         """Look at the first bytes. Raises `Unreadable` where there is no text to read."""
-        self.packed, self.start = False, 0
+        self.packed, self.start, self._prepared = False, 0, False
         try:
             if self._path == STDIN:
                 self.name = "<stdin>"
@@ -75,12 +84,14 @@ class Source:
                 self.size = stream.seek(0, os.SEEK_END)
                 stream.seek(0)
                 self.packed = stream.read(len(MAGIC)) == MAGIC
+            self._before = self._before or self._state()
             with self.open() as stream:
                 self.head = stream.read(4096)
         except OSError as error:
             raise _unreadable(error) from None
         except ValueError:  # a NUL in the path
             raise Unreadable(Finding("MC001", "no file can have this name"), wrong_call=True) from None
+        self._prepared = True
         self._check_text()
 
     def _check_kind(self) -> None:
@@ -139,12 +150,47 @@ class Source:
         return self.head.startswith(b"PAR1")
 
     def sha256(self) -> str:
-        """Of the bytes of the file as it is, packed or not."""
-        with self._as_it_is() as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]  # a BinaryIO will do
+        """Of the bytes that were read, packed or not. Raises `FileChanged` where they were not always the same."""
+        if self.is_parquet or not self._digests:  # it was not read from start to end
+            with self.reading(), self._as_it_is() as stream:
+                self._digests.add(hashlib.file_digest(stream, "sha256").hexdigest())  # type: ignore[arg-type]  # a BinaryIO
+            if self._before and self._state() != self._before:
+                raise self.changed()
+        if len(self._digests) > 1:
+            raise self.changed()
+        return min(self._digests)
+
+    def note_digest(self, digest: str) -> None:
+        """The whole file was read, and this is the hash of its bytes."""
+        self._digests.add(digest)
+
+    def changed(self) -> FileChanged:
+        return FileChanged(f"{self.name}: the file changed while it was read")
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """A file that was there is not to be blamed on the call when it is gone."""
+        try:
+            yield
+        except OSError as error:
+            if not self._prepared:
+                raise
+            reason = (error.strerror or type(error).__name__).lower()
+            raise FileChanged(f"{self.name}: the file cannot be read any more: {reason}") from None
+
+    def _state(self) -> tuple[int, ...]:
+        """What differs once the file was changed or replaced; empty for what is in memory."""
+        if self._bytes is not None:
+            return ()
+        with self.reading():
+            now = os.stat(self._path)
+        return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
 
     def _as_it_is(self) -> BinaryIO:
-        return io.BytesIO(self._bytes) if self._bytes is not None else open(self._path, "rb")
+        if self._bytes is not None:
+            return io.BytesIO(self._bytes)
+        with self.reading():
+            return io.BufferedReader(Watched(open(self._path, "rb", buffering=0), self))
 
     def open(self) -> BinaryIO:
         """The text, from its very first byte."""
@@ -171,6 +217,59 @@ class Source:
         with self.open() as stream:
             stream.seek(offset)
             return stream.read(min(length, most) if length >= 0 else length)
+
+
+class Watched(io.RawIOBase):
+    """The bytes of a source, hashed where they are read from start to end."""
+
+    def __init__(self, raw: io.RawIOBase, source: Source) -> None:
+        super().__init__()
+        self._raw = raw
+        self._source = source
+        self._at = 0
+        self._hash = hashlib.sha256()
+        self._hashed = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        if whence == os.SEEK_SET and self._at == self._hashed < offset <= self._hashed + len(_BOM):
+            while self._at < offset and self.readinto(bytearray(offset - self._at)):
+                pass  # a byte order mark is passed over, but not in the hash
+        with self._source.reading():
+            self._at = self._raw.seek(offset, whence)
+        return self._at
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # what a BufferedReader gives
+        with self._source.reading():
+            length: int = self._raw.readinto(buffer) or 0
+        if self._source.watched:
+            self._watch(memoryview(buffer)[:length])
+        self._at += length
+        return length
+
+    def _watch(self, data: memoryview) -> None:
+        if self._at == 0:
+            self._hash, self._hashed = hashlib.sha256(), 0
+        if self._at == self._hashed:
+            self._hash.update(data)
+            self._hashed += len(data)
+            if not data:
+                self._source.note_digest(self._hash.hexdigest())
+
+    def close(self) -> None:
+        if not self.closed:
+            if self._source.watched and self._at == self._hashed == self._source.size > 0:
+                self.readinto(bytearray(1))  # whoever read all of it need not have met the end
+            self._raw.close()
+        super().close()
 
 
 def _standard_input() -> BinaryIO:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from medcontract.scoring.documents import LAB, PRESCRIPTION, failed
-from medcontract.scoring.exact import ZERO, rounded
+from medcontract.scoring.exact import rounded
 from medcontract.scoring.protocol import Protocol
 
 RELIABILITY_RUNS = 5
@@ -155,8 +155,8 @@ def _in_order(runs: Sequence[Run]) -> list[Run]:
 _FRACTION = re.compile(r"[.,]([0-9]+)")
 
 
-def _instant(text: str | None) -> tuple[datetime, Fraction] | None:
-    """The second, and the fraction of it to its last digit; None for a time without an offset."""
+def _instant(text: str | None) -> tuple[datetime, str] | None:
+    """The second, and the digits of its fraction, which sort as they are; None for a time without an offset."""
     if text is None:
         return None
     try:
@@ -164,4 +164,4 @@ def _instant(text: str | None) -> tuple[datetime, Fraction] | None:
     except ValueError:  # a leap second
         return None
     found = _FRACTION.search(text)
-    return (second, Fraction(f"0.{found[1]}") if found else ZERO) if second.tzinfo is not None else None
+    return (second, found[1].rstrip("0") if found else "") if second.tzinfo is not None else None
