@@ -211,7 +211,8 @@ class Extraction(Track):
                 documents.append(_Document(kind.doc_type, label, None if type(mark) is Unscored else mark))
         documents.sort(key=lambda document: (document.doc_type, document.label.doc_id))
         data = _Data(documents=documents, beside=Beside.of(answers.documents))
-        return Counts(expected=len(documents), processed={"": counted}, data=data)
+        warnings = tuple(_not_compared(documents))
+        return Counts(expected=len(documents), processed={"": counted}, data=data, warnings=warnings)
 
     def finish(self, counts: Counts, protocol: Protocol) -> Finished:
         data: _Data = counts.data
@@ -275,6 +276,13 @@ class Extraction(Track):
 
     def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
         return {**{name: value for name, value in result.items() if name != "documents"}, self.headline: headline}
+
+
+def _not_compared(documents: Sequence[_Document]) -> Iterator[str]:
+    count = sum(document.mark is not None and document.mark.not_compared for document in documents)
+    if count:
+        where = "1 document has" if count == 1 else f"{count:,} documents have"
+        yield f"{where} too many names to compare them all: there, only equal names were paired"
 
 
 class _Figures(NamedTuple):
