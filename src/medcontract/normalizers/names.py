@@ -23,9 +23,15 @@ LOOK_ALIKES = Path(__file__).parent / "data" / "look_alikes.json"
 _MOST_HINTS = 100_000
 """Comparisons for one document."""
 _LONGEST_HINT = 200
-_DIGIT_GROUP = re.compile(r"[<>=-]*[0-9]+(?:[./:^-]+[0-9]+)*")
+MOST_COMPARISONS = 250_000
+"""Of fuzzy pairing, for one document."""
+LONGEST_FUZZY = 500
+"""Characters of a normalized name that may be paired with one that is not equal."""
+# Both patterns also match what begins like a find and is none: a search that starts again at each character of it takes
+# time that grows with the square of its length.
+_DIGIT_GROUP = re.compile(r"([<>=-]*+[0-9]++(?:[./:^-]++[0-9]++)*+)|[<>=-]++")
 _WORD = re.compile(r"[A-Z]+")
-_DOSE = re.compile(r"([0-9]+(?:[./][0-9]+)*)\s*(MG|MCG|UG|NG|KG|G|ML|DL|L|UI|U|MEQ|MMOL|%)(?![A-Z])")
+_DOSE = re.compile(r"([0-9]++(?:[./][0-9]++)*+)\s*+(?:(MG|MCG|UG|NG|KG|G|ML|DL|L|UI|U|MEQ|MMOL|%)(?![A-Z]))?")
 
 
 def pair_exact(labels: Sequence[str], predictions: Sequence[str]) -> list[int | None]:
@@ -50,9 +56,14 @@ def pair_fuzzy(labels: Sequence[str], predictions: Sequence[str], threshold: flo
     partner of this score. Else it is a tie: all names in it are left unpaired for good, since a worse partner would be
     no better guess. Copies of one name are no tie: they are paired in order of appearance, as many as there are on
     both sides, and a copy that is left over goes on. So the order of the lists decides between copies only.
+
+    Comparing must not take forever: very long names are paired with equal ones only, and where very many names would
+    have to be compared (see `too_many_to_compare`), all are.
     """
     paired = pair_exact(labels, predictions)
-    wanted, offered = _unpaired(labels, predictions, paired)
+    wanted, offered = _unpaired(labels, predictions, paired, LONGEST_FUZZY)
+    if _comparisons(wanted, offered) > MOST_COMPARISONS:
+        return paired
     names, others = list(wanted), list(offered)
     for edges in _best_first(names, others, threshold):
         live = [(a, b) for a, b in edges if wanted[names[a]] and offered[others[b]]]
@@ -79,9 +90,7 @@ def near_misses(
     """
     if None not in paired:
         return []
-    wanted, offered = _unpaired(labels, predictions, paired)
-    wanted, offered = ({name: places for name, places in side.items() if len(name) <= _LONGEST_HINT}
-                       for side in (wanted, offered))  # fmt: skip
+    wanted, offered = _unpaired(labels, predictions, paired, _LONGEST_HINT)
     if not wanted or not offered or len(wanted) * len(offered) > _MOST_HINTS:
         return []
     from rapidfuzz import fuzz, process
@@ -96,22 +105,36 @@ def near_misses(
     return sorted(found)
 
 
-def _places(names: Sequence[str], among: Iterable[int]) -> dict[str, deque[int]]:
-    """Where each name stands. Empty names stand nowhere."""
+def too_many_to_compare(labels: Sequence[str], predictions: Sequence[str]) -> bool:
+    """Whether a document has so many names without an equal one that `pair_fuzzy` compares none of them."""
+    if len(labels) * len(predictions) <= MOST_COMPARISONS:
+        return False
+    unpaired = _unpaired(labels, predictions, pair_exact(labels, predictions), LONGEST_FUZZY)
+    return _comparisons(*unpaired) > MOST_COMPARISONS
+
+
+def _comparisons(wanted: Iterable[str], offered: Iterable[str]) -> int:
+    """Only names with the same digit groups are compared."""
+    others = Counter(map(_digit_groups, offered))
+    return sum(others[_digit_groups(name)] for name in wanted)
+
+
+def _places(names: Sequence[str], among: Iterable[int], longest: int | None = None) -> dict[str, deque[int]]:
+    """Where each name stands. Empty names, and those that are too long, stand nowhere."""
     found: dict[str, deque[int]] = defaultdict(deque)
     for place in among:
-        if names[place]:
+        if names[place] and (longest is None or len(names[place]) <= longest):
             found[names[place]].append(place)
     return dict(found)
 
 
 def _unpaired(
-    labels: Sequence[str], predictions: Sequence[str], paired: Sequence[int | None]
+    labels: Sequence[str], predictions: Sequence[str], paired: Sequence[int | None], longest: int
 ) -> tuple[dict[str, deque[int]], dict[str, deque[int]]]:
     taken = set(paired)
     return (
-        _places(labels, (place for place, other in enumerate(paired) if other is None)),
-        _places(predictions, (place for place in range(len(predictions)) if place not in taken)),
+        _places(labels, (place for place, other in enumerate(paired) if other is None), longest),
+        _places(predictions, (place for place in range(len(predictions)) if place not in taken), longest),
     )
 
 
@@ -163,13 +186,16 @@ def _doses_agree(one: str, other: str) -> bool:
 def _doses(name: str) -> dict[str, set[str]]:
     found: dict[str, set[str]] = defaultdict(set)
     for number, unit in _DOSE.findall(name):
+        if not unit:
+            continue
         found[number].add("MCG" if unit == "UG" else unit)
     return dict(found)
 
 
+@lru_cache(maxsize=1 << 14)
 def _digit_groups(name: str) -> tuple[str, ...]:
     """The numbers in a name, in order: runs of digits, with the signs before them and inside them."""
-    return tuple(_DIGIT_GROUP.findall(name))
+    return tuple(filter(None, _DIGIT_GROUP.findall(name)))
 
 
 @cache

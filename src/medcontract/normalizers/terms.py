@@ -33,6 +33,8 @@ _LONE_DOT = re.compile(r"\.(?:(?<!\d\.)|(?!\d))")
 _INDEX = re.compile(r"(?<=\w)[\u2080-\u2089]+")
 _DIGITS = {0x2080 + digit: str(digit) for digit in range(10)}
 _LONGEST_TOLD = 40
+_PIECE = 256
+"""Characters that are decomposed at a time: putting a run of marks in order takes time that grows with its square."""
 _MICRO_SIGN, _MU = "\u00b5", "\u03bc"
 
 
@@ -48,12 +50,19 @@ def fold(text: str) -> str:
 def _words(text: str) -> list[str]:
     text = text.lower()
     if not text.isascii():
-        text = unicode_form("NFD", text)
+        text = _decomposed(text)
         for mark in _SPANISH_MARKS:  # often nothing else is beyond ASCII, and this is quicker than a pattern
             text = text.replace(mark, "")
         if not text.isascii():
             text = _INDEX.sub(_digits, _BEYOND_ASCII.sub(_folded_run, text))
     return _LONE_DOT.sub(" ", text.translate(_BLANKS)).split()
+
+
+def _decomposed(text: str) -> str:
+    """As NFD, but for the order of marks in very long runs: all of them are dropped anyway."""
+    if len(text) <= _PIECE:
+        return unicode_form("NFD", text)
+    return "".join(unicode_form("NFD", text[at : at + _PIECE]) for at in range(0, len(text), _PIECE))
 
 
 @lru_cache(maxsize=1 << 12)

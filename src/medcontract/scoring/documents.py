@@ -11,7 +11,7 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from medcontract.definitions.forms import BLANKS
-from medcontract.normalizers.names import near_misses, pair_exact, pair_fuzzy
+from medcontract.normalizers.names import near_misses, pair_exact, pair_fuzzy, too_many_to_compare
 from medcontract.normalizers.numbers import close
 from medcontract.normalizers.text import normalize
 
@@ -100,6 +100,8 @@ class DocMark(NamedTuple):
     """Those that are not wholly right, or whose name is written otherwise."""
     predicted: int
     """Items that were predicted."""
+    not_compared: bool = False
+    """Fuzzy pairing was asked for, but there were too many names to compare."""
 
 
 FAILED = DocMark(0, 0, 0, False, True, (), 0)
@@ -165,7 +167,9 @@ def measure(kind: Kind, options: Options, label: Label, record: Any) -> DocMark:
         if misses or item[0] != found[0]:
             reports.append(ItemReport(number, item[0], found[0], None, misses))
     valid = any(item[0].strip(BLANKS) for item in predicted)
-    return DocMark(len(pairs) - pairs.count(None), correct, total, valid, False, tuple(reports), len(predicted))
+    not_compared = options.fuzzy is not None and too_many_to_compare(label.names, names)
+    matched = len(pairs) - pairs.count(None)
+    return DocMark(matched, correct, total, valid, False, tuple(reports), len(predicted), not_compared)
 
 
 def _misses(kind: Kind, label: Item, found: Item, places: Iterable[int], tolerance: Fraction) -> tuple[FieldMiss, ...]:

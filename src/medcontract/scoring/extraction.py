@@ -214,8 +214,9 @@ class Extraction(Track):
         documents.sort(key=lambda document: (document.doc_type, document.label.doc_id))
         data = _Data(documents=documents, beside=Beside.of(answers.documents))
         return Counts(
-            expected=len(documents), processed={"": counted}, data=data, about_truth=tuple(_surplus(documents))
-        )
+            expected=len(documents), processed={"": counted}, data=data,
+            warnings=tuple(_not_compared(documents)), about_truth=tuple(_surplus(documents)),
+        )  # fmt: skip
 
     def finish(self, counts: Counts, protocol: Protocol) -> Finished:
         data: _Data = counts.data
@@ -291,6 +292,13 @@ def _surplus(documents: Sequence[_Document]) -> Iterator[str]:
     predicted, labeled = (sum(each) for each in zip(*found, strict=True)) if found else (0, 0)
     if predicted > _FAR_MORE * labeled:
         yield f"it predicts {predicted:,} items where {labeled:,} are labeled: recall does not count surplus items"
+
+
+def _not_compared(documents: Sequence[_Document]) -> Iterator[str]:
+    count = sum(document.mark is not None and document.mark.not_compared for document in documents)
+    if count:
+        where = "1 document has" if count == 1 else f"{count:,} documents have"
+        yield f"{where} too many names to compare them all: there, only equal names were paired"
 
 
 class _Figures(NamedTuple):

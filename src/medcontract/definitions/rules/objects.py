@@ -239,9 +239,9 @@ class OneName(ObjectRule, frozen=True, kw_only=True):
         owner = {name: name for name in map(fold, (*listed, *spellings))}
         return [
             self.finding((self.field, name, index))
-            for name, terms in spellings.items()
+            for name, folded, terms in ((name, fold(name), terms) for name, terms in spellings.items())
             for index, term in enumerate(terms)
-            if owner.setdefault(fold(term), fold(name)) != fold(name)
+            if owner.setdefault(fold(term), folded) != folded
         ]
 
 

@@ -1,0 +1,144 @@
+"""Does the time grow no faster than the input? Texts that are made to be slow, and how growth is measured."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from functools import partial
+from types import ModuleType
+
+from medcontract.definitions import suggest, words
+from medcontract.normalizers import names, numbers, terms, text
+from medcontract.scoring import documents
+
+MOST_GROWTH = 2.6
+"""Twice the input may take so many times as long: linear, and room for noise."""
+_WORTH_MEASURING = 0.04
+"""Seconds. What takes less at the larger size may be noise."""
+_TRIES = 4
+
+_UNITS = {
+    "combining marks in the wrong order": "\u0301\u0323",
+    "combining marks of many classes": "\u0345\u0301\u0334\u0323\u093c\u3099\u094d\u05b0",
+    "decomposed letters": "e\u0323\u0301",
+    "letters that decompose": "\u1e69\u0390\uac01\ufb1d",
+    "capital sigma and marks": "\u03a3\u0301\u0301",
+    "digits": "1",
+    "digits and points": "1.",
+    "digits and commas": "1,",
+    "digits and slashes": "1/",
+    "digits and dashes": "1-",
+    "dashes": "-",
+    "points": ".",
+    "commas": ",",
+    "carets": "^",
+    "blanks": " ",
+    "blanks of other scripts": "\u2003\u00a0",
+    "comparison signs": "<",
+    "comparison signs and blanks": "< ",
+    "comparison signs and dashes": "<-",
+    "dashes and blanks": "- ",
+    "slashes and blanks": "/ ",
+    "superscripts": "1\u2079",
+    "subscripts": "a\u2082",
+    "nothing but subscripts": "\u2082",
+    "micro signs": "\u00b5\u039c",
+    "letters": "A",
+    "words": "AB CD ",
+    "letters of other scripts": "\u8840\u6db2\u0442\u0435",
+    "lone surrogates": "\ud800",
+    "quotes": "'\"",
+    "words of the lexicon": "chest pain myocardial infarction ",
+}
+TEXTS: Mapping[str, Callable[[int], str]] = {
+    **{name: partial(lambda unit, size: unit * (size // len(unit)), unit) for name, unit in _UNITS.items()},
+    **{
+        f"one digit, then {name}": partial(lambda unit, size: "1" + unit * (size // len(unit)) + "x", unit)
+        for name, unit in _UNITS.items()
+    },
+}
+"""Texts of about so many characters."""
+
+
+def _in_the_middle(size_text: str) -> str:
+    return f"A{size_text}B"
+
+
+NORMALIZERS: Mapping[str, Callable[[str], object]] = {
+    **{f"text.{step.__name__}": step for step in text.STEPS},
+    "text.normalize": text.normalize,
+    "text.worked_out": text.worked_out,
+    "text.steps": text.steps,
+    "numbers.number": numbers.number,
+    "numbers.close": lambda given: numbers.close(given, given[1:], Fraction(1, 50)),
+    "names.pair_exact": lambda given: names.pair_exact([given], [given]),
+    "names.pair_fuzzy": lambda given: names.pair_fuzzy([given], [_in_the_middle(given)], 90),
+    "names.too_many_to_compare": lambda given: names.too_many_to_compare([given], [_in_the_middle(given)]),
+    "names.near_misses": lambda given: names.near_misses([given], [_in_the_middle(given)], [None]),
+    "terms.fold": terms.fold,
+    "terms.Terms.of": lambda given: terms.Terms.of({"synonyms": {"a": [f"b {given}"]}}),
+    "terms.Terms.extended": lambda given: terms.Terms.of({}).extended({"synonyms": {"a": [f"b {given}"]}}),
+    "terms.Terms.normalize": lambda given: terms.shipped().normalize(given),
+    "terms.Terms.entities": lambda given: terms.shipped().entities(given),
+    "terms.Terms.structure": lambda given: terms.shipped().structure(given),
+    "terms.Terms.evidence": lambda given: terms.shipped().evidence(given),
+    "terms.Terms.fallacies": lambda given: terms.shipped().fallacies(given),
+    "terms.Terms.facts": lambda given: terms.shipped().facts(given),
+    "terms.Terms.found": lambda given: terms.Terms.found([given[1:], "pain"], given),
+    "suggest.nearest": lambda given: suggest.nearest(given, ("Urgent", "Routine")),
+    "documents.difference": lambda given: documents.difference(given, _in_the_middle(given)),
+    "words.number_hint": words.number_hint,
+    "words.boolean_hint": words.boolean_hint,
+}
+"""All that is done to a text of the data, by module and name."""
+
+
+def public_normalizers() -> set[str]:
+    """The names of all public functions of the normalizers that take something."""
+    found: set[str] = set()
+    for module in (text, numbers, names, terms):
+        members = {name: member for name, member in vars(module).items() if not name.startswith("_")}
+        found |= {f"{_short(module)}.{name}" for name, member in members.items() if _takes_text(member, module)}
+    return found | {f"terms.Terms.{name}" for name in vars(terms.Terms) if _is_public_method(name)}
+
+
+def _short(module: ModuleType) -> str:
+    return module.__name__.rpartition(".")[2]
+
+
+def _takes_text(member: object, module: ModuleType) -> bool:
+    if not callable(member) or inspect.isclass(member):
+        return False
+    here = getattr(member, "__module__", None) == module.__name__
+    return here and bool(inspect.signature(member).parameters)
+
+
+def _is_public_method(name: str) -> bool:
+    return not name.startswith("_") and callable(getattr(terms.Terms, name))
+
+
+def growth(work: Callable[[int], Callable[[], object]], size: int) -> float:
+    """How many times as long twice the size takes; 0 where that takes too little time to be measured.
+
+    `work` makes the input of a size, and returns what is to be done with it. Noise only adds time, so the shortest of
+    several tries counts.
+    """
+    larger = work(2 * size)
+    shortest = _seconds(larger)
+    if shortest < _WORTH_MEASURING:
+        return 0
+    smaller = work(size)
+    times = [(_seconds(smaller), _seconds(larger)) for _ in range(_TRIES)]
+    return min(shortest, *(large for _, large in times)) / min(small for small, _ in times)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def text_growth(normalizer: Callable[[str], object], make: Callable[[int], str], size: int) -> float:
+    return growth(lambda size: partial(normalizer, make(size)), size)
