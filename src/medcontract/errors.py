@@ -48,6 +48,19 @@ class BrokenPlugin(CallError):
     """Something of a user's own does not work."""
 
 
+def internal_error(error: BaseException) -> tuple[str, str]:
+    """What to say of a mistake of medcontract itself, and what to do. Its text is left out: it may hold data."""
+    import os
+    import traceback
+
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({os.path.basename(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
+    return (
+        f"internal error: {type(error).__name__}{where}",
+        "this is a mistake of medcontract, please report it with a file that shows it and holds no patient's data",
+    )
+
+
 class InvalidData(MedcontractError):
     """The file breaks its contract. `report` holds every problem, with its place."""
 

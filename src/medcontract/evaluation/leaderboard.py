@@ -24,6 +24,7 @@ from medcontract.evaluation.score import (
     track_of,
     used_contracts,
 )
+from medcontract.reading.source import Source
 from medcontract.scoring.engine import Figure, Track, Verdict, judge_counts
 from medcontract.scoring.exact import rounded
 from medcontract.scoring.protocol import Protocol
@@ -36,24 +37,19 @@ class Submission(Struct, frozen=True, kw_only=True):
     """The files of one participant, and the name of their folder."""
 
     name: str
-    files: tuple[tuple[str, str | None], ...]
+    files: tuple[GivenFile, ...]
     trouble: str | None = None
     """Why there are no files."""
     is_folder: bool = True
-    folder: str = ""
 
-    def inside(self) -> tuple[list[GivenFile], list[str]]:
-        """The files that really are in the folder, and the names of those that only link to others."""
-        if not self.is_folder or not self.folder:
-            return list(self.files), []
-        root = os.path.join(os.path.realpath(self.folder), "")
-        good = [(path, contract) for path, contract in self.files if os.path.realpath(path).startswith(root)]
-        return list(good), [base_name(path) for path, _ in self.files if not os.path.realpath(path).startswith(root)]
+    @property
+    def paths(self) -> frozenset[str]:
+        return frozenset(file.name if isinstance(file, Source) else file for file, _ in self.files)
 
     @property
     def strangers(self) -> frozenset[str]:
         """Files that may be of no contract: nobody named them."""
-        return frozenset(path for path, _ in self.files) if self.is_folder else frozenset()
+        return self.paths if self.is_folder else frozenset()
 
 
 class Entry(Struct, kw_only=True):
@@ -179,10 +175,8 @@ class _Scorer:
         """The score, or why there is none."""
         if submission.trouble:
             return submission.trouble
-        inside, outside = submission.inside()
         try:
-            files = gather(inside, self._job.settings, lenient=submission.strangers)
-            files.notes += [f"{name} leads out of the folder: it was not looked at" for name in outside]
+            files = gather(submission.files, self._job.settings, lenient=submission.strangers)
             files.pass_over_broken(submission.strangers, self.track.submissions)
             ignored = [part.name for name in self.track.truths for part in files.groups.pop(name, [])]
             theirs = [part.name for name in self.track.organizers for part in files.groups.pop(name, [])]
@@ -217,7 +211,7 @@ class _Scorer:
 def _told(error: CallError, submission: Submission) -> str:
     """The error with base names: paths are nobody's business."""
     text = f"{error}{f' ({error.hint})' if error.hint else ''}"
-    for path, _ in submission.files:
+    for path in submission.paths:
         text = text.replace(path, base_name(path))
     return text
 
@@ -317,7 +311,7 @@ def _shared_warnings(entries: Sequence[Entry]) -> list[str]:
     return shared
 
 
-def submissions_in(paths: Sequence[str], data_files: Callable[[str], Sequence[str]]) -> list[Submission]:
+def submissions_in(paths: Sequence[str], data_files: Callable[[str], Sequence[str | Source]]) -> list[Submission]:
     """A folder, or a file by itself, is one submission. `data_files` lists what is in a folder."""
     found = []
     unique = {os.path.realpath(path): path for path in reversed(paths)}
@@ -327,7 +321,7 @@ def submissions_in(paths: Sequence[str], data_files: Callable[[str], Sequence[st
         name = base_name(os.path.abspath(path))
         try:
             files = tuple((file, None) for file in data_files(path))
-            found.append(Submission(name=name, files=files, is_folder=os.path.isdir(path), folder=path))
+            found.append(Submission(name=name, files=files, is_folder=os.path.isdir(path)))
         except CallError as error:
             found.append(Submission(name=name, files=(), trouble=str(error).removeprefix(f"{path}: ")))
     return found
