@@ -147,7 +147,20 @@ def _against_a_schema(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.Fi
     return flow.validate_files([(str(folder / "x.json"), None)], schema=str(folder / "schema.json")).files[0]
 
 
+def _a_link_out_of_the_folder(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
+    (folder / "x").mkdir()
+    (folder / "x" / "x.json").symlink_to(folder / "elsewhere.json")
+    return flow.validate_files((path, None) for path in flow.walk([str(folder / "x")])).files[0]
+
+
+def _an_internal_error(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
+    patch.setattr("medcontract.flow.judge", int)
+    return flow.validate_files([("x.json", None)]).files[0]
+
+
 OWN: list[tuple[str, bool, Case]] = [
+    ("MC028", True, _a_link_out_of_the_folder),
+    ("MC029", False, _an_internal_error),
     ("MC025", False, _a_damaged_archive),
     ("MC026", False, _half_an_archive),
     ("MC027", False, _an_archive_of_too_much),

@@ -908,8 +908,11 @@ def test_closed_streams(closing: str, tmp_path: Path) -> None:
     assert (done.returncode, "Traceback" in done.stderr) == (0, False)
 
 
-def test_pipes_in_a_folder_are_passed_over(run: Run, tmp_path: Path) -> None:
-    """Walking a folder never waits for somebody to write to a pipe in it."""
+def test_pipes_in_a_folder_are_not_opened(run: Run, tmp_path: Path) -> None:
+    """Walking a folder never waits for somebody to write to a pipe in it; it is named."""
     os.mkfifo(tmp_path / "a.json")
     (tmp_path / "x.jsonl").write_text('{"image_id": "I-1", "label": "MEL"}')
-    assert run("validate", tmp_path).code == 0
+    ran = run("validate", tmp_path)
+    assert ran.code == 2
+    assert "a.json: error MC003" in ran.out
+    assert "x.jsonl: ok" in ran.out

@@ -34,7 +34,8 @@ _ENTRIES = (
     ),
     Entry(
         "MC003", "The file cannot be read",
-        "The operating system refused: no permission, a device, a failing disk. The message says which.",
+        "The operating system refused: no permission, a device, a failing disk, a link that leads nowhere. The message "
+        "says which. In a folder this holds for subfolders, too.",
         "-rw------- root predictions.json",
         "chmod a+r predictions.json",
     ),
@@ -183,6 +184,20 @@ _ENTRIES = (
         "known way to bring programs down.",
         "medcontract validate bomb.json.gz",
         "medcontract validate --max-unpacked 20G large.json.gz",
+    ),
+    Entry(
+        "MC028", "A link that leads out of its folder",
+        "A folder stands for the files in it. A link in it that leads to another place is not followed: who sends a "
+        "folder could else have any file of the reader's machine read. A link that is named in the call is followed.",
+        "submission/predictions.json -> /home/ana/out/predictions.json",
+        "cp /home/ana/out/predictions.json submission/",
+    ),
+    Entry(
+        "MC029", "Internal error",
+        "medcontract itself failed with this file, in a way that nobody expected. The other files of the call are "
+        "checked all the same. Please report it.",
+        "internal error: KeyError (json.py, line 78)",
+        "Report the message, with a small file that shows it and holds no patient's data.",
     ),
     Entry(
         "MC030", "Quote never closes (CSV)",

@@ -17,8 +17,9 @@ from medcontract.judging.records import Progress
 from medcontract.judging.report import make_report
 from medcontract.judging.start import CONTAINERS, judge
 from medcontract.problems import FileReport, Finding, Report
+from medcontract.reading.folders import data_files
 from medcontract.reading.limits import Limits
-from medcontract.reading.source import Source
+from medcontract.reading.source import Source, unreadable
 from medcontract.tally import Tally
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def load(origin: Input, contract: str | None = None, *, name: str | None = None)
 
 
 def validate_files(
-    files: Iterable[tuple[str, str | None]],
+    files: Iterable[tuple[str | Source, str | None]],
     *,
     keep: int = KEEP,
     alike: int | None = None,
@@ -97,48 +98,52 @@ def validate_files(
     """Check several files, each with the contract that the caller names, or None; or all with the schema in a file.
 
     At most `keep` problems a file are kept, `alike` of each sort where that is given. `images` as for `validate`.
+    A mistake of medcontract itself with one file is a problem of that file: the others are checked all the same.
     """
     beside = None if images is None else images_beside(images, jobs, image_progress)
     judge_one = _judge_for(schema, beside)
     report = Report(
         tuple(
-            _judged(judge_one, Source(path, limits=limits), contract_id, Tally(keep, alike, excerpts), progress)
+            _judged(judge_one, _source(path, limits), contract_id, Tally(keep, alike, excerpts), progress)
             for path, contract_id in files
         )
     )
     return _with_images(report, beside)
 
 
+def _source(path: str | Source, limits: Limits | None) -> Source:
+    return path if isinstance(path, Source) else Source(path, limits=limits)
+
+
 def _judged(
-    judge_one: Callable[..., FileReport],
-    source: Source,
-    contract_id: str | None,
-    tally: Tally,
-    progress: Progress | None,
+    judge_one: Callable[..., FileReport], source: Source, contract_id: str | None, *settings: Any
 ) -> FileReport:
-    """The report of one file; what nobody expected is a problem of this file, not the end of the call."""
+    """The report of one file, whatever happens to it: the reports of the other files must not be lost."""
     try:
-        return _still_there(judge_one, source, contract_id, tally, progress)
+        return _still_there(judge_one, source, contract_id, *settings)
     except MedcontractError:
         raise
+    except OSError as error:  # after it was opened: the disk, or the file is gone
+        return _only(unreadable(error).finding, source, contract_id, wrong_call=True)
     except Exception as error:  # noqa: BLE001  # whatever a file brings about
-        return _only(internal_error(error), source, contract_id)
+        return _only(Finding("MC029", internal_error(error)), source, contract_id)
 
 
 def _still_there(
-    judge_one: Callable[..., FileReport], source: Source, contract_id: str | None, *more: Any
+    judge_one: Callable[..., FileReport], source: Source, contract_id: str | None, *settings: Any
 ) -> FileReport:
     """The report of one file; that it was taken away while it was read is a problem of it."""
     try:
-        return judge_one(source, contract_id, *more)
+        return judge_one(source, contract_id, *settings)
     except FileChanged as error:
-        return _only(str(error).removeprefix(f"{source.name}: "), source, contract_id)
+        return _only(Finding("MC003", str(error).removeprefix(f"{source.name}: ")), source, contract_id)
 
 
-def _only(message: str, source: Source, contract_id: str | None) -> FileReport:
+def _only(finding: Finding, source: Source, contract_id: str | None, wrong_call: bool = False) -> FileReport:
     tally = Tally(1)
-    tally.add(Finding("MC003", message))
-    return make_report(source, contract_id, None, tally)
+    tally.add(finding)
+    report = make_report(source, contract_id, None, tally)
+    return report._replace(wrong_call=wrong_call)
 
 
 def _with_images(report: Report, beside: Beside | None) -> Report:
@@ -180,7 +185,7 @@ def score(
     from medcontract.scoring.engine import Wishes
 
     names = [os.fspath(file) for file in files]
-    given = [(path, None) for path in walk(names)]
+    given: list[tuple[str | Source, str | None]] = [(path, None) for path in walk(names)]
     changes = tuple((parameters or {}).items())
     wishes = Wishes(
         breakdown=breakdown, values=True, plugin_errors=True,
@@ -201,7 +206,12 @@ def found_in_folders(names: Iterable[str]) -> dict[str, str]:
     """The files that nobody named, and the folder that each stands in."""
     names = list(names)
     named = {os.path.realpath(name) for name in names if not os.path.isdir(name)}
-    found = {path: name for name in names if os.path.isdir(name) for path in walk([name])}
+    found = {
+        path.name if isinstance(path, Source) else path: name
+        for name in names
+        if os.path.isdir(name)
+        for path in walk([name])
+    }
     return {path: name for path, name in found.items() if os.path.realpath(path) not in named}
 
 
@@ -217,26 +227,19 @@ def _judge_for(schema: str | os.PathLike[str] | None, beside: Beside | None) -> 
     return lambda source, contract_id, tally, progress: judge_foreign(source, foreign, tally, progress)
 
 
-def walk(paths: Iterable[str]) -> list[str]:
-    """Files as they are, folders as the data files in them, sorted. Raises `CallError` for a folder without any."""
-    found: list[str] = []
+def walk(paths: Iterable[str]) -> list[str | Source]:
+    """Files as they are, folders as the data files in them, sorted. Raises `CallError` for a folder without any.
+
+    What stands in a folder and is not read is there too, as a source that says why.
+    """
+    found: list[str | Source] = []
     for path in paths:
         if os.path.isdir(path):
-            inside = sorted(_data_files(path))
+            inside = data_files(path, CONTAINERS)
             if not inside:
                 endings = ", ".join(CONTAINERS)
                 raise CallError(f"{path}: no data files in this folder", f"looked for {endings}")
-            found += inside
+            found += [Source(file, refused=refused) if refused else file for file, refused in inside]
         else:
             found.append(path)
     return found
-
-
-def _data_files(folder: str) -> Iterable[str]:
-    for root, folders, files in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in files:
-            if not name.startswith(".") and os.path.splitext(name.lower().removesuffix(".gz"))[1] in CONTAINERS:
-                path = os.path.join(root, name)
-                if os.path.isfile(path):  # no pipes: nobody may ever write to them
-                    yield path

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from medcontract.cli import options, output
+from medcontract.cli.files import stdin_once
 from medcontract.errors import CallError, InvalidData
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def command(baseline: str, rerun: str, chosen: str | None, out: str | None, no_c
     from medcontract.evaluation.compare import compare
     from medcontract.rendering import comparisons
 
+    stdin_once([baseline, rerun])
     chosen = output.format_of(chosen, out, {".json": "json", ".md": "markdown"})
     comparison = compare(_score(baseline), _score(rerun))
     names = [os.path.basename(path) if path != "-" else "standard input" for path in (baseline, rerun)]

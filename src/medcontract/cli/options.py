@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from medcontract.cli import output
+from medcontract.cli.files import split, stdin_once
 from medcontract.errors import CallError
 
 if TYPE_CHECKING:
@@ -146,6 +147,7 @@ def benchmark(command: F) -> F:
     @wraps(command)
     def gathered(**values: Any) -> Any:
         given = {name: values.pop(name) for name in names}
+        stdin_once([given["lexicon"], *(split(name)[0] for name in values.get("files", ()))])
         return command(wishes=_wishes(**given), **values)
 
     chain = [

@@ -19,6 +19,7 @@ from medcontract.scoring.engine import NO_WISHES, Wishes
 from medcontract.tally import Tally
 
 Header = dict[str, Any]
+_UNREADABLE = ("MC001", "MC002", "MC003")
 GivenFile = tuple[str | Source, str | None]
 """A path, or what was read from it already, and the contract that the caller names."""
 
@@ -86,7 +87,9 @@ class Files:
     def __init__(self) -> None:
         self.groups: dict[str, list[Part]] = {}
         self.unread: list[FileReport] = []
-        """Files that are broken so badly that their contract cannot be told."""
+        """Files that are broken so badly that their contract cannot be told, or that cannot be read at all."""
+        self.unread_sources: dict[str, Source] = {}
+        """Those files, by path."""
         self.strangers: list[FileReport] = []
         """Files of no contract that happen to stand in a folder."""
         self.notes: list[str] = []
@@ -99,8 +102,13 @@ class Files:
         """A broken file in a folder that holds a submission besides is most likely no part of it."""
         if any(name in self.groups for name in submissions):
             for report in [report for report in self.unread if report.path in found]:
+                problem = report.problems[0]
+                if problem.code in _UNREADABLE:  # it may be a part of the submission: nobody knows
+                    continue
                 self.unread.remove(report)
-                self.notes.append(f"{base_name(report.path)} cannot be read: it was not looked at")
+                is_link = problem.code == "MC028"
+                why = f": {problem.message}" if is_link else " cannot be read: it was not looked at"
+                self.notes.append(base_name(report.path) + why)
 
     def take(self, contracts: Iterable[str]) -> Files:
         """The files of these contracts only."""
@@ -122,6 +130,9 @@ def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[s
         contract = identify(source, contract_id, tally)
         if isinstance(contract, Compiled):
             files.groups.setdefault(contract.id, []).append(Part(source, contract, tally))
+        elif contract.path in lenient and contract.problems[0].code in (*_UNREADABLE, "MC028"):
+            files.unread.append(contract)
+            files.unread_sources[contract.path] = source
         elif contract.wrong_call and contract.path in lenient:
             files.strangers.append(contract)
         elif contract.wrong_call:
@@ -130,6 +141,7 @@ def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[s
             raise kind(f"{contract.path}: {problem.message}", problem.hint)
         else:
             files.unread.append(_without_text(contract) if settings.participant else contract)
+            files.unread_sources[contract.path] = source
     files.groups = {name: _in_order(files.groups[name]) for name in sorted(files.groups)}
     files.unread.sort(key=lambda report: (base_name(report.path), report.problems))
     files.strangers.sort(key=lambda report: base_name(report.path))

@@ -24,6 +24,7 @@ from medcontract.evaluation.score import (
     score_against,
     track_of,
 )
+from medcontract.reading.source import Source
 from medcontract.scoring.engine import Figure, Track, Verdict, judge_counts
 from medcontract.scoring.exact import rounded
 from medcontract.scoring.protocol import Protocol
@@ -36,26 +37,21 @@ class Submission(Struct, frozen=True, kw_only=True):
     """The files of one participant, and the name of their folder."""
 
     name: str
-    files: tuple[tuple[str, str | None], ...]
+    files: tuple[GivenFile, ...]
     trouble: str | None = None
     """Why there are no files."""
     is_folder: bool = True
-    folder: str = ""
     measured: tuple[str, ...] | None = None
     """What the organizer measured of it; None where nothing was measured of anybody."""
 
-    def inside(self) -> tuple[list[GivenFile], list[str]]:
-        """The files that really are in the folder, and the names of those that only link to others."""
-        if not self.is_folder or not self.folder:
-            return list(self.files), []
-        root = os.path.join(os.path.realpath(self.folder), "")
-        good = [(path, contract) for path, contract in self.files if os.path.realpath(path).startswith(root)]
-        return list(good), [base_name(path) for path, _ in self.files if not os.path.realpath(path).startswith(root)]
+    @property
+    def paths(self) -> frozenset[str]:
+        return frozenset(file.name if isinstance(file, Source) else file for file, _ in self.files)
 
     @property
     def strangers(self) -> frozenset[str]:
         """Files that may be of no contract: nobody named them."""
-        return frozenset(path for path, _ in self.files) if self.is_folder else frozenset()
+        return self.paths if self.is_folder else frozenset()
 
 
 class Measured(Struct, frozen=True, kw_only=True):
@@ -239,9 +235,7 @@ class _Scorer:
         if submission.trouble:
             return submission.trouble
         try:
-            inside, outside = submission.inside()
-            files = gather(inside, self._job.settings, lenient=submission.strangers)
-            files.notes += [f"{name} leads out of the folder: it was not looked at" for name in outside]
+            files = gather(submission.files, self._job.settings, lenient=submission.strangers)
             files.pass_over_broken(submission.strangers, self.track.submissions)
             found = track_of(files) if files.groups else self.track
             if found.id != self.track.id:
@@ -311,7 +305,7 @@ def _told(error: MedcontractError, submission: Submission) -> str:
     """The error with base names: paths are nobody's business."""
     hint = getattr(error, "hint", None)
     text = f"{error}{f' ({hint})' if hint else ''}"
-    for path in (*(path for path, _ in submission.files), *(submission.measured or ())):
+    for path in (*submission.paths, *(submission.measured or ())):
         text = text.replace(path, base_name(path))
     return text
 
@@ -430,7 +424,7 @@ def _shared_warnings(entries: Sequence[Entry]) -> list[str]:
     return shared
 
 
-def measured_in(folder: str, data_files: Callable[[str], Sequence[str]]) -> Measured:
+def measured_in(folder: str, data_files: Callable[[str], Sequence[str | Source]]) -> Measured:
     """`folder/NAME/` and `folder/NAME.json` hold what was measured of the submission NAME. Raises `CallError`."""
     if not os.path.isdir(folder):
         raise CallError(f"{folder}: no such folder", "--measured names a folder with an entry for each submission")
@@ -438,11 +432,12 @@ def measured_in(folder: str, data_files: Callable[[str], Sequence[str]]) -> Meas
     for entry in sorted(name for name in os.listdir(folder) if not name.startswith(".")):
         path = os.path.join(folder, entry)
         name = base_name(entry) if os.path.isdir(path) else without_endings(base_name(entry))
-        found[name] = (*found.get(name, ()), *data_files(path))
+        files = (file.name if isinstance(file, Source) else file for file in data_files(path))
+        found[name] = (*found.get(name, ()), *files)
     return Measured(files=found)
 
 
-def submissions_in(paths: Sequence[str], data_files: Callable[[str], Sequence[str]]) -> list[Submission]:
+def submissions_in(paths: Sequence[str], data_files: Callable[[str], Sequence[str | Source]]) -> list[Submission]:
     """A folder, or a file by itself, is one submission. `data_files` lists what is in a folder."""
     found = []
     unique = {os.path.realpath(path): path for path in reversed(paths)}
@@ -452,7 +447,7 @@ def submissions_in(paths: Sequence[str], data_files: Callable[[str], Sequence[st
         name = base_name(os.path.abspath(path))
         try:
             files = tuple((file, None) for file in data_files(path))
-            found.append(Submission(name=name, files=files, is_folder=os.path.isdir(path), folder=path))
+            found.append(Submission(name=name, files=files, is_folder=os.path.isdir(path)))
         except CallError as error:
             found.append(Submission(name=name, files=(), trouble=str(error).removeprefix(f"{path}: ")))
     return found

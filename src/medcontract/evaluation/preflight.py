@@ -33,6 +33,7 @@ from medcontract.evaluation.score import (
 )
 from medcontract.judging.beside import Beside, look_beside
 from medcontract.problems import Finding, NamedFiles, Problem, plain_name, tells_of_the_truth
+from medcontract.reading.folders import leads_out_of
 from medcontract.scoring.engine import Track, below_the_gate, counts_of_sheets
 from medcontract.scoring.gate import Anything, Expected, Processing, validated
 from medcontract.scoring.protocol import Protocol
@@ -198,7 +199,7 @@ def preflight(
     if score:
         score.verdict.warnings += notes
     checks += _track_checks(session, score)
-    checks += _model_checks(session)
+    checks += _model_checks(session, found)
     return Preflight(checks=(*checks, check), score=score)
 
 
@@ -415,7 +416,7 @@ def _track_checks(session: _Session, score: Score | None) -> Iterator[Check]:
         yield Check(id=limit.id, title=limit.title, status=status, detail=limit.detail, problems=problems)
 
 
-def _model_checks(session: _Session) -> Iterator[Check]:
+def _model_checks(session: _Session, found: Mapping[str, str]) -> Iterator[Check]:
     """The files that a model file names, in its folder."""
     if session.track.id != "lesions":
         return
@@ -433,7 +434,8 @@ def _model_checks(session: _Session) -> Iterator[Check]:
             continue
         part = parts[0]
         stated = getattr(model, "model_size_mb", None) if name == "model_file" else None
-        problem = _missing_or_other_size(part, named, stated)
+        folder = found.get(part.source.name) or os.path.dirname(part.source.name)
+        problem = _missing_or_other_size(part, named, stated, folder)
         yield Check(
             id=check_id,
             title=title,
@@ -443,8 +445,11 @@ def _model_checks(session: _Session) -> Iterator[Check]:
         )
 
 
-def _missing_or_other_size(part: Part, named: str, stated_mb: float | None) -> Problem | None:
+def _missing_or_other_size(part: Part, named: str, stated_mb: float | None, folder: str) -> Problem | None:
     path = os.path.join(os.path.dirname(part.source.name), *named.split("/"))
+    if leads_out_of(folder, path):
+        return Problem("MC028", "error", f"{named} is a link that leads out of its folder and is not followed",
+                       "put the file itself there")  # fmt: skip
     if not os.path.isfile(path):
         return Problem("MC311", "error", f"there is no file {named} beside {part.name}", "paths start at its folder")
     if stated_mb is None:
@@ -473,9 +478,10 @@ def _score_check(
     if not session.submissions():
         return None, Check(id="score", title=title, status="skipped", detail="needs a submission")
     again: list[GivenFile] = [(part.source, part.contract.id) for part in session.files.parts()]
-    again += [(report.path, None) for report in session.files.unread]
+    again += [(session.files.unread_sources[report.path], None) for report in session.files.unread]
+    refused = {report.path: "" for report in session.files.unread if report.wrong_call}
     try:
-        score = score_files(again, settings=settings, parameters=parameters, header=header)
+        score = score_files(again, found=refused, settings=settings, parameters=parameters, header=header)
     except (WrongWeights, BrokenPlugin):
         raise
     except CallError as error:

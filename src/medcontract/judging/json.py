@@ -15,7 +15,7 @@ from medcontract.reading import lines
 from medcontract.reading.json_file import Block, Cut, JsonFile, Member, too_large
 from medcontract.reading.limits import MAX_DOCUMENT
 from medcontract.reading.locate import find
-from medcontract.reading.scan import Broken, scan
+from medcontract.reading.scan import Broken, has_surrogate, scan, surrogate_in_key, without_surrogates
 
 
 def one_line_hint(broken: Broken) -> Broken:
@@ -75,9 +75,8 @@ class JsonJudge(RecordsJudge):
             self.broken = True
             self.records = 0
             return
-        parts = (msgspec.json.encode(member.key) + b":" + member.raw for member in self.file.header)
-        good = self.contract.decode_whole(b"{" + b",".join(parts) + b"}")
         members = {member.key: member for member in self.file.header}
+        good = self._decode_header()
         if good is None:
             good = self._examine_header()
         if good is not None:
@@ -87,6 +86,14 @@ class JsonJudge(RecordsJudge):
                     self.bad_header = self.bad_header or finding.severity == "error"
         self.bad_header = self.bad_header or good is None
         self.header = None if self.bad_header else good
+
+    def _decode_header(self) -> Any:
+        """The header by the fast path, or None where that does not accept it."""
+        try:
+            parts = [msgspec.json.encode(member.key) + b":" + member.raw for member in self.file.header]
+        except UnicodeEncodeError:  # a lone surrogate in a key
+            return None
+        return self.contract.decode_whole(b"{" + b",".join(parts) + b"}")
 
     def in_header(self, finding: Finding) -> Finding:
         members = {member.key: member for member in self.file.header}
@@ -103,6 +110,11 @@ class JsonJudge(RecordsJudge):
         members: dict[str, Member] = {}
         spoilt: list[Path] = []
         for member in self.file.header:
+            if has_surrogate(member.key):
+                bad_key = surrogate_in_key((), member.key_offset)
+                self.tally.defer(Finding(bad_key.code, bad_key.message, bad_key.hint, offset=bad_key.offset))
+                member = member._replace(key=without_surrogates(member.key))
+                spoilt.append((member.key,))
             value, faults = scan_member(member)
             if member.key in header:
                 faults = [Finding("MC015", "this key is repeated", "keep one of them", path=(member.key,),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 from medcontract.problems import Path, Token
-from medcontract.reading.scan import read_string, skip_container, skip_space
+from medcontract.reading.scan import read_string, skip_container, skip_space, without_surrogates
 
 _SCALAR = re.compile(rb"[^ \t\n\r,:\]}]*+")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 Members = dict[Token, tuple[int, int]]
 """The offsets of each member's key (for a list item: of the item) and value."""
@@ -73,7 +72,7 @@ def _members(raw: bytes, position: int) -> Members:
         key_at = position
         key, position = read_string(raw, position)
         position = skip_space(raw, skip_space(raw, position) + 1)
-        members[_SURROGATE.sub("\ufffd", key)] = key_at, position
+        members[without_surrogates(key)] = key_at, position
         position = _next(raw, position)
     return members
 

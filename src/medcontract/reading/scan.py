@@ -248,10 +248,9 @@ class Scanner:
         if data[position : position + 1] != b'"':
             raise self.no_key(position)
         key, after = read_string(data, position)
-        if _SURROGATE.search(key):
-            message = "a key with half of a surrogate pair"
-            self.faults.append(Fault("MC018", message, _SURROGATE_HINT, tuple(self.path), position, at_key=True))
-            key = _SURROGATE.sub("\ufffd", key)
+        if has_surrogate(key):
+            self.faults.append(surrogate_in_key(tuple(self.path), position))
+            key = without_surrogates(key)
         if key in container:
             self.faults.append(
                 Fault("MC015", "this key is repeated", "keep one of them", (*self.path, key), position, at_key=True)
@@ -270,9 +269,9 @@ class Scanner:
         char = data[position : position + 1]
         if char == b'"':
             text, end = read_string(data, position)
-            if _SURROGATE.search(text):
+            if has_surrogate(text):
                 self._fault("MC018", "half of a surrogate pair", _SURROGATE_HINT, position)
-                text = _SURROGATE.sub("\ufffd", text)
+                text = without_surrogates(text)
             return text, end
         number = _NUMBER.match(data, position)
         if number:
@@ -365,6 +364,20 @@ class Scanner:
         if rest.startswith(b"\xc2\xa0"):
             return Broken("MC010", position, expected, "a no-break space (U+00A0) stands here: write a plain one")
         return Broken("MC010", position, expected)
+
+
+def has_surrogate(text: str) -> bool:
+    return _SURROGATE.search(text) is not None
+
+
+def surrogate_in_key(path: Path, position: int) -> Fault:
+    """The fault of a key of the object at `path` that holds half of a surrogate pair."""
+    return Fault("MC018", "a key with half of a surrogate pair", _SURROGATE_HINT, path, position, at_key=True)
+
+
+def without_surrogates(text: str) -> str:
+    """The text as Unicode can hold it: what is half a pair becomes a replacement character."""
+    return _SURROGATE.sub("\ufffd", text)
 
 
 _SURROGATE_HINT = "write the whole pair, or the character itself in UTF-8"

@@ -51,7 +51,11 @@ class Source:
     """A path, bytes or standard input, readable again and again; unpacked where it is gzipped."""
 
     def __init__(
-        self, origin: str | os.PathLike[str] | bytes, name: str | None = None, limits: Limits | None = None
+        self,
+        origin: str | os.PathLike[str] | bytes,
+        name: str | None = None,
+        limits: Limits | None = None,
+        refused: Finding | None = None,
     ) -> None:
         self._bytes = origin if isinstance(origin, bytes) else None
         self._path = "" if isinstance(origin, bytes) else os.fspath(origin)
@@ -70,10 +74,14 @@ class Source:
         """The hash of the whole file, each time that it was read from start to end."""
         self._before: tuple[int, ...] = ()
         self._packed_stream: BinaryIO | None = None
+        self._refused = refused
+        """Why it is not to be opened at all."""
 
     def prepare(self) -> None:
         """Look at the first bytes. Raises `Unreadable` where there is no text to read."""
         self.packed, self.start, self._prepared = False, 0, False
+        if self._refused:
+            raise Unreadable(self._refused, wrong_call=True)
         try:
             if self._path == STDIN:
                 self.name = "<stdin>"
@@ -88,7 +96,7 @@ class Source:
             with self.open() as stream:
                 self.head = stream.read(4096)
         except OSError as error:
-            raise _unreadable(error) from None
+            raise unreadable(error) from None
         except ValueError:  # a NUL in the path
             raise Unreadable(Finding("MC001", "no file can have this name"), wrong_call=True) from None
         self._prepared = True
@@ -278,7 +286,7 @@ def _standard_input() -> BinaryIO:
     return sys.stdin.buffer
 
 
-def _unreadable(error: OSError) -> Unreadable:
+def unreadable(error: OSError) -> Unreadable:
     if isinstance(error, FileNotFoundError):
         return Unreadable(Finding("MC001", "no such file", "check the spelling and the folder"), wrong_call=True)
     if isinstance(error, IsADirectoryError):

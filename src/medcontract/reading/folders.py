@@ -1,0 +1,116 @@
+"""The data files below a folder, and what stands there but cannot be read or is not followed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+from medcontract.problems import Finding
+
+
+class Entry(NamedTuple):
+    """A data file in a folder."""
+
+    path: str
+    refused: Finding | None = None
+    """Why it is not read."""
+
+
+def data_files(folder: str, endings: Collection[str]) -> list[Entry]:
+    """The files with one of these endings (before .gz), sorted by path; hidden files and folders are left out.
+
+    Links to files are followed as long as they stay in the folder, links to folders never: what is inside is found at
+    its own place. Nothing is opened, so that a pipe blocks nobody.
+    """
+    walk = _Walk(folder, endings)
+    while walk.waiting:
+        walk.step(walk.waiting.pop())
+    return sorted(walk.found)
+
+
+class _Walk:
+    """One walk through a folder. It keeps a list of what is to be visited: recursion would end at depth 1,000."""
+
+    def __init__(self, folder: str, endings: Collection[str]) -> None:
+        self.waiting = [folder]
+        self.found: list[Entry] = []
+        self._root = _real(folder)
+        self._endings = endings
+
+    def step(self, folder: str) -> None:
+        try:
+            with os.scandir(folder) as entries:
+                visible = [entry for entry in entries if not entry.name.startswith(".")]
+        except OSError as error:
+            self.found.append(Entry(folder, _cannot_be_read("the folder", error)))
+            return
+        for entry in visible:
+            try:
+                self.found += self._link(entry) if entry.is_symlink() else self._plain(entry)
+            except OSError as error:
+                self.found.append(Entry(entry.path, _cannot_be_read("the file", error)))
+
+    def _plain(self, entry: os.DirEntry[str]) -> Iterator[Entry]:
+        if entry.is_dir(follow_symlinks=False):
+            self.waiting.append(entry.path)
+        elif self._is_data(entry.name):
+            yield Entry(entry.path, None if entry.is_file(follow_symlinks=False) else _NO_FILE)
+
+    def _link(self, entry: os.DirEntry[str]) -> Iterator[Entry]:
+        is_data = self._is_data(entry.name)
+        if not is_data and not os.path.isdir(entry.path):
+            return
+        if _is_endless(entry.path):
+            yield Entry(entry.path, _NOWHERE)
+            return
+        target = _real(entry.path)
+        if not target.startswith(self._root):
+            # whether there is anything is not said: a submission could ask for any path of this machine
+            yield Entry(entry.path, _OUTSIDE)
+        elif not is_data or os.path.isdir(entry.path):
+            if any(part.startswith(".") for part in target.removeprefix(self._root).split(os.sep)):
+                yield Entry(entry.path, _HIDDEN)
+        else:
+            yield Entry(entry.path, _kind_of_target(entry.path))
+
+    def _is_data(self, name: str) -> bool:
+        return os.path.splitext(name.lower().removesuffix(".gz"))[1] in self._endings
+
+
+def leads_out_of(folder: str, path: str) -> bool:
+    """Whether a path leads to a place outside of the folder, when its links are followed."""
+    return _is_endless(path) or not _real(path).startswith(_real(folder))
+
+
+def _is_endless(path: str) -> bool:
+    """Whether the system gives up on a path: links in a circle, or a chain too long. Python would follow them all."""
+    try:
+        os.stat(path)
+    except OSError as error:
+        return error.errno == errno.ELOOP
+    return False
+
+
+def _real(path: str) -> str:
+    return os.path.join(os.path.realpath(path), "")
+
+
+def _kind_of_target(path: str) -> Finding | None:
+    try:
+        mode = os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return _NOWHERE
+    return None if stat.S_ISREG(mode) else _NO_FILE
+
+
+def _cannot_be_read(what: str, error: OSError) -> Finding:
+    return Finding("MC003", f"{what} cannot be read: {(error.strerror or type(error).__name__).lower()}")
+
+
+_NO_FILE = Finding("MC003", "this is a pipe, a socket or a device, not a file", "remove it from the folder")
+_NOWHERE = Finding("MC003", "this link leads nowhere", "put the file itself into the folder")
+_OUTSIDE = Finding("MC028", "this link leads out of its folder and is not followed", "put the file itself there")
+_HIDDEN = Finding("MC028", "this link leads to a hidden folder and is not followed", "put the folder itself there")
