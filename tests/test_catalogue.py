@@ -158,7 +158,13 @@ def _an_internal_error(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.F
     return flow.validate_files([("x.json", None)]).files[0]
 
 
+def _a_slow_pattern(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
+    (folder / "schema.json").write_text('{"pattern": "^(?=(a+)+$)"}')
+    return medcontract.validate(b'"%s!"' % (b"a" * 50), schema=folder / "schema.json", name="x.json")
+
+
 OWN: list[tuple[str, bool, Case]] = [
+    ("MC024", False, _a_slow_pattern),
     ("MC028", True, _a_link_out_of_the_folder),
     ("MC029", False, _an_internal_error),
     ("MC025", False, _a_damaged_archive),

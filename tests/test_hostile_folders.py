@@ -66,6 +66,8 @@ def test_deep_folders(call: Call, tmp_path: Path, deep: Path) -> None:
         code, out = told(call, command, truth, deep)
         assert code == 0
         assert "sent.json" in out
+    assert call("schema", "diff", deep, deep).code == 2  # it is found, and is no schema
+    assert call("schema", "check", deep).code == 1
 
 
 def test_a_path_that_is_too_long(call: Call, tmp_path: Path) -> None:

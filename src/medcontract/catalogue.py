@@ -166,6 +166,13 @@ _ENTRIES = (
         '{"follow_up": true}',
     ),
     Entry(
+        "MC024", "Too much work for a schema",
+        "Checking this value with the schema given by --schema would take too long: its references multiply, or one of "
+        "its patterns tries again and again. Nothing more of the file is checked.",
+        '{"pattern": "^(?=(a+)+$)"}',
+        '{"pattern": "^a+$"}',
+    ),
+    Entry(
         "MC025", "Damaged gzip",
         "The file is gzipped, but what is packed cannot be unpacked from here on: bytes were changed, or something "
         "else follows the archive.",

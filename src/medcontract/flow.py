@@ -36,6 +36,7 @@ def validate(
     contract: str | None = None,
     *,
     schema: str | os.PathLike[str] | None = None,
+    allow_refs: Iterable[Folder] = (),
     name: str | None = None,
     max_problems: int = KEEP,
     images: Folder | None = None,
@@ -44,7 +45,8 @@ def validate(
     """Check one file, given as a path or as bytes.
 
     `contract` is an id such as "triage/response"; without it the contract is recognised from the content.
-    `schema` is a file with any JSON Schema, to check against instead.
+    `schema` is a file with any JSON Schema, to check against instead; it may refer to files below its own folder, and
+    below the folders `allow_refs`.
     For bytes, `name` gives the container by its ending (".jsonl", ".csv"); without it a look at the text does.
     `images` is the folder of the images that a file of lesions/cases names: they are checked too, in `jobs` processes
     (see `medcontract.images`), and their problems are problems of the file; `report.images` counts them.
@@ -56,7 +58,8 @@ def validate(
         if schema is not None:
             raise CallError("a schema and a contract were both given", "say which of the two is meant")
     beside = None if images is None else images_beside(images, jobs)
-    report = _still_there(_judge_for(schema, beside), Source(origin, name), contract, Tally(max_problems), None)
+    judge_one = _judge_for(schema, beside, allow_refs)
+    report = _still_there(judge_one, Source(origin, name), contract, Tally(max_problems), None)
     return _with_images(Report((report,)), beside).files[0]
 
 
@@ -90,6 +93,7 @@ def validate_files(
     excerpts: bool = False,
     limits: Limits | None = None,
     schema: str | os.PathLike[str] | None = None,
+    allow_refs: Iterable[Folder] = (),
     progress: Progress | None = None,
     images: Folder | None = None,
     jobs: int | None = None,
@@ -101,7 +105,7 @@ def validate_files(
     A mistake of medcontract itself with one file is a problem of that file: the others are checked all the same.
     """
     beside = None if images is None else images_beside(images, jobs, image_progress)
-    judge_one = _judge_for(schema, beside)
+    judge_one = _judge_for(schema, beside, allow_refs)
     report = Report(
         tuple(
             _judged(judge_one, _source(path, limits), contract_id, Tally(keep, alike, excerpts), progress)
@@ -215,15 +219,20 @@ def found_in_folders(names: Iterable[str]) -> dict[str, str]:
     return {path: name for path, name in found.items() if os.path.realpath(path) not in named}
 
 
-def _judge_for(schema: str | os.PathLike[str] | None, beside: Beside | None) -> Callable[..., FileReport]:
+def _judge_for(
+    schema: str | os.PathLike[str] | None, beside: Beside | None, allow_refs: Iterable[Folder]
+) -> Callable[..., FileReport]:
     """What judges a file: its contract, or a schema that is read once. Raises `CallError` for one that is none."""
+    allowed = tuple(allow_refs)
+    if allowed and schema is None:
+        raise CallError("references were allowed, but there is no schema", "give it: --schema FILE (in Python: schema)")
     if schema is None:
         return partial(judge, beside=beside)
     if beside:
         raise CallError(f"images are checked for {NAMES_IMAGES}, not for a schema", "give the one or the other")
     from medcontract.foreign import Foreign, judge_foreign
 
-    foreign = Foreign.load(schema)
+    foreign = Foreign.load(schema, allowed)
     return lambda source, contract_id, tally, progress: judge_foreign(source, foreign, tally, progress)
 
 

@@ -174,8 +174,20 @@ def _files(root: Path) -> dict[str, str | None]:
     """The schemas in a folder, and their index."""
     from medcontract.definitions.publishing import INDEX
 
-    paths = [path for path in (*root.rglob("v*.json"), root / INDEX) if path.exists()]
+    paths = [path for path in _json_files(root) if path.name.startswith("v")]
+    paths += [root / INDEX] if (root / INDEX).exists() else []
     return {path.relative_to(root).as_posix(): _text(path) for path in paths}
+
+
+def _json_files(folder: Path) -> list[Path]:
+    """The JSON files in a folder. Raises `CallError` for what cannot be read."""
+    from medcontract.reading.folders import data_files
+
+    found = data_files(str(folder), (".json",)) if folder.is_dir() else []
+    for file, refused in found:
+        if refused:
+            raise CallError(f"{file}: {refused.message}", refused.hint)
+    return [Path(file) for file, _ in found if file.endswith(".json")]
 
 
 def _text(path: Path) -> str | None:
@@ -240,7 +252,7 @@ def _schemas(given: str, record: bool) -> dict[str, Any] | tuple[Any]:
     path = Path(given)
     if not path.is_dir():
         return (_parsed(path, given),)
-    found = sorted(inner for inner in path.rglob("*.json") if inner != path / INDEX)
+    found = sorted(inner for inner in _json_files(path) if inner != path / INDEX)
     if not found:
         raise CallError(f"{given}: no schemas in this folder")
     return {inner.relative_to(path).as_posix(): _parsed(inner, str(inner)) for inner in found}

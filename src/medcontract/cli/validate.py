@@ -25,6 +25,10 @@ Examples:
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 @click.option("--contract", metavar="ID", shell_complete=options.complete_contract, help="The contract of all files.")
 @click.option("--schema", metavar="FILE", type=click.Path(), help="Check against this JSON Schema instead.")
+@click.option(
+    "--allow-refs", metavar="DIR", type=click.Path(), multiple=True,
+    help="The schema may refer to files in DIR, too; may be repeated.",
+)  # fmt: skip
 @options.plugins
 @options.result("text", "json")
 @options.problems
@@ -39,7 +43,8 @@ Examples:
     "--jobs", type=click.IntRange(min=1), metavar="N", help="Check images in N processes (default: one a processor)."
 )
 def command(
-    files: tuple[str, ...], contract: str | None, schema: str | None, chosen: str | None, out: str | None,
+    files: tuple[str, ...], contract: str | None, schema: str | None, allow_refs: tuple[str, ...],
+    chosen: str | None, out: str | None,
     max_problems: int | None, show_values: bool, no_color: bool, max_record: int | None, max_unpacked: int | None,
     images: str | None, jobs: int | None,
 ) -> int:  # fmt: skip
@@ -62,7 +67,7 @@ def command(
     limits = Limits(*(given or default for given, default in zip((max_record, max_unpacked), Limits(), strict=True)))
     settings: dict[str, Any] = {
         "keep": min(limit, flow.KEEP), "alike": 3 if as_text else None, "excerpts": as_text and values,
-        "limits": limits, "schema": schema, "images": images, "jobs": jobs,
+        "limits": limits, "schema": schema, "allow_refs": allow_refs, "images": images, "jobs": jobs,
     }  # fmt: skip
     with output.Progress() as progress:
         settings |= {"progress": progress.of("checking"), "image_progress": progress.of("checking images")}

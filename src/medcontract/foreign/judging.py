@@ -76,6 +76,8 @@ def _judge_lines(source: Source, schema: Foreign, tally: Tally, progress: Progre
         for finding in _examine(raw, ref, schema) if raw else [too_large(source.limits.record, None, ref)]:
             tally.add(_on_one_line(finding))
         count += 1
+        if tally.codes(lambda code: code == "MC024"):  # the next record would take as long
+            break
         if progress:
             progress(source.done(offset), source.size)
     if not count and not tally.errors:

@@ -6,14 +6,15 @@ at any depth.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
 from jsonschema.validators import extend
+from referencing.jsonschema import lookup_recursive_ref
 
+from medcontract.definitions.patterns import fits
 from medcontract.foreign.branches import Verdict, weigh
 
 Errors = Iterator[ValidationError]
@@ -32,15 +33,50 @@ class Memory:
     """What recursive schemas said of values that were met before.
 
     Alternatives (`anyOf` and the like) that each look at the same inner values double the work with each level of
-    nesting. With what is remembered here, each value is checked once with each schema.
+    nesting. With what is remembered here, each value is checked once with each schema. The same goes for schemas that
+    refer twice to one that refers twice to another, and so on; what these say is remembered when they turn out to take
+    many steps.
     """
 
     def __init__(self) -> None:
         self.recursive: dict[int, int] = {}
         """From the id of a schema with a `$ref` to that of the recursive schema that it leads to."""
+        self.targets: dict[int, int] = {}
+        """The same of every `$ref`; empty where what it leads to depends on the way."""
         self.told: dict[tuple[int, int], list[ValidationError]] = {}
+        self.evaluated: dict[tuple[int, int], set[str]] = {}
+        """The keys of an object that a schema evaluates, by their ids."""
+        self._everything = False
+        self._left = 0
+
+    def begin(self, steps: int, everything: bool) -> None:
+        """Forget all. At most so many references are followed; `everything`: what each of them said is remembered."""
+        self.told.clear()
+        self.evaluated.clear()
+        self._everything, self._left = everything, steps
+
+    def step(self) -> None:
+        """One more reference is followed. Raises `TooMuchWork`."""
+        self._left -= 1
+        if self._left < 0:
+            raise TooMuchWork
+
+    @property
+    def remembers_keys(self) -> bool:
+        return self._everything and bool(self.targets) and len(self.evaluated) < _MOST_REMEMBERED
+
+    def target(self, schema: Any, instance: Any) -> int | None:
+        """The schema whose verdict on a value is to be remembered, by its id."""
+        if self._everything and len(self.told) < _MOST_REMEMBERED:
+            return self.targets.get(id(schema))
+        return self.recursive.get(id(schema)) if isinstance(instance, dict | list) else None
 
 
+class TooMuchWork(Exception):
+    """A schema that asks for far more steps than a value has members."""
+
+
+_MOST_REMEMBERED = 500_000
 _MOST_AGAIN = 20
 """Errors that are told once more when a value is met again: they have been told in full before."""
 _MOST_INNER = 200
@@ -49,8 +85,9 @@ _MOST_INNER = 200
 
 def _ref(original: Keyword, memory: Memory) -> Keyword:
     def keyword(validator: Any, ref: str, instance: Any, schema: Any) -> Errors:
-        target = memory.recursive.get(id(schema))
-        if target is None or not isinstance(instance, dict | list):
+        memory.step()
+        target = memory.target(schema, instance)
+        if target is None:
             yield from original(validator, ref, instance, schema) or ()
             return
         key = id(instance), target
@@ -81,18 +118,20 @@ def extended(base: type[Validator], memory: Memory) -> type[Validator]:
     """The validator of a draft, with the keywords of this module."""
     known: dict[str, Keyword] = dict(base.VALIDATORS)
     changed: dict[str, Keyword] = {
-        "$ref": _ref(known["$ref"], memory),
+        **{name: _ref(known[name], memory) for name in ("$ref", "$dynamicRef", "$recursiveRef") if name in known},
         "required": _required,
         "propertyNames": _property_names,
         "uniqueItems": _unique_items,
-        "additionalProperties": _additional_properties(known["additionalProperties"]),
+        "pattern": _pattern,
+        "patternProperties": _pattern_properties,
+        "additionalProperties": _additional_properties,
     }
     if "dependencies" in known:
         changed["dependencies"] = _dependencies
     if "dependentRequired" in known:
         changed["dependentRequired"] = _dependent_required
     if "unevaluatedProperties" in known:
-        changed["unevaluatedProperties"] = _unevaluated_properties(known["unevaluatedProperties"])
+        changed["unevaluatedProperties"] = _unevaluated_properties(memory)
     made: type[Validator] = extend(base, changed)  # type: ignore[no-untyped-call]  # the stubs leave it out
     return made
 
@@ -133,18 +172,31 @@ def _fingerprint(value: Any) -> Any:
     return value
 
 
-def _additional_properties(original: Keyword) -> Keyword:
-    def keyword(validator: Any, allowed: Any, instance: Any, schema: Any) -> Errors:
-        if allowed is not False:
-            yield from original(validator, allowed, instance, schema) or ()
-        elif isinstance(instance, dict):
-            known = schema.get("properties", {})
-            patterns = schema.get("patternProperties", {})
-            for key in instance:
-                if key not in known and not any(re.search(pattern, key) for pattern in patterns):
-                    yield _error(key, at=key)
+def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Errors:
+    if isinstance(instance, str) and not fits(pattern, instance):
+        yield ValidationError("")
 
-    return keyword
+
+def _pattern_properties(validator: Any, patterns: dict[str, Any], instance: Any, schema: Any) -> Errors:
+    if isinstance(instance, dict):
+        for pattern, inner in patterns.items():
+            for key, value in instance.items():
+                if fits(pattern, key):
+                    yield from validator.descend(value, inner, path=key, schema_path=pattern)
+
+
+def _additional_properties(validator: Any, allowed: Any, instance: Any, schema: Any) -> Errors:
+    if not isinstance(instance, dict):
+        return
+    known = schema.get("properties", {})
+    patterns = schema.get("patternProperties", {})
+    for key, value in instance.items():
+        if key in known or any(fits(pattern, key) for pattern in patterns):
+            continue
+        if allowed is False:
+            yield _error(key, at=key)
+        elif allowed is not True:
+            yield from validator.descend(value, allowed, path=key)
 
 
 def _dependencies(validator: Any, dependencies: dict[str, Any], instance: Any, schema: Any) -> Errors:
@@ -166,32 +218,62 @@ def _dependent_required(validator: Any, dependencies: dict[str, list[str]], inst
                 yield from (_error(other, key) for other in needed if other not in instance)
 
 
-def _unevaluated_properties(original: Keyword) -> Keyword:
+def _unevaluated_properties(memory: Memory) -> Keyword:
     def keyword(validator: Any, allowed: Any, instance: Any, schema: Any) -> Errors:
-        watch = _Watch(validator)
-        failed = next(iter(original(watch, allowed, instance, schema) or ()), None)
-        if failed is None:
+        if not isinstance(instance, dict):
             return
-        for key, errors in watch.found.items():
-            yield from [_error(key, at=key)] if allowed is False else errors
-        if not watch.found:
-            yield failed
+        evaluated = _evaluated(memory, validator, instance, schema)
+        for key in instance:
+            if key not in evaluated:
+                errors = validator.descend(instance[key], allowed, path=key, schema_path=key)
+                if allowed is not False:
+                    yield from errors
+                elif next(errors, None) is not None:
+                    yield _error(key, at=key)
 
     return keyword
 
 
-class _Watch:
-    """A validator that remembers which members were checked and failed: jsonschema tells them in prose only."""
+def _evaluated(memory: Memory, validator: Any, instance: dict[str, Any], schema: Any) -> set[str]:
+    """The keys of an object that a schema, or one that it applies to the same object, has something to say about."""
+    if not isinstance(schema, dict):
+        return set()
+    memory.step()
+    ids = id(instance), id(schema)
+    if ids in memory.evaluated:
+        return memory.evaluated[ids]
+    keys = set(schema.get("properties", {}).keys() & instance.keys())
+    keys |= {key for key in instance if any(fits(pattern, key) for pattern in schema.get("patternProperties", ()))}
+    for keyword in ("additionalProperties", "unevaluatedProperties"):
+        if keyword in schema:
+            keys |= {key for key in instance if next(validator.descend(instance[key], schema[keyword]), None) is None}
+    for inner, within in _applied(validator, instance, schema):
+        keys |= _evaluated(memory, within, instance, inner)
+    if memory.remembers_keys:
+        memory.evaluated[ids] = keys
+    return keys
 
-    def __init__(self, validator: Any) -> None:
-        self._validator = validator
-        self.found: dict[str, list[ValidationError]] = {}
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._validator, name)
+def _applied(validator: Any, instance: dict[str, Any], schema: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """The schemas that a schema applies to the same object, as far as that keeps them, each with its validator."""
+    for keyword in ("$ref", "$dynamicRef"):
+        if keyword in schema and keyword in validator.VALIDATORS:
+            yield _resolved(validator, validator._resolver.lookup(schema[keyword]))
+    if "$recursiveRef" in schema and "$recursiveRef" in validator.VALIDATORS:
+        yield _resolved(validator, lookup_recursive_ref(validator._resolver))
+    for key, inner in schema.get("dependentSchemas", {}).items():
+        if key in instance:
+            yield inner, validator
+    for keyword in ("allOf", "oneOf", "anyOf"):
+        for inner in schema.get(keyword, ()):
+            if next(validator.descend(instance, inner), None) is None:
+                yield inner, validator
+    if "if" in schema:
+        kept = next(validator.descend(instance, schema["if"]), None) is None
+        if kept:
+            yield schema["if"], validator
+        yield schema.get("then" if kept else "else"), validator
 
-    def descend(self, instance: Any, schema: Any, path: Any = None, schema_path: Any = None) -> Errors:
-        errors = list(self._validator.descend(instance, schema, path=path, schema_path=schema_path))
-        if path is not None and errors:
-            self.found[path] = errors
-        return iter(errors)
+
+def _resolved(validator: Any, resolved: Any) -> tuple[Any, Any]:
+    return resolved.contents, validator.evolve(schema=resolved.contents, _resolver=resolved.resolver)

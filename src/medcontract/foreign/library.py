@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 from urllib.parse import urldefrag
@@ -23,10 +23,11 @@ from medcontract.errors import CallError
 from medcontract.foreign.checker import Checker
 from medcontract.foreign.documents import Document, draft_of, read_document, wrong_schema
 from medcontract.foreign.drafts import IN_PLACE, Draft, inner_schemas
-from medcontract.foreign.keywords import Memory, extended
+from medcontract.foreign.keywords import Memory, TooMuchWork, extended
 from medcontract.foreign.loops import endless, on_loop
 from medcontract.foreign.references import Reference, absolute, local_path, tokens
 from medcontract.problems import Path
+from medcontract.reading.folders import leads_out_of
 
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 
@@ -42,8 +43,10 @@ class Visit(NamedTuple):
 class Library:
     """The documents of one draft, and what each reference in them leads to."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: Draft, folders: Sequence[str] = ()) -> None:
         self.draft = draft
+        self._folders = folders
+        """Where the files that are referred to may be."""
         self._registry: Registry[Any] = Registry()
         self._documents: dict[str, Document] = {}
         self._visited: dict[int, Visit] = {}
@@ -102,7 +105,10 @@ class Library:
         """Whether a schema keeps the meta-schema of its draft."""
         if document.source is None:
             return
-        findings = _meta(self.draft).findings(schema)
+        try:
+            findings = _meta(self.draft).findings(schema)
+        except TooMuchWork:
+            raise wrong_schema(document, path, "this schema is too large to be checked") from None
         if findings:
             first = findings[0]
             more = f", and {len(findings) - 1} more such problems" if len(findings) > 1 else ""
@@ -204,6 +210,9 @@ class Library:
             self._add(Document(uri, uri, copy.deepcopy(BUNDLED.contents(uri))), uri)
             return
         path = local_path(uri, reference, self._documents.values())
+        if all(leads_out_of(folder, path) for folder in self._folders):
+            hint = "allow it, if you trust the schema: --allow-refs DIR (in Python: allow_refs)"
+            raise reference.wrong("it leads out of the schema's folder", hint)
         if not os.path.isfile(path):
             raise reference.wrong(f"no such file: {path}", "only local files are read, nothing is fetched")
         document = read_document(path)
@@ -242,6 +251,7 @@ class Library:
         """Have the validator remember what recursive schemas say. With dynamic references that depends on the way."""
         if self._dynamic:
             return
+        self._memory.targets = {source: id(targets[0]) for source, targets in self._targets.items()}
         nodes = endless(self._graph(self._inside))
         for source, targets in self._targets.items():
             if id(targets[0]) in nodes:

@@ -82,7 +82,10 @@ class _Walk:
 
 def leads_out_of(folder: str, path: str) -> bool:
     """Whether a path leads to a place outside of the folder, when its links are followed."""
-    return _is_endless(path) or not _real(path).startswith(_real(folder))
+    try:
+        return _is_endless(path) or not _real(path).startswith(_real(folder))
+    except ValueError:  # a NUL: there is no such file
+        return False
 
 
 def _is_endless(path: str) -> bool:

@@ -12,7 +12,7 @@ from medcontract.definitions.diff.change import Change, breaking, merged, unjudg
 from medcontract.definitions.diff.node import Node, key, read
 from medcontract.definitions.diff.rules import compare_rules
 from medcontract.definitions.json_schema import bare
-from medcontract.definitions.patterns import NoPattern, read_pattern
+from medcontract.definitions.patterns import NoPattern, TooSlow, fits
 
 _STRUCTURE = frozenset({
     "properties", "patternProperties", "additionalProperties", "propertyNames", "items", "prefixItems", "contains",
@@ -211,8 +211,8 @@ def _property(node: Node, name: str) -> Node:
 
 def _fits(pattern: str, name: str) -> bool:
     try:
-        return read_pattern(pattern).search(name) is not None
-    except NoPattern:
+        return fits(pattern, name)
+    except (NoPattern, TooSlow):
         return False
 
 

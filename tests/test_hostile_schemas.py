@@ -1,0 +1,297 @@
+"""Schemas that somebody else wrote, with --schema: what they may read, and how long they may take."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import sys
+import unicodedata
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from pydantic import TypeAdapter
+from tests.test_score_command import Call
+
+import medcontract
+from medcontract.definitions import patterns, slow_patterns
+from medcontract.definitions.patterns import TooSlow, fits
+from medcontract.definitions.slow_patterns import search_in_time
+from medcontract.foreign import Foreign, checker
+from medcontract.modeling import Matching
+
+# --- which files are read ------------------------------------------------------------------------
+
+
+def _outside(tmp_path: Path, how: str) -> Path:
+    """A schema that refers to a file outside of its folder; the file allows nothing."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "secret.json").write_text('{"not": {}}')
+    target = tmp_path / "secret.json"
+    reference = {
+        "relative": "../secret.json",
+        "absolute": str(target),
+        "file URL": target.as_uri(),
+        "file URL of this host": f"file://localhost{target}",
+        "escaped": "%2e%2e/secret.json",
+        "link": "link.json",
+        "link to a folder": "folder/secret.json",
+    }[how]
+    (tmp_path / "own" / "link.json").symlink_to(target)
+    (tmp_path / "own" / "folder").symlink_to(tmp_path)
+    schema = tmp_path / "own" / "schema.json"
+    schema.write_text(json.dumps({"$ref": reference}))
+    return schema
+
+
+OUTSIDE = (
+    "relative", "absolute", "file URL", "file URL of this host", "escaped", "link", "link to a folder",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("how", OUTSIDE)
+def test_references_out_of_the_folder(call: Call, tmp_path: Path, how: str) -> None:
+    """A schema reads files below its own folder only, unless the caller allows another one."""
+    schema = _outside(tmp_path, how)
+    (tmp_path / "x.json").write_text("{}")
+    ran = call("validate", "--schema", schema, tmp_path / "x.json")
+    assert ran.code == 2
+    assert "it leads out of the schema's folder" in ran.err
+    assert "--allow-refs DIR" in ran.err
+    allowed = call("validate", "--schema", schema, "--allow-refs", os.devnull, tmp_path / "x.json")
+    assert (allowed.code, "no such folder" in allowed.err) == (2, True)
+    allowed = call(
+        "validate", "--schema", schema, "--allow-refs", tmp_path / "own", "--allow-refs", tmp_path, tmp_path / "x.json"
+    )
+    assert (allowed.code, allowed.err) == (1, "")
+    assert not medcontract.validate(b"{}", schema=schema, allow_refs=[tmp_path], name="x.json").ok
+
+
+def test_whether_a_file_is_there_is_not_said(tmp_path: Path) -> None:
+    """The message is the same whether or not there is such a file outside."""
+    messages = set()
+    for name in ("there.json", "nowhere.json"):
+        schema = tmp_path / "own" / "schema.json"
+        schema.parent.mkdir(exist_ok=True)
+        (tmp_path / "there.json").write_text("{}")
+        schema.write_text(json.dumps({"$ref": f"../{name}"}))
+        with pytest.raises(medcontract.CallError) as raised:
+            Foreign.load(schema)
+        messages.add(str(raised.value).replace(name, "x"))
+    assert len(messages) == 1
+
+
+def test_references_of_references(tmp_path: Path) -> None:
+    """What a file refers to that was itself referred to is held to the same folder, that of the first schema."""
+    (tmp_path / "own" / "parts").mkdir(parents=True)
+    (tmp_path / "own" / "schema.json").write_text('{"$ref": "parts/a.json"}')
+    (tmp_path / "own" / "b.json").write_text('{"type": "object"}')
+    (tmp_path / "own" / "parts" / "a.json").write_text('{"$ref": "../b.json"}')
+    assert medcontract.validate(b"{}", schema=tmp_path / "own" / "schema.json", name="x.json").ok
+    (tmp_path / "own" / "b.json").write_text('{"$ref": "../c.json"}')
+    (tmp_path / "c.json").write_text("{}")
+    with pytest.raises(medcontract.CallError, match="leads out of the schema's folder"):
+        Foreign.load(tmp_path / "own" / "schema.json")
+
+
+def test_allowing_without_a_schema(call: Call, tmp_path: Path) -> None:
+    """--allow-refs is about a schema: without one the call is wrong."""
+    assert call("validate", "--allow-refs", tmp_path, "x.json").code == 2
+    with pytest.raises(medcontract.CallError, match="there is no schema"):
+        medcontract.validate(b"{}", allow_refs=[tmp_path])
+
+
+# --- references that multiply --------------------------------------------------------------------
+
+
+def doubled(levels: int, keyword: str, **last: Any) -> dict[str, Any]:
+    """A schema that refers twice to one that refers twice to another, and so on."""
+    definitions: dict[str, Any] = {f"d{n}": {keyword: [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(levels)}
+    definitions[f"d{levels}"] = last
+    return {"$ref": "#/$defs/d0", "$defs": definitions}
+
+
+def nested(levels: int) -> dict[str, Any]:
+    """The same through values inside values."""
+    definitions: dict[str, Any] = {
+        f"d{n}": {"allOf": [{"items": {"$ref": f"#/$defs/d{n + 1}"}}] * 2} for n in range(levels)
+    }
+    definitions[f"d{levels}"] = {"type": "string"}
+    return {"$ref": "#/$defs/d0", "$defs": definitions}
+
+
+def _load(tmp_path: Path, schema: Any) -> Foreign:
+    (tmp_path / "schema.json").write_text(json.dumps(schema))
+    return Foreign.load(tmp_path / "schema.json")
+
+
+@pytest.mark.parametrize("keyword", ["allOf", "anyOf", "oneOf"])
+@pytest.mark.parametrize("value", [5, {"a": 1}, "text"])
+def test_doubled_references(tmp_path: Path, keyword: str, value: Any) -> None:
+    """2 to the power of 60 ways to one verdict are gone once."""
+    schema = _load(tmp_path, doubled(60, keyword, type="null"))
+    findings = schema.findings(value)
+    assert findings
+    assert findings[0].code in ("MC103", "MC110")
+    assert bool(schema.findings(None)) == (keyword == "oneOf")
+
+
+def test_doubled_references_to_inner_values(tmp_path: Path) -> None:
+    """So are those that come to the same inner value."""
+    value: Any = 7
+    for _ in range(40):
+        value = [value]
+    findings = _load(tmp_path, nested(40)).findings(value)
+    assert [(finding.code, len(finding.path)) for finding in findings] == [("MC103", 40)]
+
+
+def test_doubled_references_and_unevaluated_properties(tmp_path: Path) -> None:
+    """And those of a schema that asks which keys others have evaluated."""
+    schema = {**doubled(40, "allOf", properties={"a": {}}), "unevaluatedProperties": False}
+    findings = _load(tmp_path, schema).findings({"a": 1, "b": 2})
+    assert [(finding.code, finding.path) for finding in findings] == [("MC102", ("b",))]
+
+
+def test_doubled_dynamic_references(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be remembered, because its meaning depends on the way, is given up with a message."""
+    monkeypatch.setattr(checker, "MOST_STEPS", 1000)
+    schema = doubled(60, "allOf", type="null")
+    schema["$defs"]["d0"]["$dynamicAnchor"] = "x"
+    schema["allOf"] = [{"properties": {"never": {"$dynamicRef": "#x"}}}]
+    (tmp_path / "schema.json").write_text(json.dumps(schema))
+    (tmp_path / "x.jsonl").write_text("1\n2\n3\n")
+    (tmp_path / "y.jsonl").write_text("[\n")
+    ran = call("validate", "--schema", tmp_path / "schema.json", "x.jsonl", "y.jsonl", "--format", "json")
+    first, second = ran.json["files"]
+    assert (ran.code, [problem["code"] for problem in first["problems"]]) == (1, ["MC024"])
+    assert [problem["code"] for problem in second["problems"]] == ["MC011"]
+
+
+def test_many_references_without_doubling(tmp_path: Path) -> None:
+    """A large value that follows very many references, each once, is checked to its end."""
+    schema = {"items": {"$ref": "#/$defs/a"}, "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"type": "integer"}}}
+    findings = _load(tmp_path, schema).findings([*range(20_000), "x"])
+    assert [finding.path for finding in findings] == [(20_000,)]
+
+
+# --- patterns ------------------------------------------------------------------------------------
+
+PORTABLE = [
+    "a", "^a", "a$", "^a$", "^$", "", "a|b", "^a$|^b$", "^(a|b$)", "(^a)|b", "[a-c]", "[^a-c]", "[^a]", "a.c", "^.$",
+    r"\d", r"^\d+$", r"\w", r"^\w+$", r"\W", r"\s", r"^\S+$", r"\D", r"[\d\s]", r"[^\w]", r"[\W]", r"[^\S\n]", "a*b",
+    "^(?:ab)+$", "^a{2}$", "^a{2,}$", "^a{,2}$", "^a{1,3}b?$", "a{", "a{x}", "^[a-z]+@[a-z]+[.][a-z]{2,}$", r"\.",
+    r"[\]\[]", r"[[]", r"[a&&b]", r"[~~a]", r"[+--]", r"\-", r"[-a]", r"[\^a]", "é", "[à-ÿ]", r"\u00e9", r"\x41",
+    r"\Aa\Z",
+    "(?P<n>a)b", "(?:)", "(a|)b", "a+?b", r"\ba\b", r"\Ba", "^(a+)+$", "(a*)*b", "(a|a)*b", "^(?:a?){20}a{20}$", r"\/",
+    r"^[^\s@]+$", "\n", r"\n$", "^a\nb$", r"[\s\S]", "x{0}a", "^\t", "[\u0000-\u001f]",
+]  # fmt: skip
+"""All of these have a translation."""
+SLOW = [
+    r"(?=a)a", r"^(?!a)", r"(?<=a)b", r"(?<!a)b", r"(a)\1", r"(?i)a", r"(?s)a.c", r"(?m)^b$", "a$\n", "(a$)+", "(?>a)b",
+    "(?a:\\w)", "a++b",
+]  # fmt: skip
+"""None of these has."""
+ALPHABET = "aabbcx1_- .@\n\t\x1c\x85é\u0301²³½٣Ⓐ\u200d漢~[]^{}/A"
+
+
+@pytest.mark.parametrize("pattern", [*PORTABLE, *SLOW])
+def test_patterns_mean_what_they_mean_to_python(pattern: str) -> None:
+    """A translated pattern says of each text what `re.search` says, and so does one that has no translation."""
+    assert (patterns._linear(pattern) is None) == (pattern in SLOW)
+    source = random.Random(pattern)
+    texts = ["", "a", "b", "a\n", "\n", "ab\n", "aa", "a\nb", "a\n\n", "a" * 15]
+    texts += ["".join(source.choices(ALPHABET, k=source.randrange(6))) for _ in range(400)]
+    for text in texts:
+        assert fits(pattern, text) == (re.search(pattern, text) is not None), text
+
+
+@pytest.mark.parametrize("pattern", [r"^\w$", r"^\d$", r"^\s$", r"^[^\w]$"])
+def test_classes_of_all_characters(pattern: str) -> None:
+    """The classes hold the characters that Python's hold, as far as both know them."""
+    ours, python = patterns._linear(pattern), re.compile(pattern)
+    assert ours
+    for code in range(sys.maxunicode + 1):
+        text = chr(code)
+        if unicodedata.category(text) not in ("Cn", "Cs", "Co"):
+            assert ours.validator.isinstance_python(text) == (python.search(text) is not None), hex(code)
+
+
+BACKTRACKING = [
+    ("^(a+)+$", "a" * 50 + "!"), ("(a|a)*b", "a" * 50), ("(a*)*b", "a" * 50), ("^(?:a?){50}a{50}$", "a" * 49),
+    ("[a-z]+@", "a" * 200_000), (r"\s+$", " " * 200_000 + "x"), ("(?:a+b?)+c", "a" * 200_000),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pattern", "text"), BACKTRACKING, ids=[pattern for pattern, _ in BACKTRACKING])
+def test_patterns_that_backtrack(pattern: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are answered by the engine whose time grows with the text only."""
+    monkeypatch.setattr(patterns, "search_in_time", None)
+    assert not fits(pattern, text)
+
+
+@pytest.mark.parametrize("pattern", [r"^(?=(a+)+$)", r"^(a+)+\1$"])
+def test_patterns_that_only_re_knows(call: Call, tmp_path: Path, pattern: str) -> None:
+    """A search that takes longer than a second is given up: the value has a problem, other files are checked."""
+    with pytest.raises(TooSlow):
+        fits(pattern, "a" * 50 + "!")
+    (tmp_path / "schema.json").write_text(json.dumps({"items": {"pattern": pattern}}))
+    (tmp_path / "bad.json").write_text(json.dumps(["a" * 50 + "!"] * 100))
+    (tmp_path / "good.json").write_text('["aa", 1]')
+    ran = call("validate", "--schema", tmp_path / "schema.json", "bad.json", "good.json", "--format", "json")
+    bad, good = ran.json["files"]
+    assert [problem["code"] for problem in bad["problems"]] == ["MC024"]
+    assert (good["ok"], ran.code) == (True, 1)
+
+
+def test_pattern_properties_that_backtrack(tmp_path: Path) -> None:
+    """Patterns of keys are no other: beside `additionalProperties` and `unevaluatedProperties`, too."""
+    key = "a" * 60 + "!"
+    for keyword in ("additionalProperties", "unevaluatedProperties"):
+        schema = _load(tmp_path, {"patternProperties": {"^(a+)+$": {"type": "null"}}, keyword: False})
+        assert [finding.code for finding in schema.findings({key: 1})] == ["MC102"]
+        assert [finding.code for finding in schema.findings({"aaa": 1})] == ["MC103"]
+        assert not schema.findings({"aaa": None})
+    schema = _load(tmp_path, {"patternProperties": {"^(a+)+$": {}}, "additionalProperties": {"type": "null"}})
+    assert [finding.code for finding in schema.findings({key: 1})] == ["MC103"]
+    assert [finding.code for finding in _load(tmp_path, {"propertyNames": {"pattern": "^(a+)+$"}}).findings({key: 1})]
+
+
+def test_patterns_in_schema_diff(call: Call, tmp_path: Path) -> None:
+    """`schema diff` tries patterns on names of keys."""
+    key = "a" * 60 + "!"
+    for name, kind in (("old", "string"), ("new", "integer")):
+        value = {"patternProperties": {"^(?=(a+)+$)": {}, "^(a+)+$": {}}, "additionalProperties": {"type": kind}}
+        (tmp_path / f"{name}.json").write_text(json.dumps({**value, "properties": {key: {}} if name == "old" else {}}))
+    assert call("schema", "diff", "old.json", "new.json").code == 1
+
+
+def test_patterns_of_own_contracts() -> None:
+    """`Matching`, the pattern of a plugin's contract, does not backtrack either."""
+    adapter = TypeAdapter(Annotated[str, Matching("(?:a+)+b")])
+    with pytest.raises(ValueError, match="pattern"):
+        adapter.validate_python("a" * 100_000)
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 50, "a" * 50 + "\n", "/" * 60, "2026-01-01T" + "0" * 60, " " * 60 + "x", "a/" * 60]
+)
+def test_patterns_of_contracts(text: str) -> None:
+    """Nor do the patterns of the contracts that come with medcontract, with long texts."""
+    for contract in medcontract.contracts():
+        for pattern in set(re.findall(r"'pattern': '(.*?)(?<!\\)'", repr(medcontract.schema(contract.id)))):
+            found = pattern.encode().decode("unicode_escape")
+            assert search_in_time(found, text * 200) in (True, False)
+
+
+def test_the_helper_process_is_used_again() -> None:
+    """A second process is started once, and anew only after it was killed."""
+    assert search_in_time("(?=b)", "ab")
+    first = slow_patterns._helper._process
+    assert not search_in_time("(?=b)", "a\u00e9\n")
+    assert slow_patterns._helper._process is first
+    with pytest.raises(TooSlow):
+        search_in_time("(?=(a+)+$)", "a" * 50 + "!")
+    assert slow_patterns._helper._process is None
+    assert search_in_time("(?=b)", "ab")
