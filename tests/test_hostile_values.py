@@ -86,12 +86,12 @@ def test_figures_of_masked_names(call: Call, tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", ["score", "preflight"])
 def test_a_truth_that_is_not_recognised(call: Call, tmp_path: Path, command: str, format_: str) -> None:
     """It may be the truth: participants see nothing of it, whatever is asked for."""
-    (tmp_path / "truth.json").write_text(f'{{"labels": [{{"image_id": "{MARKER}" "label": "MEL"}}]}}')
+    (tmp_path / "truth.jsonl").write_text(f'{{"image_id": "{MARKER}" "label": "MEL"}}\n')
     sent = sent_file(tmp_path / "sub", "lesions").parent
-    ran = call(command, "truth.json", sent, "--participant", "--show-values", "--format", format_)
+    ran = call(command, "truth.jsonl", sent, "--participant", "--show-values", "--format", format_)
     assert ran.code != 0
     assert MARKER not in ran.out + ran.err
-    assert "truth.json" in ran.out + ran.err
+    assert "truth.jsonl" in ran.out + ran.err
 
 
 # --- exceptions ----------------------------------------------------------------------------------
