@@ -12,37 +12,22 @@ import json
 import os
 import random
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 import pandas as pd
-from jsonschema import Draft202012Validator
 from PIL import Image
 
 import medcontract
-from fuzz import schemas, tables
-from fuzz.material import PLUGIN, ROOT, Text, a_text, a_value, as_json, changed_text, contract_ids, edited, seeds
+from fuzz import schemas, scoring, tables
+from fuzz.calling import Entrance, Ran, Trial, call, published
+from fuzz.material import PLUGIN, Text, a_text, a_value, as_json, changed_text, contract_ids, edited, seeds
 from medcontract import flow
 from medcontract.catalogue import CATALOGUE
-from medcontract.cli.main import main
 from medcontract.definitions import registry
 from medcontract.images import check_image
-
-
-class Trial(NamedTuple):
-    """One input and what is done with it, in a folder of its own."""
-
-    run: Callable[[], str | None]
-    files: Mapping[str, bytes] = {}
-    """What stands in the folder; what was not a file is written as text, to be looked at."""
-    judgements: int = 1
-    """How often the input is judged, to be compared: each time has a limit."""
-
-
-Entrance = Callable[[random.Random], Trial]
 
 
 def contradiction(report: medcontract.FileReport) -> str | None:
@@ -204,27 +189,6 @@ def image(source: random.Random) -> Trial:
 # --- the command line ----------------------------------------------------------------------------
 
 
-class Ran(NamedTuple):
-    """How a command ended."""
-
-    code: int
-    out: str
-
-
-def call(arguments: list[str], stdin: bytes = b"") -> Ran:
-    """Run a command in this process."""
-    buffer = io.BytesIO()
-    out = io.TextIOWrapper(buffer, encoding="utf-8", write_through=True)
-    before = sys.stdin
-    sys.stdin = io.TextIOWrapper(io.BytesIO(stdin))
-    try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(io.StringIO()):
-            code = main(arguments)
-    finally:
-        sys.stdin = before
-    return Ran(code, buffer.getvalue().decode())
-
-
 def _wrong_end(ran: Ran, as_json: bool, contract: str) -> str | None:
     """What is wrong with how a command ended; JSON that is printed keeps its contract."""
     if ran.code not in (0, 1, 2):
@@ -232,17 +196,12 @@ def _wrong_end(ran: Ran, as_json: bool, contract: str) -> str | None:
     if not as_json or (ran.code == 2 and not ran.out):
         return None
     result = json.loads(ran.out)
-    wrong = next(iter(_published(contract).iter_errors(result)), None) if len(ran.out) < 50_000 else None
+    wrong = next(iter(published(contract).iter_errors(result)), None) if len(ran.out) < 50_000 else None
     if wrong:
         return f"the output breaks {contract}: {wrong.message}"
     if "ok" in result and (ran.code == 0) != result["ok"]:
         return f"exit code {ran.code}, but ok is {result['ok']}"
     return None
-
-
-@cache
-def _published(contract: str) -> Draft202012Validator:
-    return Draft202012Validator(json.loads((ROOT / "schemas" / contract / "v1.json").read_bytes()))
 
 
 def _options(source: random.Random) -> list[str]:
@@ -322,9 +281,10 @@ def explain(source: random.Random) -> Trial:
 
 ENTRANCES: dict[Entrance, int] = {
     validate: 38, both_paths: 10, load: 8, plugin: 4, parquet: 6, frame: 6, same_rows: 3, any_schema: 9, command: 6,
-    standard_input: 2, schema_diff: 5, explain: 1, image: 2,
+    standard_input: 2, schema_diff: 5, explain: 1, image: 2, scoring.one_score: 12, scoring.ranking: 6,
+    scoring.markers: 6,
 }  # fmt: skip
-"""How often each is chosen, of a hundred."""
+"""How often each is chosen, beside the others."""
 
 
 def prepare(folder: Path) -> None:

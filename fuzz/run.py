@@ -28,7 +28,8 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from fuzz.entrances import ENTRANCES, Entrance, Trial, prepare
+from fuzz.calling import Entrance, Trial
+from fuzz.entrances import ENTRANCES, prepare
 
 FINDINGS = Path(__file__).parent / "findings"
 MEMORY = 3 << 29

@@ -198,6 +198,19 @@ def test_a_folder_of_nothing_but_trouble(call: Call, tmp_path: Path) -> None:
     assert "x.json cannot be read" in call("score", truth_file(tmp_path, "lesions"), tmp_path / "sub").out
 
 
+def test_no_problem_is_to_be_listed(call: Call, tmp_path: Path) -> None:
+    """With --max-problems 0, too, it is said why a file cannot be used, whether it was named or found."""
+    truth = truth_file(tmp_path, "lesions")
+    folder = entry(tmp_path / "sub", "lesions")
+    (folder / "broken.json").write_text("{")
+    (folder / "notes.json").write_text("{}")
+    for command in ("score", "preflight"):
+        ran = call(command, truth, folder, "--max-problems", "0")
+        assert ran.code == 0
+        assert "broken.json" in ran.out
+        assert call(command, truth, folder / "notes.json", "--max-problems", "0").code == 2
+
+
 # --- links out of the folder ---------------------------------------------------------------------
 
 

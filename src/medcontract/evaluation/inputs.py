@@ -12,7 +12,7 @@ from medcontract.definitions.registry import Compiled
 from medcontract.errors import CallError, NotRecognised
 from medcontract.judging.records import Progress, RecordsJudge, run_parts
 from medcontract.judging.start import CONTAINERS, identify, judge_for
-from medcontract.problems import FileReport, Finding
+from medcontract.problems import FileReport, Finding, Problem
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import STDIN, Source
 from medcontract.scoring.engine import NO_WISHES, Wishes
@@ -90,6 +90,7 @@ class Files:
         """Files that are broken so badly that their contract cannot be told, or that cannot be read at all."""
         self.unread_sources: dict[str, Source] = {}
         """Those files, by path."""
+        self._unread_because: dict[str, Problem] = {}
         self.strangers: list[FileReport] = []
         """Files of no contract that happen to stand in a folder."""
         self.notes: list[str] = []
@@ -102,13 +103,18 @@ class Files:
         """A broken file in a folder that holds a submission besides is most likely no part of it."""
         if any(name in self.groups for name in submissions):
             for report in [report for report in self.unread if report.path in found]:
-                problem = report.problems[0]
+                problem = self._unread_because[report.path]
                 if problem.code in _UNREADABLE:  # it may be a part of the submission: nobody knows
                     continue
                 self.unread.remove(report)
                 is_link = problem.code == "MC028"
                 why = f": {problem.message}" if is_link else " cannot be read: it was not looked at"
                 self.notes.append(base_name(report.path) + why)
+
+    def add_unread(self, source: Source, report: FileReport, because: Problem) -> None:
+        self.unread.append(report)
+        self.unread_sources[report.path] = source
+        self._unread_because[report.path] = because
 
     def take(self, contracts: Iterable[str]) -> Files:
         """The files of these contracts only."""
@@ -130,18 +136,16 @@ def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[s
         contract = identify(source, contract_id, tally)
         if isinstance(contract, Compiled):
             files.groups.setdefault(contract.id, []).append(Part(source, contract, tally))
-        elif contract.path in lenient and contract.problems[0].code in (*_UNREADABLE, "MC028"):
-            files.unread.append(contract)
-            files.unread_sources[contract.path] = source
-        elif contract.wrong_call and contract.path in lenient:
+            continue
+        problem = _first_problem(contract, source, contract_id)
+        found = contract.path in lenient
+        if not contract.wrong_call or (found and problem.code in (*_UNREADABLE, "MC028")):
+            files.add_unread(source, _without_text(contract) if settings.participant else contract, problem)
+        elif found:
             files.strangers.append(contract)
-        elif contract.wrong_call:
-            problem = contract.problems[0]
+        else:
             kind = NotRecognised if problem.code == "MC009" else CallError
             raise kind(f"{contract.path}: {problem.message}", problem.hint)
-        else:
-            files.unread.append(_without_text(contract) if settings.participant else contract)
-            files.unread_sources[contract.path] = source
     files.groups = {name: _in_order(files.groups[name]) for name in sorted(files.groups)}
     files.unread.sort(key=lambda report: (base_name(report.path), report.problems))
     files.strangers.sort(key=lambda report: base_name(report.path))
@@ -152,6 +156,14 @@ def _without_text(report: FileReport) -> FileReport:
     """What nobody can tell the contract of may be the truth: its problems without anything of the file."""
     bare = tuple(problem._replace(value=None, excerpt=None) for problem in report.problems)
     return report._replace(problems=bare)
+
+
+def _first_problem(report: FileReport, source: Source, contract_id: str | None) -> Problem:
+    """Why a file cannot be judged, also where no problem was to be kept."""
+    if not report.problems:
+        again = identify(source, contract_id, Tally(1))
+        report = again if isinstance(again, FileReport) else report
+    return report.problems[0]
 
 
 def _once(given: Iterable[GivenFile]) -> Iterator[GivenFile]:
