@@ -35,15 +35,20 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # generic in newer click
         return size
 
 
+class PathOrId(click.Path):
+    """A path, or the id of a contract; whoever reads it says what is wrong with it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return value
+
+
 def result(*formats: str) -> Callable[[F], F]:
     """How and where the result is written: --format, --out, --no-color."""
     wrappers = (
         click.option(
             "--format", "chosen", type=click.Choice(formats), help="Default: text, or by the ending of --out."
         ),
-        click.option(
-            "--out", metavar="FILE", type=click.Path(), help="Write the result there, not to standard output."
-        ),
+        out,
         click.option("--no-color", is_flag=True, help="No colour; NO_COLOR=1 does the same."),
     )
 
@@ -53,6 +58,33 @@ def result(*formats: str) -> Callable[[F], F]:
         return command
 
     return wrap
+
+
+def out(command: F) -> F:
+    """--out FILE, which may be no file that the call reads."""
+
+    @wraps(command)
+    def checked(*arguments: Any, **values: Any) -> Any:
+        target = click.get_current_context().params["out"]
+        if target is not None:
+            output.refuse_input(target, _given_paths())
+        return command(*arguments, **values)
+
+    wrapped: Any = click.option(
+        "--out", metavar="FILE", type=click.Path(), help="Write the result there, not to standard output."
+    )(checked)
+    return cast(F, wrapped)
+
+
+def _given_paths() -> list[str]:
+    """The files and folders that the call names: all that is a path but --out."""
+    context = click.get_current_context()
+    given = list(context.meta.get(_PLUGINS, ()))
+    for parameter in context.command.params:
+        if isinstance(parameter.type, click.Path) and parameter.name != "out":
+            value = context.params.get(parameter.name or "")
+            given += value if isinstance(value, tuple) else [value] * (value is not None)
+    return [split(name)[0] for name in given]
 
 
 def problems(command: F) -> F:

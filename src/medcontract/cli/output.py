@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -54,6 +55,39 @@ def format_of(chosen: str | None, out: str | None, endings: Mapping[str, str], d
         others = ", ".join(sorted(endings))
         raise CallError(f"{out}: there is no HTML yet", f"these endings are known: {others}; --format says it, too")
     return endings.get(Path(out).suffix.lower(), default) if out else default
+
+
+def refuse_input(out: str, given: Iterable[str]) -> None:
+    """What a call reads is not to be replaced by its result, however the path is spelled. Raises `CallError`."""
+    try:
+        there = os.stat(out)
+    except (OSError, ValueError):
+        return  # nothing there that could be lost
+    if not stat.S_ISREG(there.st_mode):
+        return
+    for name in given:
+        try:
+            same = _is_input(out, there, name)
+        except (OSError, ValueError):  # whoever reads it says what is wrong
+            continue
+        if same:
+            where = f"is in {name}, which is" if os.path.isdir(name) else "is"
+            raise CallError(f"--out: {out} {where} an input of this call", "write the result to another file")
+
+
+def _is_input(out: str, there: os.stat_result, name: str) -> bool:
+    if name == "-":
+        return sys.stdin is not None and os.path.samestat(os.fstat(sys.stdin.fileno()), there)
+    if not os.path.isdir(name):
+        return os.path.samestat(os.stat(name), there)
+    root = os.path.join(os.path.realpath(name), "")
+    spelled = os.path.join(os.path.realpath(os.path.dirname(out)), os.path.basename(out))
+    if spelled.startswith(root) or os.path.realpath(out).startswith(root):
+        return True
+    if there.st_nlink < 2:
+        return False
+    files = (os.path.join(folder, file) for folder, _, files in os.walk(name) for file in files)
+    return any(os.path.samestat(os.stat(file), there) for file in files if os.path.exists(file))
 
 
 def write(text: str, out: str | None) -> None:

@@ -21,9 +21,6 @@ Decorator = Callable[[Callable[..., int]], Callable[..., int]]
 _format: Decorator = click.option(
     "--format", "chosen", type=click.Choice(["text", "json"]), help="Default: text, or by the ending of --out."
 )
-_out: Decorator = click.option(
-    "--out", metavar="FILE", type=click.Path(), help="Write the result there instead of standard output."
-)
 _no_color: Decorator = click.option("--no-color", is_flag=True, help="No colour; NO_COLOR=1 does the same.")
 _draft: Decorator = click.option(
     "--draft", type=click.Choice(["2020-12", "draft-07"]), default="2020-12", show_default=True,
@@ -49,7 +46,7 @@ def command() -> None:
 @command.command("list")
 @options.plugins
 @_format
-@_out
+@options.out
 @_no_color
 def list_contracts(chosen: str | None, out: str | None, no_color: bool) -> int:
     """All contracts: id, version, kind, containers, title, source."""
@@ -72,7 +69,7 @@ def list_contracts(chosen: str | None, out: str | None, no_color: bool) -> int:
 @click.argument("contract_id", metavar="ID")
 @click.option("--record", is_flag=True, help="The schema of one record of a collection.")
 @_draft
-@_out
+@options.out
 def show(contract_id: str, record: bool, draft: Draft, out: str | None) -> int:
     """The JSON Schema of one contract."""
     from medcontract.definitions import json_schema
@@ -200,11 +197,11 @@ def _text(path: Path) -> str | None:
 
 @command.command("diff")
 @options.plugins
-@click.argument("old", metavar="OLD")
-@click.argument("new", metavar="NEW")
+@click.argument("old", metavar="OLD", type=options.PathOrId())
+@click.argument("new", metavar="NEW", type=options.PathOrId())
 @click.option("--record", is_flag=True, help="An ID stands for the schema of one record.")
 @_format
-@_out
+@options.out
 @_no_color
 def diff(old: str, new: str, record: bool, chosen: str | None, out: str | None, no_color: bool) -> int:
     """What changed from OLD to NEW, and whom does it break? Exit 1 when it breaks anyone.
