@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 
 from medcontract.problems import Finding, Ref, tells_of_the_truth
 
@@ -42,15 +43,21 @@ class Tally:
         self._codes: Counter[tuple[str, str]] = Counter()
         self._last: dict[Likeness, int | None] = {}
 
-    def add(self, finding: Finding) -> None:
-        """A finding in file order."""
-        if self._count(finding):
-            self._kept.append(finding)
+    def add(self, finding: Finding, ref: Ref | None = None) -> None:
+        """A finding in file order; `ref` is its place, where it does not say so itself."""
+        ref = ref or finding.ref
+        if self._count(finding, ref) and len(self._kept) < self.keep:
+            self._kept.append(finding if ref is finding.ref else finding._replace(ref=ref))
 
     def defer(self, finding: Finding) -> None:
         """A finding that may belong anywhere in the file."""
-        if self._count(finding, self._rooms[-1]):
+        if self._count(finding, finding.ref) and len(self._rooms[-1]) < self.keep:
             self._rooms[-1].append(finding)
+
+    def count_rest(self, rest: Iterable[tuple[Finding, int]], record: int | None = None) -> None:
+        """Findings of one record that are counted and not kept: one of each sort, and how many there are."""
+        for finding, times in rest:
+            self._number(finding, record, times)
 
     def new_room(self) -> None:
         """What is deferred from here on is in an order of its own."""
@@ -60,26 +67,28 @@ class Tally:
     def deferred(self) -> list[Finding]:
         return [finding for room in self._rooms for finding in room]
 
-    def _count(self, finding: Finding, room: list[Finding] | None = None) -> bool:
+    def _count(self, finding: Finding, ref: Ref | None) -> bool:
+        """Count a finding. Whether it may be kept, if there is room for it."""
+        earlier = self._number(finding, ref.record if ref else None)
+        if self.for_participants and tells_of_the_truth(finding.code):
+            return False
+        return self.alike is None or earlier < self.alike
+
+    def _number(self, finding: Finding, record: int | None, times: int = 1) -> int:
+        """Count a finding, and answer how many like it were counted before."""
         if finding.severity == "error":
-            self.errors += 1
+            self.errors += times
         else:
-            self.warnings += 1
-        self._codes[finding.code, finding.severity] += 1
+            self.warnings += times
+        self._codes[finding.code, finding.severity] += times
         kind = likeness(finding)
         total = self.totals.get(kind, 0)
-        record = finding.ref.record if finding.ref else None
-        if total and self._last.get(kind) == record:
+        if times > 1 or (total and self._last.get(kind) == record):
             self.several.add(kind)
         if total or len(self.totals) < _MOST_KINDS:
             self._last[kind] = record
-        if total or len(self.totals) < _MOST_KINDS:
-            self.totals[kind] = total + 1
-        if self.for_participants and tells_of_the_truth(finding.code):
-            return False
-        if self.alike is not None and total >= self.alike:
-            return False
-        return len(self._kept if room is None else room) < self.keep
+            self.totals[kind] = total + times
+        return total
 
     def absorb(self, other: Tally, move: Callable[[Finding], Finding]) -> None:
         """What another tally counted of the records that follow; `move` gives its findings their places here."""
@@ -125,9 +134,21 @@ class Tally:
 
 
 _NUMBERS = re.compile(r"[0-9]+")
+_LONGEST_KNOWN = 300
 
 
 def likeness(finding: Finding) -> Likeness:
     """What makes two findings of different records the same mistake."""
-    path = tuple("*" if isinstance(token, int) else token for token in finding.path)
-    return finding.code, _NUMBERS.sub("#", finding.message), path
+    path = finding.path
+    if any(type(token) is int for token in path):
+        path = tuple("*" if isinstance(token, int) else token for token in path)
+    message = finding.message
+    return finding.code, (_alike if len(message) <= _LONGEST_KNOWN else _without_numbers)(message), path
+
+
+def _without_numbers(message: str) -> str:
+    return _NUMBERS.sub("#", message)
+
+
+_alike = lru_cache(maxsize=1 << 12)(_without_numbers)
+"""The same few messages come again and again."""

@@ -9,6 +9,7 @@ from typing import Any
 
 from medcontract.definitions.decode import no_repeated_key
 from medcontract.foreign.schema import Foreign
+from medcontract.judging.examining import Rest, counted_only, fault_finding
 from medcontract.judging.records import Progress
 from medcontract.judging.report import make_report
 from medcontract.judging.start import container_of
@@ -65,16 +66,20 @@ def _judge_document(source: Source, schema: Foreign, tally: Tally) -> None:
     if not raw.strip(b" \t\r\n"):
         tally.add(_empty(source))
         return
-    for finding in _examine(raw, Ref(source.start, len(raw)), schema):
+    findings, rest = _examine(raw, Ref(source.start, len(raw)), schema)
+    for finding in findings:
         tally.add(finding)
+    tally.count_rest(rest)
 
 
 def _judge_lines(source: Source, schema: Foreign, tally: Tally, progress: Progress | None) -> int:
     count = 0
     for raw, offset, _ in lines.records(source, lambda raw: None):
         ref = Ref(offset, len(raw), count)
-        for finding in _examine(raw, ref, schema) if raw else [too_large(source.limits.record, None, ref)]:
+        findings, rest = _examine(raw, ref, schema) if raw else ([too_large(source.limits.record, None, ref)], [])
+        for finding in findings:
             tally.add(_on_one_line(finding))
+        tally.count_rest(rest, count)
         count += 1
         if tally.codes(lambda code: code == "MC024"):  # the next record would take as long
             break
@@ -95,32 +100,31 @@ def _on_one_line(finding: Finding) -> Finding:
     return finding._replace(hint="each record stands on one line; a file written over several lines is a .json")
 
 
-def _examine(raw: bytes, ref: Ref, schema: Foreign) -> list[Finding]:
-    """What is wrong with one JSON text that stands at `ref`, in the order of the text."""
+def _examine(raw: bytes, ref: Ref, schema: Foreign) -> tuple[list[Finding], Rest]:
+    """What is wrong with one JSON text that stands at `ref`, in the order of the text, and what is counted only."""
     try:
-        value, faults = _parse(raw)
+        value, faults, rest = _parse(raw)
     except Broken as broken:
-        return [Finding(broken.code, broken.message, broken.hint, offset=ref.offset + broken.offset, ref=ref)]
+        return [Finding(broken.code, broken.message, broken.hint, offset=ref.offset + broken.offset, ref=ref)], []
     findings = faults
     if not any(fault.code == "MC019" for fault in faults):
         spoilt = {fault.path for fault in faults if not fault.at_key and fault.path}
         found = [f for f in schema.findings(value) if not _inside(f.path, spoilt)]
         findings = faults + _located(found, raw)
     else:
-        findings = faults[:1]
+        findings, rest = faults[:1], []
     findings.sort(key=lambda finding: finding.offset or 0)
-    return [f._replace(ref=ref, offset=ref.offset + (f.offset or 0)) for f in findings]
+    return [f._replace(ref=ref, offset=ref.offset + (f.offset or 0)) for f in findings], rest
 
 
-def _parse(raw: bytes) -> tuple[Any, list[Finding]]:
+def _parse(raw: bytes) -> tuple[Any, list[Finding], Rest]:
     """The value of a JSON text, and the faults in it that do not break its syntax. May raise `Broken`."""
     if not _HUGE.search(raw) and no_repeated_key(raw):
         value = json.loads(raw)  # msgspec, which found no oddity, would make floats of large integers
         if _depth(value) <= MAX_DEPTH:
-            return value, []
+            return value, [], []
     scanned = scan(raw)
-    faults = [Finding(f.code, f.message, f.hint, path=f.path, offset=f.offset, at_key=f.at_key) for f in scanned.faults]
-    return scanned.value, faults
+    return scanned.value, list(map(fault_finding, scanned.faults)), counted_only(scanned)
 
 
 def _depth(value: Any) -> int:

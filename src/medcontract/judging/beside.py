@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from medcontract.judging.records import RecordsJudge, examine
+from medcontract.judging.examining import examine
+from medcontract.judging.records import RecordsJudge
 from medcontract.problems import Finding, NamedFiles
 from medcontract.reading.json_file import TooLarge
 from medcontract.reading.scan import Broken, scan

@@ -9,7 +9,8 @@ import msgspec
 
 from medcontract.definitions.registry import Compiled
 from medcontract.definitions.rules import check_list
-from medcontract.judging.records import Examined, RecordsJudge, broken_finding, examine, with_hint
+from medcontract.judging.examining import Examined, Rest, counted_only, examine, with_hint
+from medcontract.judging.records import RecordsJudge, broken_finding
 from medcontract.problems import Finding, Path, Ref
 from medcontract.reading import lines
 from medcontract.reading.json_file import Block, Cut, JsonFile, Member, too_large
@@ -115,12 +116,13 @@ class JsonJudge(RecordsJudge):
                 self.tally.defer(Finding(bad_key.code, bad_key.message, bad_key.hint, offset=bad_key.offset))
                 member = member._replace(key=without_surrogates(member.key))
                 spoilt.append((member.key,))
-            value, faults = scan_member(member)
+            value, faults, rest = scan_member(member)
             if member.key in header:
                 faults = [Finding("MC015", "this key is repeated", "keep one of them", path=(member.key,),
                                   offset=member.key_offset)]  # fmt: skip
             else:
                 header[member.key], members[member.key] = value, member
+                self.tally.count_rest(rest)
                 spoilt += [fault.path for fault in faults]
             for fault in faults:
                 self.tally.defer(fault)
@@ -140,8 +142,8 @@ class JsonJudge(RecordsJudge):
         return finding._replace(offset=member.offset + (key_at if finding.at_key else value_at), field=None)
 
 
-def scan_member(member: Member) -> tuple[Any, list[Finding]]:
-    """The value of a header field, and its faults as findings with exact places."""
+def scan_member(member: Member) -> tuple[Any, list[Finding], Rest]:
+    """The value of a header field, its faults as findings with exact places, and those that are counted only."""
     try:
         scanned = scan(member.raw, depth=1)
     except Broken as broken:
@@ -151,7 +153,8 @@ def scan_member(member: Member) -> tuple[Any, list[Finding]]:
         Finding(f.code, f.message, f.hint, path=(member.key, *f.path), offset=member.offset + f.offset)
         for f in scanned.faults
     ]
-    return scanned.value, faults
+    rest = [(fault._replace(path=(member.key, *fault.path)), times) for fault, times in counted_only(scanned)]
+    return scanned.value, faults, rest
 
 
 def _not_an_object(outer: Member, contract: Compiled) -> Finding:
@@ -178,13 +181,14 @@ class DocumentJudge(RecordsJudge):
             self.tally.add(Finding("MC004", "the file is empty", "was it written to the end?", offset=ref.offset))
             return
         try:
-            value, findings, _ = self._value(raw)
+            value, findings, _, rest = self._value(raw)
         except Broken as broken:
             self.tally.add(broken_finding(broken, ref.offset))
             return
         for finding in findings or self._rules(value):
             exact = None if finding.offset is None else ref.offset + finding.offset
             self.tally.add(finding._replace(ref=ref, offset=exact, field=None))
+        self.tally.count_rest(rest)
         self.header = None if self.tally.errors else value
 
     def _value(self, raw: bytes) -> Examined:

@@ -6,20 +6,16 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from medcontract.definitions.contract import Sink, vouch
-from medcontract.definitions.decode import quick_parse
 from medcontract.definitions.registry import Compiled
 from medcontract.definitions.rules import UNKNOWN, Accumulator, UniqueIndex
-from medcontract.definitions.suggest import nearest
+from medcontract.judging.examining import KnownMistakes, examine
 from medcontract.judging.report import make_report
 from medcontract.problems import FileReport, Finding, Ref
 from medcontract.reading.json_file import Block, Cut, Decode, TooLarge, too_large
-from medcontract.reading.limits import MAX_DEPTH
-from medcontract.reading.scan import Broken, scan
+from medcontract.reading.scan import Broken
 from medcontract.reading.source import Source, Unreadable
 from medcontract.tally import Tally
 
@@ -63,6 +59,7 @@ class RecordsJudge:
         self.bad_header = False
         self._held: list[Any] = []
         self._held_refs: list[Ref] = []
+        self._known_mistakes = KnownMistakes(contract)
 
     @cached_property
     def adapter(self) -> TypeAdapter[Any]:
@@ -214,7 +211,7 @@ class RecordsJudge:
 
     def tell(self, finding: Finding, ref: Ref) -> None:
         """A finding about a record."""
-        self.tally.add(finding._replace(ref=ref))
+        self.tally.add(finding, ref)
 
     def _thorough(self, raw: bytes, offset: int, index: int) -> tuple[Any, Any]:
         """The value of a record that the fast path did not accept (None when it is bad), and what was read there."""
@@ -222,13 +219,18 @@ class RecordsJudge:
             self.add(too_large(self.source.limits.record, None), index, offset, 0)
             return None, None
         try:
-            examined = examine(raw, self.adapter, self.contract.record_schema, self.depth)
+            examined = examine(raw, self.adapter, self.contract.record_schema, self.depth, self._known_mistakes)
         except Broken as broken:
             self.break_off(broken, index, offset, len(raw))
             return None, None
+        ref = self.ref(index, offset, len(raw))
+        if self._held and examined.findings:
+            self._release()
         for finding in examined.findings:
-            exact = None if finding.offset is None else offset + finding.offset
-            self.add(finding._replace(offset=exact), index, offset, len(raw))
+            if finding.offset is not None:
+                finding = finding._replace(offset=offset + finding.offset)
+            self.tell(finding, ref)
+        self.tally.count_rest(examined.rest, index)
         return examined.value, examined.parsed
 
     def break_off(self, broken: Broken, index: int, offset: int, length: int) -> None:
@@ -269,7 +271,7 @@ class RecordsJudge:
 
     def _quietly(self, raw: bytes) -> Any:
         try:
-            return examine(raw, self.adapter, self.contract.record_schema, self.depth).value
+            return examine(raw, self.adapter, self.contract.record_schema, self.depth, self._known_mistakes).value
         except Broken:
             return None
 
@@ -306,64 +308,6 @@ def settle_parts(parts: Sequence[RecordsJudge], accumulators: Sequence[Accumulat
 
 def _record_of(finding: Finding) -> int:
     return (finding.ref.record if finding.ref else None) or 0
-
-
-class Examined(NamedTuple):
-    """What a thorough look at a record showed."""
-
-    value: Any
-    """None when the record is bad."""
-    findings: list[Finding]
-    """Their offsets are counted from the record's start."""
-    parsed: Any = None
-    """What was read, good or bad."""
-
-
-def examine(raw: bytes, adapter: TypeAdapter[Any], schema: dict[str, Any], depth: int) -> Examined:
-    """A thorough look at one record. May raise `Broken`."""
-    parsed = quick_parse(raw, MAX_DEPTH - depth)
-    faults: list[Finding] = []
-    if parsed is msgspec.UNSET:
-        scanned = scan(raw, depth=depth)
-        parsed = scanned.value
-        faults = [
-            Finding(f.code, f.message, f.hint, path=f.path, offset=f.offset, at_key=f.at_key) for f in scanned.faults
-        ]
-        if any(fault.code == "MC019" for fault in faults):
-            return Examined(None, faults[:1], parsed)
-    from medcontract.definitions.check import check_shape
-    from medcontract.definitions.keys import all_keys
-
-    value, shape = check_shape(adapter, parsed, all_keys(schema))
-    findings = faults + _hinted([f for f in shape if not _is_echo(f, faults, shape)], schema)
-    return Examined(None if findings else value, findings, parsed)
-
-
-_MOST_HINTS = 100
-
-
-def _hinted(findings: list[Finding], schema: dict[str, Any]) -> list[Finding]:
-    return [with_hint(f, schema) for f in findings[:_MOST_HINTS]] + findings[_MOST_HINTS:]
-
-
-def _is_echo(finding: Finding, faults: list[Finding], shape: list[Finding]) -> bool:
-    """Whether the finding is about a value that something else is wrong with already."""
-    if any(finding.path[: len(fault.path)] == fault.path for fault in faults if not fault.at_key):
-        return True
-    if finding.code == "MC109":
-        return any(other.path == ("error",) for other in shape)
-    bad_keys = [fault.path for fault in faults if fault.code == "MC018" and fault.at_key]
-    return finding.code == "MC102" and finding.path[:-1] in bad_keys and "\ufffd" in str(finding.path[-1])
-
-
-def with_hint(finding: Finding, schema: dict[str, Any]) -> Finding:
-    """An unknown key, with the nearest known one."""
-    if finding.code != "MC102" or finding.hint:
-        return finding
-    from medcontract.definitions.keys import known_keys
-
-    guess = nearest(str(finding.path[-1]), known_keys(schema, finding.path[:-1]))
-    return finding._replace(hint=f"did you mean '{guess}'?") if guess else finding
 
 
 def broken_finding(broken: Broken, base: int = 0, ref: Ref | None = None) -> Finding:

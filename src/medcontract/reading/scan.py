@@ -38,6 +38,13 @@ class Scanned(NamedTuple):
     value: Any
     end: int
     faults: list[Fault]
+    """At most `MOST_FAULTS`."""
+    rest: dict[Fault, int]
+    """How many more there are, for each sort of fault: indexes in the path are stars, and there is no place."""
+
+
+MOST_FAULTS = 10_000
+"""Of one text, that are kept: millions of them in one record would take far more memory than the record."""
 
 
 _SPACE = re.compile(rb"[ \t\n\r]*+")
@@ -186,6 +193,7 @@ class Scanner:
         self.data = data
         self.depth = depth
         self.faults: list[Fault] = []
+        self.rest: dict[Fault, int] = {}
         self.path: list[Token] = []
 
     def run(self, start: int) -> Scanned:
@@ -210,7 +218,7 @@ class Scanner:
                 value, position = self._scalar(position)
             while True:  # a value is complete: put it in its container, close what closes
                 if not stack:
-                    return Scanned(value, position, self.faults)
+                    return Scanned(value, position, self.faults, self.rest)
                 container = stack[-1]
                 if type(container) is dict:
                     container[self.path.pop()] = value
@@ -249,10 +257,10 @@ class Scanner:
             raise self.no_key(position)
         key, after = read_string(data, position)
         if has_surrogate(key):
-            self.faults.append(surrogate_in_key(tuple(self.path), position))
+            self._keep(surrogate_in_key(tuple(self.path), position))
             key = without_surrogates(key)
         if key in container:
-            self.faults.append(
+            self._keep(
                 Fault("MC015", "this key is repeated", "keep one of them", (*self.path, key), position, at_key=True)
             )
         colon = skip_space(data, after)
@@ -262,7 +270,19 @@ class Scanner:
         return skip_space(data, colon + 1)
 
     def _fault(self, code: str, message: str, hint: str | None, offset: int) -> None:
-        self.faults.append(Fault(code, message, hint, tuple(self.path), offset))
+        self._keep(Fault(code, message, hint, tuple(self.path), offset))
+
+    def _keep(self, fault: Fault) -> None:
+        if len(self.faults) < MOST_FAULTS:
+            self.faults.append(fault)
+            return
+        alike = tuple("*" if isinstance(token, int) else token for token in fault.path)
+        sort = fault._replace(path=alike, offset=0)
+        if sort in self.rest or len(self.rest) < MOST_FAULTS:
+            self.rest[sort] = self.rest.get(sort, 0) + 1
+        else:  # too many sorts to be told apart
+            other = fault._replace(path=(), offset=0)
+            self.rest[other] = self.rest.get(other, 0) + 1
 
     def _scalar(self, position: int) -> tuple[Any, int]:
         data = self.data
