@@ -13,10 +13,11 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from medcontract.definitions import registry
 from medcontract.definitions.plugins import load_module
-from medcontract.definitions.rules import Accumulator, Rule
+from medcontract.definitions.rules import Accumulator, FilesRule, OtherFile, Unique
 from medcontract.evaluation.inputs import Part, Settings
 from medcontract.judging.json import JsonJudge
 from medcontract.judging.records import RecordsJudge, settle_parts
@@ -43,8 +44,9 @@ class _Truth(Struct):
     pair: int
     index: dict[Any, int]
     items: list[Any]
-    rules: tuple[Rule, ...]
-    runs: frozenset[str] | None
+    rules: tuple[FilesRule, ...]
+    others: dict[str, OtherFile]
+    unique: tuple[Unique, ...]
 
 
 class _Task(NamedTuple):
@@ -82,18 +84,20 @@ def worth_while(parts: Sequence[Part], jobs: int) -> bool:
     return jobs > 1 and size >= 2 * SMALLEST and all(part.source.path is not None for part in parts)
 
 
-def read_in_workers(
-    parts: Sequence[Part], pairing: Pairing[Any, Any], rules: Sequence[Rule], protocol: Protocol, settings: Settings
-) -> bool:
+def read_in_workers(parts: Sequence[Part], pairing: Pairing[Any, Any], protocol: Protocol, settings: Settings) -> bool:
     """Judge files as parts of one collection, and pair their records. False, and nothing done: it takes one process."""
+    if any(rule.in_order for rule in pairing.rules):
+        return False
     track = parts[0].contract.id.partition("/")[0]
     contracts = (pairing.pair.truth, pairing.pair.submission)
     pairs = [pair.truth for pair in tracks.track(track).among(contracts).pairs]
     expected = pairing.expected
+    elsewhere = {rule.other: pairing.others[rule.other] for rule in pairing.rules if rule.other != pairing.pair.truth}
     truth = _Truth(
         track=track, contracts=contracts, protocol=protocol, wishes=settings.wishes,
         pair=pairs.index(pairing.pair.truth), index=expected.index,
-        items=expected.items, rules=tuple(rules), runs=pairing.known_runs,
+        items=expected.items, rules=pairing.rules, unique=pairing.unique,
+        others={name: replace(other, header=None) for name, other in elsewhere.items()},  # records are checked here
     )  # fmt: skip
     tasks = [_tasks(part, settings.jobs) for part in parts]
     total = sum(task.span.end - task.span.start for each in tasks for task in each)
@@ -152,7 +156,8 @@ def _prepare(pickled: bytes) -> None:
     track = tracks.track(truth.track).among(truth.contracts).under(truth.protocol, truth.wishes)
     pair = track.pairs[truth.pair]
     expected: Expected[Any] = Expected.of(pair, truth.index, truth.items)
-    _here = Pairing(pair, expected, truth.rules, truth.runs)
+    others = {**truth.others, pair.truth: expected.as_other_file()}
+    _here = Pairing(pair, expected, truth.rules, others, truth.unique)
     gc.freeze()  # the truth stays
 
 

@@ -142,6 +142,7 @@ class Extraction(Track):
     result_contract = "extraction/decision"
     auxiliary = ("extraction/manifest", "extraction/runs", "extraction/evidence")
     keeps: ClassVar = {"extraction/manifest": _doc_id, "extraction/runs": run_of}
+    ids_in: ClassVar = {"extraction/manifest": frozenset}
     expecting = (
         ("extraction/manifest", PRESCRIPTION.labels),
         ("extraction/manifest", LAB.labels),

@@ -58,6 +58,10 @@ class Unique(ListRule, frozen=True, kw_only=True):
     def begin(self) -> UniqueIndex:
         return UniqueIndex(self)
 
+    def repeated(self, ref: Ref | None = None) -> Finding:
+        """The finding about a record whose values another one has already."""
+        return self.finding((self.fields[-1],), ref)
+
 
 def check_list(rule: ListRule, items: Iterable[Any]) -> Iterator[tuple[int, Finding]]:
     """The rule on a list that is in memory: findings with the index of their item."""
@@ -66,7 +70,7 @@ def check_list(rule: ListRule, items: Iterable[Any]) -> Iterator[tuple[int, Find
         first: dict[Any, int] = {}
         for index, item in enumerate(items):
             if first.setdefault(key(item), index) != index:
-                yield index, rule.finding((rule.fields[-1],))._replace(first=Ref(0, 0, first[key(item)], (), 0))
+                yield index, rule.repeated()._replace(first=Ref(0, 0, first[key(item)], (), 0))
         return
     accumulator = rule.begin()
     for index, item in enumerate(items):
@@ -139,7 +143,7 @@ class UniqueIndex:
         first, where = self._first.setdefault(key, (ref, part))
         if first is ref:
             return None
-        finding = self.rule.finding((self.rule.fields[-1],), ref)
+        finding = self.rule.repeated(ref)
         if where == part:
             return finding._replace(first=first)
         return finding._replace(hint=f"it stands in another part already: {where[1]}")
