@@ -56,7 +56,7 @@ class FilesRule(Rule, frozen=True, kw_only=True):
         """Findings about ids of the other file that this one has no record for."""
         return iter(())
 
-    def items(self, document: Any) -> Iterable[tuple[Path, Any]]:
+    def items_in(self, document: Any) -> Iterable[tuple[Path, Any]]:
         """What the rule is about in a document, and where it is: the document itself."""
         return (((), document),)
 
@@ -68,7 +68,7 @@ class FilesRule(Rule, frozen=True, kw_only=True):
         check = self.record_check(other)
         if check is None:
             return
-        for path, item in self.items(document):
+        for path, item in self.items_in(document):
             finding = check(item)
             if finding:
                 yield finding._replace(path=(*path, *finding.path))
@@ -137,9 +137,9 @@ class Reference(FilesRule, frozen=True, kw_only=True):
 
         return with_default
 
-    def items(self, document: Any) -> Iterable[tuple[Path, Any]]:
+    def items_in(self, document: Any) -> Iterable[tuple[Path, Any]]:
         if self.within is None:
-            return super().items(document)
+            return super().items_in(document)
         return (((self.within, number), item) for number, item in enumerate(getattr(document, self.within)))
 
 
