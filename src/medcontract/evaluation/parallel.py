@@ -88,40 +88,50 @@ def read_in_workers(parts: Sequence[Part], pairing: Pairing[Any, Any], protocol:
     """Judge files as parts of one collection, and pair their records. False, and nothing done: it takes one process."""
     if any(rule.in_order for rule in pairing.rules):
         return False
-    track = parts[0].contract.id.partition("/")[0]
-    contracts = (pairing.pair.truth, pairing.pair.submission)
-    pairs = [pair.truth for pair in tracks.track(track).among(contracts).pairs]
-    expected = pairing.expected
-    elsewhere = {rule.other: pairing.others[rule.other] for rule in pairing.rules if rule.other != pairing.pair.truth}
-    truth = _Truth(
-        track=track, contracts=contracts, protocol=protocol, wishes=settings.wishes,
-        pair=pairs.index(pairing.pair.truth), index=expected.index,
-        items=expected.items, rules=pairing.rules, unique=pairing.unique,
-        others={name: replace(other, header=None) for name, other in elsewhere.items()},  # records are checked here
-    )  # fmt: skip
-    tasks = [_tasks(part, settings.jobs) for part in parts]
-    total = sum(task.span.end - task.span.start for each in tasks for task in each)
-    seen: list[list[_Seen]] = []
-    done = 0
     try:
-        pickled = pickle.dumps(truth, pickle.HIGHEST_PROTOCOL)
+        truth = pickle.dumps(_truth_for_workers(pairing, protocol, settings), pickle.HIGHEST_PROTOCOL)
     except (pickle.PicklingError, TypeError, AttributeError):  # records as they are, for metrics of users
         return False
+    tasks = [_tasks(part, settings.jobs) for part in parts]
     try:
-        with Workers(settings.jobs, _prepare, pickled) as workers:
-            futures = [[workers.submit(_look, task) for task in each] for each in tasks]
-            for each, own in zip(tasks, futures, strict=True):
-                seen.append([])
-                for task, future in zip(each, own, strict=True):
-                    seen[-1].append(future.result())
-                    done += task.span.end - task.span.start
-                    if settings.progress:
-                        settings.progress(done, total)
-                    if not seen[-1][-1].clean:
-                        return False
+        seen = _look_in_workers(tasks, truth, settings)
     except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: one process may do
         return False
-    return _put_together(parts, pairing, [[t.span for t in each] for each in tasks], seen)
+    return seen is not None and _put_together(parts, pairing, [[t.span for t in each] for each in tasks], seen)
+
+
+def _truth_for_workers(pairing: Pairing[Any, Any], protocol: Protocol, settings: Settings) -> _Truth:
+    pair, expected = pairing.pair, pairing.expected
+    track = pair.submission.partition("/")[0]
+    contracts = (pair.truth, pair.submission)
+    pairs = [each.truth for each in tracks.track(track).among(contracts).pairs]
+    others = {rule.other: pairing.others[rule.other] for rule in pairing.rules if rule.other != pair.truth}
+    return _Truth(
+        track=track, contracts=contracts, protocol=protocol, wishes=settings.wishes, pair=pairs.index(pair.truth),
+        index=expected.index, items=expected.items, rules=pairing.rules, unique=pairing.unique,
+        others={name: replace(other, header=None) for name, other in others.items()},  # this process compares headers
+    )  # fmt: skip
+
+
+def _look_in_workers(
+    tasks: Sequence[Sequence[_Task]], truth: bytes, settings: Settings
+) -> Sequence[Sequence[_Seen]] | None:
+    """What workers saw in the slices of each file. None: something that one process must look at."""
+    total = sum(task.span.end - task.span.start for each in tasks for task in each)
+    done = 0
+    seen: list[list[_Seen]] = []
+    with Workers(settings.jobs, _prepare, truth) as workers:
+        futures = [[workers.submit(_look, task) for task in each] for each in tasks]
+        for each, own in zip(tasks, futures, strict=True):
+            seen.append([])
+            for task, future in zip(each, own, strict=True):
+                seen[-1].append(future.result())
+                done += task.span.end - task.span.start
+                if settings.progress:
+                    settings.progress(done, total)
+                if not seen[-1][-1].clean:
+                    return None
+    return seen
 
 
 def _tasks(part: Part, jobs: int) -> list[_Task]:

@@ -42,22 +42,19 @@ class Truth(Struct, kw_only=True):
 
 def one_truth(track: Track, files: Files, found: Mapping[str, str]) -> None:
     """A truth that a submission brings must not count. Raises `CallError` where nobody can tell which one is meant."""
-    truths = [part for name in (*track.truths, *track.organizers) for part in files.groups.get(name, [])]
-    named = [part for part in truths if part.source.name not in found]
-    contracts = {part.contract.id for part in named if part.contract.id not in track.truths}
-    contracts |= set(track.truths) if any(part.contract.id in track.truths for part in named) else set()
-    folders = {
-        found[part.source.name] for part in truths if part.source.name in found and part.contract.id in track.truths
-    }
-    if named:
-        for part in truths:
-            if part.source.name in found and part.contract.id in contracts:
-                files.groups[part.contract.id].remove(part)
-                what = "a truth" if part.contract.id in track.truths else part.contract.id
-                files.notes.append(f"{part.name} in a folder is {what}: another one was named, so it was not used")
-        files.groups = {name: parts for name, parts in files.groups.items() if parts}
-    elif len(folders) > 1:
-        raise CallError("more than one folder holds a truth", "name the file that is the truth")
+    parts = [part for name in (*track.truths, *track.organizers) for part in files.groups.get(name, [])]
+    in_folders = [part for part in parts if part.source.name in found]
+    named = {part.contract.id for part in parts if part.source.name not in found}
+    if not named:
+        if len({found[part.source.name] for part in in_folders if part.contract.id in track.truths}) > 1:
+            raise CallError("more than one folder holds a truth", "name the file that is the truth")
+        return
+    replaced = {*named, *track.truths} if named.intersection(track.truths) else named
+    for part in in_folders:
+        if part.contract.id in replaced:
+            files.remove(part)
+            what = "a truth" if part.contract.id in track.truths else part.contract.id
+            files.notes.append(f"{part.name} in a folder is {what}: another one was named, so it was not used")
 
 
 def read_truth(track: Track, files: Files, given: Given | None = None) -> Truth:
@@ -66,33 +63,44 @@ def read_truth(track: Track, files: Files, given: Given | None = None) -> Truth:
     if not wanted:
         raise no_truth(track, files)
     truth = Truth(track=track, parts=[], expected={}, headers={}, content={})
-    reasons: list[str] = []
-    rules = [rule for pair in wanted for rule in files.groups[pair.truth][0].contract.file_rules]
-    first = {*track.organizers, *(rule.other for rule in rules)}
-    for name in track.auxiliary:
-        if name in first and name in files.groups:
-            truth.documents[name] = _read_one(files.groups[name], truth, truth.documents)
-            reasons += _errors(name, files.groups[name])
+    reasons = _read_what_it_refers_to(wanted, files, truth)
     for pair in wanted:
         parts = files.groups[pair.truth]
         if pair.own:
             _read_own(pair, parts, truth)
             continue
-        others = other_files(truth, truth.documents)
-        expected = Expected(pair.key, pair.item, record_checks(parts[0].contract.file_rules, others))
-        read(parts, expected)
-        truth.parts += parts
-        truth.expected[pair.truth] = expected
-        truth.content[pair.truth] = expected.content_sha256()
-        expected.forget_texts()
-        header = (given or Given()).complete(header_of(parts), parts[0].contract)
-        truth.headers[pair.truth] = header
-        _compare_headers(parts[0], SimpleNamespace(**header), others)
+        _read_expected(pair, parts, truth, given or Given())
         reasons += _errors("the truth", parts)
-        if not reasons and not expected.items:
+        if not reasons and not truth.expected[pair.truth].items:
             reasons.append(f"the truth is empty: {', '.join(part.name for part in parts)}")
     truth.reasons += tuple(reasons)
     return truth
+
+
+def _read_what_it_refers_to(wanted: Sequence[Pair[Any, Any]], files: Files, truth: Truth) -> list[str]:
+    """Auxiliary files that come before the truth: those of the organizer, and those that its rules are about."""
+    reasons: list[str] = []
+    rules = [rule for pair in wanted for rule in files.groups[pair.truth][0].contract.file_rules]
+    first = {*truth.track.organizers, *(rule.other for rule in rules)}
+    for name in truth.track.auxiliary:
+        if name in first and name in files.groups:
+            truth.documents[name] = _read_one(files.groups[name], truth, truth.documents)
+            reasons += _errors(name, files.groups[name])
+    return reasons
+
+
+def _read_expected(pair: Pair[Any, Any], parts: Sequence[Part], truth: Truth, given: Given) -> None:
+    """The records of a truth, and its header."""
+    contract = parts[0].contract
+    others = other_files(truth, truth.documents)
+    expected = Expected(pair.key, pair.item, record_checks(contract.file_rules, others))
+    read(parts, expected)
+    truth.parts += parts
+    truth.expected[pair.truth] = expected
+    truth.content[pair.truth] = expected.content_sha256()
+    expected.forget_texts()
+    header = truth.headers[pair.truth] = given.complete(header_of(parts), contract)
+    _compare_headers(parts[0], SimpleNamespace(**header), others)
 
 
 def other_files(truth: Truth, documents: Mapping[str, Any]) -> dict[str, OtherFile]:
