@@ -120,9 +120,9 @@ class Reference(FilesRule, frozen=True, kw_only=True):
 
         def check(record: Any) -> Finding | None:
             mine = id_of(record)
-            if mine is None or mine in ids:
+            if mine in ids:
                 return None
-            return self.finding((self.field,))._replace(value=shorten(_shown(mine)))
+            return self.finding((self.field,))._replace(value=None if mine is None else shorten(_shown(mine)))
 
         return check
 
