@@ -18,6 +18,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 import pytest
 from jsonschema import Draft7Validator, Draft202012Validator
+from msgspec.structs import replace
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -34,6 +35,7 @@ from tests.support import ROOT
 import medcontract
 from medcontract.cli.main import main
 from medcontract.definitions import plugins, publishing, registry
+from medcontract.definitions.rules import Agrees, Equal, FilesRule, Reference, SameOrder
 from medcontract.definitions.sound import tells_all
 from medcontract.modeling import (
     WHOLE,
@@ -493,6 +495,24 @@ def test_built_in_contracts_would_pass_too() -> None:
     for contract in registry.contracts():
         if not contract.id.startswith("medcontract/"):
             assert tells_all(contract), contract.id
+            between = tuple(rule for rule in contract.rules if isinstance(rule, FilesRule))
+            plugins._check_rules(replace(contract, rules=between, record_rules=()))
+
+
+def test_a_rule_between_files_names_fields_of_the_record_or_of_the_header() -> None:
+    """A field that neither has is refused; what stands in the other file is not looked for here."""
+
+    def ask(rule: FilesRule) -> None:
+        plugins._check_rules(replace(registry.contract("triage/response"), rules=(rule,)))
+
+    words: dict[str, Any] = {"other": "triage/ground-truth", "code": "MC303", "message": "wrong"}
+    ask(Reference(field="segment_id", **words))
+    ask(Equal(field="event", **words))
+    ask(SameOrder(key="segment_id", group="elsewhere", by=("elsewhere",), **words))
+    record = registry.contract("triage/inventory")
+    for rule in (Reference(field="nope", **words), Agrees(key="nope", field="case_id", **words)):
+        with pytest.raises(medcontract.CallError, match="names 'nope', which is no field"):
+            plugins._check_rules(replace(record, rules=(rule,)))
 
 
 # --- what can be wrong --------------------------------------------------------------------------

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from tests.support import NOT_RECOGNISABLE, VECTORS, Vector, assert_sound, report_lines, vectors
+from tests.test_score_command import Call
 
 import medcontract
 from medcontract import flow
-from medcontract.definitions import between, registry
-from medcontract.definitions.rules import Agrees, Apart, Covers, Equal, FilesRule, Reference, SameOrder
-from medcontract.problems import Finding, Ref, pointer
+from medcontract.definitions import registry
+from medcontract.definitions.rules import FilesRule
 
 _EXPECTED_LINE = re.compile(r'MC[0-5][0-9]{2} (error|warning) (-|[1-9][0-9]*) (-|[1-9][0-9]*) (-|[0-9]+) (""|/.*)')
 
@@ -81,88 +81,60 @@ def test_line_ends(vector: Vector) -> None:
 
 # --- rules between files -------------------------------------------------------------------------
 
-_STAND_IN = {
-    "benchmark/references": "benchmark/cases",
-    "lesions/truth": "lesions/cases",
-    "reports/truth": "reports/cases",
+_SETS = sorted((VECTORS / "between").iterdir())
+_NOT_SCORED = {
+    "benchmark-cases-not-all-answered",
+    "extraction-all-right",
+    "extraction-both-kinds-and-not-in-manifest",
+    "extraction-labeled-as-both-kinds",
+    "extraction-labels-not-in-manifest",
+    "extraction-proof-not-in-manifest",
+    "lesions-cases-not-all-answered",
+    "reports-cases-not-all-answered",
+    "triage-lines-have-no-event",
 }
-"""The ids to be processed, for those who have no truth."""
-_ITEMS = {"reports/telemetry": "runs"}
-"""The list of a document that other files refer to."""
+"""Sets without a truth, without a submission, or without a header field that the result needs."""
+
+each_set = pytest.mark.parametrize("folder", _SETS, ids=lambda folder: folder.name)
 
 
-class Side(NamedTuple):
-    """One file of a set, read whole."""
-
-    name: str
-    contract: medcontract.Contract[Any]
-    value: Any
-
-    @property
-    def header(self) -> Any:
-        """None for containers that have none."""
-        return None if isinstance(self.value, tuple) else self.value
-
-    def items(self, within: str | None = None) -> list[Any]:
-        if isinstance(self.value, tuple):
-            return list(self.value)
-        return list(getattr(self.value, within or self.contract.list_key or _ITEMS[self.contract.id]))
-
-    def located(self, within: str | None = None) -> list[between.Located]:
-        return [between.Located(item, Ref(0, 0, index)) for index, item in enumerate(self.items(within))]
+def _files_of(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.iterdir()) if path.name != "expected"]
 
 
-def _side(path: Path) -> Side:
-    loaded = medcontract.load(path)
-    return Side(path.name, registry.contract(loaded.contract), loaded.value)
+def _between(problems: Iterable[dict[str, Any]]) -> list[str]:
+    """Problems of rules between files as the lines of `expected`: those of a file as a whole, then by record."""
+    found = []
+    for problem in problems:
+        if problem["code"].startswith("MC3"):
+            number = problem["record"]
+            where = [problem["file"], "-" if number is None else str(number), problem["pointer"] or '""']
+            line = " ".join([problem["code"], problem["severity"], *where])
+            found.append((problem["file"], -1 if number is None else number, line))
+    return [line for _, _, line in sorted(found)]
 
 
-def _run(rule: FilesRule, mine: Side, other: Side) -> Iterator[Finding]:
-    if isinstance(rule, Equal):
-        if mine.header is not None and other.header is not None:
-            yield from between.equal(rule, between.Located(mine.header, Ref(0, 0)), other.header)
-    elif isinstance(rule, Reference):
-        known = [between.key_of(rule, item) for item in other.items()]
-        yield from between.reference(rule, mine.located(rule.within), known)
-    elif isinstance(rule, Apart):
-        yield from between.apart(rule, mine.located(), [getattr(item, rule.field) for item in other.items()])
-    elif isinstance(rule, Covers):
-        answered, expected = ([between.key_of(rule, item) for item in side.items()] for side in (mine, other))
-        yield from between.covers(rule, answered, expected)
-    elif isinstance(rule, Agrees):
-        yield from between.agrees(rule, mine.located(), {getattr(item, rule.key): item for item in other.items()})
-    elif isinstance(rule, SameOrder):
-        yield from between.same_order(rule, mine.located(), {getattr(item, rule.key): item for item in other.items()})
-    else:
-        pytest.fail(f"a kind without a function: {rule.kind}")
-
-
-@pytest.mark.parametrize("folder", sorted((VECTORS / "between").iterdir()), ids=lambda folder: folder.name)
-def test_between(folder: Path) -> None:
-    """A set of files has exactly the problems that stand beside it: those of a file as a whole, then by record."""
-    sides = [_side(path) for path in sorted(folder.iterdir()) if path.name != "expected"]
-    by_id = {side.contract.id: side for side in sides}
-    found: list[tuple[str, int, str]] = []
-    for mine in sides:
-        for rule in mine.contract.rules:
-            if not isinstance(rule, FilesRule):
-                continue
-            other = by_id.get(rule.other) or by_id.get(_STAND_IN.get(rule.other, ""))
-            for finding in _run(rule, mine, other) if other else ():
-                record = finding.ref.record if finding.ref else None
-                number = "-" if record is None else str(record)
-                line = " ".join([finding.code, finding.severity, mine.name, number, pointer(finding.path) or '""'])
-                found.append((mine.name, -1 if record is None else record, line))
+@each_set
+def test_between(folder: Path, call: Call) -> None:
+    """`preflight` finds exactly the problems that stand beside a set of files."""
+    checks = call("preflight", "--format", "json", *_files_of(folder)).json["checks"]
     expected = (folder / "expected").read_text(encoding="utf-8").splitlines()
-    assert [line for _, _, line in sorted(found)] == expected
+    assert _between(problem for check in checks for problem in check["problems"]) == expected
+
+
+@each_set
+def test_between_scored(folder: Path, call: Call) -> None:
+    """`score` finds the same problems, where there is something to score."""
+    ran = call("score", "--format", "json", *_files_of(folder))
+    assert (ran.code == 2) == (folder.name in _NOT_SCORED)
+    if ran.code != 2:
+        assert _between(ran.json["problems"]) == (folder / "expected").read_text(encoding="utf-8").splitlines()
 
 
 def test_every_kind_of_rule_between_files_has_a_vector() -> None:
-    """No code of a rule between files goes without a set of files that breaks it."""
+    """No code of a rule between files goes without a set of files that breaks it, and that `score` sees."""
     published = {rule.code for c in registry.contracts() for rule in c.rules if isinstance(rule, FilesRule)}
-    seen = {
-        line.split()[0]
-        for path in (VECTORS / "between").glob("*/expected")
-        for line in path.read_text(encoding="utf-8").splitlines()
-    }
-    assert seen == published
+    scored = [folder for folder in _SETS if folder.name not in _NOT_SCORED]
+    for folders in (_SETS, scored):
+        lines = [line for folder in folders for line in (folder / "expected").read_text(encoding="utf-8").splitlines()]
+        assert {line.split()[0] for line in lines} == published

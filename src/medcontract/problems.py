@@ -138,9 +138,13 @@ def plain_name(name: str) -> str:
     return name if is_plain(name) else "…"
 
 
+_OF_NAMED_FILES = ("MC311", "MC312", "MC32")
+"""Codes about a model or an image that a file names. All other codes of MC3xx compare records of two files."""
+
+
 def tells_of_the_truth(code: str) -> bool:
     """Whether a problem comes of comparing a file with others: its details are not for participants."""
-    return "MC301" <= code <= "MC310"
+    return code.startswith("MC3") and not code.startswith(_OF_NAMED_FILES)
 
 
 def shorten(text: str, limit: int = 60) -> str:

@@ -16,7 +16,7 @@ import msgspec
 
 from medcontract.definitions import registry
 from medcontract.definitions.contract import Contract
-from medcontract.definitions.rules import ListRule, ObjectRule
+from medcontract.definitions.rules import FilesRule, ListRule, ObjectRule, Rule
 from medcontract.errors import CallError
 
 GROUP = "medcontract.contracts"
@@ -119,25 +119,32 @@ def _check_rules(contract: Contract[Any]) -> None:
     """Rules name fields that are there, codes that are known, and stand where they are run."""
     from medcontract.catalogue import CATALOGUE
 
-    record, header = _rule_names(contract.record), _rule_names(contract.model)
     for rule in (*contract.rules, *contract.record_rules):
         where = f"{contract.id}: the rule '{rule.kind}'"
-        about_list = isinstance(rule, ListRule)
         if rule.code not in CATALOGUE:
             raise CallError(f"{where} has an unknown code, {rule.code}", "medcontract explain lists the codes")
         if rule.severity not in ("error", "warning"):
             raise CallError(f"{where} has the severity '{rule.severity}'", "error or warning")
         if rule in contract.record_rules and not isinstance(rule, ObjectRule):
             raise CallError(f"{where} is about the whole list", "put it into rules, not into record_rules")
-        if isinstance(rule, ListRule) and rule.within not in (header or ()):
+        if isinstance(rule, ListRule) and rule.within not in (_rule_names(contract.model) or ()):
             raise CallError(f"{where} is about a list '{rule.within}' that the model does not have")
-        about_record = rule in contract.record_rules or (
-            about_list and getattr(rule, "within", "") == contract.list_key
-        )
-        known = record if about_record else header
+        known = _fields_for(rule, contract)
         missing = [name for name in _named_fields(rule) if known is not None and name not in known]
-        if missing and not (about_list and not about_record):
+        if missing:
             raise CallError(f"{where} names '{missing[0]}', which is no field")
+
+
+def _fields_for(rule: Rule, contract: Contract[Any]) -> set[str] | None:
+    """The fields that the rule may name; None where that cannot be told."""
+    record, header = _rule_names(contract.record), _rule_names(contract.model)
+    if rule in contract.record_rules:
+        return record
+    if isinstance(rule, ListRule):
+        return record if rule.within == contract.list_key else None
+    if isinstance(rule, FilesRule) and (contract.record is not None or getattr(rule, "within", None)):
+        return None if record is None or header is None else record | header
+    return header
 
 
 def _rule_names(model: Any) -> set[str] | None:
@@ -148,6 +155,9 @@ def _rule_names(model: Any) -> set[str] | None:
 
 def _named_fields(rule: Any) -> list[str]:
     """The fields that a rule is about, as far as they stand at the top."""
+    if isinstance(rule, FilesRule):  # what it groups and sorts by stands in the other file
+        names = [getattr(rule, name, None) for name in ("field", "with_field", "key")]
+        return [name for name in names if name is not None]
     names = [getattr(rule, name, None) for name in ("field", "requires", "flag", "text", "by", "group", "items")]
     names = [name for name in names if isinstance(name, str)]
     if hasattr(rule, "items"):

@@ -180,17 +180,20 @@ def wrong_files(there: Folder, export_there: Export, medcontract_version: str) -
     draft, base_url, entries = export_there
     known = {contract.id: contract for contract in _known()}
     strange = {contract_id: entry for contract_id, entry in entries.items() if contract_id not in known}
-    wanted = export(
-        [known[contract_id] for contract_id in entries if contract_id in known],
-        medcontract_version, draft, base_url, others=strange.values(),
-    )  # fmt: skip
-    second = DRAFTS[1 - DRAFTS.index(draft)]
-    both = [c for c in known.values() if {file_name(c, record, second) for record in (False, True)} & there.keys()]
-    wanted |= {name: content for name, content in published(both, second, base_url).items() if name in there}
+    listed_here = [known[contract_id] for contract_id in entries if contract_id in known]
+    wanted = export(listed_here, medcontract_version, draft, base_url, others=strange.values())
+    wanted |= _of_other_draft(there, known.values(), export_there)
     found = [line for name, content in wanted.items() for line in _wrong_file(name, content, there)]
     found += [f"{entry['path']}: of {contract_id}, which is not known here" for contract_id, entry in strange.items()]
     listed = {*wanted, *(entry[key] for entry in strange.values() for key in ("path", "record_path"))}
     return found + [f"{name}: not in the index" for name in sorted(there.keys() - listed)]
+
+
+def _of_other_draft(there: Folder, known: Iterable[Contract[Any]], export_there: Export) -> dict[str, str]:
+    """The files of the other draft that are there, as they should be."""
+    other = DRAFTS[1 - DRAFTS.index(export_there.draft)]
+    both = [c for c in known if {file_name(c, record, other) for record in (False, True)} & there.keys()]
+    return {name: text for name, text in published(both, other, export_there.base_url).items() if name in there}
 
 
 def _known() -> tuple[Contract[Any], ...]:

@@ -99,6 +99,12 @@ class Files:
     def parts(self) -> list[Part]:
         return [part for group in self.groups.values() for part in group]
 
+    def remove(self, part: Part) -> None:
+        group = self.groups[part.contract.id]
+        group.remove(part)
+        if not group:
+            del self.groups[part.contract.id]
+
     def pass_over_broken(self, found: Collection[str], submissions: Iterable[str]) -> None:
         """A broken file in a folder that holds a submission besides is most likely no part of it."""
         if any(name in self.groups for name in submissions):

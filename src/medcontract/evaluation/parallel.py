@@ -13,10 +13,11 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from medcontract.definitions import registry
 from medcontract.definitions.plugins import load_module
-from medcontract.definitions.rules import Accumulator, Rule
+from medcontract.definitions.rules import Accumulator, FilesRule, OtherFile, Unique
 from medcontract.errors import FileChanged
 from medcontract.evaluation.inputs import Part, Settings
 from medcontract.judging.json import JsonJudge
@@ -45,8 +46,9 @@ class _Truth(Struct):
     pair: int
     index: dict[Any, int]
     items: list[Any]
-    rules: tuple[Rule, ...]
-    runs: frozenset[str] | None
+    rules: tuple[FilesRule, ...]
+    others: dict[str, OtherFile]
+    unique: tuple[Unique, ...]
 
 
 class _Task(NamedTuple):
@@ -86,47 +88,61 @@ def worth_while(parts: Sequence[Part], jobs: int) -> bool:
     return jobs > 1 and size >= 2 * SMALLEST and all(part.source.path is not None for part in parts)
 
 
-def read_in_workers(
-    parts: Sequence[Part], pairing: Pairing[Any, Any], rules: Sequence[Rule], protocol: Protocol, settings: Settings
-) -> bool:
+def read_in_workers(parts: Sequence[Part], pairing: Pairing[Any, Any], protocol: Protocol, settings: Settings) -> bool:
     """Judge files as parts of one collection, and pair their records. False, and nothing done: it takes one process."""
-    track = parts[0].contract.id.partition("/")[0]
-    contracts = (pairing.pair.truth, pairing.pair.submission)
-    pairs = [pair.truth for pair in tracks.track(track).among(contracts).pairs]
-    expected = pairing.expected
-    truth = _Truth(
-        track=track, contracts=contracts, protocol=protocol, wishes=settings.wishes,
-        pair=pairs.index(pairing.pair.truth), index=expected.index,
-        items=expected.items, rules=tuple(rules), runs=pairing.known_runs,
-    )  # fmt: skip
-    tasks = [_tasks(part, settings.jobs) for part in parts]
-    total = sum(task.span.end - task.span.start for each in tasks for task in each)
-    seen: list[list[_Seen]] = []
-    done = 0
-    try:
-        pickled = pickle.dumps(truth, pickle.HIGHEST_PROTOCOL)
-    except (pickle.PicklingError, TypeError, AttributeError):  # records as they are, for metrics of users
+    if any(rule.in_order for rule in pairing.rules):
         return False
     try:
-        with Workers(settings.jobs, _prepare, pickled) as workers:
-            futures = [[workers.submit(_look, task) for task in each] for each in tasks]
-            for each, own in zip(tasks, futures, strict=True):
-                seen.append([])
-                for task, future in zip(each, own, strict=True):
-                    found = future.result()
-                    done += task.span.end - task.span.start
-                    if settings.progress:
-                        settings.progress(done, total)
-                    if found is None or not found.clean:
-                        return False
-                    seen[-1].append(found)
+        truth = pickle.dumps(_truth_for_workers(pairing, protocol, settings), pickle.HIGHEST_PROTOCOL)
+    except (pickle.PicklingError, TypeError, AttributeError):  # records as they are, for metrics of users
+        return False
+    tasks = [_tasks(part, settings.jobs) for part in parts]
+    try:
+        seen = _look_in_workers(tasks, truth, settings)
     except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: one process may do
+        return False
+    if seen is None:
         return False
     cuts = [[task.span for task in each] for each in tasks]
     for part, own_cuts, own_seen in zip(parts, cuts, seen, strict=True):
         if not same_bytes(part.source, own_cuts, [each.digest for each in own_seen]):
             return False  # the file changed: one process reads it in one go
     return _put_together(parts, pairing, cuts, seen)
+
+
+def _truth_for_workers(pairing: Pairing[Any, Any], protocol: Protocol, settings: Settings) -> _Truth:
+    pair, expected = pairing.pair, pairing.expected
+    track = pair.submission.partition("/")[0]
+    contracts = (pair.truth, pair.submission)
+    pairs = [each.truth for each in tracks.track(track).among(contracts).pairs]
+    others = {rule.other: pairing.others[rule.other] for rule in pairing.rules if rule.other != pair.truth}
+    return _Truth(
+        track=track, contracts=contracts, protocol=protocol, wishes=settings.wishes, pair=pairs.index(pair.truth),
+        index=expected.index, items=expected.items, rules=pairing.rules, unique=pairing.unique,
+        others={name: replace(other, header=None) for name, other in others.items()},  # this process compares headers
+    )  # fmt: skip
+
+
+def _look_in_workers(
+    tasks: Sequence[Sequence[_Task]], truth: bytes, settings: Settings
+) -> Sequence[Sequence[_Seen]] | None:
+    """What workers saw in the slices of each file. None: something that one process must look at."""
+    total = sum(task.span.end - task.span.start for each in tasks for task in each)
+    done = 0
+    seen: list[list[_Seen]] = []
+    with Workers(settings.jobs, _prepare, truth) as workers:
+        futures = [[workers.submit(_look, task) for task in each] for each in tasks]
+        for each, own in zip(tasks, futures, strict=True):
+            seen.append([])
+            for task, future in zip(each, own, strict=True):
+                found = future.result()
+                done += task.span.end - task.span.start
+                if settings.progress:
+                    settings.progress(done, total)
+                if found is None or not found.clean:
+                    return None
+                seen[-1].append(found)
+    return seen
 
 
 def _tasks(part: Part, jobs: int) -> list[_Task]:
@@ -161,7 +177,8 @@ def _prepare(pickled: bytes) -> None:
     track = tracks.track(truth.track).among(truth.contracts).under(truth.protocol, truth.wishes)
     pair = track.pairs[truth.pair]
     expected: Expected[Any] = Expected.of(pair, truth.index, truth.items)
-    _here = Pairing(pair, expected, truth.rules, truth.runs)
+    others = {**truth.others, pair.truth: expected.as_other_file()}
+    _here = Pairing(pair, expected, truth.rules, others, truth.unique)
     gc.freeze()  # the truth stays
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 from msgspec import Struct
 
-from medcontract.definitions.between import Located, OrderCheck, covers, equal
+from medcontract.definitions import registry
 from medcontract.definitions.contract import Validated
-from medcontract.definitions.rules import Agrees, Apart, Covers, Equal, FilesRule, Reference, Rule, SameOrder, Unique
+from medcontract.definitions.rules import OtherFile, RecordCheck, Unique, record_checks, run_checks
 from medcontract.errors import CallError
 from medcontract.evaluation.inputs import Files, Given, Header, Part, Settings, header_of, read
 from medcontract.problems import Finding, Ref
@@ -46,35 +46,62 @@ def read_truth(track: Track, files: Files, given: Given | None = None) -> Truth:
     if not wanted:
         raise no_truth(track, files)
     truth = Truth(track=track, parts=[], expected={}, headers={}, content={})
-    reasons: list[str] = []
-    known = {pair.truth for pair in wanted}
-    for name in track.auxiliary:  # what rules of the truth refer to
-        if name in files.groups and any(r.other == name for c in known for r in files.groups[c][0].contract.file_rules):
-            truth.documents[name] = _read_one(track, files.groups[name], ())
-            reasons += _errors(name, files.groups[name])
-    for name in track.organizers:
-        if name in files.groups and name not in truth.documents:
-            truth.documents[name] = _read_one(track, files.groups[name], ())
-            reasons += _errors(name, files.groups[name])
+    reasons = _read_what_it_refers_to(wanted, files, truth)
     for pair in wanted:
         parts = files.groups[pair.truth]
         if pair.own:
             _read_own(pair, parts, truth)
             continue
-        expected = Expected(pair.key, pair.item, _checks_of_truth(parts[0], truth))
-        read(parts, expected)
-        truth.parts += parts
-        truth.expected[pair.truth] = expected
-        truth.content[pair.truth] = expected.content_sha256()
-        expected.forget_texts()
-        truth.headers[pair.truth] = header_of(parts)
-        if given:
-            truth.headers[pair.truth] = given.complete(truth.headers[pair.truth], parts[0].contract)
+        _read_expected(pair, parts, truth, given or Given())
         reasons += _errors("the truth", parts)
-        if not reasons and not expected.items:
+        if not reasons and not truth.expected[pair.truth].items:
             reasons.append(f"the truth is empty: {', '.join(part.name for part in parts)}")
     truth.reasons += tuple(reasons)
     return truth
+
+
+def _read_what_it_refers_to(wanted: Sequence[Pair[Any, Any]], files: Files, truth: Truth) -> list[str]:
+    """Auxiliary files that come before the truth: those of the organizer, and those that its rules are about."""
+    reasons: list[str] = []
+    rules = [rule for pair in wanted for rule in files.groups[pair.truth][0].contract.file_rules]
+    first = {*truth.track.organizers, *(rule.other for rule in rules)}
+    for name in truth.track.auxiliary:
+        if name in first and name in files.groups:
+            truth.documents[name] = _read_one(files.groups[name], truth, truth.documents)
+            reasons += _errors(name, files.groups[name])
+    return reasons
+
+
+def _read_expected(pair: Pair[Any, Any], parts: Sequence[Part], truth: Truth, given: Given) -> None:
+    """The records of a truth, and its header."""
+    contract = parts[0].contract
+    others = other_files(truth, truth.documents)
+    expected = Expected(pair.key, pair.item, record_checks(contract.file_rules, others))
+    read(parts, expected)
+    truth.parts += parts
+    truth.expected[pair.truth] = expected
+    truth.content[pair.truth] = expected.content_sha256()
+    expected.forget_texts()
+    header = truth.headers[pair.truth] = given.complete(header_of(parts), contract)
+    _compare_headers(parts[0], SimpleNamespace(**header), others)
+
+
+def other_files(truth: Truth, documents: Mapping[str, Any]) -> dict[str, OtherFile]:
+    """What rules between files can be checked against, by contract.
+
+    A list of expected ids stands in for a truth where only ids are compared.
+    """
+    others: dict[str, OtherFile] = {}
+    for name, expected in truth.expected.items():
+        if name in truth.content:
+            others[name] = expected.as_other_file(SimpleNamespace(**truth.headers[name]))
+        elif truth.parts:
+            others[name] = OtherFile(ids=expected.index)
+    for name, document in documents.items():
+        if document is not None:
+            ids_in = truth.track.ids_in.get(name)
+            others[name] = OtherFile(ids=frozenset(ids_in(document)) if ids_in else None, header=document)
+    return others
 
 
 def _read_own(pair: Pair[Any, Any], parts: Sequence[Part], truth: Truth) -> None:
@@ -106,25 +133,10 @@ def _errors(what: str, parts: Sequence[Part]) -> list[str]:
     ]
 
 
-def _checks_of_truth(part: Part, truth: Truth) -> list[Callable[[Any], Finding | None]]:
-    """Rules of a truth about files that were read before it."""
-    checks: list[Callable[[Any], Finding | None]] = []
-    for rule in part.contract.file_rules:
-        if isinstance(rule, Reference) and rule.other in truth.documents:
-            checks.append(partial(_unless, rule, frozenset(truth.documents[rule.other]), False))
-        if isinstance(rule, Apart) and rule.other in truth.expected:
-            checks.append(partial(_unless, rule, frozenset(truth.expected[rule.other].index), True))
-    return checks
-
-
-def _unless(rule: Reference | Apart, ids: frozenset[Any], there: bool, record: Any) -> Finding | None:
-    return rule.finding((rule.field,)) if (getattr(record, rule.field) in ids) == there else None
-
-
-class _Beside:
+class _Auxiliary:
     """An auxiliary collection as it streams by: its rules about other files, and what is kept of it."""
 
-    def __init__(self, checks: Sequence[OrderCheck], keep: Callable[[Any], Any] | None) -> None:
+    def __init__(self, checks: Sequence[RecordCheck], keep: Callable[[Any], Any] | None) -> None:
         self._checks = checks
         self._keep = keep
         self.kept: list[Any] = []
@@ -136,8 +148,7 @@ class _Beside:
         rows = validated(records)
         if self._keep:
             self.kept += map(self._keep, rows)
-        found = ((i, check.see(record)) for i, record in enumerate(rows) for check in self._checks)
-        return [(i, finding) for i, finding in found if finding]
+        return [(i, finding) for i, record in enumerate(rows) for finding in run_checks(self._checks, record)]
 
     def lose(self, parsed: Any) -> Sequence[Finding]:
         return ()
@@ -151,43 +162,36 @@ def read_auxiliary(truth: Truth, files: Files) -> tuple[dict[str, Any], list[str
     reasons: list[str] = []
     for name in truth.track.auxiliary:
         parts = files.groups.get(name)
-        if not parts:
-            continue
-        rules = [rule for rule in parts[0].contract.file_rules if isinstance(rule, SameOrder)]
-        rules = [rule for rule in rules if rule.other in truth.content]
-        checks = [OrderCheck(rule, _items_by_key(truth.expected[rule.other])) for rule in rules]
-        if not parts[0].judge:  # it may have said which ids are expected
-            documents[name] = _read_one(truth.track, parts, checks)
+        if parts and not parts[0].judge:  # it may have said which ids are expected
+            documents[name] = _read_one(parts, truth, documents)
             reasons += _errors(name, parts)
+    others = other_files(truth, documents)
     for name, parts in files.groups.items():
-        if documents.get(name) is not None:
-            _check_references(name, parts, documents)
+        if documents.get(name) is not None and parts[0].contract.kind == "document":
+            _check_document(parts[0], documents[name], others)
     return documents, reasons
 
 
-def _read_one(track: Track, parts: Sequence[Part], checks: Sequence[OrderCheck]) -> Any:
+def _read_one(parts: Sequence[Part], truth: Truth, documents: Mapping[str, Any]) -> Any:
     """An auxiliary file: a document as it is, of a collection what the track keeps."""
-    keep = track.keeps.get(parts[0].contract.id)
-    sink = _Beside(checks, keep)
+    contract = parts[0].contract
+    others = other_files(truth, documents)
+    keep = truth.track.keeps.get(contract.id)
+    sink = _Auxiliary(record_checks(contract.file_rules, others), keep)
     read(parts, sink)
-    if keep:
-        return sink.kept
-    return parts[0].judge.header if parts[0].judge else None
+    header = parts[0].judge.header if parts[0].judge else None
+    if contract.kind == "collection":
+        _compare_headers(parts[0], header, others)
+    return sink.kept if keep else header
 
 
-def _check_references(name: str, parts: Sequence[Part], documents: Mapping[str, Any]) -> None:
-    """References from inside a document to another file: a proof names a document of the manifest."""
-    for rule in parts[0].contract.file_rules:
-        if isinstance(rule, Reference) and rule.within and rule.other in documents:
-            known = frozenset(documents[rule.other])
-            for number, item in enumerate(getattr(documents[name], rule.within)):
-                if getattr(item, rule.field) not in known:
-                    whole = Ref(parts[0].source.start, parts[0].source.size)
-                    parts[0].tally.defer(rule.finding((rule.within, number, rule.field), whole))
-
-
-def _items_by_key(expected: Expected[Any]) -> dict[Any, Any]:
-    return {key: expected.items[number] for key, number in expected.index.items()}
+def _check_document(part: Part, document: Any, others: Mapping[str, OtherFile]) -> None:
+    """Rules of a document about other files, such as proofs that name a document of the manifest."""
+    whole = Ref(part.source.start, part.source.size)
+    for rule in part.contract.file_rules:
+        if rule.other in others:
+            for finding in rule.check_document(document, others[rule.other]):
+                part.tally.defer(finding._replace(ref=whole))
 
 
 def no_submission(track: Track, files: Files) -> CallError:
@@ -202,86 +206,70 @@ def read_submission(
     pairings: dict[str, Pairing[Any, Any]] = {}
     headers: dict[str, Header] = {}
     reasons: list[str] = []
+    others = other_files(truth, documents)
     for pair in truth.pairs or truth.track.pairs:
         parts = files.groups.get(pair.submission, [])
         if pair.truth not in truth.expected:
-            if parts:
-                read(parts)
-                names = ", ".join(part.name for part in parts)
-                files.notes.append(f"{names}: not scored, for there is no truth of {pair.truth}")
+            _read_unscored(pair, parts, files)
             continue
-        contract_rules = parts[0].contract.file_rules if parts else ()
-        rules = [r for r in contract_rules if isinstance(r, Reference | Agrees) and _there(r, truth, documents)]
-        unique = [rule for rule in parts[0].contract.list_rules if isinstance(rule, Unique)] if parts else []
-        pairing = Pairing(pair, truth.expected[pair.truth], (*rules, *unique), truth.track.runs(dict(documents)))
-        pairings[pair.truth] = pairing
+        pairing = pairings[pair.truth] = _pairing(pair, truth, others)
         headers[pair.submission] = {}
         if parts:
-            _read_pair(parts, pairing, (*rules, *unique), truth.protocol, settings)
-            headers[pair.submission] = given.complete(header_of(parts), parts[0].contract)
+            _read_pair(parts, pairing, truth.protocol, settings)
+            header = headers[pair.submission] = given.complete(header_of(parts), parts[0].contract)
             reasons += [f"the header is wrong ({p.name})" for p in parts if p.judge and p.judge.bad_header]
-            reasons += _compare_headers(pair.truth, parts, headers[pair.submission], truth)
+            reasons += _compare_headers(parts[0], SimpleNamespace(**header), others)
             if truth.parts:
-                _tell_missing(parts, pairing)
+                _report_missing(parts[0], pairing)
         elif any(name in files.groups for name in truth.track.submissions) and truth.content:
             files.notes.append(f"there is no file of {pair.submission}: nothing of it is processed")
     return pairings, headers, reasons
 
 
+def _read_unscored(pair: Pair[Any, Any], parts: Sequence[Part], files: Files) -> None:
+    """A part of the submission that there is no truth for."""
+    if parts:
+        read(parts)
+        names = ", ".join(part.name for part in parts)
+        files.notes.append(f"{names}: not scored, for there is no truth of {pair.truth}")
+
+
+def _pairing(pair: Pair[Any, Any], truth: Truth, others: Mapping[str, OtherFile]) -> Pairing[Any, Any]:
+    contract = registry.find(pair.submission)
+    unique = [rule for rule in contract.list_rules if isinstance(rule, Unique)]
+    return Pairing(pair, truth.expected[pair.truth], contract.file_rules, others, unique)
+
+
 def _read_pair(
-    parts: Sequence[Part],
-    pairing: Pairing[Any, Any],
-    rules: Sequence[Rule],
-    protocol: Protocol | None,
-    settings: Settings,
+    parts: Sequence[Part], pairing: Pairing[Any, Any], protocol: Protocol | None, settings: Settings
 ) -> None:
     """Stream the records past their truth, in workers where that pays."""
     if settings.jobs > 1 and protocol is not None:
         from medcontract.evaluation.parallel import read_in_workers, worth_while
 
         quick = worth_while(parts, settings.jobs)
-        if quick and read_in_workers(parts, pairing, rules, protocol, settings):
+        if quick and read_in_workers(parts, pairing, protocol, settings):
             return
     read(parts, pairing, settings.progress)
 
 
-def _there(rule: FilesRule, truth: Truth, documents: Mapping[str, Any]) -> bool:
-    """Whether the rule can be checked. A list of expected ids stands in for the truth where only ids are compared."""
-    if rule.other in truth.content or rule.other in documents:
-        return True
-    return bool(truth.parts) and rule.other in truth.expected and isinstance(rule, Reference)
-
-
-def _compare_headers(truth_id: str, parts: Sequence[Part], header: Header, truth: Truth) -> list[str]:
-    """Rules between headers, where both sides have the field."""
+def _compare_headers(part: Part, header: Any, others: Mapping[str, OtherFile]) -> list[str]:
+    """Report what is wrong with a header (its fields are attributes) beside other files. Returns the messages."""
     reasons: list[str] = []
-    for rule in parts[0].contract.file_rules:
-        if isinstance(rule, Equal) and rule.other == truth_id:
-            mine = Located(_Fields(header), Ref(0, 0))
-            for finding in equal(rule, mine, _Fields(truth.headers[truth_id])):
-                reasons.append(rule.message)
-                _tell(parts[0], finding)
+    for rule in part.contract.file_rules:
+        finding = rule.check_header(header, others[rule.other]) if rule.other in others else None
+        if finding:
+            reasons.append(finding.message)
+            part.tally.new_room()
+            part.tally.defer(part.judge.in_header(finding) if part.judge else finding)
     return reasons
 
 
-class _Fields:
-    """A header, by attribute."""
-
-    def __init__(self, header: Header) -> None:
-        self.__dict__.update(header)
-
-
-def _tell(part: Part, finding: Finding) -> None:
-    """A finding about the header, at its place in the file where there is one."""
-    part.tally.new_room()
-    placed = part.judge.in_header(finding) if part.judge else finding
-    part.tally.defer(placed)
-
-
-def _tell_missing(parts: Sequence[Part], pairing: Pairing[Any, Any]) -> None:
+def _report_missing(part: Part, pairing: Pairing[Any, Any]) -> None:
     """Expected ids without any record; they are problems of the first part, without a place."""
-    parts[0].tally.new_room()
-    for rule in parts[0].contract.file_rules:
-        if isinstance(rule, Covers) and rule.other == pairing.pair.truth:
-            for finding in covers(rule, (), pairing.missing()):
-                parts[0].tally.defer(finding)
+    missing = pairing.missing()
+    part.tally.new_room()
+    for rule in part.contract.file_rules:
+        if rule.other == pairing.pair.truth:
+            for finding in rule.check_missing(missing):
+                part.tally.defer(finding)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -224,38 +224,57 @@ def score_against(
     truth = replace(truth, track=truth.track.among({*files.groups, *truth.expected}))
     track = truth.track
     given = given or Given()
-    reasons = list(truth.reasons) + [_unread(report) for report in files.unread]
     documents, aux_reasons = read_auxiliary(truth, files)
     pairings, headers, header_reasons = read_submission(truth, files, documents, settings, given)
     if not any(files.groups.get(pair.submission) for pair in track.pairs) and not files.unread:
         raise no_submission(track, files)
     result_fields = set_by_caller(track, given)
     given.check()
-    reasons += aux_reasons + header_reasons
     counts = None
-    verdict = Verdict(valid=False, processing=_nothing(truth, files, protocol), reasons=tuple(reasons))
-    if not reasons:
+    reasons = (*truth.reasons, *map(_unread, files.unread), *aux_reasons, *header_reasons)
+    if reasons:
+        verdict = Verdict(valid=False, processing=_nothing(truth, files, protocol), reasons=reasons)
+    else:
         answers = _answers(truth, files, pairings, documents, headers, result_fields)
-        refused = refused_by_gate(track, answers, protocol)
-        counts = None if refused else track.count(answers)
-        verdict = judge_counts(track, counts, protocol) if counts else refused or verdict
-        if verdict.result is not None:
-            _check_needs(track, {**truth.headers, **headers})
+        verdict, counts = _judged(track, answers, protocol)
     teams = _teams(headers, documents)
-    notes = _notes(files, track) + (["the files name different teams"] if len(set(teams)) > 1 else [])
-    private, hints = near_misses(pairings.values())
-    if settings.participant and settings.wishes.breakdown:
-        notes.append("a breakdown is not for participants: it tells of the truth")
-    verdict.warnings = (*verdict.warnings, *notes)
+    verdict.warnings = (*verdict.warnings, *_notes(files, track), *_remarks(teams, settings))
     if not truth.reasons:
         verdict.reasons = (*verdict.reasons, *_mixed_up(verdict, pairings, files))
     score = _assemble(truth, files, protocol, verdict, counts, teams, settings.participant)
-    if counts is not None and not settings.participant:
+    private, hints = near_misses(pairings.values())
+    score.private, score.hints = tuple(private), tuple(hints)
+    if counts is not None:
+        _explain(score, track, counts, settings)
+    return score
+
+
+def _judged(track: Track, answers: Answers, protocol: Protocol) -> tuple[Verdict, Counts | None]:
+    """The verdict on answers that can be counted, and the counts that it rests on."""
+    refused = refused_by_gate(track, answers, protocol)
+    if refused:
+        return refused, None
+    counts = track.count(answers)
+    verdict = judge_counts(track, counts, protocol)
+    if verdict.result is not None:
+        _check_needs(track, answers.headers)
+    return verdict, counts
+
+
+def _remarks(teams: Sequence[str], settings: Settings) -> Iterator[str]:
+    if len(set(teams)) > 1:
+        yield "the files name different teams"
+    if settings.participant and settings.wishes.breakdown:
+        yield "a breakdown is not for participants: it tells of the truth"
+
+
+def _explain(score: Score, track: Track, counts: Counts, settings: Settings) -> None:
+    """Add what the counts say beyond the figures, to participants nothing about single items."""
+    score.private = (*counts.about_truth, *score.private)
+    if not settings.participant:
         score.mending = tuple(track.mending(counts))
         score.breakdown = tuple(track.breakdown(counts)) if settings.wishes.breakdown else None
-        hints += track.hints(counts)
-    score.private, score.hints = (*(counts.about_truth if counts else ()), *private), tuple(hints)
-    return score
+        score.hints = (*score.hints, *track.hints(counts))
 
 
 def set_by_caller(track: Track, given: Given, said: Mapping[str, Any] | None = None) -> dict[str, str]:

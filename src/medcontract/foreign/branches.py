@@ -79,17 +79,22 @@ def _choices(errors: list[ValidationError]) -> list[Any]:
 def _of_object(branches: list[Branch], error: ValidationError) -> Branch | Verdict:
     """Forms of an object are told apart by keys with fixed values, such as "kind": one fits, or all differ."""
     for key in dict.fromkeys(e.relative_path[0] for branch in branches for e in branch if _lists_values(e, 1)):
-        at_key = [[e for e in branch if list(e.relative_path) == [key]] for branch in branches]
-        if not all(_lists_values(e, 1) for errors in at_key for e in errors):
-            continue
-        fitting = [branch for branch, errors in zip(branches, at_key, strict=True) if not errors]
-        if len(fitting) == 1:
-            return fitting[0]
-        if fitting:
-            return _nearest(fitting, error)
-        if _differ([errors[0] for errors in at_key]):
-            return _no_choice([errors[0] for errors in at_key])
+        told_apart = _by_key(key, branches, error)
+        if told_apart is not None:
+            return told_apart
     return _nearest(branches, error)
+
+
+def _by_key(key: Any, branches: list[Branch], error: ValidationError) -> Branch | Verdict | None:
+    """What the value of one key says about the form that was meant; None where it says nothing."""
+    at_key = [[e for e in branch if list(e.relative_path) == [key]] for branch in branches]
+    if not all(_lists_values(e, 1) for errors in at_key for e in errors):
+        return None
+    fitting = [branch for branch, errors in zip(branches, at_key, strict=True) if not errors]
+    if fitting:
+        return fitting[0] if len(fitting) == 1 else _nearest(fitting, error)
+    first = [errors[0] for errors in at_key]
+    return _no_choice(first) if _differ(first) else None
 
 
 def _differ(errors: list[ValidationError]) -> bool:

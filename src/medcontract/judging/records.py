@@ -246,18 +246,20 @@ class RecordsJudge:
         self.tally.new_room()
         try:
             for number, (raw, offset, value) in enumerate(self.cuts()):
+                ref = self.ref(number, offset, len(raw))
                 if number in found:
-                    found[number] = self.ref(number, offset, len(raw))
-                if value is None and indexes and raw:
-                    value = self._quietly(raw)
-                if value is not None:
-                    for index in indexes:
-                        finding = index.look_again(value, self.ref(number, offset, len(raw)), part)
-                        if finding:
-                            self.tally.defer(self.named(finding))
+                    found[number] = ref
+                if indexes:
+                    self._find_repeated(indexes, self._quietly(raw) if value is None else value, ref, part)
         except (Broken, TooLarge, Unreadable):
             pass  # the file changed between the two looks: what was found stands
         self.tally.place_deferred(found)
+
+    def _find_repeated(self, indexes: Sequence[UniqueIndex], value: Any, ref: Ref, part: tuple[int, str]) -> None:
+        for index in indexes if value is not None else ():
+            finding = index.look_again(value, ref, part)
+            if finding:
+                self.tally.defer(self.named(finding))
 
     def settle(self, finding: Finding) -> None:
         """A finding that only the end of the collection showed."""
@@ -270,6 +272,9 @@ class RecordsJudge:
         return finding
 
     def _quietly(self, raw: bytes) -> Any:
+        """The value of a record, None when it is bad, and nothing is reported."""
+        if not raw:
+            return None
         try:
             return examine(raw, self.adapter, self.contract.record_schema, self.depth, self._known_mistakes).value
         except Broken:

@@ -357,16 +357,9 @@ class Scanner:
     def unexpected(self, position: int, expected: str, word_code: str = "MC023", hint: str | None = None) -> Broken:
         """Name the character that should not be here as well as possible."""
         rest = self.data[position : position + 32]
-        if _CUT_OFF.fullmatch(self.data, position):
-            return _truncated(self.data, "inside a value")
-        if rest[:1] == b"\0":
-            return Broken("MC008", position, "a NUL byte", "remove it; the file may be damaged or binary")
-        if rest[:2] in (b"//", b"/*") or rest[:1] == b"#":
-            return _comment(position)
-        if rest.startswith(_BOM):
-            return _late_mark("MC010", position)
-        if rest.startswith(_QUOTES):
-            return Broken("MC023", position, "JSON strings stand in double quotes", 'write "…"')
+        never_right = self._wrong_anywhere(position, rest)
+        if never_right:
+            return never_right
         if re.match(rb"[-+]?\.?[0-9]|[-+]\.?", rest):
             if word_code == "MC010" or "key" in expected:
                 return Broken("MC010", position, expected, hint)
@@ -384,6 +377,20 @@ class Scanner:
         if rest.startswith(b"\xc2\xa0"):
             return Broken("MC010", position, expected, "a no-break space (U+00A0) stands here: write a plain one")
         return Broken("MC010", position, expected)
+
+    def _wrong_anywhere(self, position: int, rest: bytes) -> Broken | None:
+        """What is wrong with text that is no JSON wherever it stands."""
+        if _CUT_OFF.fullmatch(self.data, position):
+            return _truncated(self.data, "inside a value")
+        if rest[:1] == b"\0":
+            return Broken("MC008", position, "a NUL byte", "remove it; the file may be damaged or binary")
+        if rest[:2] in (b"//", b"/*") or rest[:1] == b"#":
+            return _comment(position)
+        if rest.startswith(_BOM):
+            return _late_mark("MC010", position)
+        if rest.startswith(_QUOTES):
+            return Broken("MC023", position, "JSON strings stand in double quotes", 'write "…"')
+        return None
 
 
 def has_surrogate(text: str) -> bool:

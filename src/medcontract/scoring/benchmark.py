@@ -17,7 +17,16 @@ from medcontract.definitions.plugins import metrics_of_users
 from medcontract.errors import BrokenPlugin, CallError, WrongWeights
 from medcontract.normalizers.terms import CATEGORIES, VERSION, Terms, UnsoundTerms, shipped
 from medcontract.problems import plain_name
-from medcontract.scoring.combining import COMBINED, Weighting, combine, told_unused, used_by, weighting_of
+from medcontract.scoring.combining import (
+    COMBINED,
+    Combined,
+    Metrics,
+    Weighting,
+    combine,
+    told_unused,
+    used_by,
+    weighting_of,
+)
 from medcontract.scoring.engine import NO_WISHES, Answers, Counts, Figure, Finished, Track, Wishes, shown_id
 from medcontract.scoring.exact import ZERO, exact_sum, mean, rounded, total
 from medcontract.scoring.gate import REPEATED, Pair, Unscored, processed
@@ -236,15 +245,8 @@ class Benchmark(Track):
             name = data.weights.metric_name
             if not self._wishes.replace:
                 free_name(name, overall)
-            if name in overall:
-                warnings.append(f"the metric '{plain_name(name)}' was replaced by the combined score")
             found = combine(tasks, data.weights)
-            warnings += told_unused(found, tasks)
-            given = [name for name in used_by(data.weights) if name in data.given]
-            if given:
-                warnings.append(
-                    f"the combined score rests in part on what the submission gave: {', '.join(map(plain_name, given))}"
-                )
+            warnings += _warnings_of_combining(data.weights, found, tasks, overall, data.given)
             combined = found.overall
             tasks = {task: with_first(name, found.by_task.get(task), metrics) for task, metrics in tasks.items()}
             overall = with_first(name, combined, overall)
@@ -272,6 +274,17 @@ class Benchmark(Track):
         """Without figures by task and sample."""
         metadata = {name: value for name, value in result.get("metadata", {}).items() if name != "samples"}
         return {"model_id": result.get("model_id"), "overall_scores": result["overall_scores"], "metadata": metadata}
+
+
+def _warnings_of_combining(
+    weights: Weighting, found: Combined, tasks: Mapping[str, Metrics], overall: Metrics, given: Mapping[str, int]
+) -> Iterator[str]:
+    if weights.metric_name in overall:
+        yield f"the metric '{plain_name(weights.metric_name)}' was replaced by the combined score"
+    yield from told_unused(found, tasks)
+    used = [name for name in used_by(weights) if name in given]
+    if used:
+        yield f"the combined score rests in part on what the submission gave: {', '.join(map(plain_name, used))}"
 
 
 def _own_metrics() -> dict[str, Callable[..., Any]]:

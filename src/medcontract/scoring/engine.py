@@ -203,6 +203,8 @@ class Track(ABC):
     """Fields of the result that no file of a submission has, and that the caller may set."""
     keeps: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
     """What is kept of each record of an auxiliary collection, by contract."""
+    ids_in: ClassVar[Mapping[str, Callable[[Any], Iterable[str]]]] = {}
+    """The ids in an auxiliary file (a document, or what is kept of a collection) that rules refer to, by contract."""
     result_below_gate: ClassVar[bool] = False
     """There is a result below the processing gate, too."""
     explains: ClassVar[bool] = False
@@ -290,10 +292,6 @@ class Track(ABC):
     def about_competition(self, protocol: Protocol, valid: Sequence[tuple[str, Counts]]) -> Iterator[str]:
         """What looks strange when the valid submissions, by name, are put beside each other."""
         return iter(())
-
-    def runs(self, documents: dict[str, Any]) -> tuple[str, ...] | None:
-        """The runs that count, where an auxiliary file says so."""
-        return None
 
 
 def refused_by_gate(track: Track, answers: Answers, protocol: Protocol) -> Verdict | None:

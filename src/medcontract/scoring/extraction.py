@@ -144,6 +144,7 @@ class Extraction(Track):
     organizers = ("extraction/manifest",)
     measured = ("extraction/runs", "extraction/evidence")
     keeps: ClassVar = {"extraction/manifest": _doc_id, "extraction/runs": run_of}
+    ids_in: ClassVar = {"extraction/manifest": frozenset}
     expecting = (
         ("extraction/manifest", PRESCRIPTION.labels),
         ("extraction/manifest", LAB.labels),

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
 
 from medcontract.definitions.contract import Validated
 from medcontract.definitions.forms import BLANKS
-from medcontract.definitions.rules import Agrees, Reference, Rule, Unique
-from medcontract.problems import Finding, shorten
+from medcontract.definitions.rules import (
+    FilesRule,
+    Key,
+    OtherFile,
+    RecordCheck,
+    Reference,
+    Unique,
+    record_checks,
+    run_checks,
+)
+from medcontract.problems import Finding
 from medcontract.scoring.canonical import content_sha256, record_text
 from medcontract.scoring.exact import rounded
 
-Key = str | tuple[str, ...]
 Item = TypeVar("Item")
 Mark = TypeVar("Mark")
 MOST_EXAMPLES = 1000
@@ -71,13 +80,13 @@ class Expected(Generic[Item]):
         self,
         key: Sequence[str],
         item: Callable[[Any], Item],
-        checks: Sequence[Callable[[Any], Finding | None]] = (),
+        checks: Sequence[RecordCheck] = (),
         wanted: Callable[[Any], bool] | None = None,
     ) -> None:
         self._key: Callable[[Any], Key] = attrgetter(*key)
         self._item = item
         self._checks = checks
-        """Rules about other files."""
+        """Of rules about other files."""
         self._wanted = wanted
         """Which records are meant, where not all are."""
         self._texts: list[bytes] = []
@@ -104,11 +113,18 @@ class Expected(Generic[Item]):
             if self.index.setdefault(self._key(record), len(self.items)) == len(self.items):
                 self.items.append(self._item(record))
             self._texts.append(record_text(record))
-            for check in self._checks:
-                finding = check(record)
-                if finding:
-                    told.append((position, finding))
+            if self._checks:
+                told += [(position, finding) for finding in run_checks(self._checks, record)]
         return told
+
+    def find(self, key: Key) -> Item | None:
+        """What is true of an expected id, None for one that nothing expects."""
+        number = self.index.get(key)
+        return None if number is None else self.items[number]
+
+    def as_other_file(self, header: Any = None) -> OtherFile:
+        """For rules of other files about this one."""
+        return OtherFile(ids=self.index, find=self.find, header=header)
 
     def lose(self, parsed: Any) -> Sequence[Finding]:
         """A truth with errors is not scored against."""
@@ -195,30 +211,43 @@ class Pairing(Generic[Item, Mark]):
         self,
         pair: Pair[Item, Mark],
         expected: Expected[Item],
-        rules: Sequence[Rule] = (),
-        runs: Iterable[str] | None = None,
+        rules: Sequence[FilesRule] = (),
+        others: Mapping[str, OtherFile] = MappingProxyType({}),
+        unique: Sequence[Unique] = (),
     ) -> None:
+        """`rules` and `unique` are rules of the submission; `others` is what is known of other files, by contract."""
         self.pair = pair
         self.expected = expected
         self.key: Callable[[Any], Key] = attrgetter(*pair.key)
-        self.known_runs = None if runs is None else frozenset(runs)
-        """The only runs that count, where something else than the records says so."""
+        self.rules = tuple(rule for rule in rules if rule.other in others)
+        self.others = others
+        self.unique = tuple(unique)
+        self.known_runs = self._runs_of_another_file()
+        """The only runs that count, where another file says so."""
         self.sheets: dict[str, Sheet] = {}
         self.named: set[str] = set()
         """Runs that some valid record names."""
         self.unknown: list[Key] = []
         """Ids that nothing expects, the first of them."""
         self.unknown_count = 0
-        self._rules = tuple(rules)
-        self._references = [r for r in rules if isinstance(r, Reference)]
-        self._agreements = [r for r in rules if isinstance(r, Agrees)]
-        self._unique = [r for r in rules if isinstance(r, Unique)]
-        self._simple = pair.run is None and not self._agreements
+        self._checks = record_checks(self.rules, others)
+        left = record_checks([rule for rule in self.rules if not self._kept_if_expected(rule)], others)
+        self._simple = pair.run is None and not left
         self._before: tuple[dict[str, Sheet], set[str], int, int] | None = None
 
     def fresh(self) -> Pairing[Item, Mark]:
         """The same without any mark."""
-        return Pairing(self.pair, self.expected, self._rules, self.known_runs)
+        return Pairing(self.pair, self.expected, self.rules, self.others, self.unique)
+
+    def _runs_of_another_file(self) -> Collection[str] | None:
+        for rule in self.rules:
+            if isinstance(rule, Reference) and rule.field == self.pair.run:
+                return self.others[rule.other].ids
+        return None
+
+    def _kept_if_expected(self, rule: FilesRule) -> bool:
+        """Whether every record of an expected id keeps the rule: no need to check it again."""
+        return rule.other == self.pair.truth and isinstance(rule, Reference) and rule.id_fields == self.pair.key
 
     def forget(self) -> None:
         """Take all marks back."""
@@ -267,22 +296,24 @@ class Pairing(Generic[Item, Mark]):
         for position, record in enumerate(rows):
             number = number_of(self.key(record))
             run = self._run_of(record)
-            if number is None or (self.known_runs is not None and run not in self.known_runs):
-                told += [(position, finding) for finding in self._unknown(record, number, run)]
-                continue
-            findings = self._disagreements(record, number)
+            findings = run_checks(self._checks, record)
+            if number is None:
+                self._count_unknown(record)
+            elif self.known_runs is None or run in self.known_runs:
+                findings += self._enter(record, number, run, bad=any(f.severity == "error" for f in findings))
             told += [(position, finding) for finding in findings]
-            self.named.add(run)
-            sheet = self.sheets.setdefault(run, {})
-            if number in sheet:
-                if sheet[number] == INVALID:
-                    told += [(position, finding) for finding in self._repeats_a_bad_one()]
-                sheet[number] = REPEATED
-            elif any(finding.severity == "error" for finding in findings):
-                sheet[number] = INVALID
-            else:
-                sheet[number] = self._mark(record, number)
         return told
+
+    def _enter(self, record: Any, number: int, run: str, bad: bool) -> Sequence[Finding]:
+        """Leave the mark of a record that is expected. What that shows to be wrong with it."""
+        self.named.add(run)
+        sheet = self.sheets.setdefault(run, {})
+        if number not in sheet:
+            sheet[number] = INVALID if bad else self._mark(record, number)
+            return ()
+        repeats_a_bad_one = sheet[number] == INVALID
+        sheet[number] = REPEATED
+        return self._repeated() if repeats_a_bad_one else ()
 
     def _mark(self, record: Any, number: int) -> Mark | Unscored:
         error = record.error if self.pair.can_fail else None
@@ -296,31 +327,14 @@ class Pairing(Generic[Item, Mark]):
         run: str | None = getattr(record, self.pair.run)
         return self.pair.default_run if run is None else run
 
-    def _unknown(self, record: Any, number: int | None, run: str) -> list[Finding]:
-        """A record of an id, or of a run, that nothing expects: it counts nowhere."""
-        if number is None:
-            self.unknown_count += 1
-            if len(self.unknown) < MOST_EXAMPLES:
-                self.unknown.append(self.key(record))
-        strange_run = self.known_runs is not None and run not in self.known_runs
-        value = shorten(" ".join(key) if isinstance(key := self.key(record), tuple) else key)
-        return [
-            rule.finding((rule.field,))._replace(value=shorten(run) if rule.field == self.pair.run else value)
-            for rule in self._references
-            if (strange_run if rule.field == self.pair.run else number is None)
-        ]
+    def _count_unknown(self, record: Any) -> None:
+        self.unknown_count += 1
+        if len(self.unknown) < MOST_EXAMPLES:
+            self.unknown.append(self.key(record))
 
-    def _disagreements(self, record: Any, number: int) -> list[Finding]:
-        item = self.expected.items[number]
-        return [
-            rule.finding((rule.field,))
-            for rule in self._agreements
-            if getattr(record, rule.field) != getattr(item, rule.field)
-        ]
-
-    def _repeats_a_bad_one(self) -> list[Finding]:
-        """Of two records for an item one is bad: no other rule sees that the id is repeated."""
-        return [rule.finding((rule.fields[-1],)) for rule in self._unique]
+    def _repeated(self) -> list[Finding]:
+        """Of two records for an item one is bad: the rule itself, which sees good records only, reports nothing."""
+        return [rule.repeated() for rule in self.unique]
 
     def lose(self, parsed: Any) -> Sequence[Finding]:
         """A bad record: not processed, and a second record for its item if there is a good one."""
@@ -335,7 +349,7 @@ class Pairing(Generic[Item, Mark]):
         sheet = self.sheets.setdefault(run, {})
         again = number in sheet
         sheet[number] = REPEATED if again else INVALID
-        return self._repeats_a_bad_one() if again else ()
+        return self._repeated() if again else ()
 
     def runs(self) -> dict[str, Sheet]:
         """The sheet of each run that counts, sorted by name."""

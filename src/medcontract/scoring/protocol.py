@@ -150,16 +150,21 @@ def decimal(
         value = Decimal(text.strip() if _PLAIN_NUMBER.fullmatch(text.strip()) else "no number")
     except InvalidOperation:
         raise CallError(f"'{text}' is no number for {what}", "write a decimal such as 0.95") from None
-    below = low is not None and value.is_finite() and (value < low or (above and value == low))
-    if not value.is_finite() or below or (high is not None and value > high):
-        bounds = [f"above {low}" if above else f"at least {low}"] if low is not None else []
-        bounds += [f"at most {high}"] if high is not None else []
-        raise CallError(f"{what} must be {' and '.join(bounds) or 'a number'}, not {text.strip()}")
+    too_low = value.is_finite() and low is not None and (value <= low if above else value < low)
+    too_high = value.is_finite() and high is not None and value > high
+    if not value.is_finite() or too_low or too_high:
+        raise CallError(f"{what} must be {_described(low, high, above)}, not {text.strip()}")
     if not _fits_a_double(value):
         raise CallError(
             f"'{text}' has more digits than a double holds", "the fingerprint and the score must tell the same number"
         )
     return value
+
+
+def _described(low: Decimal | None, high: Decimal | None, above: bool) -> str:
+    bounds = [f"above {low}" if above else f"at least {low}"] if low is not None else []
+    bounds += [f"at most {high}"] if high is not None else []
+    return " and ".join(bounds) or "a number"
 
 
 def _fits_a_double(value: Decimal) -> bool:

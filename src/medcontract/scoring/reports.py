@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from msgspec import Struct
 
@@ -169,6 +169,10 @@ class _Run(NamedTuple):
     performance: Fraction | None
 
 
+def _run_ids(telemetry: Any) -> list[str]:
+    return [run.run_id for run in telemetry.runs]
+
+
 class Reports(Track):
     id = "reports"
     truths = ("reports/truth",)
@@ -181,15 +185,12 @@ class Reports(Track):
         ),
     )  # fmt: skip
     auxiliary = measured = identifying = ("reports/telemetry",)
+    ids_in: ClassVar = {"reports/telemetry": _run_ids}
     expecting = (("reports/cases", "reports/truth"),)
     protocol = PROTOCOL
     figures = _FIGURES + _OF_RUNS
     headline = "total_score"
     second = "accuracy_score"
-
-    def runs(self, documents: dict[str, Any]) -> tuple[str, ...] | None:
-        telemetry = documents.get("reports/telemetry")
-        return None if telemetry is None else tuple(run.run_id for run in telemetry.runs)
 
     def probe(self, record: Any) -> float:
         seconds: float = record.processing_time_sec

@@ -3,7 +3,7 @@
 A rule is a frozen value: fields, bounds, code, severity, message, hint. It is published with the
 schema (`x-medcontract-rules`), so that another language can implement the kinds once and check all
 rules. Kinds that look at one object have `check`; kinds that look at a whole list have `begin`, which
-returns an accumulator; kinds between files are run by `medcontract.definitions.between`.
+returns an accumulator; kinds between files have `record_check`, `check_header` or `check_missing`.
 
 Rules see values whose shape is right, by attribute.
 """
@@ -13,7 +13,20 @@ from __future__ import annotations
 from typing import Any
 
 from medcontract.definitions.rules.base import Rule
-from medcontract.definitions.rules.files import Agrees, Apart, Covers, Equal, FilesRule, Reference, SameOrder
+from medcontract.definitions.rules.files import (
+    Agrees,
+    Apart,
+    Covers,
+    Equal,
+    FilesRule,
+    Key,
+    OtherFile,
+    RecordCheck,
+    Reference,
+    SameOrder,
+    record_checks,
+    run_checks,
+)
 from medcontract.definitions.rules.lists import (
     UNKNOWN,
     Accumulator,
@@ -56,11 +69,14 @@ __all__ = [
     "Exists",
     "FilesRule",
     "Flag",
+    "Key",
     "Limit",
     "ListRule",
     "ObjectRule",
     "OneName",
     "Order",
+    "OtherFile",
+    "RecordCheck",
     "Reference",
     "Requires",
     "Rising",
@@ -73,6 +89,8 @@ __all__ = [
     "UniqueIndex",
     "Unlike",
     "check_list",
+    "record_checks",
+    "run_checks",
     "says_something",
     "unpublish",
 ]

@@ -1,17 +1,88 @@
-"""Rules between files: published here, run by `medcontract.definitions.between`."""
+"""Rules between two files: data like every other rule, and for each kind the one implementation of it.
+
+Files stream, so a rule is checked against what is known of the other file (`OtherFile`), one validated record at a
+time. `score` and `preflight` run the rules; they alone have both files. A kind implements what it needs of:
+
+- `record_check`: a function that sees each record of this file and returns a finding or None;
+- `check_header`: compares the headers of both files;
+- `check_missing`: is told the ids of the other file that no record of this one answers.
+
+What is not known of the other file is not checked.
+"""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, ClassVar
+
+from msgspec import Struct
 
 from medcontract.definitions.rules.base import Rule
+from medcontract.problems import Finding, Path, shorten
+
+Key = str | tuple[str, ...]
+RecordCheck = Callable[[Any], Finding | None]
+
+
+class OtherFile(Struct, frozen=True, kw_only=True):
+    """What is known of the other file."""
+
+    ids: Collection[Any] | None = None
+    """The ids of its records."""
+    find: Callable[[Key], Any] | None = None
+    """What is kept of the record with an id, None where there is no such record."""
+    header: Any = None
+    """Its header, or the whole document; fields are attributes."""
 
 
 class FilesRule(Rule, frozen=True, kw_only=True):
     """A rule about this file and one of another contract."""
 
     scope: ClassVar = "files"
+    in_order: ClassVar[bool] = False
+    """The check remembers records: it must see all of them, in file order."""
     other: str
+
+    def record_check(self, other: OtherFile) -> RecordCheck | None:
+        """A check of one record. None: there is nothing to check, or too little is known of the other file."""
+        return None
+
+    def check_header(self, header: Any, other: OtherFile) -> Finding | None:
+        """Whether the header of this file fits the other file."""
+        return None
+
+    def check_missing(self, ids: Iterable[Key]) -> Iterator[Finding]:
+        """Findings about ids of the other file that this one has no record for."""
+        return iter(())
+
+    def items_in(self, document: Any) -> Iterable[tuple[Path, Any]]:
+        """What the rule is about in a document, and where it is: the document itself."""
+        return (((), document),)
+
+    def check_document(self, document: Any, other: OtherFile) -> Iterator[Finding]:
+        """The rule on a document, which is in memory as a whole."""
+        finding = self.check_header(document, other)
+        if finding:
+            yield finding
+        check = self.record_check(other)
+        if check is None:
+            return
+        for path, item in self.items_in(document):
+            finding = check(item)
+            if finding:
+                yield finding._replace(path=(*path, *finding.path))
+
+
+def record_checks(rules: Iterable[FilesRule], others: Mapping[str, OtherFile]) -> list[RecordCheck]:
+    """The checks of one record, as far as the other files are known (by contract)."""
+    checks = [rule.record_check(others[rule.other]) for rule in rules if rule.other in others]
+    return [check for check in checks if check is not None]
+
+
+def run_checks(checks: Sequence[RecordCheck], record: Any) -> list[Finding]:
+    """What the checks find wrong with one record."""
+    return [finding for check in checks if (finding := check(record)) is not None]
 
 
 class Equal(FilesRule, frozen=True, kw_only=True):
@@ -19,6 +90,12 @@ class Equal(FilesRule, frozen=True, kw_only=True):
 
     kind: ClassVar = "equal"
     field: str
+
+    def check_header(self, header: Any, other: OtherFile) -> Finding | None:
+        mine, theirs = getattr(header, self.field, None), getattr(other.header, self.field, None)
+        if mine is None or theirs is None or mine == theirs:
+            return None
+        return self.finding((self.field,))
 
 
 class Reference(FilesRule, frozen=True, kw_only=True):
@@ -32,12 +109,51 @@ class Reference(FilesRule, frozen=True, kw_only=True):
     default: str | None = None
     """What an absent or null `field` stands for."""
 
+    @property
+    def id_fields(self) -> tuple[str, ...]:
+        return (self.field,) if self.with_field is None else (self.with_field, self.field)
+
+    def record_check(self, other: OtherFile) -> RecordCheck | None:
+        ids, id_of = other.ids, self._id_of()
+        if ids is None:
+            return None
+
+        def check(record: Any) -> Finding | None:
+            mine = id_of(record)
+            if mine in ids:
+                return None
+            return self.finding((self.field,))._replace(value=None if mine is None else shorten(_shown(mine)))
+
+        return check
+
+    def _id_of(self) -> Callable[[Any], Any]:
+        if self.default is None:
+            return attrgetter(*self.id_fields)
+
+        def with_default(record: Any) -> Any:
+            value = getattr(record, self.field)
+            value = self.default if value is None else value
+            return value if self.with_field is None else (getattr(record, self.with_field), value)
+
+        return with_default
+
+    def items_in(self, document: Any) -> Iterable[tuple[Path, Any]]:
+        if self.within is None:
+            return super().items_in(document)
+        return (((self.within, number), item) for number, item in enumerate(getattr(document, self.within)))
+
 
 class Apart(FilesRule, frozen=True, kw_only=True):
     """The value of `field` does not stand in the other file."""
 
     kind: ClassVar = "apart"
     field: str
+
+    def record_check(self, other: OtherFile) -> RecordCheck | None:
+        ids, id_of = other.ids, attrgetter(self.field)
+        if ids is None:
+            return None
+        return lambda record: self.finding((self.field,)) if id_of(record) in ids else None
 
 
 class Covers(FilesRule, frozen=True, kw_only=True):
@@ -47,6 +163,9 @@ class Covers(FilesRule, frozen=True, kw_only=True):
     field: str
     with_field: str | None = None
 
+    def check_missing(self, ids: Iterable[Key]) -> Iterator[Finding]:
+        return (self.finding(())._replace(value=_shown(missing)) for missing in ids)
+
 
 class Agrees(FilesRule, frozen=True, kw_only=True):
     """The record of the other file with the same `key` has the same value in `field`."""
@@ -55,11 +174,53 @@ class Agrees(FilesRule, frozen=True, kw_only=True):
     key: str
     field: str
 
+    def record_check(self, other: OtherFile) -> RecordCheck | None:
+        find, id_of, value_of = other.find, attrgetter(self.key), attrgetter(self.field)
+        if find is None:
+            return None
+
+        def check(record: Any) -> Finding | None:
+            theirs = find(id_of(record))
+            if theirs is None or value_of(record) == value_of(theirs):
+                return None
+            return self.finding((self.field,))
+
+        return check
+
 
 class SameOrder(FilesRule, frozen=True, kw_only=True):
     """Within each group, this file's records stand in the order that `by` gives them in the other."""
 
     kind: ClassVar = "same-order"
+    in_order: ClassVar = True
     key: str
     group: str
     by: tuple[str, ...]
+
+    def record_check(self, other: OtherFile) -> RecordCheck | None:
+        find, id_of, group_of = other.find, attrgetter(self.key), attrgetter(self.group)
+        if find is None:
+            return None
+        latest: dict[Any, tuple[Any, ...]] = {}
+        """By group."""
+        reported: set[Any] = set()
+        """Groups whose first record out of order was reported."""
+
+        def check(record: Any) -> Finding | None:
+            theirs = find(id_of(record))
+            if theirs is None:
+                return None
+            group = group_of(theirs)
+            place = tuple(getattr(theirs, name) for name in self.by)
+            before = latest.setdefault(group, place)
+            latest[group] = max(place, before)
+            if place >= before or group in reported:
+                return None
+            reported.add(group)
+            return self.finding((self.key,))
+
+        return check
+
+
+def _shown(key: Key) -> str:
+    return " ".join(map(str, key)) if isinstance(key, tuple) else str(key)

@@ -58,6 +58,10 @@ class Unique(ListRule, frozen=True, kw_only=True):
     def begin(self) -> UniqueIndex:
         return UniqueIndex(self)
 
+    def repeated(self, ref: Ref | None = None) -> Finding:
+        """The finding about a record whose values another one has already."""
+        return self.finding((self.fields[-1],), ref)
+
 
 def check_list(rule: ListRule, items: Iterable[Any]) -> Iterator[tuple[int, Finding]]:
     """The rule on a list that is in memory: findings with the index of their item."""
@@ -66,7 +70,7 @@ def check_list(rule: ListRule, items: Iterable[Any]) -> Iterator[tuple[int, Find
         first: dict[Any, int] = {}
         for index, item in enumerate(items):
             if first.setdefault(key(item), index) != index:
-                yield index, rule.finding((rule.fields[-1],))._replace(first=Ref(0, 0, first[key(item)], (), 0))
+                yield index, rule.repeated()._replace(first=Ref(0, 0, first[key(item)], (), 0))
         return
     accumulator = rule.begin()
     for index, item in enumerate(items):
@@ -139,7 +143,7 @@ class UniqueIndex:
         first, where = self._first.setdefault(key, (ref, part))
         if first is ref:
             return None
-        finding = self.rule.finding((self.rule.fields[-1],), ref)
+        finding = self.rule.repeated(ref)
         if where == part:
             return finding._replace(first=first)
         return finding._replace(hint=f"it stands in another part already: {where[1]}")
@@ -314,21 +318,23 @@ class _FlagCheck(_Plain):
 
     def finish(self) -> Iterator[Finding]:
         rule = self.rule
-        edge = "earliest" if rule.at == "first" else "latest"
         for name, group in self.groups.items():
             sure = None not in self.unsure and name not in self.unsure
-            if rule.at and not group.flagged and sure:
+            if group.flagged:
+                yield from self._wrongly_flagged(group, sure)
+            elif rule.at and sure:
                 yield rule.finding((), group.first, hint=f"no record of this case has '{rule.field}': true")
-            right = next((ref for key, ref in group.flagged if rule.at is None or key == group.edge), None)
-            if right is None and group.flagged and not sure:
-                right = group.flagged[0][1]  # the edge of the case may be a bad record
-            for _, ref in group.flagged:
-                if ref is right:
-                    continue
-                surplus = right is not None
-                hint = (
-                    "set it on one record of the case only"
-                    if surplus
-                    else f"another segment is the {edge} of this case"
-                )
+
+    def _wrongly_flagged(self, group: _Group, sure: bool) -> Iterator[Finding]:
+        """All flagged records but the right one. Not `sure`: a bad record may be the one that should have the flag."""
+        rule = self.rule
+        right = next((ref for key, ref in group.flagged if rule.at is None or key == group.edge), None)
+        if right is None and not sure:
+            right = group.flagged[0][1]
+        edge = "earliest" if rule.at == "first" else "latest"
+        hint = (
+            f"another segment is the {edge} of this case" if right is None else "set it on one record of the case only"
+        )
+        for _, ref in group.flagged:
+            if ref is not right:
                 yield rule.finding((rule.field,), ref, hint=hint)
