@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 
 import click
@@ -52,19 +55,52 @@ def _drop_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+class _Terminated(BaseException):
+    """The process was told to end: what is under way is given up, and temporary files and workers go with it."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+@contextmanager
+def _terminated_in_order() -> Iterator[None]:
+    """SIGTERM and SIGHUP as Ctrl-C: Python would end at once, and leave temporary files behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    wanted = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    ours = [each for each in wanted if signal.getsignal(each) == signal.SIG_DFL]
+
+    def stop(number: int, _: object) -> None:
+        for each in ours:
+            signal.signal(each, signal.SIG_IGN)  # once is enough: what follows is cleaning up
+        raise _Terminated(number)
+
+    try:
+        for each in ours:
+            signal.signal(each, stop)
+        yield
+    finally:
+        for each in ours:
+            signal.signal(each, signal.SIG_DFL)
+
+
 def run(arguments: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     gc.set_threshold(50_000, 20, 50)  # records come and go by the million, none in cycles
     try:
-        outcome = group.main(list(arguments), prog_name="medcontract", standalone_mode=False)
-        sys.stdout.flush()
+        with _terminated_in_order():
+            outcome = group.main(list(arguments), prog_name="medcontract", standalone_mode=False)
+            sys.stdout.flush()
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
         return 130
+    except _Terminated as stop:
+        return 128 + stop.number
     except Exception as error:  # noqa: BLE001  # never a traceback
         return _failed(error)
     finally:

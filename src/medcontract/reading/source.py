@@ -114,7 +114,7 @@ class Source:
 
     def _keep(self, stream: BinaryIO) -> None:
         """What can be read only once is kept: in memory, or in a temporary file when it is large."""
-        data = stream.read(_IN_MEMORY)
+        data = _some(stream)
         if len(data) < min(_IN_MEMORY, self.limits.unpacked):
             self._bytes = data
             self._path = ""
@@ -125,7 +125,7 @@ class Source:
             if self._copy.tell() > self.limits.unpacked:
                 raise Unreadable(Finding("MC027", f"more than {size_text(self.limits.unpacked)} came in",
                                          "raise the limit with --max-unpacked, or give a file"))  # fmt: skip
-            data = stream.read(_IN_MEMORY)
+            data = _some(stream)
         self._copy.flush()
         self._path = self._copy.name
 
@@ -278,6 +278,14 @@ class Watched(io.RawIOBase):
                 self.readinto(bytearray(1))  # whoever read all of it need not have met the end
             self._raw.close()
         super().close()
+
+
+def _some(stream: BinaryIO) -> bytes:
+    """The next bytes. They are read piece by piece: a signal that comes while one is read is handled after it."""
+    data = bytearray()
+    while len(data) < _IN_MEMORY and (piece := stream.read1(1 << 20)):  # type: ignore[attr-defined]  # buffered ones have it
+        data += piece
+    return bytes(data)
 
 
 def _standard_input() -> BinaryIO:
