@@ -20,7 +20,6 @@ from tests.support import ROOT, VECTORS, lesion
 from tests.test_preflight import PREFLIGHT_CODES
 
 import medcontract
-from medcontract import flow
 from medcontract.catalogue import CATALOGUE
 from medcontract.docs import codes_page
 from medcontract.images import check_image
@@ -144,7 +143,7 @@ def _no_parquet(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileRepo
 def _against_a_schema(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
     (folder / "schema.json").write_text('{"type": "array", "uniqueItems": true}')
     (folder / "x.json").write_text("[1, 1]")
-    return flow.validate_files([(str(folder / "x.json"), None)], schema=str(folder / "schema.json")).files[0]
+    return medcontract.validate_files([folder / "x.json"], schema=folder / "schema.json").files[0]
 
 
 OWN: list[tuple[str, bool, Case]] = [

@@ -10,6 +10,7 @@ from importlib import import_module
 
 import click
 
+from medcontract import api
 from medcontract._version import __version__
 from medcontract.cli.main import COMMANDS
 from medcontract.errors import CallError, MedcontractError
@@ -69,9 +70,10 @@ def run(arguments: Sequence[str]) -> int:
         click.echo("Interrupted.", err=True)
         return 130
     except CallError as error:
-        click.echo(f"medcontract: {_fit(str(error))}", err=True)
-        if error.hint:
-            click.echo(f"  hint: {_fit(error.hint)}", err=True)
+        message, hint = error.as_options
+        click.echo(f"medcontract: {_fit(message)}", err=True)
+        if hint:
+            click.echo(f"  hint: {_fit(hint)}", err=True)
         return 2
     except MedcontractError as error:
         click.echo(f"medcontract: {_fit(str(error))}", err=True)
@@ -96,7 +98,7 @@ _MOST_PROBLEMS = 3
 
 def _fit(message: str) -> str:
     """A message may hold names from files: nothing that a terminal obeys, and not megabytes of it."""
-    from medcontract.rendering.text import clean
+    from medcontract.rendering.view import clean
 
     cut = message if len(message) <= _MOST_CHARACTERS else f"{message[:_MOST_CHARACTERS]}…"
     return "\n".join(map(clean, cut.split("\n")))
@@ -107,7 +109,8 @@ def _first_problems(error: MedcontractError) -> list[str]:
     report = getattr(error, "report", None)
     if report is None:
         return []
-    from medcontract.rendering.text import clean, one_problem, plain
+    from medcontract.rendering.text.validation import one_problem
+    from medcontract.rendering.view import clean, plain
 
     return [
         line
@@ -117,6 +120,5 @@ def _first_problems(error: MedcontractError) -> list[str]:
 
 
 def _tell_of_broken_plugins() -> None:
-    plugins = sys.modules.get("medcontract.definitions.plugins")
-    for message in plugins.broken if plugins else ():
+    for message in api.broken_plugins():
         click.echo(f"medcontract: {message}", err=True)

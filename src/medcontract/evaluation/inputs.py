@@ -12,9 +12,10 @@ from medcontract.definitions.registry import Compiled
 from medcontract.errors import CallError, NotRecognised
 from medcontract.judging.records import Progress, RecordsJudge, run_parts
 from medcontract.judging.start import identify, judge_for
-from medcontract.problems import FileReport, Finding
+from medcontract.problems import Finding
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import STDIN, Source
+from medcontract.results.validation import FileReport
 from medcontract.scoring.engine import NO_WISHES, Wishes
 from medcontract.tally import Tally
 
@@ -123,9 +124,14 @@ def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[s
         else:
             files.unread.append(contract)
     files.groups = {name: _in_order(files.groups[name]) for name in sorted(files.groups)}
-    files.unread.sort(key=lambda report: (base_name(report.path), report.problems))
+    files.unread.sort(key=_by_name_and_problem)
     files.strangers.sort(key=lambda report: base_name(report.path))
     return files
+
+
+def _by_name_and_problem(report: FileReport) -> tuple[Any, ...]:
+    first = report.problems[0] if report.problems else None
+    return base_name(report.path), *((first.code, first.message, first.line or 0) if first else ())
 
 
 def _once(given: Iterable[GivenFile]) -> Iterator[GivenFile]:

@@ -14,17 +14,19 @@ from medcontract.definitions import registry
 from medcontract.definitions.plugins import load_module
 from medcontract.errors import BrokenPlugin, CallError, InvalidData, MedcontractError, WrongWeights
 from medcontract.evaluation.inputs import Files, Given, GivenFile, Settings, base_name, gather
+from medcontract.evaluation.published import processing, protocol_used, versions
 from medcontract.evaluation.reading import Truth, read_truth
 from medcontract.evaluation.score import (
-    InputFile,
-    Score,
+    Scored,
     changed_protocol,
     input_file,
     score_against,
     track_of,
     used_contracts,
 )
-from medcontract.scoring.engine import Figure, Track, Verdict, judge_counts
+from medcontract.results.leaderboard import CombinedScore, Leaderboard, LeaderboardEntry
+from medcontract.results.score import InputFile
+from medcontract.scoring.engine import Track, Verdict, judge_counts
 from medcontract.scoring.exact import rounded
 from medcontract.scoring.protocol import Protocol
 from medcontract.workers import Workers
@@ -56,8 +58,8 @@ class Submission(Struct, frozen=True, kw_only=True):
         return frozenset(path for path, _ in self.files) if self.is_folder else frozenset()
 
 
-class Entry(Struct, kw_only=True):
-    """One submission of a ranking."""
+class Candidate(Struct, kw_only=True):
+    """One submission while the ranking is made: its verdict is exact."""
 
     name: str
     team: str | None
@@ -69,20 +71,6 @@ class Entry(Struct, kw_only=True):
 
     headline: float | None = None
     """What it is ranked by."""
-
-
-class Leaderboard(Struct, kw_only=True):
-    """Submissions by rank; those that are not valid last, by name."""
-
-    track: str
-    protocol: Protocol
-    truth: tuple[InputFile, ...]
-    headline: str
-    figures: tuple[Figure, ...]
-    entries: tuple[Entry, ...]
-    warnings: tuple[str, ...] = ()
-    combined: dict[str, Any] | None = None
-    """How metrics were weighed into one, where they were."""
 
 
 class _Job(Struct, kw_only=True):
@@ -120,7 +108,8 @@ def leaderboard(
     if scored and all(isinstance(outcome, _Weightless) for outcome in scored):
         raise CallError(str(scored[0]))
     protocol = scorer.track.for_competition(
-        scorer.protocol, [score.counts for score in scored if isinstance(score, Score) and score.valid and score.counts]
+        scorer.protocol,
+        [score.counts for score in scored if isinstance(score, Scored) and score.valid and score.counts],
     )
     entries = [
         _entry(submission, outcome, scorer.track, protocol)
@@ -128,16 +117,32 @@ def leaderboard(
     ]
     by = _ranked_by(entries)
     ranked = _ranked(entries, by)
+    warnings = (*scorer.unused, *_shared_warnings(ranked))
     return Leaderboard(
         track=scorer.track.id,
-        protocol=protocol,
+        protocol=protocol_used(protocol),
         truth=() if settings.participant else tuple(input_file(part, scorer.truth) for part in scorer.told),
-        combined=scorer.combined,
+        combined=_combined(scorer.combined),
         headline=(ranked[0].verdict.headline_name if by == "headline" else None) or getattr(scorer.track, by),
-        figures=scorer.track.figures,
-        entries=tuple(ranked),
-        warnings=(*scorer.unused, *_shared_warnings(ranked)),
+        warnings=warnings,
+        submissions=tuple(map(_result, ranked)),
+        **versions(),
+        _figures=scorer.track.figures,
     )
+
+
+def _result(entry: Candidate) -> LeaderboardEntry:
+    verdict = entry.verdict
+    decision: Any = verdict.decision or None
+    return LeaderboardEntry(
+        rank=entry.rank, name=entry.name, team_name=entry.team, valid=verdict.valid, headline=entry.headline,
+        decision=decision, figures=entry.figures, processing=processing(verdict.processing),
+        reasons=verdict.reasons, warnings=verdict.warnings, inputs=entry.inputs,
+    )  # fmt: skip
+
+
+def _combined(found: dict[str, Any] | None) -> dict[str, CombinedScore] | None:
+    return {name: CombinedScore(**how) for name, how in found.items()} if found else None
 
 
 class _Weightless(str):
@@ -175,7 +180,7 @@ class _Scorer:
         if self.truth.reasons:
             raise MedcontractError(f"{'; '.join(self.truth.reasons)}: nothing can be scored against it")
 
-    def score(self, submission: Submission) -> Score | str:
+    def score(self, submission: Submission) -> Scored | str:
         """The score, or why there is none."""
         if submission.trouble:
             return submission.trouble
@@ -205,7 +210,7 @@ class _Scorer:
             score.verdict.warnings += (f"{name} is a truth: a submission has none, so it was not looked at",)
         return self._slim(score)
 
-    def _slim(self, score: Score) -> Score:
+    def _slim(self, score: Scored) -> Scored:
         """Only what a ranking needs: there may be thousands."""
         if score.result is not None:
             score.verdict.result = self.track.for_participants(score.result, _double(score.verdict.headline))
@@ -216,7 +221,8 @@ class _Scorer:
 
 def _told(error: CallError, submission: Submission) -> str:
     """The error with base names: paths are nobody's business."""
-    text = f"{error}{f' ({error.hint})' if error.hint else ''}"
+    message, hint = error.as_options
+    text = f"{message}{f' ({hint})' if hint else ''}"
     for path, _ in submission.files:
         text = text.replace(path, base_name(path))
     return text
@@ -239,13 +245,13 @@ def _prepare(job: _Job) -> None:
     _here = _Scorer(job)
 
 
-def _score_there(submission: Submission) -> Score | str:
+def _score_there(submission: Submission) -> Scored | str:
     if _here is None:
         raise RuntimeError("the worker was not prepared")
     return _here.score(submission)
 
 
-def _scores(scorer: _Scorer, submissions: Sequence[Submission], jobs: int) -> Iterator[Score | str]:
+def _scores(scorer: _Scorer, submissions: Sequence[Submission], jobs: int) -> Iterator[Scored | str]:
     count = min(jobs, len(submissions))
     if count < 2:
         yield from map(scorer.score, submissions)
@@ -256,9 +262,11 @@ def _scores(scorer: _Scorer, submissions: Sequence[Submission], jobs: int) -> It
             yield future.result()
 
 
-def _entry(submission: Submission, outcome: Score | str, track: Track, protocol: Protocol) -> Entry:
+def _entry(submission: Submission, outcome: Scored | str, track: Track, protocol: Protocol) -> Candidate:
     if isinstance(outcome, str):
-        return Entry(name=submission.name, team=None, verdict=Verdict(valid=False, processing=None, reasons=(outcome,)))
+        return Candidate(
+            name=submission.name, team=None, verdict=Verdict(valid=False, processing=None, reasons=(outcome,))
+        )
     verdict = outcome.verdict
     coarse: dict[str, Any] = verdict.result or {}
     if outcome.counts is not None and verdict.result is not None:
@@ -270,14 +278,14 @@ def _entry(submission: Submission, outcome: Score | str, track: Track, protocol:
         coarse["overall_scores"] if track.open_figures and coarse else {n: coarse[n] for n in coarse if n in known}
     )
     own = tuple(file for file in outcome.inputs if file.content_sha256 is None)
-    return Entry(name=submission.name, team=outcome.team, verdict=verdict, inputs=own, figures=figures)
+    return Candidate(name=submission.name, team=outcome.team, verdict=verdict, inputs=own, figures=figures)
 
 
 def _double(value: Fraction | None) -> float | None:
     return None if value is None else rounded(value)
 
 
-def _ranked_by(entries: Sequence[Entry]) -> Literal["headline", "second"]:
+def _ranked_by(entries: Sequence[Candidate]) -> Literal["headline", "second"]:
     """One ranking compares one figure: the second, where most valid submissions lack the first.
 
     So that nobody can throw the others out by bringing a file of their own, nor change the ranking by leaving one out.
@@ -287,7 +295,7 @@ def _ranked_by(entries: Sequence[Entry]) -> Literal["headline", "second"]:
     return "second" if 2 * having < len(valid) else "headline"
 
 
-def _ranked(entries: Sequence[Entry], by: Literal["headline", "second"]) -> list[Entry]:
+def _ranked(entries: Sequence[Candidate], by: Literal["headline", "second"]) -> list[Candidate]:
     """By the exact figure, ties by team name; those that are not valid last, by name."""
     values = {id(entry): getattr(entry.verdict, by) for entry in entries if entry.verdict.valid}
     good = [entry for entry in entries if values.get(id(entry)) is not None]
@@ -301,12 +309,12 @@ def _ranked(entries: Sequence[Entry], by: Literal["headline", "second"]) -> list
     return good + rest
 
 
-def _by_name(entry: Entry) -> tuple[str, str, list[str]]:
+def _by_name(entry: Candidate) -> tuple[str, str, list[str]]:
     """An order that does not depend on that of the call: by team, folder and what is in it."""
     return entry.team or entry.name, entry.name, [file.sha256 for file in entry.inputs]
 
 
-def _shared_warnings(entries: Sequence[Entry]) -> list[str]:
+def _shared_warnings(entries: Sequence[Candidate]) -> list[str]:
     """What all scored submissions are warned of is said once; it is taken from each."""
     scored = [entry for entry in entries if entry.verdict.processing is not None]
     if len(scored) < 2:
@@ -329,5 +337,5 @@ def submissions_in(paths: Sequence[str], data_files: Callable[[str], Sequence[st
             files = tuple((file, None) for file in data_files(path))
             found.append(Submission(name=name, files=files, is_folder=os.path.isdir(path), folder=path))
         except CallError as error:
-            found.append(Submission(name=name, files=(), trouble=str(error).removeprefix(f"{path}: ")))
+            found.append(Submission(name=name, files=(), trouble=error.as_options[0].removeprefix(f"{path}: ")))
     return found
