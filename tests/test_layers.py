@@ -11,6 +11,7 @@ import pytest
 from tests.support import ROOT
 
 import medcontract
+from medcontract import api
 from medcontract.definitions.contract import Validated
 
 PACKAGE = ROOT / "src" / "medcontract"
@@ -38,8 +39,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "normalizers": {"normalizers"},
     "scoring": {"definitions", "errors", "normalizers", "problems", "scoring"},
     "evaluation": {
-        "catalogue", "definitions", "errors", "evaluation", "images", "judging", "problems", "reading", "results",
-        "scoring", "tally", "workers",
+        "_version", "catalogue", "definitions", "errors", "evaluation", "images", "judging", "problems", "reading",
+        "results", "scoring", "tally", "workers",
     },
     "whole": {"definitions", "judging", "reading", "tables"},
     "api": {
@@ -169,3 +170,27 @@ def test_public_names() -> None:
     assert set(medcontract.__all__) <= set(dir(medcontract))
     for name in medcontract.__all__:
         assert getattr(medcontract, name) is not None
+
+
+FUNCTIONS = (
+    "validate", "validate_files", "validate_frame", "frame_schema", "load", "preflight", "score", "leaderboard",
+    "compare", "normalize", "explain", "init", "list_contracts", "get_contract", "json_schema", "export_schemas",
+    "check_schemas", "diff_schemas", "list_protocols", "get_protocol", "load_plugin",
+)  # fmt: skip
+
+
+def test_the_one_door() -> None:
+    """Every public function is one of `medcontract.api`; names that a package may have one day are none of them."""
+    assert {name for name in medcontract.__all__ if name[0].islower()} == set(FUNCTIONS)
+    for name in FUNCTIONS:
+        assert getattr(medcontract, name) is getattr(api, name)
+        assert (getattr(api, name).__doc__ or "").strip()
+    for gone in ("contracts", "schema", "flow"):
+        assert gone not in dir(medcontract)
+
+
+def test_commands_go_through_the_door() -> None:
+    """The command line imports the API, the renderers, the errors, the version and itself; nothing of ours besides."""
+    mine = {found.target for found in IMPORTS if found.layer == "cli" and not found.typing_only}
+    ours = {target.split(".")[1] for target in mine if target.startswith("medcontract.")}
+    assert ours == {"_version", "api", "cli", "errors", "rendering"}

@@ -20,14 +20,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import deepcopy
-from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from medcontract.errors import CallError, InvalidData, NotRecognised
 
 if TYPE_CHECKING:
+    from decimal import Decimal
     from pathlib import Path
 
     import pandas as pd
@@ -48,7 +47,7 @@ MAX_PROBLEMS = 10_000
 MAX_SCORE_PROBLEMS = 100
 
 FileName = str | os.PathLike[str]
-Number = str | int | float | Decimal
+Number: TypeAlias = "str | int | float | Decimal"
 Progress = Callable[[str, int, int], None]
 
 
@@ -407,6 +406,8 @@ def get_protocol(track: str, *, parameters: Mapping[str, Number] | None = None) 
 
 def json_schema(contract_id: str, *, record: bool = False, draft: Draft = "2020-12") -> dict[str, Any]:
     """The JSON Schema of a contract, or of one record of a collection."""
+    from copy import deepcopy
+
     from medcontract.definitions.schema_files import schema_of
 
     return deepcopy(schema_of(contract_id, record, draft))
@@ -539,6 +540,7 @@ def _changes(parameters: Mapping[str, Number] | None) -> tuple[tuple[str, str], 
 
 
 def _written(name: str, value: Any) -> str:
+    from decimal import Decimal
     from numbers import Integral, Real
 
     if isinstance(value, str):

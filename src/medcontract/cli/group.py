@@ -10,7 +10,6 @@ from importlib import import_module
 
 import click
 
-from medcontract import api
 from medcontract._version import __version__
 from medcontract.cli.main import COMMANDS
 from medcontract.errors import CallError, MedcontractError
@@ -120,5 +119,6 @@ def _first_problems(error: MedcontractError) -> list[str]:
 
 
 def _tell_of_broken_plugins() -> None:
-    for message in api.broken_plugins():
+    api = sys.modules.get("medcontract.api")  # a command that did nothing has not imported it
+    for message in api.broken_plugins() if api else ():
         click.echo(f"medcontract: {message}", err=True)

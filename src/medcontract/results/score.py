@@ -230,7 +230,11 @@ class Score(Result, frozen=True, kw_only=True):
         return ("figure", "value")
 
     def _rows(self, show_values: bool) -> list[Row]:
-        return [{"figure": name, "value": value} for name, value in _numbers(self.result or {})]
+        name, value = self._headline
+        figures = dict(_numbers(self.result or {}))
+        if value is not None:  # first, whether it stands in the result or follows from it
+            figures = {name: figures.pop(name, value), **figures}
+        return [{"figure": name, "value": value} for name, value in figures.items()]
 
     def problems_to_frame(self, show_values: bool = False) -> Any:
         """The problems as a DataFrame; `to_frame` holds the figures."""
