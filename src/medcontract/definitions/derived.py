@@ -42,7 +42,7 @@ _PUBLISHED_NAMES = {
 def model_of(struct: type[Struct], whole_file: bool = True) -> type[Strictest]:
     """The model of a result. `whole_file`: it stands in a file by itself, which may name its schema."""
     hints = get_type_hints(struct, include_extras=True)
-    optional: frozenset[str] = getattr(struct, "_optional", frozenset())
+    optional: frozenset[str] = getattr(struct, "_optional", frozenset()) | getattr(struct, "_values", frozenset())
     fields: dict[str, Any] = {
         name: (_field_type(hints[name]), None if name in optional else ...) for name in public_fields(struct)
     }

@@ -60,6 +60,7 @@ def _unidecode_version() -> str:
 def score_result(scored: Any) -> Score:
     """The result of a scored submission (`evaluation.score.Scored`)."""
     verdict = scored.verdict
+    broken_rules = _broken_rules(scored.between)
     return Score(
         track=scored.track,
         protocol=protocol_used(scored.protocol),
@@ -67,7 +68,7 @@ def score_result(scored: Any) -> Score:
         processing=processing(verdict.processing),
         valid=verdict.valid,
         reasons=verdict.reasons,
-        warnings=(*scored.warnings, *(broken_rules(scored.between) if scored.participant else ())),
+        warnings=(*scored.warnings, *(broken_rules if scored.participant else ())),
         problems=scored.problems,
         result=scored.shown,
         failure_modes=tuple(_failure_mode(*row) for row in scored.mending) or None,
@@ -79,7 +80,7 @@ def score_result(scored: Any) -> Score:
         _participant=scored.participant,
         _found=scored.found,
         _errors=scored.errors,
-        _broken_rules=scored.between,
+        _broken_rules=broken_rules,
         _hints=scored.hints,
         _figures=scored.figures,
         _headline=(scored.headline, rounded_or_none(verdict.headline)),
@@ -88,9 +89,9 @@ def score_result(scored: Any) -> Score:
     )
 
 
-def broken_rules(counted: tuple[tuple[str, int], ...]) -> list[str]:
+def _broken_rules(counted: tuple[tuple[str, int], ...]) -> tuple[str, ...]:
     """How often each rule between files was broken, by code: all that participants may know of it."""
-    return [f"{code} {CATALOGUE[code].title}: {times:,}" for code, times in counted]
+    return tuple(f"{code} {CATALOGUE[code].title}: {times:,}" for code, times in counted)
 
 
 def _failure_mode(field: str, difference: str, count: int) -> FailureMode:

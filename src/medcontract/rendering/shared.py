@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from medcontract.catalogue import CATALOGUE
 from medcontract.problems import shorten
 from medcontract.rendering.tables import MOST_CASES, Table, number
 from medcontract.rendering.view import clean
 from medcontract.results.comparison import ComparedRow, Comparison, Delta
 from medcontract.results.leaderboard import CombinedScore, Leaderboard, LeaderboardEntry
-from medcontract.results.score import FieldDifference, ItemBreakdown, Processing, Score
+from medcontract.results.score import FieldDifference, ItemBreakdown, Processing
 
 WHOLE_DOCUMENT = ("document failed", "no valid record")
 """What is so of all items of a document or of none."""
@@ -23,11 +22,6 @@ _TITLES = {"documents": "documents", "metrics": "cases", "tasks": "tasks", "samp
 
 
 # --- scores
-
-
-def broken_rules(score: Score) -> list[str]:
-    """How often each rule between files was broken."""
-    return [f"{code} {CATALOGUE[code].title}: {times:,}" for code, times in score._broken_rules]
 
 
 def seen(field: FieldDifference) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
@@ -24,7 +25,9 @@ class Item(Struct, frozen=True, kw_only=True):
     """
 
     _optional: ClassVar[frozenset[str]] = frozenset()
-    """Fields that the output lacks where they are None. All others are always there."""
+    """Fields that the output lacks where they are None."""
+    _values: ClassVar[frozenset[str]] = frozenset()
+    """Fields that hold values of records: the output has them where values are shown, and lacks them elsewhere."""
 
     def to_dict(self, show_values: bool = False) -> Any:
         """As plain dicts and lists, without values of records unless `show_values`."""
@@ -32,12 +35,15 @@ class Item(Struct, frozen=True, kw_only=True):
 
     def _data(self, show_values: bool) -> Any:
         """What stands for it in the output."""
-        found = ((name, getattr(self, name)) for name in public_fields(type(self)))
-        return {
-            name: plain(value, show_values)
-            for name, value in found
-            if not (value is None and name in self._optional)
-        }  # fmt: skip
+        data = {}
+        for name in public_fields(type(self)):
+            value = getattr(self, name)
+            if name in self._values:
+                if show_values:
+                    data[name] = value
+            elif value is not None or name not in self._optional:
+                data[name] = plain(value, show_values)
+        return data
 
     def _summary(self) -> str:
         """What the `repr` says; never a value of a record."""
@@ -75,6 +81,7 @@ class Result(Item, frozen=True, kw_only=True):
         return True
 
 
+@cache
 def public_fields(kind: type[Struct]) -> tuple[str, ...]:
     """The fields that are in the output, in its order."""
     return tuple(name for name in kind.__struct_fields__ if not name.startswith("_"))
@@ -84,6 +91,8 @@ def plain(value: Any, show_values: bool = False) -> Any:
     """A field as dicts, lists, strings and numbers."""
     if isinstance(value, str):
         return value if value.isascii() else printable(value)
+    if value is None or isinstance(value, int | float):
+        return value
     if isinstance(value, Item):
         return value._data(show_values)
     if isinstance(value, tuple | list):

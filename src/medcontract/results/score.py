@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 
 from medcontract.results.base import Item, Result, Row, counted
 from medcontract.results.types import Count, Position, Sha256, Str, Unit
-from medcontract.results.validation import PROBLEM_COLUMNS, Problem
+from medcontract.results.validation import Problem
 
 
 class FileProblem(Problem, frozen=True, kw_only=True):
@@ -101,11 +101,7 @@ class FieldDifference(Item, frozen=True, kw_only=True):
     got_normalized: str | None = None
     """As it was compared; with --show-values."""
 
-    _optional = frozenset({"expected", "got", "expected_normalized", "got_normalized"})
-
-    def _data(self, show_values: bool) -> dict[str, Any]:
-        data: dict[str, Any] = super()._data(show_values)
-        return data if show_values else {name: data[name] for name in ("field", "difference")}
+    _values = frozenset({"expected", "got", "expected_normalized", "got_normalized"})
 
 
 class ItemBreakdown(Item, frozen=True, kw_only=True):
@@ -130,13 +126,7 @@ class ItemBreakdown(Item, frozen=True, kw_only=True):
     nearest_name: str | None = None
     """Of the nearest prediction where it has none; with --show-values."""
 
-    _optional = frozenset({"name", "paired_name", "nearest_name"})
-
-    def _data(self, show_values: bool) -> dict[str, Any]:
-        names = {name: getattr(self, name) for name in ("name", "paired_name", "nearest_name")}
-        data: dict[str, Any] = super()._data(show_values)
-        data = {name: value for name, value in data.items() if name not in names}
-        return {**data, **names} if show_values else data
+    _values = frozenset({"name", "paired_name", "nearest_name"})
 
 
 class FailureMode(Item, frozen=True, kw_only=True):
@@ -191,8 +181,8 @@ class Score(Result, frozen=True, kw_only=True):
     _found: int = 0
     """Problems in all, those that are not listed too."""
     _errors: int = 0
-    _broken_rules: tuple[tuple[str, int], ...] = ()
-    """How often each rule between files was broken, by code."""
+    _broken_rules: tuple[str, ...] = ()
+    """How often each rule between files was broken, in words."""
     _hints: tuple[str, ...] = ()
     """What would help a person; they hold ids, which are values."""
     _figures: tuple[Any, ...] = ()
@@ -235,12 +225,6 @@ class Score(Result, frozen=True, kw_only=True):
         if value is not None:  # first, whether it stands in the result or follows from it
             figures = {name: figures.pop(name, value), **figures}
         return [{"figure": name, "value": value} for name, value in figures.items()]
-
-    def problems_to_frame(self, show_values: bool = False) -> Any:
-        """The problems as a DataFrame; `to_frame` holds the figures."""
-        from pandas import DataFrame
-
-        return DataFrame([problem.to_dict(show_values) for problem in self.problems], columns=list(PROBLEM_COLUMNS))
 
     def __bool__(self) -> bool:
         """It counts, and the decision is not NO-GO."""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from medcontract.problems import shorten
-from medcontract.rendering.shared import WHOLE_DOCUMENT, broken_rules, clipped, fate, processed, seen
+from medcontract.rendering.shared import WHOLE_DOCUMENT, clipped, fate, processed, seen
 from medcontract.rendering.tables import Table, headline, number, tables
 from medcontract.rendering.text.validation import one_problem
 from medcontract.rendering.view import Style, View, clean
@@ -26,7 +26,7 @@ def score(score: Score, view: View) -> str:
     lines += [f"{style('warning:', 'warning')} {clean(warning)}" for warning in score.warnings]
     if not score._participant:
         lines += [f"{style('hint:', 'hint')} {clean(hint)}" for hint in score._hints if show_values]
-        lines += [f"{style('in all:', 'dim')} {line}" for line in broken_rules(score)]
+        lines += [f"{style('in all:', 'dim')} {line}" for line in score._broken_rules]
     lines += [style(line, "dim") for line in _provenance(score)]
     return "\n".join(lines) + "\n"
 
