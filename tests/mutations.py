@@ -282,14 +282,14 @@ SORTS: tuple[tuple[str, bool, Path], ...] = (
 
 def all_values_at(contract_id: str, record: bool, path: Path) -> list[Any]:
     """A valid document or record with every value in turn at one place."""
-    schema = medcontract.schema(contract_id, record=record)
+    schema = medcontract.json_schema(contract_id, record=record)
     base = made_up(schema, schema, full=True)
     return [put(base, path, value) for value in OTHERS + NUMBERS + STRINGS]
 
 
 def documents(contract: Contract[Any]) -> list[Any]:
     """A few small valid documents of a contract, a collection's with at most two records."""
-    schema = medcontract.schema(contract.id)
+    schema = medcontract.json_schema(contract.id)
     found = [made_up(schema, schema, full) for full in (True, False)]
     found += [json.loads(content) for name, content in valid_files(contract.id) if name.endswith(".json")]
     if contract.list_key:
@@ -301,7 +301,7 @@ def records(contract: Contract[Any]) -> list[Any]:
     """A few valid records of a collection."""
     if contract.list_key is None:
         return []
-    schema = medcontract.schema(contract.id, record=True)
+    schema = medcontract.json_schema(contract.id, record=True)
     found = [made_up(schema, schema, full) for full in (True, False)]
     for name, content in valid_files(contract.id):
         if name.endswith(".json"):

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from hypothesis import HealthCheck, settings
 from jsonschema import Draft202012Validator
 
-from medcontract.problems import FileReport, Problem, Report
-from medcontract.rendering import json as json_format
+from medcontract.results.validation import FileReport, Problem
 
 ROOT = Path(__file__).parent.parent
 VECTORS = ROOT / "tests" / "vectors"
@@ -103,7 +102,7 @@ def assert_sound(report: FileReport) -> None:
     places = [(problem.line or 0, problem.column or 0) for problem in report.problems]
     assert places == sorted(places)
     for show_values in (False, True):
-        rendered = json.loads(json_format.validation(Report((report,)), show_values))
+        rendered = json.loads(report.to_json(show_values))
         published("medcontract/validation").validate(rendered)
 
 

@@ -94,7 +94,7 @@ def test_unknown_contract() -> None:
     with pytest.raises(UnknownContract):
         medcontract.load(RECORD, "lesions/truht")
     with pytest.raises(UnknownContract):
-        medcontract.schema("no/such")
+        medcontract.json_schema("no/such")
 
 
 @pytest.mark.parametrize("name", ["no-such-file.json", "a\0b.json", ""])
@@ -209,12 +209,12 @@ def test_tree_of_errors() -> None:
 
 
 def test_contracts() -> None:
-    """All contracts, sorted by id: the function is callable after everything else was imported, too."""
-    found = medcontract.contracts()
+    """All contracts, sorted by id."""
+    found = list(medcontract.list_contracts())
     ids = [contract.id for contract in found]
     assert ids == sorted(ids)
     assert {"lesions/truth", "reports/predictions", "triage/response", "medcontract/validation"} <= set(ids)
-    assert all(isinstance(contract, medcontract.Contract) for contract in found)
+    assert isinstance(medcontract.get_contract("lesions/truth"), medcontract.Contract)
 
 
 @pytest.mark.parametrize(
@@ -223,14 +223,14 @@ def test_contracts() -> None:
         "",
         "import medcontract.definitions.registry",
         "medcontract.validate(b'{}')",
-        "medcontract.contracts()",
-        "medcontract.schema('lesions/truth')",
+        "medcontract.list_contracts()",
+        "medcontract.json_schema('lesions/truth')",
         "from medcontract.definitions.contract import Contract",
     ],
 )
 def test_public_names_in_a_new_process(before: str) -> None:
-    """`medcontract.contracts` is the function, whatever was imported or called before."""
-    code = f"import medcontract\n{before}\nprint(len(medcontract.contracts()) > 10)"
+    """`medcontract.list_contracts` is the function, whatever was imported or called before."""
+    code = f"import medcontract\n{before}\nprint(len(medcontract.list_contracts()) > 10)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.stdout, done.returncode) == ("True\n", 0), done.stderr
 
@@ -239,19 +239,19 @@ def test_schema() -> None:
     """A schema is the published one, for the file and for a record."""
     for record, name in ((False, "v1.json"), (True, "v1.record.json")):
         published = json.loads((SCHEMAS / "lesions" / "truth" / name).read_bytes())
-        assert medcontract.schema("lesions/truth", record=record) == published
+        assert medcontract.json_schema("lesions/truth", record=record) == published
 
 
 def test_schema_is_a_copy() -> None:
     """Changing a schema that was returned changes no other."""
-    medcontract.schema("lesions/truth")["properties"].clear()
-    assert medcontract.schema("lesions/truth")["properties"]
+    medcontract.json_schema("lesions/truth")["properties"].clear()
+    assert medcontract.json_schema("lesions/truth")["properties"]
 
 
 def test_schema_of_a_record_of_a_document() -> None:
     """A document has no records: asking for one is a wrong call."""
     with pytest.raises(CallError, match="document"):
-        medcontract.schema("lesions/model", record=True)
+        medcontract.json_schema("lesions/model", record=True)
 
 
 def test_no_other_names() -> None:

@@ -33,6 +33,7 @@ import medcontract
 from medcontract.errors import CallError
 from medcontract.evaluation import parallel
 from medcontract.evaluation.inputs import DEFAULT
+from medcontract.evaluation.published import score_result
 from medcontract.evaluation.score import score_files
 from medcontract.reading import slices
 from medcontract.scoring.engine import Wishes
@@ -78,14 +79,14 @@ def scored(
         given = [(str(write(folder, contract, records)), contract) for contract, records in files]
         given += [(str(path), "benchmark/weights") for path in document(folder, "weights", weights)]
         settings = DEFAULT if wishes is None else DEFAULT._replace(wishes=wishes)
-        return score_files(given, parameters=[("min_processed", minimum)], settings=settings)
+        return score_result(score_files(given, parameters=[("min_processed", minimum)], settings=settings))
 
 
 def assert_same(score: medcontract.Score, wanted: naive.Outcome) -> None:
     """Result, validity and processing."""
     assert bits(score.result) == bits(wanted.result)
     assert score.valid == wanted.valid
-    gate = score.verdict.processing
+    gate = score.processing
     assert gate is not None
     assert (gate.expected, gate.processed) == (wanted.expected, wanted.processed)
     if score.result is not None:
@@ -198,9 +199,9 @@ def test_order_split_and_container_of_samples() -> None:
             ]
             given += [(str(path), "benchmark/weights") for path in document(Path(name), "weights", weights)]
             other.shuffle(given)
-            split = score_files(given, parameters=[("min_processed", "0")])
+            split = score_result(score_files(given, parameters=[("min_processed", "0")]))
         assert bits(split.result) == bits(plain.result)
-        assert split.verdict.processing == plain.verdict.processing
+        assert split.processing == plain.processing
         contents = [{file.content_sha256 for file in one.inputs} - {None} for one in (plain, split)]
         assert contents[0] == contents[1]
 

@@ -20,7 +20,6 @@ from tests.support import ROOT, VECTORS, lesion
 from tests.test_preflight import PREFLIGHT_CODES
 
 import medcontract
-from medcontract import flow
 from medcontract.catalogue import CATALOGUE
 from medcontract.docs import codes_page
 from medcontract.images import check_image
@@ -144,18 +143,18 @@ def _no_parquet(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileRepo
 def _against_a_schema(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
     (folder / "schema.json").write_text('{"type": "array", "uniqueItems": true}')
     (folder / "x.json").write_text("[1, 1]")
-    return flow.validate_files([(str(folder / "x.json"), None)], schema=str(folder / "schema.json")).files[0]
+    return medcontract.validate_files([folder / "x.json"], schema=folder / "schema.json").files[0]
 
 
 def _a_link_out_of_the_folder(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
     (folder / "x").mkdir()
     (folder / "x" / "x.json").symlink_to(folder / "elsewhere.json")
-    return flow.validate_files((path, None) for path in flow.walk([str(folder / "x")])).files[0]
+    return medcontract.validate_files([folder / "x"]).files[0]
 
 
 def _an_internal_error(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
-    patch.setattr("medcontract.flow.judge", int)
-    return flow.validate_files([("x.json", None)]).files[0]
+    patch.setattr("medcontract.judging.start.judge", int)
+    return medcontract.validate_files(["x.json"]).files[0]
 
 
 def _a_slow_pattern(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:

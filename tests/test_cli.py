@@ -20,7 +20,7 @@ import pytest
 from tests.support import SCHEMAS, VECTORS, lesion, lesions, mind_interrupts, published
 
 import medcontract
-from medcontract import _version, flow
+from medcontract import _version, api
 from medcontract.catalogue import CATALOGUE
 from medcontract.cli import output
 from medcontract.cli.main import COMMANDS, main
@@ -187,7 +187,7 @@ def test_interrupt(run: Run, good: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     def interrupt(*arguments: Any, **options: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(flow, "validate_files", interrupt)
+    monkeypatch.setattr(api, "validate_files", interrupt)
     code, out, err = run("validate", good)
     assert (code, out, err.strip()) == (130, "", "Interrupted.")
 
@@ -665,7 +665,7 @@ def test_out_that_fails_leaves_the_old_file_whole(
 def test_a_crash_leaves_the_old_file_whole(run: Run, good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When rendering crashes, the old file is whole."""
     Path("x.json").write_bytes(b"old")
-    monkeypatch.setattr(json_format, "validation", _crash)
+    monkeypatch.setattr(json_format, "document", _crash)
     code, _, err = run("validate", "--out", "x.json", good)
     assert code == 1
     assert "internal error (RuntimeError" in err

@@ -27,8 +27,8 @@ TEXT_VECTORS = sorted(
 )
 
 
-def _lines(report: medcontract.FileReport) -> list[tuple[Any, ...]]:
-    return [problem[:10] for problem in report.problems]
+def _lines(report: medcontract.FileReport) -> list[Any]:
+    return [(problem.to_dict(), problem.pointer) for problem in report.problems]
 
 
 # --- gzip ----------------------------------------------------------------------------------------
@@ -44,7 +44,8 @@ def test_gzipped_files_get_the_same_problems(part: int) -> None:
             continue
         packed = medcontract.validate(gzip.compress(data), name=path.name + ".gz")
         assert _lines(packed) == _lines(plain), path
-        assert packed[1:5] == plain[1:5], path
+        counts = [(each.contract, each.records, each.errors, each.warnings) for each in (packed, plain)]
+        assert counts[0] == counts[1], path
 
 
 def test_several_members() -> None:

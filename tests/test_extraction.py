@@ -31,6 +31,7 @@ NAMES = {
 
 def score(folder: Path, *, evidence: Record | None = None, manifest: list[str] | None = None, parameters: Any = None,
           **records: list[Record]) -> medcontract.Score:  # fmt: skip
+    from medcontract.evaluation.published import score_result
     from medcontract.evaluation.score import score_files
 
     given: list[tuple[Any, str | None]] = [
@@ -44,7 +45,7 @@ def score(folder: Path, *, evidence: Record | None = None, manifest: list[str] |
         text = "\n".join(["doc_id,doc_type,image_path,label_status,pii_checked", *rows]) + "\n"
         (folder / "manifest.csv").write_text(text)
         given.append((str(folder / "manifest.csv"), None))
-    return score_files(given, parameters=tuple((parameters or {}).items()))
+    return score_result(score_files(given, parameters=tuple((parameters or {}).items())))
 
 
 def document(found: medcontract.Score, number: int = 0) -> Record:
@@ -100,8 +101,8 @@ def test_a_failed_run_has_no_items(tmp_path: Path, more: Record) -> None:
     labels = [rx("D", drug("Losartan"))]
     found = score(tmp_path, rx=labels, rx_read=[read_rx("D", drug("Losartan"), **more)])
     assert document(found)["score"] == 0
-    assert found.verdict.processing is not None
-    assert found.verdict.processing.processed == 1
+    assert found.processing is not None
+    assert found.processing.processed == 1
     assert gates(found)["pipeline_success_rate"]["measured"] == 0
 
 
@@ -158,7 +159,7 @@ def test_go(tmp_path: Path) -> None:
     assert found.result is not None
     assert found.result["decision"] == "GO"
     assert [gate["measured"] for gate in found.result["gates"]] == [100, 100, 100, 5, 1, 2]
-    assert "MC309" in [each.problem.code for each in found.problems]
+    assert "MC309" in [each.code for each in found.problems]
 
 
 @pytest.mark.parametrize(
@@ -208,7 +209,7 @@ def test_a_document_of_both_kinds(tmp_path: Path) -> None:
     found = score(tmp_path, **records)
     assert not found.valid
     assert found.result is None
-    assert "MC310" in [each.problem.code for each in found.problems]
+    assert "MC310" in [each.code for each in found.problems]
 
 
 def test_fuzzy_is_another_protocol(tmp_path: Path) -> None:

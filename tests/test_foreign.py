@@ -25,8 +25,8 @@ from medcontract.definitions import suggest
 from medcontract.errors import CallError
 from medcontract.foreign import Foreign, judge_foreign
 from medcontract.foreign.library import Library
-from medcontract.problems import FileReport
 from medcontract.reading.source import Source
+from medcontract.results.validation import FileReport
 from medcontract.tally import Tally
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"

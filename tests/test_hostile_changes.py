@@ -14,7 +14,6 @@ from tests.scoring_files import CLASSES, guess, image, write
 from tests.test_score_command import Call
 
 import medcontract
-from medcontract import flow
 from medcontract.errors import FileChanged
 from medcontract.evaluation import leaderboard, parallel
 from medcontract.evaluation import score as scoring
@@ -138,7 +137,7 @@ def test_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is loaded is what was checked."""
     sent = write(tmp_path, SENT, RIGHT)
     assert len(medcontract.load(sent).value.predictions) == COUNT
-    then(monkeypatch, flow, "judge", lambda: write(tmp_path, SENT, WRONG))
+    then(monkeypatch, start, "judge", lambda: write(tmp_path, SENT, WRONG))
     with pytest.raises(FileChanged, match="changed while it was read"):
         medcontract.load(sent)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,8 @@ from tests.test_score_command import TRACKS, TRUTH, Call, all_files, truth_file
 import medcontract
 from medcontract.errors import MedcontractError
 from medcontract.evaluation.compare import compare
-from medcontract.rendering import comparisons
+from medcontract.rendering import render
+from medcontract.rendering.view import View
 
 ODD: tuple[Any, ...] = (
     None, True, False, 0, 1, -1, 1.5, 1e308, -1e308, 5e-324, 10**18, "", "x", "GO", "\x1b[31m", "Ana Pérez", [], {},
@@ -26,7 +27,7 @@ ODD: tuple[Any, ...] = (
 )  # fmt: skip
 EXPLORE = int(os.environ.get("MEDCONTRACT_EXPLORE", "1"))
 """How many times more mutations are tried."""
-FORMATS: tuple[Callable[[Any], str], ...] = (comparisons.text, comparisons.json, comparisons.markdown)
+FORMATS = ("text", "json", "markdown")
 
 
 def score_of(call: Call, folder: Path, track: str, *extra: str) -> Any:
@@ -75,10 +76,10 @@ def outcome(before: Any, after: Any) -> str:
     """What `compare` makes of two scores in all formats. Only what is documented may be raised."""
     try:
         sides = [medcontract.load(json.dumps(each).encode(), "medcontract/score") for each in (before, after)]
-        found = compare(*sides)
+        found = compare(sides[0], sides[1])
     except MedcontractError as error:
         return str(error)
-    text, as_json, markdown = (render(found) for render in FORMATS)
+    text, as_json, markdown = (render(found, each, View()) for each in FORMATS)
     published("medcontract/comparison").validate(json.loads(as_json))
     return text + as_json + markdown
 

@@ -337,7 +337,7 @@ def test_a_mistake_of_ours(call: Call, tmp_path: Path, monkeypatch: pytest.Monke
             raise error
         return judge(source, *given, **named)
 
-    monkeypatch.setattr("medcontract.flow.judge", fail)
+    monkeypatch.setattr("medcontract.judging.start.judge", fail)
     ran = call("validate", *all_files(tmp_path, "lesions"), "--format", "json")
     assert ran.code in (1, 2)
     assert [file["ok"] for file in ran.json["files"]] == [False, True, True]

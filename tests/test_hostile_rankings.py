@@ -13,7 +13,6 @@ from tests.deadly import kill, kill_once, refuse
 from tests.scoring_files import CLASSES, drug, evidence, guess, image, pipeline_run, read, rx, write
 from tests.test_score_command import Call
 
-from medcontract import flow
 from medcontract.errors import InvalidData
 from medcontract.evaluation import leaderboard, parallel
 from medcontract.evaluation.score import score_against
@@ -210,12 +209,14 @@ def test_no_traceback(
 def test_one_file_of_many(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In `validate` it is a problem of that file, and the others are reported."""
 
+    real = start.judge
+
     def judge(source: Any, *more: Any, **named: Any) -> Any:
         if source.name == "b.json":
             raise KeyError("MARIA")
-        return start.judge(source, *more, **named)
+        return real(source, *more, **named)
 
-    monkeypatch.setattr(flow, "judge", judge)
+    monkeypatch.setattr(start, "judge", judge)
     for name in ("a.json", "b.json", "c.json"):
         (tmp_path / name).write_text(json.dumps({"labels": [image("I-1", "NV")]}))
     ran = call("validate", "a.json", "b.json", "c.json", "--format", "json")

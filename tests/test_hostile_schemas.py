@@ -279,8 +279,8 @@ def test_patterns_of_own_contracts() -> None:
 )
 def test_patterns_of_contracts(text: str) -> None:
     """Nor do the patterns of the contracts that come with medcontract, with long texts."""
-    for contract in medcontract.contracts():
-        for pattern in set(re.findall(r"'pattern': '(.*?)(?<!\\)'", repr(medcontract.schema(contract.id)))):
+    for contract in medcontract.list_contracts().contracts:
+        for pattern in set(re.findall(r"'pattern': '(.*?)(?<!\\)'", repr(medcontract.json_schema(contract.id)))):
             found = pattern.encode().decode("unicode_escape")
             assert search_in_time(found, text * 200) in (True, False)
 

@@ -171,4 +171,4 @@ def test_validators_that_quote_a_value(monkeypatch: pytest.MonkeyPatch) -> None:
     found = medcontract.validate('{"name": "Ana Pérez"}\n'.encode(), "leak/people", name="x.jsonl")
     (problem,) = found.problems
     assert problem.message == "'name': nobody here is called … …, see the list"
-    assert problem.value == '"Ana Pérez"'
+    assert problem._value == '"Ana Pérez"'

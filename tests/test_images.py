@@ -31,12 +31,12 @@ from PIL import Image, ImageFile
 from tests.support import ROOT, assert_sound, mind_interrupts, property_settings, published
 
 import medcontract
-from medcontract import flow
 from medcontract.catalogue import CATALOGUE
 from medcontract.cli.main import main
 from medcontract.errors import CallError
 from medcontract.images import MAX_PIXELS, CaseProblem, ImageProblem, check_image, check_images, many, opening
-from medcontract.problems import FileReport, Finding, Ref
+from medcontract.problems import Finding, Ref
+from medcontract.results.validation import FileReport
 from medcontract.workers import AHEAD
 
 COMMAND = [sys.executable, "-m", "medcontract"]
@@ -872,10 +872,11 @@ def test_file_that_changes_meanwhile(name: str, folder: Path) -> None:
     path = folder / name
     path.write_bytes(WRITTEN[name][0])
 
-    def empty(done: int, total: int) -> None:
-        path.write_bytes(b"")
+    def after_reading(stage: str, done: int, total: int) -> None:
+        if stage == "checking images":
+            path.write_bytes(b"")
 
-    report = flow.validate_files([(str(path), None)], images=folder, image_progress=empty)
+    report = medcontract.validate_files([path], images=folder, progress=after_reading)
     assert [(problem.code, problem.record) for problem in report.files[0].problems] == [
         ("MC323", 1), ("MC324", 3), ("MC320", 4)
     ]  # fmt: skip

@@ -102,8 +102,8 @@ def test_everything_that_built_in_contracts_have(capsys: pytest.CaptureFixture[s
     loaded = medcontract.load("sepsis_data/truth.json")
     assert (loaded.contract, loaded.value.stays[2].onset_hour) == ("sepsis/truth", 0)
     assert medcontract.load("sepsis_data/alarms.csv").value[0].risk == 0.83
-    assert medcontract.schema("sepsis/alarms")["x-medcontract-rules"][0]["kind"] == "unique"
-    described = medcontract.schema("sepsis/alarms", record=True)["properties"]["risk"]["description"]
+    assert medcontract.json_schema("sepsis/alarms")["x-medcontract-rules"][0]["kind"] == "unique"
+    described = medcontract.json_schema("sepsis/alarms", record=True)["properties"]["risk"]["description"]
     assert described == "The highest risk that the model saw."
     assert main(["schema", "show", "sepsis/truth"]) == 0
     assert main(["schema", "export", str(tmp_path), "sepsis/truth"]) == 0
@@ -119,7 +119,7 @@ def test_everything_that_built_in_contracts_have(capsys: pytest.CaptureFixture[s
 @pytest.mark.usefixtures("sepsis")
 def test_same_verdict_as_its_schema() -> None:
     """The exported schema of a registered contract judges as the contract does."""
-    validator = Draft202012Validator(medcontract.schema("sepsis/alarms", record=True))
+    validator = Draft202012Validator(medcontract.json_schema("sepsis/alarms", record=True))
     good = {"stay_id": "a", "risk": 0.5, "raised_hour": 1, "cleared_hour": 2}
     for change in (
         {},

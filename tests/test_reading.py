@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from tests.support import assert_sound, lesion, lesions, property_settings, report_lines, vectors
 
 import medcontract
-from medcontract import flow
 from medcontract.definitions import registry
 from medcontract.layout import Column
 from medcontract.reading import json_file, lines, places, table
@@ -580,7 +579,9 @@ def _check_one(data: bytes, name: str, contract: str | None, folder: Path, keep:
     path = folder / name
     path.write_bytes(data)
     with steps_at_most(1_000 + 20 * len(data)):
-        files = flow.validate_files([(str(path), contract)], keep=keep, alike=alike, excerpts=alike is not None).files
+        files = medcontract.validate_files(
+            [path], contract, max_problems=keep, max_alike=alike, excerpts=alike is not None
+        ).files
     report = files[0]
     assert_sound(report)
     assert len(report.problems) <= keep

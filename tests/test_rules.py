@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.support import assert_sound, lesion, problem_line, property_settings
 
 import medcontract
-from medcontract import flow
+from medcontract import api
 from medcontract.definitions import registry
 from medcontract.definitions.rules import Distinct, Exists, Limit, Order, Requires, Sum
 from medcontract.judging.start import judge
@@ -387,7 +387,7 @@ def _content(container: str) -> bytes:
 
 
 @pytest.mark.parametrize("container", ["json", "jsonl", "csv"])
-@pytest.mark.parametrize(("keep", "alike"), [(flow.KEEP, None), (50, 3), (50, 1), (2, None), (1, 1), (0, None)])
+@pytest.mark.parametrize(("keep", "alike"), [(api.MAX_PROBLEMS, None), (50, 3), (50, 1), (2, None), (1, 1), (0, None)])
 def test_hashes_that_collide_change_nothing(
     container: str, keep: int, alike: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -396,7 +396,7 @@ def test_hashes_that_collide_change_nothing(
     def run() -> tuple[Any, ...]:
         report = judge(Source(_content(container), f"x.{container}"), "lesions/truth", Tally(keep, alike))
         assert_sound(report)
-        told = [(problem_line(p), p.more) for p in report.problems]
+        told = [(problem_line(p), p._more) for p in report.problems]
         return report.errors, report.warnings, report.omitted, report.records, told
 
     exact = run()

@@ -20,7 +20,7 @@ import medcontract
 from medcontract.definitions import registry
 from medcontract.definitions.contract import Contract
 from medcontract.definitions.decode import row_decoder
-from medcontract.problems import FileReport
+from medcontract.results.validation import FileReport
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ class Form(NamedTuple):
 @cache
 def form(contract: Contract[Any], record: bool = False) -> Form:
     adapter: TypeAdapter[Any] = contract.record_adapter() if record else TypeAdapter(contract.model)
-    schema = medcontract.schema(contract.id, record=record)
+    schema = medcontract.json_schema(contract.id, record=record)
     return Form(adapter, Draft202012Validator(schema), row_decoder(schema))
 
 

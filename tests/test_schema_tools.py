@@ -161,7 +161,7 @@ def test_draft07_refuses_what_it_cannot_say() -> None:
 
 def test_show_in_a_draft(run: Run) -> None:
     """`show` gives the schema in the draft that is asked for, of the file and of a record."""
-    assert json.loads(run("show", "reports/truth").out) == medcontract.schema("reports/truth")
+    assert json.loads(run("show", "reports/truth").out) == medcontract.json_schema("reports/truth")
     for record, ending in (([], "v1:draft-07"), (["--record"], "v1:record:draft-07")):
         shown = json.loads(run("show", "reports/truth", "--draft", "draft-07", *record).out)
         assert shown["$id"] == "urn:medcontract:reports:truth:" + ending

@@ -45,6 +45,7 @@ from tests.scoring_files import (
 
 import medcontract
 from medcontract.definitions.contract import Validated
+from medcontract.evaluation.published import score_result
 from medcontract.evaluation.score import score_files
 from medcontract.scoring.gate import Expected, Pair, Pairing, validated
 
@@ -53,13 +54,13 @@ F = Fraction
 
 def codes(score: medcontract.Score) -> list[str]:
     """The codes of all problems that a score lists."""
-    return [one.problem.code for one in score.problems]
+    return [one.code for one in score.problems]
 
 
 def processing(score: medcontract.Score) -> tuple[int, int]:
     """(processed, expected)."""
-    assert score.verdict.processing is not None, score.reasons
-    return score.verdict.processing.processed, score.verdict.processing.expected
+    assert score.processing is not None, score.reasons
+    return score.processing.processed, score.processing.expected
 
 
 def refused(score: medcontract.Score) -> bool:
@@ -446,8 +447,8 @@ def test_the_gate_is_exact(track: str, there: int, expected: int, passes: bool, 
     truth, sent = many(track, expected)
     score = score_of(tmp_path, track, truth, sent[:there])
     assert processing(score) == (there, expected)
-    assert score.verdict.processing is not None
-    assert score.verdict.processing.passed == passes
+    assert score.processing is not None
+    assert score.processing.passed == passes
     assert score.valid == passes
     if track == "extraction":
         assert score.result is not None
@@ -612,7 +613,7 @@ def test_a_truth_with_errors(track: str, tmp_path: Path) -> None:
     truth, sent = many(track, 3)
     score = score_of(tmp_path, track, [*truth, truth[0]], sent)
     assert refused(score)
-    assert score.verdict.processing is None
+    assert score.processing is None
 
 
 @pytest.mark.parametrize("track", TRACKS)
@@ -621,9 +622,9 @@ def test_an_empty_truth(track: str, tmp_path: Path) -> None:
     _, sent = many(track, 1)
     truth_id, sent_id, _ = CONTRACTS[track]
     files = [(str(write(tmp_path, truth_id, [])), truth_id), (str(write(tmp_path, sent_id, sent)), sent_id)]
-    score = score_files(files)
+    score = score_result(score_files(files))
     assert refused(score)
-    assert score.verdict.processing is None
+    assert score.processing is None
 
 
 @pytest.mark.parametrize("runs", [[run("1"), run("1")], [run("1", memory=-1.0)], []])
@@ -631,7 +632,7 @@ def test_telemetry_with_errors(runs: list[Record], tmp_path: Path) -> None:
     """A bad auxiliary file is never ignored."""
     score = score_of(tmp_path, "reports", THREE, RIGHT, {**telemetry(), "runs": runs})
     assert refused(score)
-    assert score.verdict.processing is None
+    assert score.processing is None
 
 
 def test_a_model_file_with_errors(tmp_path: Path) -> None:
@@ -639,7 +640,7 @@ def test_a_model_file_with_errors(tmp_path: Path) -> None:
     truth, sent = many("lesions", 3)
     score = score_of(tmp_path, "lesions", truth, sent, {**model(), "uses_image": False})
     assert refused(score)
-    assert score.verdict.processing is None
+    assert score.processing is None
 
 
 @pytest.mark.parametrize("track", ["reports", "triage"])
@@ -653,7 +654,7 @@ def test_headers_that_are_wrong(track: str, change: Record, tmp_path: Path) -> N
     path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
     score = medcontract.score(truth_file, path)
     assert refused(score)
-    assert score.verdict.processing is None
+    assert score.processing is None
 
 
 def test_figures_beyond_all_doubles(tmp_path: Path) -> None:

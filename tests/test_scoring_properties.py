@@ -51,6 +51,7 @@ from tests.scoring_files import (
 from tests.support import property_settings
 
 import medcontract
+from medcontract.evaluation.published import score_result
 from medcontract.evaluation.score import score_files
 from medcontract.normalizers.terms import CATEGORIES, LEXICON
 from medcontract.scoring import tracks
@@ -521,7 +522,7 @@ def plainly(made: Made, minimum: str) -> medcontract.Score:
             (str(write(folder, contract, records)), contract) for contract, records in collections(made)
         ]
         files += documents(made, folder)
-        return score_files(files, parameters=tuple(made.parameters(minimum).items()))
+        return score_result(score_files(files, parameters=tuple(made.parameters(minimum).items())))
 
 
 def naively(made: Made, minimum: str) -> naive.Outcome:
@@ -581,7 +582,7 @@ def test_the_same_bits_as_a_naive_scorer(track: str, minimum: str) -> None:
         score, wanted = plainly(made, minimum), naively(made, minimum)
         assert bits(score.result) == bits(wanted.result)
         assert score.valid == wanted.valid
-        gate = score.verdict.processing
+        gate = score.processing
         assert gate is not None
         assert (gate.expected, gate.processed) == (wanted.expected, wanted.processed)
         if score.result is not None:
@@ -634,7 +635,7 @@ def scattered(made: Made, rng: random.Random) -> medcontract.Score:
         header: Mapping[str, str] = HEADERS[sent_id] if made.track in ("triage", "benchmark") and bare else {}
         files += documents(made, folder)
         rng.shuffle(files)
-        return score_files(files, parameters=tuple(made.parameters("0").items()), header=header)
+        return score_result(score_files(files, parameters=tuple(made.parameters("0").items()), header=header))
 
 
 def _scatter(folder: Path, contract: str, records: Sequence[Record], rng: random.Random) -> list[Path]:
@@ -670,7 +671,7 @@ def test_order_split_and_container_do_not_matter(track: str) -> None:
             assert score.result is not None, score.reasons
             results.append(bits({name: v for name, v in score.result.items() if name != "response_file_name"}))
         assert results[0] == results[1]
-        assert plain.verdict.processing == other.verdict.processing
+        assert plain.processing == other.processing
         assert len(contents(plain)) == len({true.get("doc_type") for true in made.truth})
         assert contents(plain) == contents(other)
 
@@ -689,8 +690,8 @@ def figures_in(track: str, score: medcontract.Score) -> Iterator[tuple[str, tupl
     assert score.result is not None, score.reasons
     yield from _numbers({name: value for name, value in score.result.items() if name != "metadata"}, ())
     headline = {"triage": "mean_jaccard_index", "extraction": "mean_accuracy"}.get(track)
-    if headline is not None and score.verdict.headline is not None:
-        yield headline, (headline,), float(score.verdict.headline)
+    if headline is not None and score._headline[1] is not None:
+        yield headline, (headline,), score._headline[1]
 
 
 def _numbers(value: Any, place: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...], float]]:

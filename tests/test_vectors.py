@@ -12,7 +12,6 @@ from tests.support import NOT_RECOGNISABLE, VECTORS, Vector, assert_sound, repor
 from tests.test_score_command import Call
 
 import medcontract
-from medcontract import flow
 from medcontract.definitions import registry
 from medcontract.definitions.rules import FilesRule
 
@@ -32,7 +31,7 @@ def _with_plain_line_feeds() -> list[Vector]:
 @each_vector
 def test_vector(vector: Vector) -> None:
     """A file has exactly the problems that stand beside it, in that order and at those places."""
-    report = flow.validate_files([(str(vector.path), vector.given)]).files[0]
+    report = medcontract.validate_files([vector.path], vector.given).files[0]
     assert report_lines(report) == vector.expected
     assert_sound(report)
     assert not report.wrong_call
@@ -56,7 +55,7 @@ def test_no_expectation_without_a_file() -> None:
 
 def test_few_vectors_need_their_contract_named() -> None:
     """The contract of every other vector is recognised from its content, or its syntax is broken."""
-    need_it = {v.name for v in vectors() if flow.validate_files([(str(v.path), None)]).files[0].wrong_call}
+    need_it = {v.name for v in vectors() if medcontract.validate_files([v.path]).files[0].wrong_call}
     assert need_it == NOT_RECOGNISABLE
 
 
@@ -64,7 +63,7 @@ def test_few_vectors_need_their_contract_named() -> None:
 def test_named_contract_and_bytes(vector: Vector) -> None:
     """A file has the same problems when its contract is named, and when its content is given as bytes."""
     contract = vector.expected[0].removeprefix("contract ")
-    named = flow.validate_files([(str(vector.path), contract)]).files[0]
+    named = medcontract.validate_files([vector.path], contract).files[0]
     as_bytes = medcontract.validate(vector.path.read_bytes(), vector.given, name=vector.path.name)
     assert report_lines(named) == vector.expected
     assert report_lines(as_bytes) == vector.expected

@@ -2,7 +2,7 @@
 
 >>> import medcontract
 >>> report = medcontract.validate(b'{"image_id": "I-1", "label": "MEL"}', name="truth.jsonl")
->>> report.ok, report.contract, report.records
+>>> bool(report), report.contract, report.records
 (True, 'lesions/truth', 1)
 """
 
@@ -16,62 +16,99 @@ of the standard library that is not loaded yet, because a file of that name in a
 if TYPE_CHECKING:
     from typing import Any
 
-    from medcontract.api import contracts, schema
+    from medcontract.api import (
+        check_schemas,
+        compare,
+        diff_schemas,
+        explain,
+        export_schemas,
+        frame_schema,
+        get_contract,
+        get_protocol,
+        init,
+        json_schema,
+        leaderboard,
+        list_contracts,
+        list_protocols,
+        load,
+        load_plugin,
+        normalize,
+        preflight,
+        score,
+        validate,
+        validate_files,
+        validate_frame,
+    )
     from medcontract.definitions.contract import Contract, Validated
-    from medcontract.definitions.frames import frame_schema
     from medcontract.errors import CallError, InvalidData, MedcontractError, NotRecognised, UnknownContract
-    from medcontract.evaluation.score import Score
-    from medcontract.flow import load, score, validate
-    from medcontract.problems import FileReport, Problem
-    from medcontract.tables import validate_frame
-
-_HOME = {
-    "CallError": "errors",
-    "Contract": "definitions.contract",
-    "FileReport": "problems",
-    "InvalidData": "errors",
-    "MedcontractError": "errors",
-    "NotRecognised": "errors",
-    "Problem": "problems",
-    "Score": "evaluation.score",
-    "UnknownContract": "errors",
-    "Validated": "definitions.contract",
-    "contracts": "api",
-    "frame_schema": "definitions.frames",
-    "load": "flow",
-    "schema": "api",
-    "score": "flow",
-    "validate": "flow",
-    "validate_frame": "tables",
-}
-"""Public names are imported when they are used: `import medcontract` is quick."""
+    from medcontract.results.comparison import Comparison
+    from medcontract.results.leaderboard import Leaderboard
+    from medcontract.results.preflight import Preflight
+    from medcontract.results.score import Score
+    from medcontract.results.validation import FileReport, Problem, Validation
 
 __all__ = [
     "CallError",
+    "Comparison",
     "Contract",
     "FileReport",
     "InvalidData",
+    "Leaderboard",
     "MedcontractError",
     "NotRecognised",
+    "Preflight",
     "Problem",
     "Score",
     "UnknownContract",
     "Validated",
+    "Validation",
     "__version__",
-    "contracts",
+    "check_schemas",
+    "compare",
+    "diff_schemas",
+    "explain",
+    "export_schemas",
     "frame_schema",
+    "get_contract",
+    "get_protocol",
+    "init",
+    "json_schema",
+    "leaderboard",
+    "list_contracts",
+    "list_protocols",
     "load",
-    "schema",
+    "load_plugin",
+    "normalize",
+    "preflight",
     "score",
     "validate",
+    "validate_files",
     "validate_frame",
 ]
 
+_HOME = {
+    "CallError": "errors",
+    "Comparison": "results.comparison",
+    "Contract": "definitions.contract",
+    "FileReport": "results.validation",
+    "InvalidData": "errors",
+    "Leaderboard": "results.leaderboard",
+    "MedcontractError": "errors",
+    "NotRecognised": "errors",
+    "Preflight": "results.preflight",
+    "Problem": "results.validation",
+    "Score": "results.score",
+    "UnknownContract": "errors",
+    "Validated": "definitions.contract",
+    "Validation": "results.validation",
+}
+"""Where classes live; functions are those of `api`. Both are imported when they are used: an import is quick."""
+
 
 def __getattr__(name: str) -> "Any":
-    if name not in _HOME:
+    if name not in __all__:
         raise AttributeError(f"module 'medcontract' has no attribute '{name}'")
-    value = getattr(import_module(f"medcontract.{_HOME[name]}"), name)
+    value = getattr(import_module(f"medcontract.{_HOME.get(name, 'api')}"), name)
     globals()[name] = value
     return value
 

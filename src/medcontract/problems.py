@@ -1,8 +1,8 @@
 """Problems as plain values: what is wrong, where it stands, how to mend it.
 
 `Finding` is what the reading and contract layers produce while a file streams by: a code, a
-sentence, and a *reference* to the place. `Problem` is a finding whose place has been worked out
-(see `medcontract.reading.places`). The closed list of codes is in `medcontract.catalogue`.
+sentence, and a *reference* to the place. A `Problem` (`medcontract.results.validation`) is a finding whose place
+has been worked out (see `medcontract.reading.places`). The closed list of codes is in `medcontract.catalogue`.
 """
 
 from __future__ import annotations
@@ -50,72 +50,6 @@ class Finding(NamedTuple):
     """The column name, for tables."""
     first: Ref | None = None
     """The earlier record that this one repeats."""
-
-
-class Problem(NamedTuple):
-    """One thing that is wrong in a file, and where."""
-
-    code: str
-    severity: Severity
-    message: str
-    hint: str | None = None
-    pointer: str = ""
-    """RFC 6901: in the document for `.json`, in the record for lines and tables."""
-    plain_pointer: str = ""
-    """The same, with … for keys that may be data."""
-    record: int | None = None
-    line: int | None = None
-    column: int | None = None
-    field: str | None = None
-    value: str | None = None
-    excerpt: str | None = None
-    """The source line around the place, shortened; `caret` is the column of the place in it."""
-    caret: int = NO_CARET
-    more: int = 0
-    """How many others like this one were found and are not listed; told on the last that is."""
-    more_are: str = "record"
-    """What these others are: records with one such problem each, or problems."""
-
-
-class NamedFiles(NamedTuple):
-    """How many of the files that the records name were checked, and how many are bad."""
-
-    checked: int
-    bad: int
-
-
-class FileReport(NamedTuple):
-    """What was found in one file."""
-
-    path: str
-    contract: str | None
-    records: int | None
-    errors: int
-    warnings: int
-    problems: tuple[Problem, ...]
-    wrong_call: bool = False
-    """Nothing is known to be wrong in the file; it could not be judged (no such file, not recognised)."""
-    images: NamedFiles | None = None
-    """Of the images that the records name, where a folder of images was given."""
-
-    @property
-    def ok(self) -> bool:
-        return self.errors == 0
-
-    @property
-    def omitted(self) -> int:
-        """How many problems were found but not kept."""
-        return self.errors + self.warnings - len(self.problems)
-
-
-class Report(NamedTuple):
-    """What was found in all files of one call."""
-
-    files: tuple[FileReport, ...]
-
-    @property
-    def ok(self) -> bool:
-        return all(file.ok for file in self.files)
 
 
 def pointer(path: Path, plain: bool = False) -> str:

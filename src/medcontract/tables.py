@@ -18,9 +18,10 @@ from medcontract.definitions import registry
 from medcontract.errors import CallError
 from medcontract.judging.table import TableJudge
 from medcontract.layout import Column
-from medcontract.problems import FileReport, Finding, Ref
+from medcontract.problems import Finding, Ref
 from medcontract.reading.source import Source, Unreadable
 from medcontract.reading.table import Layout, Row
+from medcontract.results.validation import FileReport
 from medcontract.tally import Tally
 
 if TYPE_CHECKING:

@@ -114,9 +114,10 @@ def _failed(error: Exception) -> int:
         error.show()
         return 2
     if isinstance(error, CallError):
-        click.echo(f"medcontract: {_fit(str(error))}", err=True)
-        if error.hint:
-            click.echo(f"  hint: {_fit(error.hint)}", err=True)
+        message, hint = error.as_options
+        click.echo(f"medcontract: {_fit(message)}", err=True)
+        if hint:
+            click.echo(f"  hint: {_fit(hint)}", err=True)
         return 2
     if isinstance(error, MedcontractError):
         click.echo(f"medcontract: {_fit(str(error))}", err=True)
@@ -141,7 +142,7 @@ _MOST_PROBLEMS = 3
 
 def _fit(message: str) -> str:
     """A message may hold names from files: nothing that a terminal obeys, and not megabytes of it."""
-    from medcontract.rendering.text import clean
+    from medcontract.rendering.view import clean
 
     cut = message if len(message) <= _MOST_CHARACTERS else f"{message[:_MOST_CHARACTERS]}…"
     return "\n".join(map(clean, cut.split("\n")))
@@ -152,7 +153,8 @@ def _first_problems(error: MedcontractError) -> list[str]:
     report = getattr(error, "report", None)
     if report is None:
         return []
-    from medcontract.rendering.text import clean, one_problem, plain
+    from medcontract.rendering.text.validation import one_problem
+    from medcontract.rendering.view import clean, plain
 
     return [
         line
@@ -162,6 +164,6 @@ def _first_problems(error: MedcontractError) -> list[str]:
 
 
 def _tell_of_broken_plugins() -> None:
-    plugins = sys.modules.get("medcontract.definitions.plugins")
-    for message in plugins.broken if plugins else ():
+    api = sys.modules.get("medcontract.api")  # a command that did nothing has not imported it
+    for message in api.broken_plugins() if api else ():
         click.echo(f"medcontract: {message}", err=True)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
+from medcontract import api
 from medcontract.cli import options, output
-
-if TYPE_CHECKING:
-    from medcontract.scoring.engine import Wishes
 
 _EPILOG = """\b
 Examples:
@@ -35,15 +33,15 @@ Examples:
     help="What you measured of each submission (telemetry, model file, runs, evidence): in DIR/NAME/ or DIR/NAME.json. "
     "What submissions say of themselves is then ignored.",
 )
-@options.benchmark
+@options.track
 @options.jobs("Score in N processes.")
 @options.participant
 @options.plugins
-@options.result("text", "json", "markdown")
+@options.result("Leaderboard")
 @options.limits
 def command(
     truth: str, submissions: tuple[str, ...], parameters: dict[str, str], t_min_ms: str | None, t_max_ms: str | None,
-    header: dict[str, str], match: str | None, measured: str | None, wishes: Wishes, jobs: int,
+    header: dict[str, str], match: str | None, measured: str | None, track_options: dict[str, Any], jobs: int,
     participant: bool, chosen: str | None, out: str | None, no_color: bool,
     max_record: int | None, max_unpacked: int | None,
 ) -> int:  # fmt: skip
@@ -51,28 +49,13 @@ def command(
 
     Submissions that are not valid are listed last, with reasons; the ranking is made all the same (exit code 0).
     """
-    from medcontract import flow
-    from medcontract.cli.files import inputs
-    from medcontract.evaluation.leaderboard import leaderboard, measured_in, submissions_in
-    from medcontract.rendering import boards, json
-
-    chosen = output.format_of(chosen, out, {".json": "json", ".md": "markdown"})
-    wishes = options.with_values(wishes, chosen == "text" and out is None and output.terminal(), False, participant)
-    settings = options.settings("json", False, 1, max_record, max_unpacked, None)
-    found = submissions_in(submissions, lambda path: flow.walk([path]))
-    beside = None if measured is None else measured_in(measured, lambda path: flow.walk([path]))
+    printer = output.Printer("Leaderboard", chosen, out, no_color)
     with output.Progress() as progress:
-        board = leaderboard(
-            inputs([truth]), found, settings=settings._replace(participant=participant, wishes=wishes),
+        board = api.leaderboard(
+            truth, *submissions, header=header, participant=participant, jobs=jobs, max_record=max_record,
             parameters=options.changes(parameters, t_min_ms=t_min_ms, t_max_ms=t_max_ms, match=match),
-            header=header, jobs=jobs,
-            progress=progress.of("scoring"), measured=beside,
+            max_unpacked=max_unpacked, measured=measured, plugin_errors=printer.plugin_errors,
+            progress=progress.show, **track_options,
         )  # fmt: skip
-    if chosen == "json":
-        rendered = json.leaderboard(board)
-    elif chosen == "markdown":
-        rendered = boards.markdown(board)
-    else:
-        rendered = boards.text(board, output.style(no_color, out))
-    output.write(rendered, out)
+    printer.print(board)
     return 0

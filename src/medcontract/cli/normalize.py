@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from medcontract import api
 from medcontract.cli import options, output
 
 _EPILOG = """\b
@@ -30,21 +31,13 @@ class _TakesNumbers(click.Command):
     cls=_TakesNumbers,
 )  # fmt: skip
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
-@options.result("text", "json")
+@options.result("Normalization")
 def command(texts: tuple[str, ...], chosen: str | None, out: str | None, no_color: bool) -> int:
     """Show what normalization makes of each TEXT: texts are equal where the last line is. - reads lines from
     standard input; a text that starts with a dash and a letter comes after --.
     """
-    from medcontract.normalizers.text import steps
-    from medcontract.rendering import json, text
-
-    found = [line for given in texts for line in (_lines() if given == "-" else [given])]
-    worked = [(each, steps(each)) for each in found]
-    if output.format_of(chosen, out, {".json": "json"}) == "json":
-        rendered = json.normalization(worked)
-    else:
-        rendered = text.normalization(worked, output.style(no_color, out))
-    output.write(rendered, out)
+    printer = output.Printer("Normalization", chosen, out, no_color)
+    printer.print(api.normalize(*(line for given in texts for line in (_lines() if given == "-" else [given]))))
     return 0
 
 

@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import click
 
+from medcontract import api, rendering
 from medcontract.cli import output
-from medcontract.cli.files import split, stdin_once
 from medcontract.errors import CallError
-
-if TYPE_CHECKING:
-    from medcontract.evaluation.inputs import Settings
-    from medcontract.scoring.engine import Wishes
 
 F = TypeVar("F", bound=Callable[..., Any])
 _PLUGINS = f"{__name__}.plugins"
@@ -42,15 +38,16 @@ class PathOrId(click.Path):
         return value
 
 
-def result(*formats: str) -> Callable[[F], F]:
-    """How and where the result is written: --format, --out, --no-color."""
+def result(name: str) -> Callable[[F], F]:
+    """How and where a result, named by its class, is written: --format, --out, --no-color."""
     wrappers = (
         click.option(
-            "--format", "chosen", type=click.Choice(formats), help="Default: text, or by the ending of --out."
+            "--format", "chosen", type=click.Choice(rendering.formats_of(name)),
+            help="Default: text, or by the ending of --out.",
         ),
         out,
         click.option("--no-color", is_flag=True, help="No colour; NO_COLOR=1 does the same."),
-    )
+    )  # fmt: skip
 
     def wrap(command: F) -> F:
         for wrapper in reversed(wrappers):
@@ -84,7 +81,7 @@ def _given_paths() -> list[str]:
         if isinstance(parameter.type, click.Path) and parameter.name != "out":
             value = context.params.get(parameter.name or "")
             given += value if isinstance(value, tuple) else [value] * (value is not None)
-    return [split(name)[0] for name in given]
+    return [api.path_of(name) for name in given]
 
 
 def problems(command: F) -> F:
@@ -135,52 +132,26 @@ def pairs(flag: str, name: str, about: str) -> Callable[[F], F]:
     return click.option(flag, name, metavar="NAME=VALUE", multiple=True, callback=parse, help=about)
 
 
-def with_values(wishes: Wishes, values: bool, show_values: bool, participant: bool) -> Wishes:
-    """What of records the track may tell. Errors go to standard error, which may be a log though the result is not."""
-    from msgspec.structs import replace
-
-    told = show_values or (values and output.error_terminal())
-    return replace(wishes, values=values, plugin_errors=told and not participant)
-
-
-def changes(parameters: dict[str, str], **others: str | None) -> list[tuple[str, str]]:
+def changes(parameters: dict[str, str], **others: str | None) -> dict[str, str]:
     """Changed parameters, those that have an option of their own too."""
     given = {name: value for name, value in others.items() if value is not None}
     twice = given.keys() & parameters.keys()
     if twice:
         name = min(twice)
         raise CallError(f"'{name}' was given twice: --parameter {name}=… and --{name.replace('_', '-')}")
-    return [*parameters.items(), *given.items()]
+    return {**parameters, **given}
 
 
-def settings(
-    chosen: str,
-    values: bool,
-    most: int,
-    max_record: int | None,
-    max_unpacked: int | None,
-    progress: Any,
-    jobs: int = 1,
-) -> Settings:
-    """How files are read for a score, and which problems are kept."""
-    from medcontract.evaluation.inputs import Settings
-    from medcontract.reading.limits import Limits
-
-    as_text = chosen == "text"
-    sizes = Limits(*(given or default for given, default in zip((max_record, max_unpacked), Limits(), strict=True)))
-    alike = 3 if as_text else None
-    return Settings(min(most, 100), alike, as_text and values, sizes, progress, jobs)
-
-
-def benchmark(command: F) -> F:
-    """What only `benchmark` knows: weights of a combined score, and terms. They come as `wishes`."""
+def track(command: F) -> F:
+    """What only some tracks know: weights of a combined score, and terms. They come as `track_options`."""
     names = ("weights", "metric_name", "keep_missing", "replace", "lexicon")
 
     @wraps(command)
     def gathered(**values: Any) -> Any:
         given = {name: values.pop(name) for name in names}
-        stdin_once([given["lexicon"], *(split(name)[0] for name in values.get("files", ()))])
-        return command(wishes=_wishes(**given), **values)
+        given["renormalize_missing"] = False if given.pop("keep_missing") else None
+        given["plugins"] = tuple(click.get_current_context().meta.get(_PLUGINS, ()))
+        return command(track_options=given, **values)
 
     chain = [
         click.option("--weights", metavar="NAME=W,...", help="benchmark: weights of the combined score."),
@@ -195,34 +166,14 @@ def benchmark(command: F) -> F:
     return cast(F, wrapped)
 
 
-def _wishes(
-    weights: str | None, metric_name: str | None, keep_missing: bool, replace: bool, lexicon: str | None
-) -> Wishes:
-    from medcontract.scoring.combining import parsed
-    from medcontract.scoring.engine import Wishes
-
-    terms = None
-    if lexicon is not None:
-        from medcontract import flow
-
-        terms = flow.load_lexicon(lexicon)
-    return Wishes(
-        weights=None if weights is None else parsed(weights), metric_name=metric_name,
-        renormalize=False if keep_missing else None, replace=replace,
-        lexicon=terms, plugins=tuple(click.get_current_context().meta.get(_PLUGINS, ())),
-    )  # fmt: skip
-
-
 def plugins(command: F) -> F:
     """--plugin MODULE: contracts of the user's own, loaded before anything else."""
 
     def load(ctx: click.Context, param: click.Parameter, names: tuple[str, ...]) -> None:
         ctx.meta[_PLUGINS] = names
         if names:
-            from medcontract.definitions.plugins import load_module
-
             for name in names:
-                load_module(name)
+                api.load_plugin(name)
 
     return click.option(
         "--plugin", metavar="MODULE", multiple=True, expose_value=False, is_eager=True, callback=load,
@@ -237,6 +188,4 @@ def plugin_arguments() -> list[str]:
 
 def complete_contract(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Contract ids for the shell."""
-    from medcontract.definitions.registry import compiled
-
-    return [contract_id for contract_id in compiled() if contract_id.startswith(incomplete)]
+    return [contract_id for contract_id in api.contract_ids() if contract_id.startswith(incomplete)]

@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import stat
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
+from medcontract import api, rendering
 from medcontract.errors import CallError
-from medcontract.rendering.text import Style, plain
+from medcontract.rendering.view import Style, View, plain
+
+if TYPE_CHECKING:
+    from medcontract.results.base import Result
 
 _COLOURS = {
     "error": {"fg": "red", "bold": True},
@@ -47,14 +49,20 @@ def style(no_color: bool, out: str | None = None) -> Style:
     return plain if quiet else _coloured
 
 
-def format_of(chosen: str | None, out: str | None, endings: Mapping[str, str], default: str = "text") -> str:
-    """The format that was asked for, or that the ending of the output file stands for."""
-    if chosen:
-        return chosen
-    if out and Path(out).suffix.lower() in (".html", ".htm"):
-        others = ", ".join(sorted(endings))
-        raise CallError(f"{out}: there is no HTML yet", f"these endings are known: {others}; --format says it, too")
-    return endings.get(Path(out).suffix.lower(), default) if out else default
+def format_of(result: str, chosen: str | None, out: str | None) -> str:
+    """The format that was asked for, or that the ending of the output file means. Raises `CallError` for no such."""
+    if chosen or not out:
+        return chosen or "text"
+    endings = rendering.endings_of(result)
+    ending = Path(out).suffix.lower()
+    if ending not in endings:
+        known = ", ".join(f"{name} ({_endings(endings, name)})" for name in rendering.formats_of(result))
+        raise CallError(f"{out}: '{ending}' means no format", f"there are {known}; with --format any ending will do")
+    return endings[ending]
+
+
+def _endings(endings: Mapping[str, str], format_name: str) -> str:
+    return " or ".join(ending or "no ending" for ending, name in endings.items() if name == format_name)
 
 
 def refuse_input(out: str, given: Iterable[str]) -> None:
@@ -91,36 +99,40 @@ def _is_input(out: str, there: os.stat_result, name: str) -> bool:
 
 
 def write(text: str, out: str | None) -> None:
-    """To standard output, or to a file that is whole at any time: written beside, then renamed."""
+    """To standard output, or to a file that is whole at any time."""
     if out is None:
         click.echo(text, nl=False)
-        return
-    target = Path(out)
-    try:
-        if target.is_dir():
-            raise IsADirectoryError(21, "it is a folder")
-        if target.exists() and not target.is_file():  # a pipe or a device: nothing to keep whole
-            target.write_text(text, encoding="utf-8", errors="backslashreplace")
-            return
-        target = target.resolve() if target.is_symlink() else target
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n", errors="backslashreplace") as stream:
-                stream.write(text)
-            mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-            Path(temporary).chmod(mode)
-            Path(temporary).replace(target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise CallError(f"cannot write {out}: {(error.strerror or str(error)).lower()}") from None
+    else:
+        api.write_file(text, out)
 
 
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
+class Printer:
+    """Where one result goes, and how: --format, --out, --no-color, --show-values."""
+
+    def __init__(
+        self, result: str, chosen: str | None, out: str | None, no_color: bool = False, show_values: bool = False
+    ) -> None:
+        self.format = format_of(result, chosen, out)
+        self.as_text = self.format == "text"
+        self._out = out
+        self._style = style(no_color, out)
+        self.show_values = show_values or (self.as_text and out is None and terminal())
+        """Values of records are shown on a terminal, else only where that was asked for."""
+        self.plugin_errors = show_values or (self.show_values and error_terminal())
+        """The same for messages of plugins' exceptions: they go to standard error, which may be a log."""
+
+    def print(self, result: Result, max_problems: int = 50) -> None:
+        view = View(self._style, self.show_values, max_problems)
+        write(rendering.render(result, self.format, view), self._out)
+
+    def problem_settings(self, max_problems: int | None, most: int) -> dict[str, Any]:
+        """Which problems are kept: in text the first of each sort, with their lines where values are shown."""
+        limit = max_problems if max_problems is not None else 50 if self.as_text else most
+        return {
+            "max_problems": limit,
+            "max_alike": 3 if self.as_text else None,
+            "excerpts": self.as_text and self.show_values,
+        }
 
 
 class Progress:
@@ -142,9 +154,10 @@ class Progress:
         if self._shown is not None:
             self._write("")
 
-    def of(self, name: str) -> Callable[[int, int], None] | None:
+    @property
+    def show(self) -> Callable[[str, int, int], None] | None:
         """What shows how far one part of the work is; None where nobody would see it."""
-        return partial(self._show, name) if sys.stderr.isatty() else None
+        return self._show if sys.stderr.isatty() else None
 
     def _show(self, name: str, done: int, total: int) -> None:
         now = time.monotonic()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
+from medcontract import api
 from medcontract.cli import options, output
-
-if TYPE_CHECKING:
-    from medcontract.scoring.engine import Wishes
 
 _EPILOG = """\b
 Examples:
@@ -26,15 +24,15 @@ Examples:
 @options.jobs("Check images in N processes.")
 @options.pairs("--parameter", "parameters", "Change one parameter of the protocol.")
 @options.pairs("--set", "header", "A header field that the container lacks.")
-@options.benchmark
+@options.track
 @options.participant
 @options.plugins
-@options.result("text", "json")
+@options.result("Preflight")
 @options.problems
 @options.limits
 def command(
     files: tuple[str, ...], images: str | None, jobs: int, parameters: dict[str, str], header: dict[str, str],
-    wishes: Wishes,
+    track_options: dict[str, Any],
     participant: bool, chosen: str | None, out: str | None, no_color: bool, max_problems: int | None,
     show_values: bool, max_record: int | None, max_unpacked: int | None,
 ) -> int:  # fmt: skip
@@ -42,26 +40,14 @@ def command(
 
     Each check is passed, failed, or not possible, with what is missing. The exit code is 1 when one failed.
     """
-    from medcontract.cli.files import found, inputs
-    from medcontract.evaluation.beside import images_beside
-    from medcontract.evaluation.preflight import preflight
-    from medcontract.rendering import checklists
-
-    chosen = output.format_of(chosen, out, {".json": "json"})
-    values = show_values or (chosen == "text" and out is None and output.terminal())
-    wishes = options.with_values(wishes, values, show_values, participant)
-    most = max_problems if max_problems is not None else 50 if chosen == "text" else 100
+    printer = output.Printer("Preflight", chosen, out, no_color, show_values)
+    settings = printer.problem_settings(max_problems, api.MAX_SCORE_PROBLEMS)
     with output.Progress() as progress:
-        beside = None if images is None else images_beside(images, jobs, progress.of("checking images"))
-        settings = options.settings(chosen, values, most, max_record, max_unpacked, progress.of("checking"))
-        checklist = preflight(
-            inputs(files), found=found(files), images=beside,
-            settings=settings._replace(participant=participant, wishes=wishes),
-            parameters=tuple(parameters.items()), header=header,
+        checklist = api.preflight(
+            *files, images=images, jobs=jobs, parameters=parameters, header=header, participant=participant,
+            show_values=printer.show_values, plugin_errors=printer.plugin_errors,
+            max_record=max_record, max_unpacked=max_unpacked, progress=progress.show,
+            **settings, **track_options,
         )  # fmt: skip
-    if chosen == "json":
-        rendered = checklists.json(checklist, show_values)
-    else:
-        rendered = checklists.text(checklist, output.style(no_color, out), values, most)
-    output.write(rendered, out)
-    return 0 if checklist.ready else 1
+    printer.print(checklist, settings["max_problems"])
+    return 0 if checklist else 1

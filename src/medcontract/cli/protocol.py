@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from medcontract import api
 from medcontract.cli import options, output
 
 _EPILOG = """\b
@@ -20,37 +21,20 @@ def command() -> None:
 
 
 @command.command("list", short_help="All protocols.")
-@options.result("text", "json")
+@options.result("ProtocolList")
 def list_protocols(chosen: str | None, out: str | None, no_color: bool) -> int:
     """List the protocols of all tracks, with version and fingerprint."""
-    from medcontract.rendering import json, text
-    from medcontract.scoring import tracks
-
-    found = [tracks.track(name).protocol for name in tracks.NAMES]
-    if output.format_of(chosen, out, {".json": "json"}) == "json":
-        rendered = json.protocols(found)
-    else:
-        rows = [("track", "version", "fingerprint"), *((p.id, str(p.version), p.fingerprint) for p in found)]
-        rendered = text.table(rows, output.style(no_color, out))
-    output.write(rendered, out)
+    printer = output.Printer("ProtocolList", chosen, out, no_color)
+    printer.print(api.list_protocols())
     return 0
 
 
 @command.command("show", short_help="One protocol in full.")
 @click.argument("track", metavar="TRACK")
 @options.pairs("--parameter", "parameters", "Show it with one parameter changed.")
-@options.result("text", "json")
+@options.result("Protocol")
 def show(track: str, parameters: dict[str, str], chosen: str | None, out: str | None, no_color: bool) -> int:
     """Show the parameters of a track, the formulas in words, and where each number comes from."""
-    from medcontract.evaluation.score import changed_protocol
-    from medcontract.rendering import json, text
-    from medcontract.scoring import tracks
-
-    found = tracks.track(track)
-    protocol = changed_protocol(found, tuple(parameters.items()))
-    if output.format_of(chosen, out, {".json": "json"}) == "json":
-        rendered = json.protocol(protocol, found.figures)
-    else:
-        rendered = text.protocol(protocol, found.figures, output.style(no_color, out))
-    output.write(rendered, out)
+    printer = output.Printer("Protocol", chosen, out, no_color)
+    printer.print(api.get_protocol(track, parameters=parameters))
     return 0

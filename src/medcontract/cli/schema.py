@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from medcontract._version import __version__
+from medcontract import api
 from medcontract.cli import options, output
-from medcontract.errors import CallError
+from medcontract.rendering.json import dumps
 
 if TYPE_CHECKING:
-    from medcontract.definitions.publishing import Draft, Export
+    from medcontract.results.schemas import Draft, SchemaCheck
 
 Decorator = Callable[[Callable[..., int]], Callable[..., int]]
 
-_format: Decorator = click.option(
-    "--format", "chosen", type=click.Choice(["text", "json"]), help="Default: text, or by the ending of --out."
-)
-_no_color: Decorator = click.option("--no-color", is_flag=True, help="No colour; NO_COLOR=1 does the same.")
 _draft: Decorator = click.option(
     "--draft", type=click.Choice(["2020-12", "draft-07"]), default="2020-12", show_default=True,
     help="The draft of JSON Schema.",
@@ -45,22 +40,11 @@ def command() -> None:
 
 @command.command("list")
 @options.plugins
-@_format
-@options.out
-@_no_color
+@options.result("ContractList")
 def list_contracts(chosen: str | None, out: str | None, no_color: bool) -> int:
     """All contracts: id, version, kind, containers, title, source."""
-    from medcontract.definitions.registry import contracts
-    from medcontract.rendering import json, text
-
-    found = contracts()
-    if output.format_of(chosen, out, {".json": "json"}) == "json":
-        rendered = json.listing(found)
-    else:
-        rows = [("ID", "VERSION", "KIND", "CONTAINERS", "TITLE", "SOURCE")]
-        rows += [(c.id, str(c.version), c.kind, " ".join(c.containers), c.title, c.source or "-") for c in found]
-        rendered = text.table(rows, output.style(no_color, out))
-    output.write(rendered, out)
+    printer = output.Printer("ContractList", chosen, out, no_color)
+    printer.print(api.list_contracts())
     return 0
 
 
@@ -72,20 +56,8 @@ def list_contracts(chosen: str | None, out: str | None, no_color: bool) -> int:
 @options.out
 def show(contract_id: str, record: bool, draft: Draft, out: str | None) -> int:
     """The JSON Schema of one contract."""
-    from medcontract.definitions import json_schema
-
-    output.write(json_schema.text(_of_contract(contract_id, record, draft)), out)
+    output.write(dumps(api.json_schema(contract_id, record=record, draft=draft)), out)
     return 0
-
-
-def _of_contract(contract_id: str, record: bool, draft: Draft = "2020-12") -> dict[str, Any]:
-    from medcontract.definitions.publishing import schema_of
-    from medcontract.definitions.registry import contract
-
-    found = contract(contract_id)
-    if record and found.list_key is None:
-        raise CallError(f"{contract_id} is a document: it has no records")
-    return schema_of(found, record, draft)
 
 
 @command.command("export")
@@ -104,28 +76,12 @@ def export(folder: str, ids: tuple[str, ...], draft: Draft, base_url: str | None
     medcontract schema export schemas
     medcontract schema export public --base-url https://example.org/schemas reports/truth
     """
-    from medcontract.definitions import publishing
-    from medcontract.definitions.registry import contract, contracts
-
-    chosen = {contract_id: contract(contract_id) for contract_id in ids}.values() if ids else contracts()
-    there = _files(Path(folder))
-    before = publishing.found_export(there)
-    alike = (before.draft, before.base_url) == (draft, base_url and publishing.sound_base(base_url))
-    kept = [entry for entry in before.entries.values() if alike and entry and entry["path"] in there]
-    files = publishing.export(chosen, __version__, draft, base_url, others=kept)
-    for name, content in files.items():
-        target = Path(folder) / name
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise click.ClickException(f"cannot make {target.parent}: {error.strerror}") from None
-        output.write(content, str(target))
-    count = len(files) - 1
-    click.echo(f"{count} schemas of {len(chosen)} contracts and {publishing.INDEX} written to {folder}", err=True)
-    if publishing.INDEX in there and not alike:
+    done = api.export_schemas(folder, *ids, draft=draft, base_url=base_url)
+    index = done.files[-1]
+    click.echo(f"{len(done) - 1} schemas of {done.contracts} contracts and {index} written to {folder}", err=True)
+    if done.index_replaced:
         click.echo(
-            f"{publishing.INDEX} listed an export in another draft or with another base URL: it lists this one now",
-            err=True,
+            f"{index} listed an export in another draft or with another base URL: it lists this one now", err=True
         )
     return 0
 
@@ -139,60 +95,23 @@ def check(folder: str, base_url: str | None) -> int:
 
     DIR/index.json says which contracts were exported, and in which draft. With --base-url: was it with this one?
     """
-    from medcontract.definitions.publishing import found_export, wrong_files
-
-    there = _files(Path(folder))
-    export_there = found_export(there, base_url)
-    wrong = wrong_files(there, export_there, __version__)
-    for line in wrong:
-        click.echo(str(Path(folder, line)))
-    if wrong:
-        files = len({line.partition(": ")[0] for line in wrong})
-        click.echo(f"{files} file{'s' * (files != 1)} wrong; mend: {_export_command(folder, export_there)}", err=True)
-        return 1
-    click.echo(f"All {len(there) - 1} schemas are up to date and valid.")
-    return 0
+    found = api.check_schemas(folder, base_url=base_url)
+    output.Printer("SchemaCheck", None, None).print(found)
+    if found:
+        return 0
+    files = len({fault.file for fault in found.faults})
+    click.echo(f"{files} file{'s' * (files != 1)} wrong; mend: {_export_command(folder, found)}", err=True)
+    return 1
 
 
-def _export_command(folder: str, export_there: Export) -> str:
+def _export_command(folder: str, found: SchemaCheck) -> str:
     """The command that gives this export anew."""
-    from medcontract.definitions.registry import compiled
-
-    draft, base_url, entries = export_there
     words = ["medcontract", "schema", "export", *options.plugin_arguments(), folder]
-    words += [] if entries.keys() == compiled().keys() else sorted(entries)
-    words += ["--draft", draft] if draft != "2020-12" else []
-    words += ["--base-url", base_url] if base_url else []
-    unknown = sorted(entries.keys() - compiled().keys())
-    return shlex.join(words) + (f" (with the --plugin that brings {', '.join(unknown)})" if unknown else "")
-
-
-def _files(root: Path) -> dict[str, str | None]:
-    """The schemas in a folder, and their index."""
-    from medcontract.definitions.publishing import INDEX
-
-    paths = [path for path in _json_files(root) if path.name.startswith("v")]
-    paths += [root / INDEX] if (root / INDEX).exists() else []
-    return {path.relative_to(root).as_posix(): _text(path) for path in paths}
-
-
-def _json_files(folder: Path) -> list[Path]:
-    """The JSON files in a folder. Raises `CallError` for what cannot be read."""
-    from medcontract.reading.folders import data_files
-
-    found = data_files(str(folder), (".json",)) if folder.is_dir() else []
-    for file, refused in found:
-        if refused:
-            raise CallError(f"{file}: {refused.message}", refused.hint)
-    return [Path(file) for file, _ in found if file.endswith(".json")]
-
-
-def _text(path: Path) -> str | None:
-    """What a file holds, to the byte; None when it cannot be read."""
-    try:
-        return path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError):
-        return None
+    words += found._ids or []
+    words += ["--draft", found._draft] if found._draft != "2020-12" else []
+    words += ["--base-url", found._base_url] if found._base_url else []
+    unknown = ", ".join(found._unknown)
+    return shlex.join(words) + (f" (with the --plugin that brings {unknown})" if unknown else "")
 
 
 @command.command("diff")
@@ -200,9 +119,7 @@ def _text(path: Path) -> str | None:
 @click.argument("old", metavar="OLD", type=options.PathOrId())
 @click.argument("new", metavar="NEW", type=options.PathOrId())
 @click.option("--record", is_flag=True, help="An ID stands for the schema of one record.")
-@_format
-@options.out
-@_no_color
+@options.result("SchemaDiff")
 def diff(old: str, new: str, record: bool, chosen: str | None, out: str | None, no_color: bool) -> int:
     """What changed from OLD to NEW, and whom does it break? Exit 1 when it breaks anyone.
 
@@ -219,50 +136,7 @@ def diff(old: str, new: str, record: bool, chosen: str | None, out: str | None, 
     medcontract schema diff schemas/reports/truth/v1.json reports/truth
     medcontract schema diff published-schemas schemas --format json
     """
-    from medcontract.definitions.diff import compare_files
-    from medcontract.rendering import json, text
-
-    before, now = _schemas(old, record), _schemas(new, record)
-    if isinstance(before, dict) != isinstance(now, dict):
-        raise CallError("one is a folder and the other is not", "compare two folders, or two schemas")
-    changes = compare_files(
-        before if isinstance(before, dict) else {new: before[0]}, now if isinstance(now, dict) else {new: now[0]}
-    )
-    if output.format_of(chosen, out, {".json": "json"}) == "json":
-        rendered = json.schema_diff(changes)
-    else:
-        rendered = text.schema_diff(changes, output.style(no_color, out))
-    output.write(rendered, out)
-    return int(any(change.breaks != "none" for change in changes))
-
-
-def _schemas(given: str, record: bool) -> dict[str, Any] | tuple[Any]:
-    """The schemas of a folder by name, or the one that a file or an id stands for."""
-    from medcontract.definitions.plugins import load_installed
-    from medcontract.definitions.publishing import INDEX
-    from medcontract.definitions.registry import compiled
-
-    if given not in compiled() and not Path(given).exists():
-        load_installed()
-    if given in compiled():
-        return (_of_contract(given, record),)
-    path = Path(given)
-    if not path.is_dir():
-        return (_parsed(path, given),)
-    found = sorted(inner for inner in _json_files(path) if inner != path / INDEX)
-    if not found:
-        raise CallError(f"{given}: no schemas in this folder")
-    return {inner.relative_to(path).as_posix(): _parsed(inner, str(inner)) for inner in found}
-
-
-def _parsed(path: Path, given: str) -> Any:
-    from medcontract.definitions.diff import parse
-
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise CallError(f"{given}: no such file, and no contract has that id", "see: medcontract schema list") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise CallError(f"{given}: cannot be read: {reason.lower()}") from None
-    return parse(content, given)
+    printer = output.Printer("SchemaDiff", chosen, out, no_color)
+    found = api.diff_schemas(old, new, record=record)
+    printer.print(found)
+    return 0 if found else 1

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
+from medcontract import api
 from medcontract.cli import options, output
-
-if TYPE_CHECKING:
-    from medcontract.scoring.engine import Wishes
+from medcontract.rendering.json import dumps
 
 _EPILOG = """\b
 Examples:
@@ -32,18 +31,18 @@ Examples:
 @click.option("--t-max-ms", metavar="MS", help="lesions: longest inference time of the competition.")
 @options.pairs("--set", "header", "A header field that the container lacks.")
 @click.option("--match", type=click.Choice(["exact", "fuzzy"]), help="extraction: how names find each other.")
-@options.benchmark
+@options.track
 @click.option("--breakdown", is_flag=True, help="extraction, benchmark: explain each item or sample.")
 @click.option("--result-only", is_flag=True, help="Print the result alone, as JSON.")
 @options.jobs("Read large files in N processes.")
 @options.participant
 @options.plugins
-@options.result("text", "json", "markdown")
+@options.result("Score")
 @options.problems
 @options.limits
 def command(
     files: tuple[str, ...], parameters: dict[str, str], t_min_ms: str | None, t_max_ms: str | None,
-    match: str | None, breakdown: bool, wishes: Wishes,
+    match: str | None, breakdown: bool, track_options: dict[str, Any],
     header: dict[str, str], result_only: bool, jobs: int, participant: bool, chosen: str | None, out: str | None,
     no_color: bool, max_problems: int | None, show_values: bool, max_record: int | None, max_unpacked: int | None,
 ) -> int:  # fmt: skip
@@ -52,31 +51,18 @@ def command(
     Files are recognised; CONTRACT=PATH says what one is. The exit code is 1 when the score does not count: below
     the processing gate, beyond a limit, NO-GO, or refused for another reason that the output gives.
     """
-    from msgspec.structs import replace
-
-    from medcontract.cli.files import found, inputs
-    from medcontract.evaluation.score import score_files
-    from medcontract.rendering import json, scores
-
-    chosen = output.format_of(chosen, out, {".json": "json", ".md": "markdown"})
-    values = show_values or (chosen == "text" and out is None and output.terminal())
-    most = max_problems if max_problems is not None else 50 if chosen == "text" else 100
-    may_hold_values = show_values or (values and not result_only)
-    wishes = options.with_values(replace(wishes, breakdown=breakdown), may_hold_values, show_values, participant)
+    printer = output.Printer("Score", chosen, out, no_color, show_values)
+    settings = printer.problem_settings(max_problems, api.MAX_SCORE_PROBLEMS)
     with output.Progress() as progress:
-        settings = options.settings(chosen, values, most, max_record, max_unpacked, progress.of("scoring"), jobs)
-        score = score_files(
-            inputs(files), found=found(files),
-            settings=settings._replace(participant=participant, wishes=wishes),
-            parameters=options.changes(parameters, t_min_ms=t_min_ms, t_max_ms=t_max_ms, match=match), header=header,
+        score = api.score(
+            *files, parameters=options.changes(parameters, t_min_ms=t_min_ms, t_max_ms=t_max_ms, match=match),
+            header=header, breakdown=breakdown, participant=participant,
+            show_values=show_values or (printer.show_values and not result_only), jobs=jobs,
+            plugin_errors=printer.plugin_errors, max_record=max_record,
+            max_unpacked=max_unpacked, progress=progress.show, **settings, **track_options,
         )  # fmt: skip
     if result_only:
-        rendered = json.dumps(score.shown)
-    elif chosen == "json":
-        rendered = json.score(score, show_values)
-    elif chosen == "markdown":
-        rendered = scores.markdown(score, show_values)
+        output.write(dumps(score.result), out)
     else:
-        rendered = scores.text(score, output.style(no_color, out), values, most)
-    output.write(rendered, out)
-    return 0 if score.verdict.good else 1
+        printer.print(score, settings["max_problems"])
+    return 0 if score else 1

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
+from medcontract import api
 from medcontract.cli import options, output
 from medcontract.errors import CallError
 
@@ -30,7 +29,7 @@ Examples:
     help="The schema may refer to files in DIR, too; may be repeated.",
 )  # fmt: skip
 @options.plugins
-@options.result("text", "json")
+@options.result("Validation")
 @options.problems
 @options.limits
 @click.option(
@@ -53,30 +52,17 @@ def command(
     A folder stands for the data files in it, - for standard input (with --contract). Any text file may be gzipped.
     Values of records are shown on a terminal only.
     """
-    from medcontract import flow
-    from medcontract.cli.files import inputs
-    from medcontract.reading.limits import Limits
-    from medcontract.rendering import json, text
-
     if jobs and not images:
         raise CallError("--jobs is about images", "give the folder that they are in: --images DIR")
-    chosen = output.format_of(chosen, out, {".json": "json"})
-    as_text = chosen == "text"
-    values = show_values or (as_text and out is None and output.terminal())
-    limit = max_problems if max_problems is not None else (50 if as_text else flow.KEEP)
-    limits = Limits(*(given or default for given, default in zip((max_record, max_unpacked), Limits(), strict=True)))
-    settings: dict[str, Any] = {
-        "keep": min(limit, flow.KEEP), "alike": 3 if as_text else None, "excerpts": as_text and values,
-        "limits": limits, "schema": schema, "allow_refs": allow_refs, "images": images, "jobs": jobs,
-    }  # fmt: skip
+    printer = output.Printer("Validation", chosen, out, no_color, show_values)
+    settings = printer.problem_settings(max_problems, api.MAX_PROBLEMS)
+    settings["max_problems"] = min(settings["max_problems"], api.MAX_PROBLEMS)
     with output.Progress() as progress:
-        settings |= {"progress": progress.of("checking"), "image_progress": progress.of("checking images")}
-        report = flow.validate_files(inputs(files, contract, schema), **settings)
-    if as_text:
-        rendered = text.validation(report, output.style(no_color, out), values)
-    else:
-        rendered = json.validation(report, show_values)
-    output.write(rendered, out)
+        report = api.validate_files(
+            files, contract, schema=schema, allow_refs=allow_refs, images=images, jobs=jobs, max_record=max_record,
+            max_unpacked=max_unpacked, progress=progress.show, **settings,
+        )  # fmt: skip
+    printer.print(report)
     if any(file.wrong_call for file in report.files):
         return 2
-    return 0 if report.ok else 1
+    return 0 if report else 1

@@ -13,6 +13,7 @@ from typing import Any, cast
 from medcontract.definitions.base import Strictest
 from medcontract.definitions.contract import Contract
 from medcontract.definitions.patterns import NoPattern, read_pattern
+from medcontract.results.base import Item
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 RULES_KEYWORD = "x-medcontract-rules"
@@ -72,13 +73,19 @@ def _documented(schema: dict[str, Any], root: Any, module: str) -> dict[str, Any
     models = getattr(sys.modules.get(module), "__dict__", {})
     objects = {getattr(root, "__name__", ""): schema, **schema.get("$defs", {})}
     for name, node in objects.items():
-        parents = getattr(models.get(name, root if node is schema else None), "__mro__", ())
-        for parent in (parent for parent in reversed(parents) if issubclass(parent, Strictest)):
+        for parent in _documenting(models.get(name, root if node is schema else None)):
             for field, doc in _field_docs(parent.__module__).get(parent.__name__, {}).items():
                 key = "$schema" if field == "schema_" else field
                 if key in node.get("properties", {}):
                     node["properties"][key] = {"description": doc, **node["properties"][key]}
     return schema
+
+
+def _documenting(model: Any) -> list[type]:
+    """The classes whose docstrings describe the fields of a model, the most general first."""
+    parents = [parent for parent in reversed(getattr(model, "__mro__", ())) if issubclass(parent, Strictest)]
+    struct = getattr(model, "__struct__", None)  # of a model that was derived
+    return parents + [parent for parent in reversed(getattr(struct, "__mro__", ())) if issubclass(parent, Item)]
 
 
 @cache

@@ -144,12 +144,15 @@ def found_export(there: Folder, base_url: str | None = None) -> Export:
 def _read_index(content: str | None) -> dict[str, Any] | None:
     from pydantic import ValidationError
 
-    from medcontract.definitions.own import Index
+    from medcontract.definitions import registry
 
     try:
-        return Index.model_validate_json(content or "").model_dump()
+        index: dict[str, Any] = (
+            registry.contract("medcontract/index").model.model_validate_json(content or "").model_dump()
+        )
     except ValidationError:
         return None
+    return index
 
 
 def _is_in(draft: Draft, name: str) -> bool:

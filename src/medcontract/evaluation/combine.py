@@ -9,7 +9,8 @@ from typing import Any
 from medcontract.errors import CallError
 from medcontract.evaluation.inputs import Files, Given, Part, Settings, base_name, read
 from medcontract.evaluation.reading import Truth
-from medcontract.evaluation.score import FileProblem, Score, input_file, set_by_caller
+from medcontract.evaluation.score import Scored, input_file, set_by_caller
+from medcontract.results.score import in_file
 from medcontract.scoring.benchmark import TRACK, WEIGHTS, free_name, weighting, with_first
 from medcontract.scoring.combining import Weighting, combine, told_unused
 from medcontract.scoring.engine import Verdict
@@ -19,7 +20,7 @@ from medcontract.scoring.protocol import Protocol
 REPORT = "benchmark/report"
 
 
-def combined_report(files: Files, protocol: Protocol, settings: Settings, given: Given) -> Score:
+def combined_report(files: Files, protocol: Protocol, settings: Settings, given: Given) -> Scored:
     """Weigh the scores of the report among the files; what it says besides stays as it is. Raises `CallError`."""
     parts = [*files.groups[REPORT], *files.groups.get(WEIGHTS, [])]
     documents = {name: _read(files.groups[name]) for name in (REPORT, WEIGHTS) if name in files.groups}
@@ -88,17 +89,17 @@ def _plain(report: Any) -> dict[str, Any]:
     return data
 
 
-def _assembled(parts: list[Part], files: Files, protocol: Protocol, verdict: Verdict, settings: Settings) -> Score:
+def _assembled(parts: list[Part], files: Files, protocol: Protocol, verdict: Verdict, settings: Settings) -> Scored:
     nothing = Truth(track=TRACK, parts=[], expected={}, headers={}, content={})
     reports = [(part.name, part.report) for part in parts]
     reports += [(base_name(report.path), report) for report in files.unread]
     report = parts[0].judge.header if parts[0].judge else None
-    return Score(
+    return Scored(
         track=TRACK.id,
         protocol=protocol,
         inputs=tuple(input_file(part, nothing) for part in parts),
         verdict=verdict,
-        problems=tuple(FileProblem(name, problem) for name, each in reports for problem in each.problems),
+        problems=tuple(in_file(name, problem) for name, each in reports for problem in each.problems),
         found=sum(each.errors + each.warnings for _, each in reports),
         errors=sum(each.errors for _, each in reports),
         participant=settings.participant,

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
-from math import isfinite
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
-
-from msgspec import Struct
 
 from medcontract.definitions.contract import Validated
 from medcontract.definitions.forms import BLANKS
 from medcontract.errors import CallError
+from medcontract.evaluation.published import versions
 from medcontract.judging.start import judge
 from medcontract.problems import plain_name
 from medcontract.reading.source import Source
+from medcontract.results.comparison import ComparedRow, Comparison, Delta, Kind
 from medcontract.scoring import tracks
 from medcontract.scoring.gate import validated
 from medcontract.tally import Tally
@@ -31,7 +30,7 @@ class _Kind(NamedTuple):
     """The field that says whether a row is good."""
 
 
-_KINDS = {
+_KINDS: dict[Kind, _Kind] = {
     "documents": _Kind("doc_id", "score"),
     "metrics": _Kind("case_id", "jaccard_index"),
     "runs": _Kind("run_id", "total_score", "valid"),
@@ -41,64 +40,11 @@ _ORDER = ("documents", "metrics", "tasks", "samples", "runs", "gates")
 _STATES = {True: "passed", False: "not passed", None: "not judged"}
 
 
-class Delta(NamedTuple):
-    """One figure before and after."""
+def compare(baseline: Validated[Any], rerun: Validated[Any], names: Sequence[str] = ()) -> Comparison:
+    """What changed. Raises `CallError`, with the exact difference, when the two are not comparable.
 
-    name: str
-    before: float | None
-    after: float | None
-
-    @property
-    def delta(self) -> float | None:
-        """None where one side is, or where no double holds it."""
-        change = None if self.before is None or self.after is None else self.after - self.before
-        return change if change is None or isfinite(change) else None
-
-    @property
-    def changed(self) -> bool:
-        return self.before != self.after
-
-
-class Row(NamedTuple):
-    """One run, case, document, task, sample or gate before and after."""
-
-    kind: str
-    id: str
-    figures: tuple[Delta, ...]
-    main: Delta
-    """What tells whether it got better."""
-    before: str | None = None
-    """Passed or not, of what can be either."""
-    after: str | None = None
-    reason: str | None = None
-    """Why, of the rerun."""
-    trend: int = 0
-    """1: it got better, -1: it got worse, 0: neither, or nobody can tell."""
-
-    @property
-    def changed(self) -> bool:
-        return self.before != self.after or any(figure.changed for figure in self.figures)
-
-
-class Comparison(Struct, kw_only=True):
-    """What changed from one score to another."""
-
-    track: str
-    fingerprint: str
-    figures: tuple[Delta, ...]
-    """Of the submission, the headline first."""
-    rows: tuple[Row, ...]
-    """By kind; those that changed first, the largest change first."""
-    before: str
-    """The decision, or whether it was valid."""
-    after: str
-    reasons: tuple[str, ...] = ()
-    """Why a side is not valid."""
-    warnings: tuple[str, ...] = ()
-
-
-def compare(baseline: Validated[Any], rerun: Validated[Any]) -> Comparison:
-    """What changed. Raises `CallError`, with the exact difference, when the two are not comparable."""
+    `names` are those of the two files, for a person to read.
+    """
     before, after = validated(baseline), validated(rerun)
     _comparable(before, after)
     left, right = before.result or {}, after.result or {}
@@ -113,6 +59,8 @@ def compare(baseline: Validated[Any], rerun: Validated[Any]) -> Comparison:
         after=_state(after),
         reasons=tuple(f"the {word}: {reason}" for score, word in sides for reason in score.reasons),
         warnings=(*broken, *_warnings(before, after)),
+        _names=tuple(names),
+        **versions(),
     )
 
 
@@ -245,7 +193,7 @@ def _deltas(before: Mapping[str, Any], after: Mapping[str, Any], prefix: str = "
         if isinstance(old, dict) or isinstance(new, dict):
             yield from _deltas(_table(before, name), _table(after, name), f"{shown}.")
         elif _is_figure(old) or _is_figure(new):
-            yield Delta(shown, _number(old), _number(new))
+            yield Delta.of(shown, _number(old), _number(new))
 
 
 def _is_figure(value: Any) -> bool:
@@ -256,16 +204,17 @@ def _number(value: Any) -> float | None:
     return value if _is_figure(value) else None
 
 
-def _rows(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Row]:
+def _rows(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[ComparedRow]:
     for name, kind in _KINDS.items():
         old, new = ({_id(row, kind.id): row for row in _listed(result, name, kind.id)} for result in (before, after))
         for each in [*old, *(each for each in new if each not in old)]:
             figures = tuple(_deltas(old.get(each, {}), new.get(each, {})))
-            main = next((figure for figure in figures if figure.name == kind.main), Delta(kind.main, None, None))
+            main = next((figure for figure in figures if figure.name == kind.main), Delta.of(kind.main))
             reason = new.get(each, {}).get("reason")
-            yield Row(
-                name, each, figures, main, _passed(old.get(each), kind), _passed(new.get(each), kind),
-                reason if isinstance(reason, str) and reason.strip(BLANKS) else None, _sign(main),
+            said = reason if isinstance(reason, str) and reason.strip(BLANKS) else None
+            yield ComparedRow(
+                kind=name, id=each, figures=figures, before=_passed(old.get(each), kind),
+                after=_passed(new.get(each), kind), reason=said, _main=main, _trend=_sign(main),
             )  # fmt: skip
     combined = _combined(before).keys() & _combined(after).keys()
     yield from _metric_rows("tasks", _table(before, "task_scores"), _table(after, "task_scores"), combined)
@@ -301,19 +250,20 @@ def _samples(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _metric_rows(
-    kind: str, before: Mapping[str, Any], after: Mapping[str, Any], combined: Collection[str]
-) -> Iterator[Row]:
+    kind: Kind, before: Mapping[str, Any], after: Mapping[str, Any], combined: Collection[str]
+) -> Iterator[ComparedRow]:
     """Tasks or samples. They got better when a combined score did, or else when metrics rose and none fell."""
     for name in [*before, *(name for name in after if name not in before)]:
         figures = tuple(_deltas(_table(before, name), _table(after, name)))
         weighed = [figure for figure in figures if figure.name in combined]
         signs = {_sign(figure) for figure in weighed or figures} - {0}
-        largest = max(weighed or figures, key=lambda figure: abs(figure.delta or 0), default=Delta("", None, None))
-        yield Row(kind, name, figures, largest, trend=signs.pop() if len(signs) == 1 else 0)
+        largest = max(weighed or figures, key=lambda figure: abs(figure.delta or 0), default=Delta.of(""))
+        trend = signs.pop() if len(signs) == 1 else 0
+        yield ComparedRow(kind=kind, id=name, figures=figures, _main=largest, _trend=trend)
 
 
-def _largest_first(row: Row) -> tuple[int, bool, float, str]:
-    change = row.main.delta
+def _largest_first(row: ComparedRow) -> tuple[int, bool, float, str]:
+    change = row._main.delta if row._main else None
     if row.kind == "gates":  # in the order of the protocol
         return len(_ORDER), False, 0.0, ""
     return _ORDER.index(row.kind), not row.changed, -abs(change) if change is not None else 0.0, row.id

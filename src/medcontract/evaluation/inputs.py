@@ -7,14 +7,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from medcontract.definitions.contract import Sink
 from medcontract.definitions.registry import Compiled
 from medcontract.errors import CallError, NotRecognised
 from medcontract.judging.records import Progress, RecordsJudge, run_parts
 from medcontract.judging.start import CONTAINERS, identify, judge_for
-from medcontract.problems import FileReport, Finding, Problem
+from medcontract.problems import Finding
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import STDIN, Source
+from medcontract.results.validation import FileReport, Problem
 from medcontract.scoring.engine import NO_WISHES, Wishes
 from medcontract.tally import Tally
 
@@ -153,15 +156,20 @@ def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[s
             kind = NotRecognised if problem.code == "MC009" else CallError
             raise kind(f"{contract.path}: {problem.message}", problem.hint)
     files.groups = {name: _in_order(files.groups[name]) for name in sorted(files.groups)}
-    files.unread.sort(key=lambda report: (base_name(report.path), report.problems))
+    files.unread.sort(key=_by_name_and_problem)
     files.strangers.sort(key=lambda report: base_name(report.path))
     return files
 
 
+def _by_name_and_problem(report: FileReport) -> tuple[Any, ...]:
+    first = report.problems[0] if report.problems else None
+    return base_name(report.path), *((first.code, first.message, first.line or 0) if first else ())
+
+
 def _without_text(report: FileReport) -> FileReport:
     """What nobody can tell the contract of may be the truth: its problems without anything of the file."""
-    bare = tuple(problem._replace(value=None, excerpt=None) for problem in report.problems)
-    return report._replace(problems=bare)
+    bare = tuple(replace(problem, _value=None, _excerpt=None) for problem in report.problems)
+    return replace(report, problems=bare)
 
 
 def _first_problem(report: FileReport, source: Source, contract_id: str | None) -> Problem:

@@ -15,17 +15,20 @@ from medcontract.definitions import registry
 from medcontract.definitions.plugins import load_module
 from medcontract.errors import BrokenPlugin, CallError, InvalidData, MedcontractError, WrongWeights, internal_error
 from medcontract.evaluation.inputs import Files, Given, GivenFile, Settings, base_name, gather, without_endings
+from medcontract.evaluation.published import processing, protocol_used, versions
 from medcontract.evaluation.reading import Truth, read_auxiliary, read_truth
 from medcontract.evaluation.score import (
-    InputFile,
-    Score,
+    Scored,
     changed_protocol,
     input_file,
     score_against,
     track_of,
 )
+from medcontract.problems import is_plain
 from medcontract.reading.source import Source
-from medcontract.scoring.engine import Figure, Track, Verdict, judge_counts
+from medcontract.results.leaderboard import CombinedScore, Leaderboard, LeaderboardEntry
+from medcontract.results.score import InputFile
+from medcontract.scoring.engine import Track, Verdict, judge_counts
 from medcontract.scoring.exact import rounded
 from medcontract.scoring.protocol import Protocol
 from medcontract.workers import WorkerDied, Workers
@@ -80,8 +83,8 @@ def _plain_name(submission: Submission) -> str:
     return submission.name if submission.is_folder else without_endings(submission.name)
 
 
-class Entry(Struct, kw_only=True):
-    """One submission of a ranking."""
+class Candidate(Struct, kw_only=True):
+    """One submission while the ranking is made: its verdict is exact."""
 
     name: str
     team: str | None
@@ -93,20 +96,6 @@ class Entry(Struct, kw_only=True):
 
     headline: float | None = None
     """What it is ranked by."""
-
-
-class Leaderboard(Struct, kw_only=True):
-    """Submissions by rank; those that are not valid last, by name."""
-
-    track: str
-    protocol: Protocol
-    truth: tuple[InputFile, ...]
-    headline: str
-    figures: tuple[Figure, ...]
-    entries: tuple[Entry, ...]
-    warnings: tuple[str, ...] = ()
-    combined: dict[str, Any] | None = None
-    """How metrics were weighed into one, where they were."""
 
 
 class _Job(Struct, kw_only=True):
@@ -153,7 +142,7 @@ def leaderboard(
     competing = [
         (submission.name, score.counts)
         for submission, score in zip(submissions, scored, strict=True)
-        if isinstance(score, Score) and score.valid and score.counts
+        if isinstance(score, Scored) and score.valid and score.counts
     ]
     protocol = scorer.track.for_competition(scorer.protocol, [counts for _, counts in competing])
     entries = [
@@ -162,21 +151,47 @@ def leaderboard(
     ]
     by = _ranked_by(entries)
     ranked = _ranked(entries, by)
+    warnings = (
+        *scorer.unused,
+        *(measured.unknown(submissions) if measured else ()),
+        *scorer.track.about_competition(scorer.protocol, competing),
+        *_shared_warnings(ranked),
+    )
+    headline = (ranked[0].verdict.headline_name if by == "headline" else None) or getattr(scorer.track, by)
+    names = _shown_names(ranked, headline)
     return Leaderboard(
         track=scorer.track.id,
-        protocol=protocol,
+        protocol=protocol_used(protocol),
         truth=() if settings.participant else tuple(input_file(part, scorer.truth) for part in scorer.told),
-        combined=scorer.combined,
-        headline=(ranked[0].verdict.headline_name if by == "headline" else None) or getattr(scorer.track, by),
-        figures=scorer.track.figures,
-        entries=tuple(ranked),
-        warnings=(
-            *scorer.unused,
-            *(measured.unknown(submissions) if measured else ()),
-            *scorer.track.about_competition(scorer.protocol, competing),
-            *_shared_warnings(ranked),
-        ),
+        combined=_combined(scorer.combined),
+        headline=headline,
+        warnings=warnings,
+        submissions=tuple(_result(entry, names) for entry in ranked),
+        **versions(),
+        _figures=scorer.track.figures,
     )
+
+
+def _shown_names(entries: Sequence[Candidate], headline: str) -> dict[str, str]:
+    """The figures of all entries: what may be more than the name of a metric has a number instead."""
+    names = dict.fromkeys(name for entry in entries for name in entry.figures)
+    strange = sorted(name for name in names if not is_plain(name) and name != headline)
+    return {**dict(zip(names, names, strict=True)), **{name: f"…{n}" for n, name in enumerate(strange, 1)}}
+
+
+def _result(entry: Candidate, names: Mapping[str, str]) -> LeaderboardEntry:
+    verdict = entry.verdict
+    decision: Any = verdict.decision or None
+    return LeaderboardEntry(
+        rank=entry.rank, name=entry.name, team_name=entry.team, valid=verdict.valid, headline=entry.headline,
+        decision=decision, figures={names[name]: value for name, value in entry.figures.items()},
+        processing=processing(verdict.processing),
+        reasons=verdict.reasons, warnings=verdict.warnings, inputs=entry.inputs,
+    )  # fmt: skip
+
+
+def _combined(found: dict[str, Any] | None) -> dict[str, CombinedScore] | None:
+    return {name: CombinedScore(**how) for name, how in found.items()} if found else None
 
 
 class _Weightless(str):
@@ -222,7 +237,7 @@ class _Scorer:
         if self.truth.reasons:
             raise MedcontractError(f"{'; '.join(self.truth.reasons)}: nothing can be scored against it")
 
-    def score(self, submission: Submission) -> Score | str:
+    def score(self, submission: Submission) -> Scored | str:
         """The score, or why there is none. What nobody expected is the end of this submission, not of the ranking."""
         try:
             return self._score(submission)
@@ -231,7 +246,7 @@ class _Scorer:
         except Exception as error:  # noqa: BLE001  # whatever a file brings about
             return internal_error(error)
 
-    def _score(self, submission: Submission) -> Score | str:
+    def _score(self, submission: Submission) -> Scored | str:
         if submission.trouble:
             return submission.trouble
         try:
@@ -286,7 +301,7 @@ class _Scorer:
             f"{base_name(report.path)} of --measured is of no contract: ignored" for report in given.strangers
         ]
 
-    def _slim(self, score: Score) -> Score:
+    def _slim(self, score: Scored) -> Scored:
         """Only what a ranking needs: there may be thousands."""
         if score.result is not None:
             score.verdict.result = self.track.for_participants(score.result, _double(score.verdict.headline))
@@ -303,8 +318,8 @@ def _for_rankings(track: Track, parameters: Sequence[tuple[str, str]]) -> list[t
 
 def _told(error: MedcontractError, submission: Submission) -> str:
     """The error with base names: paths are nobody's business."""
-    hint = getattr(error, "hint", None)
-    text = f"{error}{f' ({hint})' if hint else ''}"
+    message, hint = error.as_options if isinstance(error, CallError) else (str(error), None)
+    text = f"{message}{f' ({hint})' if hint else ''}"
     for path in (*submission.paths, *(submission.measured or ())):
         text = text.replace(path, base_name(path))
     return text
@@ -332,13 +347,13 @@ def _prepare(job: _Job) -> None:
     _here = scorer
 
 
-def _score_there(submission: Submission) -> Score | str:
+def _score_there(submission: Submission) -> Scored | str:
     if _here is None:
         raise RuntimeError("the worker was not prepared")
     return _here.score(submission)
 
 
-def _scores(scorer: _Scorer, submissions: Sequence[Submission], jobs: int) -> Iterator[Score | str]:
+def _scores(scorer: _Scorer, submissions: Sequence[Submission], jobs: int) -> Iterator[Scored | str]:
     count = min(jobs, len(submissions))
     if count < 2:
         yield from map(scorer.score, submissions)
@@ -354,7 +369,7 @@ def _scores(scorer: _Scorer, submissions: Sequence[Submission], jobs: int) -> It
             yield _FELL if isinstance(outcome, WorkerDied) else outcome
 
 
-def _entry_or_error(submission: Submission, outcome: Score | str, track: Track, protocol: Protocol) -> Entry:
+def _entry_or_error(submission: Submission, outcome: Scored | str, track: Track, protocol: Protocol) -> Candidate:
     try:
         return _entry(submission, outcome, track, protocol)
     except MedcontractError:
@@ -363,9 +378,11 @@ def _entry_or_error(submission: Submission, outcome: Score | str, track: Track, 
         return _entry(submission, internal_error(error), track, protocol)
 
 
-def _entry(submission: Submission, outcome: Score | str, track: Track, protocol: Protocol) -> Entry:
+def _entry(submission: Submission, outcome: Scored | str, track: Track, protocol: Protocol) -> Candidate:
     if isinstance(outcome, str):
-        return Entry(name=submission.name, team=None, verdict=Verdict(valid=False, processing=None, reasons=(outcome,)))
+        return Candidate(
+            name=submission.name, team=None, verdict=Verdict(valid=False, processing=None, reasons=(outcome,))
+        )
     verdict = outcome.verdict
     coarse: dict[str, Any] = verdict.result or {}
     if outcome.counts is not None and verdict.result is not None:
@@ -377,14 +394,14 @@ def _entry(submission: Submission, outcome: Score | str, track: Track, protocol:
         coarse["overall_scores"] if track.open_figures and coarse else {n: coarse[n] for n in coarse if n in known}
     )
     own = tuple(file for file in outcome.inputs if file.content_sha256 is None)
-    return Entry(name=submission.name, team=outcome.team, verdict=verdict, inputs=own, figures=figures)
+    return Candidate(name=submission.name, team=outcome.team, verdict=verdict, inputs=own, figures=figures)
 
 
 def _double(value: Fraction | None) -> float | None:
     return None if value is None else rounded(value)
 
 
-def _ranked_by(entries: Sequence[Entry]) -> Literal["headline", "second"]:
+def _ranked_by(entries: Sequence[Candidate]) -> Literal["headline", "second"]:
     """One ranking compares one figure: the second, where most valid submissions lack the first.
 
     So that nobody can throw the others out by bringing a file of their own, nor change the ranking by leaving one out.
@@ -394,7 +411,7 @@ def _ranked_by(entries: Sequence[Entry]) -> Literal["headline", "second"]:
     return "second" if 2 * having < len(valid) else "headline"
 
 
-def _ranked(entries: Sequence[Entry], by: Literal["headline", "second"]) -> list[Entry]:
+def _ranked(entries: Sequence[Candidate], by: Literal["headline", "second"]) -> list[Candidate]:
     """By the exact figure, ties by team name; those that are not valid last, by name."""
     values = {id(entry): getattr(entry.verdict, by) for entry in entries if entry.verdict.valid}
     good = [entry for entry in entries if values.get(id(entry)) is not None]
@@ -408,12 +425,12 @@ def _ranked(entries: Sequence[Entry], by: Literal["headline", "second"]) -> list
     return good + rest
 
 
-def _by_name(entry: Entry) -> tuple[str, str, list[str]]:
+def _by_name(entry: Candidate) -> tuple[str, str, list[str]]:
     """An order that does not depend on that of the call: by team, folder and what is in it."""
     return entry.team or entry.name, entry.name, [file.sha256 for file in entry.inputs]
 
 
-def _shared_warnings(entries: Sequence[Entry]) -> list[str]:
+def _shared_warnings(entries: Sequence[Candidate]) -> list[str]:
     """What all scored submissions are warned of is said once; it is taken from each."""
     scored = [entry for entry in entries if entry.verdict.processing is not None]
     if len(scored) < 2:
@@ -449,5 +466,5 @@ def submissions_in(paths: Sequence[str], data_files: Callable[[str], Sequence[st
             files = tuple((file, None) for file in data_files(path))
             found.append(Submission(name=name, files=files, is_folder=os.path.isdir(path)))
         except CallError as error:
-            found.append(Submission(name=name, files=(), trouble=str(error).removeprefix(f"{path}: ")))
+            found.append(Submission(name=name, files=(), trouble=error.as_options[0].removeprefix(f"{path}: ")))
     return found

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.definitions.contract import Validated
 from medcontract.errors import BrokenPlugin, CallError, WrongWeights
 from medcontract.evaluation.inputs import Files, Given, GivenFile, Part, Settings, base_name, gather, read
+from medcontract.evaluation.published import score_result
 from medcontract.evaluation.reading import (
     Truth,
     no_submission,
@@ -23,8 +23,7 @@ from medcontract.evaluation.reading import (
     read_truth,
 )
 from medcontract.evaluation.score import (
-    FileProblem,
-    Score,
+    Scored,
     changed_protocol,
     near_misses,
     score_files,
@@ -32,13 +31,15 @@ from medcontract.evaluation.score import (
     track_of,
 )
 from medcontract.judging.beside import Beside, look_beside
-from medcontract.problems import Finding, NamedFiles, Problem, plain_name, tells_of_the_truth
+from medcontract.problems import Finding, plain_name, tells_of_the_truth
 from medcontract.reading.folders import leads_out_of
+from medcontract.results.preflight import Check, Preflight, Status
+from medcontract.results.score import FileProblem, in_file
+from medcontract.results.validation import NamedFiles, Problem
 from medcontract.scoring.engine import Track, below_the_gate, counts_of_sheets
 from medcontract.scoring.gate import Anything, Expected, Processing, validated
 from medcontract.scoring.protocol import Protocol
 
-Status = Literal["passed", "failed", "skipped"]
 _MB = 1_000_000
 _FEW_FILES = 4
 _COVERAGE = ("MC302", "MC303")
@@ -46,34 +47,6 @@ _NAMED_FILES = {
     "model_file": "The model is there, of the size stated",
     "inference_script": "The inference script is there",
 }
-
-
-class Check(Struct, kw_only=True):
-    """One check: passed, failed, or not possible, with what is missing."""
-
-    id: str
-    title: str
-    status: Status
-    detail: str = ""
-    problems: tuple[FileProblem, ...] = ()
-    """The first of them."""
-    found: int = 0
-    """Problems in all, those that are not listed too."""
-
-
-class Preflight(Struct, kw_only=True):
-    """A checklist."""
-
-    checks: tuple[Check, ...]
-    score: Score | None = None
-
-    @property
-    def ready(self) -> bool:
-        return all(check.status != "failed" for check in self.checks)
-
-    @property
-    def skipped(self) -> int:
-        return sum(check.status == "skipped" for check in self.checks)
 
 
 class _Session:
@@ -183,7 +156,7 @@ def preflight(
     """
     files = gather(given, settings, lenient=found)
     if not files.groups and files.unread:
-        return Preflight(checks=(_files_check(files, None),))
+        return Preflight.of((_files_check(files, None),))
     track = track_of(files)
     settle_files(track, files, found, settings)
     notes = tuple(files.notes)
@@ -200,7 +173,7 @@ def preflight(
         score.verdict.warnings += notes
     checks += _track_checks(session, score)
     checks += _model_checks(session, found)
-    return Preflight(checks=(*checks, check), score=score)
+    return Preflight.of((*checks, check), None if score is None else score_result(score))
 
 
 def _files_check(files: Files, track: Track | None) -> Check:
@@ -211,24 +184,24 @@ def _files_check(files: Files, track: Track | None) -> Check:
     if strange:
         there += f"; of no contract: {', '.join(strange)}"
     there += "".join(f"; {note}" for note in files.notes)
-    problems = tuple(FileProblem(base_name(r.path), p) for r in files.unread for p in r.problems)
+    problems = tuple(in_file(base_name(r.path), p) for r in files.unread for p in r.problems)
     missing = track is not None and not any(pair.submission in files.groups for pair in track.pairs)
     if track is not None and missing and not files.unread:
-        error = no_submission(track, files)
-        there = f"{error}; {error.hint}" if not strange else f"{error}; {there}"
+        message, hint = no_submission(track, files).as_options
+        there = f"{message}; {hint}" if not strange else f"{message}; {there}"
     if files.unread:
         names = ", ".join(base_name(report.path) for report in files.unread)
         there = f"cannot be read: {names}" + (f"; {there}" if there else "")
     bad = missing or bool(files.unread)
     return Check(
         id="files", title="There is a submission", status="failed" if bad else "passed", detail=there,
-        problems=problems, found=sum(report.errors + report.warnings for report in files.unread),
+        problems=problems, _found=sum(report.errors + report.warnings for report in files.unread),
     )  # fmt: skip
 
 
 def _problems(parts: Iterable[Part], wanted: Callable[[str], bool]) -> tuple[FileProblem, ...]:
     return tuple(
-        FileProblem(part.name, problem) for part in parts for problem in part.report.problems if wanted(problem.code)
+        in_file(part.name, problem) for part in parts for problem in part.report.problems if wanted(problem.code)
     )
 
 
@@ -268,7 +241,7 @@ def _contract_checks(session: _Session) -> Iterator[Check]:
             status="failed" if errors else "passed",
             detail=", ".join(counted),
             problems=() if hidden else _problems(parts, _of_the_file),
-            found=0 if hidden else _count(parts, _of_the_file),
+            _found=0 if hidden else _count(parts, _of_the_file),
         )
 
 
@@ -302,7 +275,7 @@ def _image_checks(session: _Session, images: Beside | None, looked: Sequence[Nam
         status="failed" if bad else "passed",
         detail=f"{_plural(checked, 'image')} checked" + (f", {bad:,} bad" if bad else ""),
         problems=_problems(cases, _is_image),
-        found=_count(cases, _is_image),
+        _found=_count(cases, _is_image),
     )
 
 
@@ -340,7 +313,7 @@ def _between_check(session: _Session) -> Check:
         status="failed" if errors else "passed",
         detail=_plural(errors, "error") if errors else done,
         problems=_problems(parts, _is_between),
-        found=_count(parts, _is_between),
+        _found=_count(parts, _is_between),
     )
 
 
@@ -378,7 +351,7 @@ def _coverage_check(session: _Session) -> Check:
         status="failed" if missing or unknown or not expected else "passed",
         detail=detail,
         problems=_problems(session.submissions(), lambda code: code in _COVERAGE),
-        found=_count(session.submissions(), lambda code: code in _COVERAGE),
+        _found=_count(session.submissions(), lambda code: code in _COVERAGE),
     )
 
 
@@ -398,20 +371,24 @@ def _gate_check(session: _Session) -> Check:
         detail = f"{gate.share}: {gate.processed:,} of {gate.expected:,}"
         return Check(id="gate", title=title, status="passed", detail=detail)
     why = below_the_gate(gate, run)
-    problem = Problem("MC401", "error", "too little was processed", "mend what failed, or answer what is missing")
+    problem = _error("MC401", "too little was processed", "mend what failed, or answer what is missing")
     names = ", ".join(part.name for part in session.submissions())
-    return Check(id="gate", title=title, status="failed", detail=why, problems=(FileProblem(names, problem),))
+    return Check(id="gate", title=title, status="failed", detail=why, problems=(in_file(names, problem),))
 
 
-def _track_checks(session: _Session, score: Score | None) -> Iterator[Check]:
+def _error(code: str, message: str, hint: str) -> Problem:
+    return Problem(code=code, severity="error", message=message, hint=hint)
+
+
+def _track_checks(session: _Session, score: Scored | None) -> Iterator[Check]:
     """Limits of time, memory, CPU, size; gates."""
     result = score.result if score else None
     for limit in session.track.limits(session.pairings, session.documents, session.protocol, result):
         problems: tuple[FileProblem, ...] = ()
         if limit.passed is False:
             parts = session.files.groups.get(limit.contract, [])
-            problem = Problem("MC402", "error", *limit.failure)
-            problems = tuple(FileProblem(part.name, problem) for part in parts)
+            problem = _error("MC402", *limit.failure)
+            problems = tuple(in_file(part.name, problem) for part in parts)
         status: Status = "skipped" if limit.passed is None else "passed" if limit.passed else "failed"
         yield Check(id=limit.id, title=limit.title, status=status, detail=limit.detail, problems=problems)
 
@@ -441,17 +418,17 @@ def _model_checks(session: _Session, found: Mapping[str, str]) -> Iterator[Check
             title=title,
             status="failed" if problem else "passed",
             detail=named,
-            problems=(FileProblem(part.name, problem),) if problem else (),
+            problems=(in_file(part.name, problem),) if problem else (),
         )
 
 
 def _missing_or_other_size(part: Part, named: str, stated_mb: float | None, folder: str) -> Problem | None:
     path = os.path.join(os.path.dirname(part.source.name), *named.split("/"))
     if leads_out_of(folder, path):
-        return Problem("MC028", "error", f"{named} is a link that leads out of its folder and is not followed",
-                       "put the file itself there")  # fmt: skip
+        message = f"{named} is a link that leads out of its folder and is not followed"
+        return _error("MC028", message, "put the file itself there")
     if not os.path.isfile(path):
-        return Problem("MC311", "error", f"there is no file {named} beside {part.name}", "paths start at its folder")
+        return _error("MC311", f"there is no file {named} beside {part.name}", "paths start at its folder")
     if stated_mb is None:
         return None
     size = os.path.getsize(path)
@@ -460,7 +437,7 @@ def _missing_or_other_size(part: Part, named: str, stated_mb: float | None, fold
     hint = f"state {size / _MB:.4g}"
     if abs(size / (1 << 20) - stated_mb) <= stated_mb / 100:
         hint += "; a MB is 1,000,000 bytes, not 1,048,576"
-    return Problem("MC312", "error", f"{named} has {size / _MB:.4g} MB, not {stated_mb:g}", hint)
+    return _error("MC312", f"{named} has {size / _MB:.4g} MB, not {stated_mb:g}", hint)
 
 
 def _score_check(
@@ -468,7 +445,7 @@ def _score_check(
     settings: Settings,
     parameters: Sequence[tuple[str, str]],
     header: Mapping[str, str] | None,
-) -> tuple[Score | None, Check]:
+) -> tuple[Scored | None, Check]:
     title = "It can be scored"
     if not session.has_truth and not any(
         pair.own and pair.truth in session.files.groups for pair in session.track.pairs
@@ -485,7 +462,7 @@ def _score_check(
     except (WrongWeights, BrokenPlugin):
         raise
     except CallError as error:
-        return None, Check(id="score", title=title, status="failed", detail=f"{error}; {error.hint}")
+        return None, Check(id="score", title=title, status="failed", detail="; ".join(map(str, error.as_options)))
     detail = "; ".join(score.reasons) if not score.valid else _headline(score)
     if score.verdict.decision:
         gates = [gate["gate"] for gate in (score.result or {}).get("gates", ()) if not gate["passed"]]
@@ -494,7 +471,7 @@ def _score_check(
     return score, Check(id="score", title=title, status="passed" if score.verdict.good else "failed", detail=detail)
 
 
-def _headline(score: Score) -> str:
+def _headline(score: Scored) -> str:
     """The figure that matters most, to a few digits."""
     for name, value in ((score.headline, score.verdict.headline), (score.second, score.verdict.second)):
         if value is not None:

@@ -32,7 +32,8 @@ from medcontract.evaluation.reading import (
     read_submission,
     read_truth,
 )
-from medcontract.problems import FileReport, Problem
+from medcontract.results.score import FileProblem, InputFile, in_file
+from medcontract.results.validation import FileReport
 from medcontract.scoring import tracks
 from medcontract.scoring.engine import (
     NO_WISHES,
@@ -54,25 +55,8 @@ MOST_PROBLEMS = 100
 _EXAMPLES = 3
 
 
-class InputFile(Struct, frozen=True, kw_only=True):
-    """A file that a score was made from."""
-
-    contract: str | None
-    name: str
-    sha256: str
-    content_sha256: str | None
-    records: int | None
-
-
-class FileProblem(Struct, frozen=True):
-    """A problem, and the base name of its file."""
-
-    file: str
-    problem: Problem
-
-
-class Score(Struct, kw_only=True):
-    """What became of one submission, and everything that makes it defensible."""
+class Scored(Struct, kw_only=True):
+    """What became of one submission, as exact as it was counted; `score_result` makes the result of it."""
 
     track: str
     protocol: Protocol
@@ -141,7 +125,7 @@ def score_files(
     settings: Settings = DEFAULT,
     parameters: Sequence[tuple[str, str]] = (),
     header: Mapping[str, str] | None = None,
-) -> Score:
+) -> Scored:
     """Score the submission among the files against the truth among them. Raises `CallError` for a wrong call.
 
     `found`: files that nobody named, and the folder that each stands in: one of no contract is let pass, and nothing in
@@ -219,7 +203,7 @@ def track_of(files: Files) -> Track:
 
 def score_against(
     truth: Truth, files: Files, protocol: Protocol, settings: Settings = DEFAULT, given: Given | None = None
-) -> Score:
+) -> Scored:
     """Score the submission among the files."""
     truth = replace(truth, track=truth.track.among({*files.groups, *truth.expected}))
     track = truth.track
@@ -268,7 +252,7 @@ def _remarks(teams: Sequence[str], settings: Settings) -> Iterator[str]:
         yield "a breakdown is not for participants: it tells of the truth"
 
 
-def _explain(score: Score, track: Track, counts: Counts, settings: Settings) -> None:
+def _explain(score: Scored, track: Track, counts: Counts, settings: Settings) -> None:
     """Add what the counts say beyond the figures, to participants nothing about single items."""
     score.private = (*counts.about_truth, *score.private)
     if not settings.participant:
@@ -412,15 +396,15 @@ def _assemble(
     counts: Counts | None,
     teams: Sequence[str],
     participant: bool,
-) -> Score:
+) -> Scored:
     own = [part for part in files.take(sorted(used_contracts(truth.track))).parts() if part not in truth.parts]
     told = own if participant else [*truth.parts, *own]  # a mistake of the truth explains those of the submission
     parts = sorted(told, key=lambda part: (part.contract.id, part.name))
     reports = [(part.name, part.report) for part in told]
     reports += [(base_name(report.path), report) for report in files.unread]
-    problems = [FileProblem(name, problem) for name, report in reports for problem in report.problems]
+    problems = [in_file(name, problem) for name, report in reports for problem in report.problems]
     unread = sum(report.errors + report.warnings for report in files.unread)
-    return Score(
+    return Scored(
         track=truth.track.id,
         protocol=protocol,
         inputs=tuple(input_file(part, truth) for part in parts),

@@ -13,13 +13,14 @@ from medcontract.judging.examining import Rest, counted_only, fault_finding
 from medcontract.judging.records import Progress
 from medcontract.judging.report import make_report
 from medcontract.judging.start import container_of
-from medcontract.problems import FileReport, Finding, Path, Ref
+from medcontract.problems import Finding, Path, Ref
 from medcontract.reading import lines
 from medcontract.reading.json_file import too_large
 from medcontract.reading.limits import MAX_DEPTH, MAX_DOCUMENT
 from medcontract.reading.locate import Locator
 from medcontract.reading.scan import Broken, scan
 from medcontract.reading.source import Source, Unreadable
+from medcontract.results.validation import FileReport
 from medcontract.tally import Tally
 
 _HUGE = re.compile(rb"[0-9]{300}")

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 from medcontract.judging.examining import examine
 from medcontract.judging.records import RecordsJudge
-from medcontract.problems import Finding, NamedFiles
+from medcontract.problems import Finding
 from medcontract.reading.json_file import TooLarge
 from medcontract.reading.scan import Broken, scan
 from medcontract.reading.source import Unreadable
+from medcontract.results.validation import NamedFiles
 
 Check = Callable[[Iterator[tuple[int, str]], int], Iterator[Finding]]
 """From the numbers of records and the names in them, and the number of all records, to findings in that order. Their

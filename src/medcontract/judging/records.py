@@ -13,10 +13,11 @@ from medcontract.definitions.registry import Compiled
 from medcontract.definitions.rules import UNKNOWN, Accumulator, UniqueIndex
 from medcontract.judging.examining import KnownMistakes, examine
 from medcontract.judging.report import make_report
-from medcontract.problems import FileReport, Finding, Ref
+from medcontract.problems import Finding, Ref
 from medcontract.reading.json_file import Block, Cut, Decode, TooLarge, too_large
 from medcontract.reading.scan import Broken
 from medcontract.reading.source import Source, Unreadable
+from medcontract.results.validation import FileReport
 from medcontract.tally import Tally
 
 if TYPE_CHECKING:

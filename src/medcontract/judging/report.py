@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from medcontract.problems import NO_CARET, FileReport, Finding, Problem, Ref, pointer
+from msgspec.structs import replace
+
+from medcontract.problems import NO_CARET, Finding, Ref, pointer
 from medcontract.reading.locate import Locator
 from medcontract.reading.places import Place, excerpt, places
 from medcontract.reading.scan import Broken
 from medcontract.reading.source import Source, Unreadable
+from medcontract.results.validation import FileReport, Problem
 from medcontract.tally import Likeness, Tally, likeness
 
 _NOWHERE = 1 << 62
@@ -18,15 +21,17 @@ _NOWHERE = 1 << 62
 def make_report(
     source: Source, contract_id: str | None, records: int | None, tally: Tally, wrong_call: bool = False
 ) -> FileReport:
-    findings = tally.kept()
+    problems = tuple(_problems(source, tally.kept(), tally))
     return FileReport(
         path=source.name,
         contract=contract_id,
+        ok=tally.errors == 0,
         records=records,
         errors=tally.errors,
         warnings=tally.warnings,
-        problems=tuple(_problems(source, findings, tally)),
-        wrong_call=wrong_call,
+        omitted=tally.errors + tally.warnings - len(problems),
+        problems=problems,
+        _wrong_call=wrong_call,
     )
 
 
@@ -54,7 +59,7 @@ def _problems(source: Source, findings: Sequence[Finding], tally: Tally) -> list
         problems.append(_problem(source, findings[i], offsets[i], found, tally.excerpts))
     for kind, position in last.items():
         several = kind in tally.several
-        problems[position] = problems[position]._replace(more=left[kind], more_are="problem" if several else "record")
+        problems[position] = replace(problems[position], _more=left[kind], _more_are="problem" if several else "record")
     return problems
 
 
@@ -72,8 +77,9 @@ def _problem(
     path = (*ref.prefix, *finding.path)
     field = finding.field if is_tabular(finding) else None
     return Problem(
-        finding.code, finding.severity, finding.message, _hint(finding, found),
-        pointer(path), pointer(path, plain=True), ref.record, line, column, field, finding.value, text, caret,
+        code=finding.code, severity=finding.severity, message=finding.message, hint=_hint(finding, found),
+        pointer=pointer(path), record=ref.record, line=line, column=column, field=field,
+        _plain_pointer=pointer(path, plain=True), _value=finding.value, _excerpt=text, _caret=caret,
     )  # fmt: skip
 
 

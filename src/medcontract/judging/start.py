@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 import msgspec
+from msgspec.structs import replace
 
 from medcontract.definitions import recognition, registry
 from medcontract.definitions.contract import Sink
@@ -17,13 +18,14 @@ from medcontract.judging.json import DocumentJudge, JsonJudge, LinesJudge, one_l
 from medcontract.judging.records import Progress, RecordsJudge, broken_finding
 from medcontract.judging.report import make_report
 from medcontract.judging.table import CsvJudge, broken_header
-from medcontract.problems import FileReport, Finding, Ref
+from medcontract.problems import Finding, Ref
 from medcontract.reading import lines
 from medcontract.reading.json_file import JsonFile, TooLarge, check_syntax, is_json, outline, too_large
 from medcontract.reading.limits import MAX_DEPTH
 from medcontract.reading.scan import Broken, scan
 from medcontract.reading.source import Source, Unreadable
 from medcontract.reading.table import CsvFile
+from medcontract.results.validation import FileReport
 from medcontract.tally import Tally
 
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -45,7 +47,8 @@ def judge(
     judging = judge_for(source, contract, tally, progress)
     judging.run()
     images = look_beside(judging, beside) if beside and beside.contract == contract.id else None
-    return judging.report()._replace(images=images)
+    report = judging.report()
+    return report if images is None else replace(report, _images=images)
 
 
 def identify(source: Source, contract_id: str | None, tally: Tally) -> Compiled | FileReport:
@@ -151,7 +154,7 @@ def _unrecognised(source: Source, container: str, doubt: NotRecognised, tally: T
         tally.add(finding)
     if tally.errors:
         return make_report(source, None, None, tally)
-    tally.add(Finding("MC009", str(doubt), doubt.hint))
+    tally.add(Finding("MC009", *doubt.as_options))
     return make_report(source, None, None, tally, wrong_call=True)
 
 

@@ -1,1 +1,75 @@
-"""Data to text. Nothing here prints, reads a file or exits."""
+"""Results to text, by format. Nothing here prints, reads a file or exits.
+
+`RENDERERS` says which results can be written in which format, and by which function. A format is a module of functions
+that take a result and a `View` and return text; a line of the table registers each of them. Options of commands, their
+help and the endings of `--out` follow from the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from medcontract.rendering.view import View
+    from medcontract.results.base import Result
+
+Renderer = Callable[[Any, "View"], str]
+
+RENDERERS: dict[tuple[str, str], str | Renderer] = {
+    ("Validation", "text"): "text.validation:validation",
+    ("Preflight", "text"): "text.preflight:preflight",
+    ("Score", "text"): "text.score:score",
+    ("Leaderboard", "text"): "text.leaderboard:leaderboard",
+    ("Comparison", "text"): "text.comparison:comparison",
+    ("Explanation", "text"): "text.reference:explanation",
+    ("ContractList", "text"): "text.reference:contract_list",
+    ("Normalization", "text"): "text.reference:normalization",
+    ("Protocol", "text"): "text.reference:protocol",
+    ("ProtocolList", "text"): "text.reference:protocol_list",
+    ("SchemaDiff", "text"): "text.schemas:schema_diff",
+    ("SchemaCheck", "text"): "text.schemas:schema_check",
+    ("Validation", "json"): "json:document",
+    ("Preflight", "json"): "json:document",
+    ("Score", "json"): "json:document",
+    ("Leaderboard", "json"): "json:document",
+    ("Comparison", "json"): "json:document",
+    ("Explanation", "json"): "json:document",
+    ("ContractList", "json"): "json:document",
+    ("Normalization", "json"): "json:document",
+    ("Protocol", "json"): "json:document",
+    ("ProtocolList", "json"): "json:document",
+    ("SchemaDiff", "json"): "json:document",
+    ("Score", "markdown"): "markdown:score",
+    ("Leaderboard", "markdown"): "markdown:leaderboard",
+    ("Comparison", "markdown"): "markdown:comparison",
+}
+"""(name of the result's class, format) to the function: itself, or its module below this package and its name."""
+
+ENDINGS: dict[str, str] = {".txt": "text", "": "text", ".json": "json", ".md": "markdown"}
+"""Endings of file names, and the format that each means."""
+
+
+def formats_of(result: str) -> list[str]:
+    """The formats that a result, named by its class, can be written in."""
+    return [format_name for name, format_name in RENDERERS if name == result]
+
+
+def endings_of(result: str) -> dict[str, str]:
+    """The endings that mean one of these formats."""
+    known = formats_of(result)
+    return {ending: format_name for ending, format_name in ENDINGS.items() if format_name in known}
+
+
+def render(result: Result, format_name: str = "text", view: View | None = None) -> str:
+    """A result in a format. Raises `KeyError` for a pair that is not registered."""
+    found = RENDERERS[type(result).__name__, format_name]
+    if isinstance(found, str):
+        module, _, name = found.partition(":")
+        found = getattr(import_module(f"medcontract.rendering.{module}"), name)
+    if view is None:
+        from medcontract.rendering.view import View
+
+        view = View()
+    return found(result, view)

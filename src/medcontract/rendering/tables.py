@@ -1,4 +1,4 @@
-"""Results as titled tables: what the text and the Markdown of a score have in common."""
+"""Results as titled tables: what text and Markdown have in common."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from medcontract.problems import plain_name
+from medcontract.results.score import Score
 
 if TYPE_CHECKING:
-    from medcontract.evaluation.score import Score
     from medcontract.scoring.engine import Figure
 
 MOST_CASES = 20
@@ -44,24 +44,27 @@ def number(value: Any, unit: str = "") -> str:
 
 def headline(score: Score) -> tuple[str, str]:
     """The name and value of the figure that matters most."""
-    units = {figure.name: figure.unit for figure in score.figures}
-    for name, value in ((score.headline, score.verdict.headline), (score.second, score.verdict.second)):
+    units = {figure.name: figure.unit for figure in score._figures}
+    for name, value in (score._headline, score._second):
         if value is not None:
-            return plain_name(name), number(float(value), units.get(name, ""))
-    return plain_name(score.headline), number(None)
+            return plain_name(name), number(value, units.get(name, ""))
+    return plain_name(score._headline[0]), number(None)
 
 
-def tables(score: Score, result: dict[str, Any]) -> Iterator[Table]:
+def tables(score: Score) -> Iterator[Table]:
     """The figures of the submission, then finer ones."""
+    result = score.result
+    if result is None:
+        return
     if "overall_scores" in result:
         yield from _benchmark(score, result)
         return
-    yield figures_table(score.figures, result)
+    yield figures_table(score._figures, result)
     for name, make in _FINER.items():
         if name in result:
             yield from make(score, result[name])
-    if score.mending:
-        rows = [(where, what, number(times)) for where, what, times in score.mending]
+    if score.failure_modes:
+        rows = [(mode.field, mode.difference, number(mode.count)) for mode in score.failure_modes]
         yield _first(Table("What to mend first", ("field", "what", "how often"), rows, numeric=False))
 
 
@@ -92,7 +95,7 @@ def _runs(score: Score, runs: Sequence[dict[str, Any]]) -> Iterator[Table]:
     columns = {
         title: name for title, name in columns.items() if all(name in run for run in runs)
     }  # not for participants
-    units = {figure.name: figure.unit for figure in score.figures}
+    units = {figure.name: figure.unit for figure in score._figures}
     rows = [
         (
             run["run_id"],
@@ -160,19 +163,18 @@ def _documents(score: Score, documents: Sequence[dict[str, Any]]) -> Iterator[Ta
 
 def _benchmark(score: Score, report: dict[str, Any]) -> Iterator[Table]:
     """The combined score and its weights first; of many tasks the worst, of many metrics the first."""
-    combined = report["metadata"].get("combined_scores", {}).get(score.headline)
+    headline = score._headline[0]
+    combined = report["metadata"].get("combined_scores", {}).get(headline)
     overall = report["overall_scores"]
     if combined:
-        name = plain_name(score.headline)
-        yield Table("", ("metric", "overall"), [(name, number(overall[score.headline]))])
+        name = plain_name(headline)
+        yield Table("", ("metric", "overall"), [(name, number(overall[headline]))])
         weights = [(plain_name(name), f"{weight:g}") for name, weight in combined["weights"].items()]
         missing = "shared among the others" if combined["renormalize_missing"] else "lost"
         note = f"the weight of what a task lacks is {missing}"
         yield Table(f"Weights of {name}", ("metric or category", "weight"), weights, note)
-    others = [
-        (plain_name(name), number(value)) for name, value in overall.items() if not combined or name != score.headline
-    ]
-    notes = report["metadata"]["notes"] if score.counts is not None else []  # another tool's may be anything
+    others = [(plain_name(name), number(value)) for name, value in overall.items() if not combined or name != headline]
+    notes = report["metadata"]["notes"] if score._counted_here else []  # another tool's may be anything
     yield Table("Metrics", ("metric", "overall"), others[:_MOST_ROWS], "; ".join([*_left(others, _MOST_ROWS), *notes]))
     tasks = [((task,), metrics) for task, metrics in report.get("task_scores", {}).items()]
     names = list(dict.fromkeys([*overall, *(name for _, metrics in tasks for name in metrics)]))
@@ -180,9 +182,9 @@ def _benchmark(score: Score, report: dict[str, Any]) -> Iterator[Table]:
     if not columns or not tasks:
         return
     yield _worst("Tasks", ("task",), tasks, columns, _left(names, _MOST_METRICS))
-    if score.counts is not None and "detailed_results" in report:
+    if score._counted_here and "detailed_results" in report:
         rows = [((row["task_id"], row["sample_id"]), row["scores"]) for row in report["detailed_results"]]
-        wanted = [name for name in columns if name != score.headline or not combined]
+        wanted = [name for name in columns if name != headline or not combined]
         yield _worst("Samples", ("task", "sample"), rows, wanted, [])
         yield _parts(report["detailed_results"])
 

@@ -1,0 +1,78 @@
+"""The Pydantic models of results, derived from their Structs.
+
+A result is defined once, in `medcontract.results`. Its model is needed to publish a schema, and to explain what is
+wrong with a result that somebody hands in (a score given to `compare`); never to check a good file.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from types import GenericAlias, NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
+from pydantic import Field, create_model
+
+from medcontract.definitions import base
+from medcontract.definitions.base import Document, Many, Strictest
+from medcontract.results.base import Result, public_fields
+
+_TYPES: dict[str, Any] = {
+    "Code": Annotated[str, Field(pattern="^MC[0-5][0-9][0-9]$", max_length=5)],
+    "Sha256": Annotated[str, Field(pattern="^[0-9a-f]{64}$", max_length=64)],
+    **{name: getattr(base, name) for name in ("Count", "NonNegative", "Position", "RelativePath", "Str", "Unit")},
+}
+"""The field types that markers of `results.types` name."""
+STRUCT = "__struct__"
+"""The attribute of a model that holds the Struct that it was derived from: its fields are documented there."""
+_PUBLISHED_NAMES = {
+    "Check": "CheckModel", "CombinedScore": "CombinedModel", "Comparison": "ComparisonModel",
+    "ContractInfo": "Listed", "ContractList": "Listing", "Delta": "DeltaModel", "ExplainedCode": "Explained",
+    "FileProblem": "ScoreProblem", "FileReport": "FileModel", "Formula": "FormulaModel", "InputFile": "InputModel",
+    "LeaderboardEntry": "Ranked", "Parameter": "ParameterModel", "Problem": "ProblemModel",
+    "Processing": "ProcessingModel", "Protocol": "ProtocolPage", "ProtocolChange": "ChangeModel",
+    "ProtocolInfo": "ProtocolListed", "ProtocolList": "ProtocolListing", "ProtocolUsed": "ProtocolModel",
+    "SchemaIndex": "Index", "Score": "ScoreModel",
+}  # fmt: skip
+"""Names below `$defs` of the published schemas, where they are not those of the Structs."""
+
+
+@cache
+def model_of(struct: type[Struct], whole_file: bool = True) -> type[Strictest]:
+    """The model of a result. `whole_file`: it stands in a file by itself, which may name its schema."""
+    hints = get_type_hints(struct, include_extras=True)
+    optional: frozenset[str] = getattr(struct, "_optional", frozenset()) | getattr(struct, "_values", frozenset())
+    fields: dict[str, Any] = {
+        name: (_field_type(hints[name]), None if name in optional else ...) for name in public_fields(struct)
+    }
+    name = _PUBLISHED_NAMES.get(struct.__name__, struct.__name__)
+    document = whole_file and issubclass(struct, Result)
+    model: type[Strictest] = create_model(
+        name, __base__=Document if document else Strictest, __module__=__name__, __doc__=struct.__doc__, **fields
+    )
+    setattr(model, STRUCT, struct)
+    setattr(sys.modules[__name__], name, model)  # a model is found by its name, as those that are written down
+    return model
+
+
+def _field_type(hint: Any) -> Any:
+    """The type of a field, as Pydantic is to check it."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _TYPES[inner[1]]
+    if origin is tuple:
+        item: Any = _field_type(inner[0])
+        return Many[item]
+    if origin is dict:
+        return GenericAlias(dict, (str, _field_type(inner[1])))
+    if origin in (Union, UnionType):
+        return Union[tuple(NoneType if each is NoneType else _field_type(each) for each in inner)]  # noqa: UP007
+    if isinstance(hint, type) and issubclass(hint, Struct):
+        return _nested(hint)
+    return hint
+
+
+def _nested(struct: type[Struct]) -> type[Strictest]:
+    """A score inside a preflight is a document as well; a report of one file is none."""
+    return model_of(struct, struct.__name__ != "FileReport")

@@ -1,0 +1,116 @@
+"""From what evaluation works with (fractions, counts) to the results that are handed out."""
+
+from __future__ import annotations
+
+import platform
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from unicodedata import unidata_version
+
+from medcontract._version import __version__
+from medcontract.catalogue import CATALOGUE
+from medcontract.results.score import (
+    Environment,
+    FailureMode,
+    FieldDifference,
+    ItemBreakdown,
+    Processing,
+    ProtocolUsed,
+    Score,
+)
+from medcontract.scoring import gate as exact
+from medcontract.scoring.engine import Explanation
+from medcontract.scoring.exact import rounded_or_none
+from medcontract.scoring.protocol import Protocol
+
+
+def protocol_used(protocol: Protocol) -> ProtocolUsed:
+    return ProtocolUsed(**protocol.describe())
+
+
+def processing(found: exact.Processing | None) -> Processing | None:
+    return None if found is None else Processing(**found.describe(), _share=found.share, _asked=found.asked)
+
+
+def versions() -> dict[str, Any]:
+    """What a result was made with: no clock, no host."""
+    return {
+        "medcontract_version": __version__,
+        "environment": Environment(
+            python=platform.python_version(), unicode=unidata_version, unidecode=_unidecode_version()
+        ),
+    }
+
+
+def _unidecode_version() -> str:
+    """As the name of its folder of metadata says: the library that reads metadata takes as long to import as we do."""
+    spec = find_spec("unidecode")
+    home = Path(spec.origin).parent.parent if spec and spec.origin else Path()
+    found = [
+        folder.name.removesuffix(".dist-info").partition("-")[2] for folder in home.glob("[Uu]nidecode-*.dist-info")
+    ]
+    if len(found) == 1:
+        return found[0]
+    from importlib.metadata import version
+
+    return version("Unidecode")
+
+
+def score_result(scored: Any) -> Score:
+    """The result of a scored submission (`evaluation.score.Scored`)."""
+    verdict = scored.verdict
+    broken_rules = _broken_rules(scored.between)
+    return Score(
+        track=scored.track,
+        protocol=protocol_used(scored.protocol),
+        inputs=scored.inputs,
+        processing=processing(verdict.processing),
+        valid=verdict.valid,
+        reasons=verdict.reasons,
+        warnings=(*scored.warnings, *(broken_rules if scored.participant else ())),
+        problems=scored.problems,
+        result=scored.shown,
+        failure_modes=tuple(_failure_mode(*row) for row in scored.mending) or None,
+        breakdown=tuple(map(_item_breakdown, scored.breakdown or ())) or None,
+        **versions(),
+        _decision=verdict.decision,
+        _gates=tuple((gate["gate"], gate["passed"]) for gate in (verdict.result or {}).get("gates", ())),
+        _team=scored.team,
+        _participant=scored.participant,
+        _found=scored.found,
+        _errors=scored.errors,
+        _broken_rules=broken_rules,
+        _hints=scored.hints,
+        _figures=scored.figures,
+        _headline=(scored.headline, rounded_or_none(verdict.headline)),
+        _second=(scored.second, rounded_or_none(verdict.second)),
+        _counted_here=scored.counts is not None,
+    )
+
+
+def _broken_rules(counted: tuple[tuple[str, int], ...]) -> tuple[str, ...]:
+    """How often each rule between files was broken, by code: all that participants may know of it."""
+    return tuple(f"{code} {CATALOGUE[code].title}: {times:,}" for code, times in counted)
+
+
+def _failure_mode(field: str, difference: str, count: int) -> FailureMode:
+    return FailureMode(field=field, difference=difference, count=count)
+
+
+def _item_breakdown(item: Explanation) -> ItemBreakdown:
+    name, nearest = item.nearest or (None, None)
+    return ItemBreakdown(
+        doc_type=item.doc_type, doc_id=item.doc_id, item=item.item, state=item.state, nearest=nearest,
+        fields=tuple(_difference(*field) for field in item.fields),
+        name=item.name, paired_name=item.paired, nearest_name=name,
+    )  # fmt: skip
+
+
+def _difference(
+    field: str, difference: str, expected: str, got: str, expected_normalized: str, got_normalized: str
+) -> FieldDifference:
+    return FieldDifference(
+        field=field, difference=difference, expected=expected, got=got, expected_normalized=expected_normalized,
+        got_normalized=got_normalized,
+    )  # fmt: skip

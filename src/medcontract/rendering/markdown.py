@@ -1,0 +1,166 @@
+"""Results as Markdown pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Any
+
+from medcontract.problems import shorten
+from medcontract.rendering.shared import (
+    clipped,
+    comparison_tables,
+    fate,
+    not_ranked,
+    processed,
+    ranking,
+    ranking_warnings,
+    reasons_of,
+    seen,
+    weights,
+    who,
+)
+from medcontract.rendering.tables import Table, headline, number, tables
+from medcontract.rendering.view import View
+from medcontract.results.base import printable
+from medcontract.results.comparison import Comparison
+from medcontract.results.leaderboard import Leaderboard
+from medcontract.results.score import FileProblem, ItemBreakdown, Score
+
+
+def score(score: Score, view: View) -> str:
+    """The verdict, the tables, what is wrong, and what makes it defensible."""
+    show_values = view.show_values
+    team = f": {escaped(shorten(score.team_name))}" if score.team_name else ""
+    name, value = headline(score)
+    figure = f", {escaped(shorten(name))} **{value}**" if value != number(None) else ""
+    state = f"**Valid**{figure}" if score.valid else "**Not valid**"
+    state = f"**{score.decision}**. {state}" if score.decision else state
+    lines = [f"# {score.track}{team}", "", state]
+    lines += ["", *(f"- {escaped(reason)}" for reason in score.reasons)] if score.reasons else []
+    if score.processing is not None:
+        lines += ["", f"{processed(score.processing).capitalize()}."]
+    for table in tables(score):
+        lines += ["", *markdown_table(table)]
+    if score.breakdown:
+        lines += ["", *markdown_table(_breakdown_table(score.breakdown, show_values))]
+    if score._hints and show_values and not score._participant:
+        lines += ["", "## Hints", "", *(f"- {escaped(hint)}" for hint in score._hints)]
+    if score.problems:
+        rows = [_problem_row(found, show_values) for found in score.problems]
+        left = score._found - len(rows)
+        note = f"and {left:,} more" if left > 0 else ""
+        table = Table("Problems", ("file", "line", "code", "problem"), rows, note, numeric=False)
+        lines += ["", *markdown_table(table)]
+    if score.warnings:
+        lines += ["", "## Warnings", "", *(f"- {escaped(warning)}" for warning in score.warnings)]
+    lines += ["", *_markdown_provenance(score)]
+    return "\n".join(lines) + "\n"
+
+
+def _markdown_provenance(score: Score) -> Iterator[str]:
+    """What makes the score defensible."""
+    rows = [
+        (
+            file.name, file.contract, "" if file.records is None else f"{file.records:,}", file.sha256,
+            file.content_sha256 or "",
+        )
+        for file in score.inputs
+    ]  # fmt: skip
+    yield from markdown_table(
+        Table("Inputs", ("file", "contract", "records", "SHA-256", "content"), rows, numeric=False)
+    )
+    protocol = score.protocol
+    values = [(name, _decimal(value)) for name, value in protocol.parameters.items()]
+    yield ""
+    yield from markdown_table(Table("Protocol", ("parameter", "value"), values))
+    yield ""
+    yield f"Protocol `{protocol.id}` version {protocol.version}, fingerprint `{protocol.fingerprint}`."
+    with_what = ", ".join(f"{name} {version}" for name, version in score.environment.to_dict().items())
+    yield f"medcontract {score.medcontract_version}, {with_what}."
+
+
+def _decimal(value: float | str | None) -> str:
+    """A parameter as a decimal, in full."""
+    if value is None or isinstance(value, str):
+        return value or "null"
+    return f"{Decimal(repr(value)).normalize():f}" if abs(value) < 10**15 else repr(float(value))
+
+
+def _problem_row(found: FileProblem, show_values: bool) -> tuple[str, ...]:
+    message = found.message_with_value if show_values else found.message
+    place = str(found.line) if found.line is not None else "" if found.record is None else f"record {found.record}"
+    return found.file, place, found.code, message
+
+
+def _breakdown_table(items: Sequence[ItemBreakdown], show_values: bool) -> Table:
+    """A row for each field that is not right, and for each item that has no prediction."""
+    rows = []
+    for item in items:
+        name = f" {shorten(item.name or '')}"
+        place = (item.doc_id, item.doc_type, f"{item.item + 1}{name if show_values else ''}")
+        rows += [
+            (*place, field.field, f"{field.difference}{seen(field) if show_values else ''}") for field in item.fields
+        ]
+        if item.paired_name is None:
+            rows.append((*place, "", fate(item, show_values)))
+    right = sum(item.state == "right" for item in items)
+    note = f"{right:,} of {len(items):,} items are right."
+    return Table("Item by item", ("document", "type", "item", "field", "what"), rows, note, numeric=False)
+
+
+def leaderboard(board: Leaderboard, view: View) -> str:
+    lines = [f"# Leaderboard: {board.track}", "", *markdown_table(ranking(board)._replace(title=""))]
+    if board.combined:
+        lines += ["", escaped(weights(board.combined))]
+    rest = not_ranked(board)
+    if rest:
+        rows = [(who(entry), "; ".join(reasons_of(entry))) for entry in rest]
+        lines += ["", *markdown_table(Table("Not ranked", ("team", "reasons"), rows, numeric=False))]
+    warnings = ranking_warnings(board)
+    if warnings:
+        lines += ["", "## Warnings", "", *(f"- {escaped(warning)}" for warning in warnings)]
+    protocol = board.protocol
+    lines += ["", f"Protocol `{protocol.id}` version {protocol.version}, fingerprint `{protocol.fingerprint}`."]
+    for file in board.truth:
+        content = f"content `{file.content_sha256}`" if file.content_sha256 else f"SHA-256 `{file.sha256}`"
+        lines.append(f"{'Truth' if file.content_sha256 else 'With'} {escaped(file.name)}, {content}.")
+    return "\n".join(lines) + "\n"
+
+
+def comparison(comparison: Comparison, view: View) -> str:
+    names = comparison._names
+    lines = [f"# {comparison.track}: before and after", "", f"{comparison.before} before, {comparison.after} after."]
+    lines += ["", f"From {' to '.join(escaped(shorten(name)) for name in names)}."] if names else []
+    lines += ["", *(f"- {escaped(reason)}" for reason in comparison.reasons)] if comparison.reasons else []
+    for table in comparison_tables(comparison):
+        if table.rows:
+            lines += ["", *(markdown_table(table) if table.title else (escaped(table.rows[0][0]),))]
+    if comparison.warnings:
+        lines += ["", "## Warnings", "", *(f"- {escaped(warning)}" for warning in comparison.warnings)]
+    lines += ["", f"Protocol fingerprint `{comparison.fingerprint}` in both."]
+    return "\n".join(lines) + "\n"
+
+
+def markdown_table(table: Table) -> Iterator[str]:
+    if not table.rows:
+        return
+    if table.title:
+        yield f"## {escaped(table.title)}"
+        yield ""
+    yield _markdown_row(table.head)
+    yield "|---|" + ("---:|" if table.numeric else "---|") * (len(table.head) - 1)
+    yield from map(_markdown_row, table.rows)
+    if table.note:
+        yield ""
+        yield escaped(table.note)
+
+
+def _markdown_row(cells: Sequence[Any]) -> str:
+    return "| " + " | ".join(map(escaped, clipped(cells))) + " |"
+
+
+def escaped(text: str) -> str:
+    """Text that stays text in Markdown, and in one line."""
+    flat = "".join(c if c.isprintable() else " " for c in printable(text))
+    return "".join(f"\\{c}" if c in "\\`*_[]<>|#" else c for c in flat)

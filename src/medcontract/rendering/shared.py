@@ -1,0 +1,181 @@
+"""What text and Markdown say alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from medcontract.problems import plain_name, shorten
+from medcontract.rendering.tables import MOST_CASES, Table, number
+from medcontract.rendering.view import clean
+from medcontract.results.comparison import ComparedRow, Comparison, Delta
+from medcontract.results.leaderboard import CombinedScore, Leaderboard, LeaderboardEntry
+from medcontract.results.score import FieldDifference, ItemBreakdown, Processing
+
+WHOLE_DOCUMENT = ("document failed", "no valid record")
+"""What is so of all items of a document or of none."""
+_MOST_REASONS = 3
+_MOST_OTHERS = 4
+"""Metrics that submissions bring along, in the table."""
+_LONGEST_NAME, _LONGEST_CELL = 80, 1000
+_TITLES = {"documents": "documents", "metrics": "cases", "tasks": "tasks", "samples": "samples", "runs": "runs"}
+
+
+# --- scores
+
+
+def seen(field: FieldDifference) -> str:
+    """Both values as printed and as compared, where that differs."""
+    expected, got = field.expected or "", field.got or ""
+    want, have = field.expected_normalized or "", field.got_normalized or ""
+    shown = f": expected {shorten(expected)!r}, got {shorten(got)!r}"
+    return shown if (want, have) == (expected, got) else f"{shown} (compared: {shorten(want)!r}, {shorten(have)!r})"
+
+
+def fate(item: ItemBreakdown, show_values: bool) -> str:
+    if item.state in WHOLE_DOCUMENT:
+        return item.state
+    if item.paired_name is not None:
+        return f"{len(item.fields)} field{'s' * (len(item.fields) != 1)} not right"
+    if item.nearest is None:
+        return "not matched"
+    score = f"{item.nearest:.0f}"
+    near = (
+        f"nearest prediction {shorten(item.nearest_name or '')!r}, {score}"
+        if show_values
+        else f"a near one was, {score}"
+    )
+    return f"not matched; {near}"
+
+
+def processed(gate: Processing) -> str:
+    """How much was processed, with digits enough to see on which side of the border it is."""
+    return f"processed {gate.processed:,} of {gate.expected:,}, {gate._share}; at least {gate._asked} asked for"
+
+
+def clipped(cells: Sequence[Any]) -> list[str]:
+    """A hostile name must not pad every row of a table; only the last cell may be long."""
+    texts = [str(cell) for cell in cells]
+    limits = [_LONGEST_NAME] * (len(texts) - 1) + [_LONGEST_CELL]
+    return [text if len(text) <= most else f"{text[: most - 1]}…" for text, most in zip(texts, limits, strict=True)]
+
+
+# --- rankings
+
+
+def ranking_warnings(board: Leaderboard) -> list[str]:
+    own = [f"{who(entry)}: {clean(warning)}" for entry in board.submissions for warning in entry.warnings]
+    return own + [clean(warning) for warning in board.warnings]
+
+
+def ranked(board: Leaderboard) -> list[LeaderboardEntry]:
+    return [entry for entry in board.submissions if entry.rank is not None]
+
+
+def not_ranked(board: Leaderboard) -> list[LeaderboardEntry]:
+    return [entry for entry in board.submissions if entry.rank is None]
+
+
+def reasons_of(entry: LeaderboardEntry) -> list[str]:
+    if entry.valid:
+        return ["it lacks the figure that the others are ranked by"]
+    reasons = [clean(reason) for reason in entry.reasons]
+    left = len(reasons) - _MOST_REASONS
+    return reasons[:_MOST_REASONS] + ([f"… and {left} more reasons"] if left > 0 else [])
+
+
+def who(entry: LeaderboardEntry) -> str:
+    name = clean(entry.name)
+    return f"{clean(entry.team_name)} ({name})" if entry.team_name and entry.team_name != entry.name else name
+
+
+def ranking(board: Leaderboard) -> Table:
+    """Rank, team, the headline, then the other figures."""
+    units = {figure.name: figure.unit for figure in board._figures}
+    others = [f.name for f in board._figures if f.by == "submission" and f.name != board.headline]
+    others = [name for name in others if any(name in entry.figures for entry in board.submissions)]
+    known = {board.headline, *(figure.name for figure in board._figures)}
+    others += sorted({name for entry in board.submissions for name in entry.figures if name not in known})[
+        :_MOST_OTHERS
+    ]
+    decided = any(entry.decision for entry in board.submissions)
+    rows = [
+        (
+            f"{entry.rank}. {who(entry)}",
+            *([entry.decision or "–"] if decided else []),
+            number(entry.headline, units.get(board.headline, "")),
+            *(number(entry.figures.get(name), units.get(name, "")) for name in others),
+        )
+        for entry in ranked(board)
+    ]
+    head = ("team", *(["decision"] if decided else []), board.headline, *map(plain_name, others))
+    return Table("Ranking", head, rows)
+
+
+def weights(combined: dict[str, CombinedScore]) -> str:
+    """How the figure that counts is made of others."""
+    ((name, how),) = combined.items()
+    shares = ", ".join(f"{shorten(metric)} {weight:g}" for metric, weight in how.weights.items())
+    kept = "" if how.renormalize_missing else "; what a task lacks counts 0"
+    return f"{shorten(name)}: {shares}{kept}"
+
+
+# --- comparisons
+
+
+def _figure(value: float | None, sign: bool = False) -> str:
+    if value is None:
+        return "–"
+    return f"{value:+.6g}" if sign else f"{value:.6g}"
+
+
+def _cells(delta: Delta) -> tuple[str, ...]:
+    return _figure(delta.before), _figure(delta.after), _figure(delta.delta, sign=True)
+
+
+def comparison_tables(comparison: Comparison) -> Iterator[Table]:
+    """What changed, the submission first; what did not change is counted."""
+    changed = [delta for delta in comparison.figures if delta.changed]
+    same = len(comparison.figures) - len(changed)
+    rows = [(delta.name, *_cells(delta)) for delta in changed]
+    yield _changes("Figures", "figure", rows, _unchanged("figures", same))
+    for kind, title in _TITLES.items():
+        own = [row for row in comparison.rows if row.kind == kind]
+        moved = [row for row in own if row.changed]
+        for word, some in (
+            ("improved", [row for row in moved if row._trend > 0]),
+            ("worsened", [row for row in moved if row._trend < 0]),
+            ("changed otherwise", [row for row in moved if not row._trend]),
+        ):
+            lines = [line for row in some[:MOST_CASES] for line in _lines(row)]
+            more = f"and {len(some) - MOST_CASES:,} more (json has all)" if len(some) > MOST_CASES else ""
+            yield _changes(f"{title.capitalize()} that {word}", title[:-1], lines, more)
+        yield Table("", ("",), [(note,)] if (note := _unchanged(title, len(own) - len(moved))) else [])
+    gates = [row for row in comparison.rows if row.kind == "gates"]
+    yield Table(
+        "Gates", ("gate", "before", "after", "change", "then", "now", "reason"),
+        [
+            (row.id, *_cells(row._main or Delta.of("")), row.before or "–", row.after or "–", row.reason or "")
+            for row in gates
+        ],
+        numeric=False,
+    )  # fmt: skip
+
+
+def _changes(title: str, what: str, rows: list[tuple[str, ...]], note: str) -> Table:
+    if not rows and note:
+        return Table("", ("",), [(note,)])
+    return Table(title, (what, "before", "after", "change"), rows, note)
+
+
+def _unchanged(what: str, count: int) -> str:
+    return f"{what} without a change: {count:,}" if count else ""
+
+
+def _lines(row: ComparedRow) -> Iterator[tuple[str, ...]]:
+    """Each figure that changed, and whether it passes."""
+    for figure in row.figures:
+        if figure.changed:
+            yield (f"{row.id} {figure.name}", *_cells(figure))
+    if row.before != row.after:
+        yield f"{row.id} valid", row.before or "–", row.after or "–", ""

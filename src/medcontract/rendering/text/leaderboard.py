@@ -1,0 +1,37 @@
+"""A ranking as a person reads it in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from medcontract.problems import shorten
+from medcontract.rendering.shared import not_ranked, ranked, ranking, ranking_warnings, reasons_of, weights, who
+from medcontract.rendering.text.score import aligned
+from medcontract.rendering.view import View, clean
+from medcontract.results.leaderboard import Leaderboard
+
+
+def leaderboard(board: Leaderboard, view: View) -> str:
+    style = view.style
+    lines = [*aligned(ranking(board), style), ""] if ranked(board) else []
+    for entry in not_ranked(board):
+        word = style("not valid", "error") if not entry.valid else style("not ranked", "warning")
+        lines.append(f"{word}  {who(entry)}")
+        lines += [f"  because {reason}" for reason in reasons_of(entry)]
+    lines += [""] * bool(not_ranked(board))
+    lines += [f"{style('warning:', 'warning')} {warning}" for warning in ranking_warnings(board)]
+    lines += [style(line, "dim") for line in _provenance(board)]
+    valid = sum(entry.valid for entry in board.submissions)
+    many = len(board.submissions)
+    lines.append(f"{many} submission{'s' * (many != 1)}, {valid} valid, ranked by {shorten(board.headline)}.")
+    return "\n".join(lines) + "\n"
+
+
+def _provenance(board: Leaderboard) -> Iterator[str]:
+    protocol = board.protocol
+    if board.combined:
+        yield clean(weights(board.combined))
+    yield f"protocol {protocol.id} v{protocol.version}, fingerprint {protocol.fingerprint[:16]}"
+    for file in board.truth:
+        content = f", content {file.content_sha256[:16]}" if file.content_sha256 else ""
+        yield f"{file.contract} {clean(file.name)}, sha256 {file.sha256[:16]}{content}"

@@ -1,0 +1,33 @@
+"""A checklist as a person reads it in a terminal."""
+
+from __future__ import annotations
+
+from medcontract.rendering.text.score import problem_lines
+from medcontract.rendering.view import Style, View, clean
+from medcontract.results.preflight import Preflight
+
+_WORDS = {"passed": ("pass", "good"), "failed": ("FAIL", "error"), "skipped": ("skip", "dim")}
+
+
+def preflight(checklist: Preflight, view: View) -> str:
+    style = view.style
+    lines: list[str] = []
+    for check in checklist.checks:
+        word, role = _WORDS[check.status]
+        line = clean(f"{check.title}: {check.detail}" if check.detail else check.title)
+        lines.append(f"{style(word, role)}  {style(line, 'dim') if check.status == 'skipped' else line}")
+        shown = problem_lines(check.problems, check._found, view)
+        if shown:
+            lines += ["", *(f"      {each}" if each else "" for each in shown)]
+    lines += ["", _last_line(checklist, style)]
+    return "\n".join(lines) + "\n"
+
+
+def _last_line(checklist: Preflight, style: Style) -> str:
+    failed = sum(check.status == "failed" for check in checklist.checks)
+    if failed:
+        return f"{style('NOT READY', 'error')}: {failed} check{'s' * (failed != 1)} failed."
+    skipped = checklist.skipped
+    if skipped:
+        return f"{style('READY', 'warning')} with {skipped} check{'s' * (skipped != 1)} not possible."
+    return f"{style('READY', 'good')}."

@@ -1,0 +1,46 @@
+"""Published schemas, as a person reads about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from medcontract.rendering.view import Style, View
+from medcontract.results.base import printable
+from medcontract.results.schemas import SchemaChange, SchemaCheck, SchemaDiff
+
+_ROLES = {"none": "dim", "readers": "warning", "writers": "error", "both": "error"}
+
+
+def schema_diff(found: SchemaDiff, view: View) -> str:
+    """The changes of each file as a small table, and what they come to."""
+    changes, style = found.changes, view.style
+    lines: list[str] = []
+    for path in dict.fromkeys(change.path for change in changes):
+        lines.append(style(printable(path), "strong"))
+        lines += _changes([change for change in changes if change.path == path], style)
+        lines.append("")
+    lines.append(_verdict(changes, style))
+    return "\n".join(lines) + "\n"
+
+
+def _changes(changes: Sequence[SchemaChange], style: Style) -> Iterator[str]:
+    width = max(len(change.pointer) for change in changes)
+    for change in changes:
+        who = style(change.breaks.ljust(7), _ROLES[change.breaks])
+        yield f"  {who}  {change.pointer.ljust(width)}  {change.message}"
+
+
+def _verdict(changes: Sequence[SchemaChange], style: Style) -> str:
+    total = f"{len(changes)} change{'s' * (len(changes) != 1)}" if changes else "No change"
+    writers = sum(change.breaks in ("writers", "both") for change in changes)
+    readers = sum(change.breaks in ("readers", "both") for change in changes)
+    counts = [f"{n} break{'s' * (n == 1)} {who}" for n, who in ((writers, "writers"), (readers, "readers")) if n]
+    return f"{total}: {style(', '.join(counts), 'error')}." if counts else f"{total}. {style('Breaks no one.', 'good')}"
+
+
+def schema_check(found: SchemaCheck, view: View) -> str:
+    """What is wrong, a line each."""
+    if found.ok:
+        return f"All {found.schemas} schemas are up to date and valid.\n"
+    return "".join(f"{Path(found._folder, str(fault))}\n" for fault in found.faults)

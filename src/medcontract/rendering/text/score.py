@@ -1,0 +1,107 @@
+"""A score as a person reads it in a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from medcontract.problems import shorten
+from medcontract.rendering.shared import WHOLE_DOCUMENT, clipped, fate, processed, seen
+from medcontract.rendering.tables import Table, headline, number, tables
+from medcontract.rendering.text.validation import one_problem
+from medcontract.rendering.view import Style, View, clean
+from medcontract.results.score import FileProblem, ItemBreakdown, Score
+
+
+def score(score: Score, view: View) -> str:
+    """What a person wants first on top: valid or not, the headline figure, then the tables."""
+    style, show_values = view.style, view.show_values
+    lines = [*_verdict(score, style), ""]
+    for table in tables(score):
+        if table.rows:
+            lines += [*aligned(table, style), ""]
+    if score.breakdown:
+        lines += [*_breakdown(score.breakdown, style, show_values), ""]
+    lines += problem_lines(score.problems, score._found, view)
+    lines += [f"{style('warning:', 'warning')} {clean(warning)}" for warning in score.warnings]
+    if not score._participant:
+        lines += [f"{style('hint:', 'hint')} {clean(hint)}" for hint in score._hints if show_values]
+        lines += [f"{style('in all:', 'dim')} {line}" for line in score._broken_rules]
+    lines += [style(line, "dim") for line in _provenance(score)]
+    return "\n".join(lines) + "\n"
+
+
+def _verdict(score: Score, style: Style) -> Iterator[str]:
+    team = f", {shorten(score.team_name)}" if score.team_name else ""
+    who = f"{score.track}{team}"
+    gate = score.processing
+    if score.decision:
+        words = {False: "not passed", None: "not judged"}
+        lacking = {word: [name for name, passed in score._gates if passed is state] for state, word in words.items()}
+        why = "; ".join(f"{word} {', '.join(names)}" for word, names in lacking.items() if names)
+        yield style(f"{score.decision}{f': {why}' if why else ''}", "good" if score else "error")
+    if score.valid:
+        name, value = headline(score)
+        figure = f"  {style(f'{shorten(name)} {value}', 'strong')}" if value != number(None) else ""
+        yield f"{style('VALID', 'good')}  {who}{figure}"
+    else:
+        word = "NOT VALID" if score.result is not None else "REFUSED"
+        yield f"{style(word, 'error')}  {who}"
+        yield from (f"  {style('because', 'error')} {clean(reason)}" for reason in score.reasons)
+    if gate is not None and gate.passed:  # else it is the reason
+        yield f"  {style(processed(gate), 'good')}"
+
+
+def _breakdown(items: Sequence[ItemBreakdown], style: Style, show_values: bool) -> Iterator[str]:
+    """Why items lost points: the document, the item, and each field that is not right."""
+    wrong = [item for item in items if item.state != "right"]
+    yield style(f"Item by item: {len(items) - len(wrong):,} of {len(items):,} are right", "strong")
+    lost = Counter((item.doc_id, item.doc_type, item.state) for item in wrong if item.state in WHOLE_DOCUMENT)
+    for (doc_id, doc_type, state), items_of_it in lost.items():
+        yield f"  {clean(doc_id)} ({doc_type}), {items_of_it:,} item{'s' * (items_of_it != 1)}: {state}"
+    for item in wrong:
+        if item.state in WHOLE_DOCUMENT:
+            continue
+        name = f" {shorten(item.name or '')!r}" if show_values else ""
+        yield f"  {clean(item.doc_id)} ({item.doc_type}), item {item.item + 1}{name}: {fate(item, show_values)}"
+        for field in item.fields:
+            yield f"      {field.field}: {field.difference}{seen(field) if show_values else ''}"
+
+
+def aligned(table: Table, style: Style) -> Iterator[str]:
+    """The table in columns: text to the left, numbers to the right."""
+    if not table.rows:
+        return
+    rows = [tuple(map(clean, clipped(row))) for row in table.rows]
+    cells = [tuple(map(clean, clipped(table.head))), *rows] if table.title else rows
+    widths = [max(len(row[i]) for row in cells) for i in range(len(table.head))]
+    if table.title:
+        yield style(clean(table.title), "strong")
+    for position, row in enumerate(cells):
+        rest = [cell.rjust(w) if table.numeric else cell.ljust(w) for cell, w in zip(row[1:], widths[1:], strict=True)]
+        padded = [row[0].ljust(widths[0]), *rest]
+        line = "  " + "  ".join(padded).rstrip()
+        yield style(line, "dim") if table.title and position == 0 else line
+    if table.note:
+        yield f"  {style(clean(table.note), 'dim')}"
+
+
+def problem_lines(problems: Sequence[FileProblem], found: int, view: View) -> list[str]:
+    """The first problems, and how many there are besides."""
+    lines: list[str] = []
+    shown = problems[: view.max_problems]
+    for each in shown:
+        lines += one_problem(clean(each.file), each, view.style, view.show_values)
+    left = found - len(shown) - sum(each._more for each in shown)
+    if left > 0:
+        lines += [view.style(f"… and {left:,} more problem{'s' * (left != 1)} (--max-problems shows more)", "dim"), ""]
+    return lines
+
+
+def _provenance(score: Score) -> Iterator[str]:
+    protocol = score.protocol
+    yield f"protocol {protocol.id} v{protocol.version}, fingerprint {protocol.fingerprint[:16]}"
+    for file in score.inputs:
+        records = "" if file.records is None else f", {file.records:,} record{'s' * (file.records != 1)}"
+        content = f", content {file.content_sha256[:16]}" if file.content_sha256 else ""
+        yield f"{file.contract} {clean(file.name)}, sha256 {file.sha256[:16]}{content}{records}"

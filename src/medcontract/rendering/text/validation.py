@@ -1,0 +1,82 @@
+"""Reports as a person reads them, like a good compiler's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from medcontract.rendering.view import Style, View, clean
+from medcontract.results.validation import FileReport, Problem, Validation
+
+
+def validation(report: Validation, view: View) -> str:
+    lines: list[str] = []
+    for file in report.files:
+        lines += _file(file, view.style, view.show_values)
+    lines.append(_summary(report, view.style))
+    return "\n".join(lines) + "\n"
+
+
+def _file(file: FileReport, style: Style, show_values: bool) -> Iterator[str]:
+    path = clean(file.path)
+    for problem in file.problems:
+        yield from one_problem(path, problem, style, show_values)
+    left_out = file.omitted - sum(problem._more for problem in file.problems)
+    if left_out > 0:
+        plural = "s" * (left_out != 1)
+        listed = f"… and {left_out:,} more problem{plural} of other sorts"
+        yield f"{path}: {listed if file.problems else f'{left_out:,} problem{plural}'} (--max-problems shows more)"
+        yield ""
+    if file.ok and not file.wrong_call:
+        yield f"{path}: {style('ok', 'good')}  {style(_about(file), 'dim')}"
+
+
+def _about(file: FileReport) -> str:
+    records = "" if file.records is None else f", {file.records:,} record{'s' * (file.records != 1)}"
+    images = "" if file.images is None else f", {file.images.checked:,} image{'s' * (file.images.checked != 1)}"
+    return f"{file.contract or 'by the schema'}{records}{images}"
+
+
+def one_problem(path: str, problem: Problem, style: Style, show_values: bool) -> Iterator[str]:
+    place = "".join(f":{n}" for n in (problem.line, problem.column) if n is not None)
+    what = style(f"{problem.severity} {problem.code}", problem.severity)
+    message = problem.message_with_value if show_values and not problem._excerpt else problem.message
+    yield f"{style(path + place, 'strong')}: {what} {message}"
+    gutter = " " * len(str(problem.line or ""))
+    if show_values and problem._excerpt is not None:
+        yield f" {style(f'{problem.line} |', 'dim')} {problem._excerpt}"
+        if problem._caret >= 0:
+            caret = " " * _width(problem._excerpt[: problem._caret]) + style("^", problem.severity)
+            yield f" {style(f'{gutter} |', 'dim')} {caret}"
+    if problem.hint:
+        yield f" {gutter} {style('=', 'dim')} {style('hint:', 'hint')} {problem.hint}"
+    if problem._more:
+        yield f" {gutter} {style(f'… and {_counted(problem)} like this', 'dim')}"
+    yield ""
+
+
+def _counted(problem: Problem) -> str:
+    what = problem._more_are if problem.record is not None else "problem"
+    return f"{problem._more:,} more {what}{'s' * (problem._more != 1)}"
+
+
+def _width(text: str) -> int:
+    """Columns on a terminal: wide characters take two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _summary(report: Validation, style: Style) -> str:
+    errors = sum(file.errors for file in report.files)
+    warnings = sum(file.warnings for file in report.files)
+    bad = sum(not file.ok for file in report.files)
+    records = sum(file.records or 0 for file in report.files)
+    files = f"{len(report.files)} file{'s' * (len(report.files) != 1)}, {records:,} record{'s' * (records != 1)}"
+    if not errors and not warnings:
+        return f"{style('All well.', 'good')} {files}."
+    counts = [f"{n:,} {word}{'s' * (n != 1)}" for n, word in ((errors, "error"), (warnings, "warning")) if n]
+    role = "error" if errors else "warning"
+    where = f" in {bad} of {files}." if errors else f" in {files}."
+    return style(" and ".join(counts), role) + where

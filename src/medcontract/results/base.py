@@ -1,0 +1,122 @@
+"""What all results have in common: plain data out, one short line as `repr`, a verdict as `bool`."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+Row = dict[str, Any]
+_UNPRINTABLE = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+"""Control characters and marks that change the direction of text: JSON may hold them, a terminal may obey them."""
+
+
+class Item(Struct, frozen=True, kw_only=True):
+    """A part of a result.
+
+    Fields are what the JSON output holds. A field whose name starts with `_` is for renderers: it is in no output
+    and in no `repr`, for it may hold values of records.
+    """
+
+    _optional: ClassVar[frozenset[str]] = frozenset()
+    """Fields that the output lacks where they are None."""
+    _values: ClassVar[frozenset[str]] = frozenset()
+    """Fields that hold values of records: the output has them where values are shown, and lacks them elsewhere."""
+
+    def to_dict(self, show_values: bool = False) -> Any:
+        """As plain dicts and lists, without values of records unless `show_values`."""
+        return self._data(show_values)
+
+    def _data(self, show_values: bool) -> Any:
+        """What stands for it in the output."""
+        data = {}
+        for name in public_fields(type(self)):
+            value = getattr(self, name)
+            if name in self._values:
+                if show_values:
+                    data[name] = value
+            elif value is not None or name not in self._optional:
+                data[name] = plain(value, show_values)
+        return data
+
+    def _summary(self) -> str:
+        """What the `repr` says; never a value of a record."""
+        return ""
+
+    def __repr__(self) -> str:
+        return f"<{' '.join(filter(None, (type(self).__name__, self._summary())))}>"
+
+
+class Result(Item, frozen=True, kw_only=True):
+    """What a function of `medcontract.api` returns: the document that the command prints with `--format json`."""
+
+    def to_json(self, show_values: bool = False) -> str:
+        """The output of the command with `--format json`, byte for byte."""
+        return dumps(self.to_dict(show_values))
+
+    def to_frame(self, show_values: bool = False) -> DataFrame:
+        """The rows of the result as a pandas DataFrame: problems, figures, submissions, whatever it is about."""
+        from pandas import DataFrame
+
+        rows = self._rows(show_values)
+        names = list(dict.fromkeys([*self._columns(), *(name for row in rows for name in row)]))
+        return DataFrame(rows, columns=names)
+
+    def _columns(self) -> tuple[str, ...]:
+        """Columns that are there even where there are no rows."""
+        return ()
+
+    def _rows(self, show_values: bool) -> list[Row]:
+        """The rows of `to_frame`."""
+        return []
+
+    def __bool__(self) -> bool:
+        """The verdict."""
+        return True
+
+
+@cache
+def public_fields(kind: type[Struct]) -> tuple[str, ...]:
+    """The fields that are in the output, in its order."""
+    return tuple(name for name in kind.__struct_fields__ if not name.startswith("_"))
+
+
+def plain(value: Any, show_values: bool = False) -> Any:
+    """A field as dicts, lists, strings and numbers."""
+    if isinstance(value, str):
+        return value if value.isascii() else printable(value)
+    if value is None or isinstance(value, int | float):
+        return value
+    if isinstance(value, Item):
+        return value._data(show_values)
+    if isinstance(value, tuple | list):
+        return [plain(each, show_values) for each in value]
+    if isinstance(value, dict):
+        return {name: plain(each, show_values) for name, each in value.items()}
+    return value
+
+
+def printable(text: str) -> str:
+    """The text as valid Unicode: bytes of a path that are not UTF-8 become a replacement character."""
+    try:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    except UnicodeEncodeError:  # half of a character that no file system gave
+        return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def dumps(data: Any) -> str:
+    """JSON in which characters that a terminal obeys, or that nobody sees, are escaped."""
+    text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+    harmless = text.isascii() and "\x7f" not in text
+    return text if harmless else _UNPRINTABLE.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 error`, `1,204 errors`."""
+    return f"{count:,} {noun}{'s' * (count != 1)}"

@@ -1,0 +1,220 @@
+"""What is looked up: contracts, codes, protocols, and what normalization does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from medcontract.results.base import Item, Result, Row, counted
+from medcontract.results.types import Code, Position, Sha256, Str
+
+
+class ContractInfo(Item, frozen=True, kw_only=True):
+    """One contract."""
+
+    id: Str
+    """`<track>/<name>`."""
+    version: Position
+    """The major version."""
+    kind: Literal["collection", "document"]
+    """A list of records, or one object."""
+    containers: tuple[Str, ...]
+    """The sorts of files that it may stand in."""
+    title: Str
+    """What it is, in a few words."""
+    source: Str | None
+    """The document that it comes from."""
+
+    def _summary(self) -> str:
+        return self.id
+
+
+class ContractList(Result, frozen=True, kw_only=True):
+    """The outcome of `medcontract schema list`."""
+
+    contracts: tuple[ContractInfo, ...]
+    """Sorted by id."""
+
+    def _rows(self, show_values: bool) -> list[Row]:
+        return [contract.to_dict() for contract in self.contracts]
+
+    def __iter__(self) -> Iterator[ContractInfo]:
+        return iter(self.contracts)
+
+    def __len__(self) -> int:
+        return len(self.contracts)
+
+    def _summary(self) -> str:
+        return counted(len(self.contracts), "contract")
+
+
+class ExplainedCode(Item, frozen=True, kw_only=True):
+    """One code of the catalogue."""
+
+    code: Code
+    """The code; it never gets another meaning."""
+    title: Str
+    """What it is, in a few words."""
+    meaning: Str
+    """What it means, in full."""
+    mistake: Str
+    """An example of it."""
+    mending: Str
+    """The example, mended."""
+
+    def _summary(self) -> str:
+        return self.code
+
+
+class Explanation(Result, frozen=True, kw_only=True):
+    """The outcome of `medcontract explain`."""
+
+    codes: tuple[ExplainedCode, ...]
+    """Sorted by code."""
+
+    _all: bool = False
+    """No code was asked for: it is a list of all."""
+
+    def _rows(self, show_values: bool) -> list[Row]:
+        return [code.to_dict() for code in self.codes]
+
+    def __iter__(self) -> Iterator[ExplainedCode]:
+        return iter(self.codes)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def _summary(self) -> str:
+        return counted(len(self.codes), "code")
+
+
+class Parameter(Item, frozen=True, kw_only=True):
+    """One number of a protocol."""
+
+    name: Str
+    """As --parameter takes it."""
+    value: float | str | None
+    """An exact decimal."""
+    about: Str
+    """What it does."""
+    source: Str
+    """Where it comes from."""
+
+    _text: str = ""
+    """The value as a decimal, in full."""
+
+
+class Formula(Item, frozen=True, kw_only=True):
+    """One figure of a result."""
+
+    name: Str
+    """As in the result."""
+    about: Str
+    """The formula in words."""
+
+
+class ProtocolChange(Item, frozen=True, kw_only=True):
+    """Why a version differs from the one before."""
+
+    version: Position
+    """The version that came of it."""
+    reason: Str
+    """What changed, and why."""
+
+
+class Protocol(Result, frozen=True, kw_only=True):
+    """The outcome of `medcontract protocol show`."""
+
+    id: Str
+    """The track."""
+    version: Position
+    """Counted up when a formula changes."""
+    fingerprint: Sha256
+    """Of the canonical JSON (RFC 8785) of id, version and parameters."""
+    parameters: tuple[Parameter, ...]
+    """In the order in which they are used."""
+    figures: tuple[Formula, ...]
+    """In the order of the result."""
+    changes: tuple[ProtocolChange, ...]
+    """Newest last."""
+
+    def _rows(self, show_values: bool) -> list[Row]:
+        return [parameter.to_dict() for parameter in self.parameters]
+
+    def _summary(self) -> str:
+        return f"{self.id} v{self.version}, {counted(len(self.parameters), 'parameter')}"
+
+
+class ProtocolInfo(Item, frozen=True, kw_only=True):
+    """One protocol."""
+
+    id: Str
+    """The track."""
+    version: Position
+    """Counted up when a formula changes."""
+    fingerprint: Sha256
+    """Of the canonical JSON (RFC 8785) of id, version and parameters."""
+
+    def _summary(self) -> str:
+        return f"{self.id} v{self.version}"
+
+
+class ProtocolList(Result, frozen=True, kw_only=True):
+    """The outcome of `medcontract protocol list`."""
+
+    protocols: tuple[ProtocolInfo, ...]
+    """Sorted by id."""
+
+    def _rows(self, show_values: bool) -> list[Row]:
+        return [protocol.to_dict() for protocol in self.protocols]
+
+    def __iter__(self) -> Iterator[ProtocolInfo]:
+        return iter(self.protocols)
+
+    def __len__(self) -> int:
+        return len(self.protocols)
+
+    def _summary(self) -> str:
+        return counted(len(self.protocols), "protocol")
+
+
+class NormalizationStep(Item, frozen=True, kw_only=True):
+    """What one step made of a text."""
+
+    step: Str
+    text: str
+
+    _about: str = ""
+    """What the step is for."""
+
+
+class NormalizedText(Item, frozen=True, kw_only=True):
+    """One text, what came of it, and how."""
+
+    text: str
+    normalized: str
+    steps: tuple[NormalizationStep, ...]
+
+
+class Normalization(Result, frozen=True, kw_only=True):
+    """The outcome of `medcontract normalize`. Its JSON is a list, one object for each text."""
+
+    texts: tuple[NormalizedText, ...]
+
+    def _data(self, show_values: bool) -> list[dict[str, Any]]:
+        return [text.to_dict(show_values) for text in self.texts]
+
+    def _columns(self) -> tuple[str, ...]:
+        return ("text", "normalized")
+
+    def _rows(self, show_values: bool) -> list[Row]:
+        return [{"text": each.text, "normalized": each.normalized} for each in self.texts]
+
+    def __iter__(self) -> Iterator[NormalizedText]:
+        return iter(self.texts)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def _summary(self) -> str:
+        return counted(len(self.texts), "text")

@@ -1,0 +1,39 @@
+"""Files that are whole at any time."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from medcontract.errors import CallError
+
+
+def write_file(text: str, out: str | os.PathLike[str]) -> None:
+    """Write beside, then rename: after a crash the old file is whole. Raises `CallError`."""
+    target = Path(out)
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(21, "it is a folder")
+        if target.exists() and not target.is_file():  # a pipe or a device: nothing to keep whole
+            target.write_text(text, encoding="utf-8", errors="backslashreplace")
+            return
+        target = target.resolve() if target.is_symlink() else target
+        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n", errors="backslashreplace") as stream:
+                stream.write(text)
+            mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
+            Path(temporary).chmod(mode)
+            Path(temporary).replace(target)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise CallError(f"cannot write {os.fspath(out)}: {(error.strerror or str(error)).lower()}") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
