@@ -7,6 +7,7 @@ import hashlib
 import json
 import random
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -263,9 +264,27 @@ def test_check_of_some(run: Run) -> None:
         "out/lesions/cases/v1.draft-07.json: not in the index",
     ]
     command = "medcontract schema export out lesions/model reports/truth --draft draft-07"
-    assert err == f"2 files wrong; mend: {command}\n"
-    Path("out/lesions/cases/v1.draft-07.json").unlink()
+    remove = "rm -- out/lesions/cases/v1.draft-07.json"
+    assert err == f"2 files wrong.\nUpdate with: {command}\nRemove what is not in the index: {remove}\n"
     assert run(*command.split()[2:]).code == 0
+    assert run("check", "out").err == f"1 file wrong.\nRemove what is not in the index: {remove}\n"
+    subprocess.run(remove.split(), check=True)
+    assert run("check", "out").code == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["notes.json", "reports/truth/v1.old.json", "reports/gone/v1.json", "v1.json", "a/b.json"]
+)
+def test_check_of_stray_files(run: Run, name: str) -> None:
+    """A JSON file that is not in the index is reported, whatever its name; removing it is all that is needed."""
+    run("export", "out", "reports/truth", "--base-url", BASE)
+    stray = Path("out", name)
+    stray.parent.mkdir(parents=True, exist_ok=True)
+    stray.write_text("{}", encoding="utf-8")
+    Path("out/README.md").write_text("not a schema", encoding="utf-8")
+    removal = f"1 file wrong.\nRemove what is not in the index: rm -- out/{name}\n"
+    assert run("check", "out") == (1, f"out/{name}: not in the index\n", removal)
+    stray.unlink()
     assert run("check", "out").code == 0
 
 
@@ -303,7 +322,7 @@ def test_a_plugin_and_the_check(run: Run) -> None:
         sys.modules.pop("sepsis_challenge", None)
     code, out, err = run("check", "out")
     assert (code, out) == (1, "out/sepsis/truth/v1.json: of sepsis/truth, which is not known here\n")
-    assert "(with the --plugin that brings sepsis/truth)" in err
+    assert "(with the --plugin that brings sepsis/truth; if it is gone, remove its files and index.json first)" in err
 
 
 def test_committed_index() -> None:
@@ -327,7 +346,7 @@ def test_base_url(run: Run, url: str) -> None:
     assert run("check", "out").code == 0
     code, _, err = run("check", "out", "--base-url", "https://example.org/elsewhere")
     assert code == 1
-    assert err.endswith("mend: medcontract schema export out --base-url https://example.org/elsewhere\n")
+    assert err.endswith("Update with: medcontract schema export out --base-url https://example.org/elsewhere\n")
 
 
 def test_one_file_with_another_base(run: Run) -> None:
@@ -337,7 +356,7 @@ def test_one_file_with_another_base(run: Run) -> None:
     path.write_text(path.read_text(encoding="utf-8").replace(BASE, "https://example.com"), encoding="utf-8")
     code, out, err = run("check", "out")
     assert (code, out) == (1, "out/lesions/model/v1.json: stale, not what today's models give\n")
-    assert f"mend: medcontract schema export out lesions/model reports/truth --base-url {BASE}\n" in err
+    assert f"Update with: medcontract schema export out lesions/model reports/truth --base-url {BASE}\n" in err
 
 
 @pytest.mark.parametrize(

@@ -141,24 +141,31 @@ def check(folder: str, base_url: str | None) -> int:
     """Are the schemas in DIR those of today's contracts, and valid themselves? Exit 1 when not.
 
     DIR/index.json says which contracts were exported, and in which draft. With --base-url: was it with this one?
+    A .json file that is not in the index is reported too.
     """
     from medcontract.definitions.publishing import found_export, wrong_files
 
     there = _files(Path(folder))
     export_there = found_export(there, base_url)
     wrong = wrong_files(there, export_there, __version__)
-    for line in wrong:
-        click.echo(str(Path(folder, line)))
+    for fault in wrong:
+        click.echo(f"{Path(folder, fault.name)}: {fault.reason}")
     if wrong:
-        files = len({line.partition(": ")[0] for line in wrong})
-        click.echo(f"{files} file{'s' * (files != 1)} wrong; mend: {_export_command(folder, export_there)}", err=True)
+        files = len({fault.name for fault in wrong})
+        click.echo(f"{files} file{'s' * (files != 1)} wrong.", err=True)
+        stray = [str(Path(folder, fault.name)) for fault in wrong if fault.stray]
+        if len(stray) < len(wrong):
+            click.echo(f"Update with: {_export_command(folder, export_there)}", err=True)
+        if stray:
+            click.echo(f"Remove what is not in the index: {shlex.join(['rm', '--', *stray])}", err=True)
         return 1
     click.echo(f"All {len(there) - 1} schemas are up to date and valid.")
     return 0
 
 
 def _export_command(folder: str, export_there: Export) -> str:
-    """The command that gives this export anew."""
+    """The command that writes this export again."""
+    from medcontract.definitions.publishing import INDEX
     from medcontract.definitions.registry import compiled
 
     draft, base_url, entries = export_there
@@ -167,15 +174,13 @@ def _export_command(folder: str, export_there: Export) -> str:
     words += ["--draft", draft] if draft != "2020-12" else []
     words += ["--base-url", base_url] if base_url else []
     unknown = sorted(entries.keys() - compiled().keys())
-    return shlex.join(words) + (f" (with the --plugin that brings {', '.join(unknown)})" if unknown else "")
+    remark = f" (with the --plugin that brings {', '.join(unknown)}; if it is gone, remove its files and {INDEX} first)"
+    return shlex.join(words) + (remark if unknown else "")
 
 
 def _files(root: Path) -> dict[str, str | None]:
-    """The schemas in a folder, and their index."""
-    from medcontract.definitions.publishing import INDEX
-
-    paths = [path for path in (*root.rglob("v*.json"), root / INDEX) if path.exists()]
-    return {path.relative_to(root).as_posix(): _text(path) for path in paths}
+    """The JSON files in a folder: schemas, their index, and what else there is."""
+    return {path.relative_to(root).as_posix(): _text(path) for path in root.rglob("*.json") if not path.is_dir()}
 
 
 def _text(path: Path) -> str | None:

@@ -123,6 +123,28 @@ class Explanation(Document):
     """Sorted by code."""
 
 
+class IndexStandIn(Strictest):
+    """A truth whose ids are listed by files of another contract."""
+
+    contract: Str
+    """The id of the contract of the truth."""
+    where: dict[str, Str]
+    """Only records with these values in these fields are meant; all records when empty."""
+
+
+class IndexColumn(Strictest):
+    """One column of a table."""
+
+    column: Str
+    """The name of the column."""
+    pointer: Str
+    """Where its value goes in the record (RFC 6901): `/image_id`, `/probabilities/3`."""
+    type: Literal["text", "number", "boolean"]
+    """How a cell is read."""
+    nullable: bool
+    """Whether an empty cell is null; otherwise it is the empty string."""
+
+
 class IndexEntry(Strictest):
     """The published schemas of one contract."""
 
@@ -144,6 +166,14 @@ class IndexEntry(Strictest):
     """Of the bytes at `path`."""
     record_sha256: Sha256 | None
     """Of the bytes at `record_path`."""
+    list_key: Str | None = None
+    """The key of the list of records in a whole `.json` file; null for documents."""
+    reference_list: Str | None = None
+    """Of a document: the list whose objects a rule of another file refers to; null where none does."""
+    stands_in_for: Many[IndexStandIn] | None = None
+    """The truths whose ids it lists: where such a truth is not given, rules about it are checked against this file."""
+    columns: Many[IndexColumn] | None = None
+    """How the columns of a table become a record, in order; null when there is no table form."""
 
 
 class Index(Document):

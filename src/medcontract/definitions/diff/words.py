@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from medcontract.definitions.diff.change import Change, listed, unjudged
@@ -123,6 +125,24 @@ def sizes(old: Node, new: Node, label: str) -> Iterator[Change]:
 
 def pattern(old: Node, new: Node, label: str) -> Iterator[Change]:
     yield from _on_or_off("pattern", "match a pattern", old, new, label)
+
+
+_ONLY = re.compile(r"\^\[((?:[^\]\[\\^]|\\.)(?:[^\]\[\\]|\\.)*)\]\*\$")
+"""`^[abc]*$`: a string of these characters only."""
+
+
+def without_same_characters(old: Node, new: Node) -> tuple[Node, Node]:
+    """`pattern` `^[abc]*$` and `not` `[^abc]` say the same: where one took the place of the other nothing changed."""
+    for one, other in ((old, new), (new, old)):
+        only = _ONLY.fullmatch(str(one.words.get("pattern")))
+        banned = {"type": "string", "pattern": f"[^{only[1]}]"} if only else None
+        if only and "not" not in one.words and "pattern" not in other.words and other.words.get("not") == banned:
+            return _without(old, "pattern", "not"), _without(new, "pattern", "not")
+    return old, new
+
+
+def _without(node: Node, *words: str) -> Node:
+    return replace(node, words={word: value for word, value in node.words.items() if word not in words})
 
 
 def unique_items(old: Node, new: Node, label: str) -> Iterator[Change]:
