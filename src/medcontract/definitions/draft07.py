@@ -9,7 +9,7 @@ from medcontract.errors import CallError
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
 
-NAMED = frozenset({"properties", "patternProperties", "$defs", "dependentSchemas"})
+NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 """Keywords whose keys are names, each with a schema."""
 NESTED = frozenset({
     "items", "prefixItems", "additionalProperties", "propertyNames", "contains", "not", "if", "then", "else",

@@ -62,6 +62,11 @@ def _pascal(text: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in text.split("-"))
 
 
+def type_names(schema: dict[str, Any]) -> list[str]:
+    """The names of all types that a schema describes."""
+    return sorted({node["title"] for node in subschemas(schema) if "title" in node})
+
+
 def bare(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema without what is for people."""
     prose = ("title", "description", "default", "examples", "$id", "$schema", RULES_KEYWORD)
@@ -94,7 +99,7 @@ def _name_types(schema: dict[str, Any], contract: Contract[Any]) -> None:
     """Make the name of its type the key and the title of each definition."""
     definitions = schema.get("$defs", {})
     names = {key: _in_track(contract, key) for key in definitions}
-    for node in list(_nodes(schema)):
+    for node in list(subschemas(schema)):
         if "$ref" in node:
             node["$ref"] = "#/$defs/" + names[node["$ref"].rpartition("/")[2]]
     if definitions:
@@ -103,7 +108,7 @@ def _name_types(schema: dict[str, Any], contract: Contract[Any]) -> None:
 
 def _drop_wrong_defaults(schema: dict[str, Any]) -> None:
     """A key that may be absent but not null has the default None in the model: its schema would refuse that."""
-    for node in list(_nodes(schema)):
+    for node in list(subschemas(schema)):
         if "default" in node and not _accepts(node, node["default"], schema.get("$defs", {})):
             del node["default"]
 
@@ -116,7 +121,7 @@ def _accepts(node: dict[str, Any], value: Any, definitions: dict[str, Any]) -> b
     return Draft202012Validator({**node, "$defs": definitions}).is_valid(value)
 
 
-def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
+def subschemas(schema: Any) -> Iterator[dict[str, Any]]:
     """The schema and all schemas in it; what is data (`const`, `default`) is left out."""
     if not isinstance(schema, dict):
         return
@@ -129,7 +134,7 @@ def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
         else:
             continue
         for node in inside:
-            yield from _nodes(node)
+            yield from subschemas(node)
 
 
 _EXAMPLES = Path(__file__).with_name("examples")

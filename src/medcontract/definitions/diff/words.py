@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from medcontract.definitions.diff.change import Change, listed, unjudged
 from medcontract.definitions.diff.node import RULES, Node, is_annotation, key
+from medcontract.definitions.forms import BLANK, NON_BLANK
 
 NUMBER = frozenset({"integer", "fraction"})
 STRING = frozenset({"string"})
@@ -127,17 +127,14 @@ def pattern(old: Node, new: Node, label: str) -> Iterator[Change]:
     yield from _on_or_off("pattern", "match a pattern", old, new, label)
 
 
-_ONLY = re.compile(r"\^\[((?:[^\]\[\\^]|\\.)(?:[^\]\[\\]|\\.)*)\]\*\$")
-"""`^[abc]*$`: a string of these characters only."""
+_ONLY_BLANKS = ({"pattern": BLANK}, {"not": {"type": "string", "pattern": NON_BLANK}})
 
 
-def without_same_characters(old: Node, new: Node) -> tuple[Node, Node]:
-    """`pattern` `^[abc]*$` and `not` `[^abc]` say the same: where one took the place of the other nothing changed."""
-    for one, other in ((old, new), (new, old)):
-        only = _ONLY.fullmatch(str(one.words.get("pattern")))
-        banned = {"type": "string", "pattern": f"[^{only[1]}]"} if only else None
-        if only and "not" not in one.words and "pattern" not in other.words and other.words.get("not") == banned:
-            return _without(old, "pattern", "not"), _without(new, "pattern", "not")
+def without_same_spelling(old: Node, new: Node) -> tuple[Node, Node]:
+    """Our schemas used to say "only blanks" with a pattern: the same said with `not` is no change."""
+    said = [{word: node.words[word] for word in ("pattern", "not") if word in node.words} for node in (old, new)]
+    if said[0] != said[1] and all(words in _ONLY_BLANKS for words in said):
+        return _without(old, "pattern", "not"), _without(new, "pattern", "not")
     return old, new
 
 
