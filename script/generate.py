@@ -1,14 +1,16 @@
-"""Write all generated files: the compiled contracts, the published schemas, the page of codes."""
+"""Write all generated files: the compiled contracts, the published schemas, the names in them, the page of codes."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import msgspec
 
 from medcontract._version import __version__
 from medcontract.definitions import registry
-from medcontract.definitions.publishing import export
+from medcontract.definitions.json_schema import text, type_names
+from medcontract.definitions.publishing import export, published
 from medcontract.docs import codes_page
 
 ROOT = Path(__file__).parent.parent
@@ -22,9 +24,11 @@ def main() -> None:
         path = ROOT / "schemas" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
+    names = {name: type_names(json.loads(content)) for name, content in published(registry.contracts()).items()}
+    (ROOT / "tests" / "type-names.json").write_text(text(names), encoding="utf-8")
     (ROOT / "docs").mkdir(exist_ok=True)
     (ROOT / "docs" / "codes.md").write_text(codes_page(), encoding="utf-8")
-    print("compiled.json, schemas/ and docs/codes.md are up to date")
+    print("compiled.json, schemas/, tests/type-names.json and docs/codes.md are up to date")
 
 
 if __name__ == "__main__":

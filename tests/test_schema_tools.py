@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import copy
+import csv
 import hashlib
+import io
 import json
 import random
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -27,7 +31,10 @@ from medcontract.definitions import publishing, recognition, registry
 from medcontract.definitions.contract import Contract
 from medcontract.definitions.diff import branches, compare, compare_files, files, parse
 from medcontract.definitions.draft07 import to_draft07
+from medcontract.definitions.forms import BLANK, NON_BLANK
+from medcontract.definitions.rules import Apart, Covers, Reference
 from medcontract.errors import CallError
+from medcontract.scoring.tracks import NAMES, track
 
 CONTRACTS = registry.contracts()
 BASELINE = ROOT / "tests" / "published" / "v1"
@@ -263,9 +270,27 @@ def test_check_of_some(run: Run) -> None:
         "out/lesions/cases/v1.draft-07.json: not in the index",
     ]
     command = "medcontract schema export out lesions/model reports/truth --draft draft-07"
-    assert err == f"2 files wrong; mend: {command}\n"
-    Path("out/lesions/cases/v1.draft-07.json").unlink()
+    remove = "rm -- out/lesions/cases/v1.draft-07.json"
+    assert err == f"2 files wrong.\nUpdate with: {command}\nRemove what is not in the index: {remove}\n"
     assert run(*command.split()[2:]).code == 0
+    assert run("check", "out").err == f"1 file wrong.\nRemove what is not in the index: {remove}\n"
+    subprocess.run(remove.split(), check=True)
+    assert run("check", "out").code == 0
+
+
+@pytest.mark.parametrize(
+    "name", ["notes.json", "reports/truth/v1.old.json", "reports/gone/v1.json", "v1.json", "a/b.json"]
+)
+def test_check_of_stray_files(run: Run, name: str) -> None:
+    """A JSON file that is not in the index is reported, whatever its name; removing it is all that is needed."""
+    run("export", "out", "reports/truth", "--base-url", BASE)
+    stray = Path("out", name)
+    stray.parent.mkdir(parents=True, exist_ok=True)
+    stray.write_text("{}", encoding="utf-8")
+    Path("out/README.md").write_text("not a schema", encoding="utf-8")
+    removal = f"1 file wrong.\nRemove what is not in the index: rm -- out/{name}\n"
+    assert run("check", "out") == (1, f"out/{name}: not in the index\n", removal)
+    stray.unlink()
     assert run("check", "out").code == 0
 
 
@@ -303,7 +328,7 @@ def test_a_plugin_and_the_check(run: Run) -> None:
         sys.modules.pop("sepsis_challenge", None)
     code, out, err = run("check", "out")
     assert (code, out) == (1, "out/sepsis/truth/v1.json: of sepsis/truth, which is not known here\n")
-    assert "(with the --plugin that brings sepsis/truth)" in err
+    assert "(with the --plugin that brings sepsis/truth; if it is gone, remove its files and index.json first)" in err
 
 
 def test_committed_index() -> None:
@@ -311,6 +336,77 @@ def test_committed_index() -> None:
     files = publishing.export(CONTRACTS, __version__)
     assert {path.relative_to(SCHEMAS).as_posix() for path in SCHEMAS.rglob("*.json")} == set(files)
     assert (SCHEMAS / "index.json").read_text(encoding="utf-8") == files["index.json"]
+
+
+def entries() -> dict[str, dict[str, Any]]:
+    """The entries of the committed index, by id."""
+    return {entry["id"]: entry for entry in json.loads((SCHEMAS / "index.json").read_bytes())["schemas"]}
+
+
+def example_records(contract_id: str) -> list[dict[str, Any]]:
+    """The records of the example in a published schema."""
+    schema = json.loads((SCHEMAS / entries()[contract_id]["record_path"]).read_bytes())
+    return list(schema["examples"])
+
+
+def test_index_says_where_records_are() -> None:
+    """The list key leads to a list whose items are the records; a document has none."""
+    for contract in CONTRACTS:
+        entry = entries()[contract.id]
+        assert entry["list_key"] == contract.list_key
+        if entry["list_key"]:
+            schema = json.loads((SCHEMAS / entry["path"]).read_bytes())
+            assert schema["properties"][entry["list_key"]]["type"] == "array"
+
+
+def test_index_says_what_stands_in_for_a_truth() -> None:
+    """What preflight takes for a truth that is not given stands in the index, with the records that it takes."""
+    listed = {(e["id"], s["contract"]): s["where"] for e in entries().values() for s in e["stands_in_for"]}
+    known = list(map(track, NAMES))
+    assert set(listed) == {pair for each in known for pair in each.expecting}
+    for each in known:
+        for name, truth in each.expecting:
+            for example in example_records(name):
+                taken = all(example[field] == value for field, value in listed[name, truth].items())
+                assert taken == each.expects(truth, SimpleNamespace(**example))
+
+
+def test_index_says_which_list_of_a_document_is_meant() -> None:
+    """A rule that refers to a document means the objects of one list of it, which the index names."""
+    for contract in CONTRACTS:
+        for rule in contract.rules:
+            if isinstance(rule, Apart | Covers | Reference) and not entries()[rule.other]["list_key"]:
+                schema = json.loads((SCHEMAS / rule.other / "v1.json").read_bytes())
+                items = schema["properties"][entries()[rule.other]["reference_list"]]["items"]
+                assert rule.field in schema["$defs"][items["$ref"].rpartition("/")[2]]["properties"]
+
+
+@pytest.mark.parametrize("contract", [c for c in CONTRACTS if c.flat], ids=lambda contract: contract.id)
+def test_index_maps_columns_to_records(contract: Contract[Any]) -> None:
+    """A row of a table becomes a record by what the index says of the columns, and `load` makes the same of it."""
+    columns = entries()[contract.id]["columns"]
+    for record in example_records(contract.id):
+        cells = []
+        for column in columns:
+            name, *place = column["pointer"].split("/")[1:]
+            value = record.get(name)
+            value = value[int(place[0])] if place and value else value
+            cells.append("" if value is None else value if isinstance(value, str) else json.dumps(value))
+        table = io.StringIO()
+        csv.writer(table).writerows([[column["column"] for column in columns], cells])
+        (loaded,) = medcontract.load(table.getvalue().encode(), contract.id, name="x.csv").value
+        mapped = {column["pointer"].split("/")[1] for column in columns}
+        assert loaded.model_dump(exclude_none=True) == {
+            key: tuple(value) if isinstance(value, list) else value
+            for key, value in record.items()
+            if key in mapped and value is not None
+        }
+
+
+@pytest.mark.parametrize("contract", [c for c in CONTRACTS if not c.flat], ids=lambda contract: contract.id)
+def test_index_has_no_columns_where_there_is_no_table(contract: Contract[Any]) -> None:
+    """Contracts whose records do not fit a row have no columns."""
+    assert entries()[contract.id]["columns"] is None
 
 
 # --- base URL ------------------------------------------------------------------------------------
@@ -327,7 +423,7 @@ def test_base_url(run: Run, url: str) -> None:
     assert run("check", "out").code == 0
     code, _, err = run("check", "out", "--base-url", "https://example.org/elsewhere")
     assert code == 1
-    assert err.endswith("mend: medcontract schema export out --base-url https://example.org/elsewhere\n")
+    assert err.endswith("Update with: medcontract schema export out --base-url https://example.org/elsewhere\n")
 
 
 def test_one_file_with_another_base(run: Run) -> None:
@@ -337,7 +433,7 @@ def test_one_file_with_another_base(run: Run) -> None:
     path.write_text(path.read_text(encoding="utf-8").replace(BASE, "https://example.com"), encoding="utf-8")
     code, out, err = run("check", "out")
     assert (code, out) == (1, "out/lesions/model/v1.json: stale, not what today's models give\n")
-    assert f"mend: medcontract schema export out lesions/model reports/truth --base-url {BASE}\n" in err
+    assert f"Update with: medcontract schema export out lesions/model reports/truth --base-url {BASE}\n" in err
 
 
 @pytest.mark.parametrize(
@@ -452,6 +548,7 @@ TIGHTER: dict[str, tuple[Any, Any]] = {
 UNJUDGED: dict[str, tuple[Any, Any]] = {
     "type": (STRING, {"type": "number"}),
     "pattern": ({"pattern": "a"}, {"pattern": "b"}),
+    "only blanks, and more": ({"pattern": BLANK}, {"not": {"type": "string", "pattern": "[^a]"}}),
     "multiple of": ({"multipleOf": 2}, {"multipleOf": 3}),
     "enum": ({"enum": ["a"]}, {"enum": ["b"]}),
     "unknown keyword": ({}, {"frobnicate": 1}),
@@ -493,6 +590,7 @@ HARMLESS: dict[str, tuple[Any, Any]] = {
     "warning": (rules(), rules({**RULE, "severity": "warning"})),
     "words of a rule": (rules(RULE), rules({**RULE, "message": "n", "hint": "h", "code": "MC209"})),
     "order of rules": (rules(RULE, LIMIT, {**LIMIT, "minimum": 9}), rules({**LIMIT, "minimum": 9}, LIMIT, RULE)),
+    "only blanks": ({**STRING, "pattern": BLANK}, {**STRING, "not": {**STRING, "pattern": NON_BLANK}}),
     "old items": ({"$schema": "http://json-schema.org/draft-07/schema#", "items": [STRING], "additionalItems": False},
                   {"prefixItems": [STRING], "items": False}),
 }  # fmt: skip

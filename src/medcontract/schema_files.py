@@ -56,11 +56,11 @@ def check(folder: Folder, base_url: str | None = None) -> SchemaCheck:
         raise CallError(f"{os.fspath(folder)}: no such folder")
     there = _files(Path(folder))
     found = publishing.found_export(there, base_url)
-    wrong = [line.partition(": ") for line in publishing.wrong_files(there, found, __version__)]
+    wrong = publishing.wrong_files(there, found, __version__)
     known = registry.compiled().keys()
     return SchemaCheck(
         ok=not wrong, schemas=len(there) - 1,
-        faults=tuple(SchemaFault(file=name, reason=reason) for name, _, reason in wrong),
+        faults=tuple(SchemaFault(file=fault.name, reason=fault.reason, stray=fault.stray) for fault in wrong),
         _folder=os.fspath(folder), _draft=found.draft, _base_url=found.base_url,
         _ids=None if found.entries.keys() == known else tuple(sorted(found.entries)),
         _unknown=tuple(sorted(found.entries.keys() - known)),
@@ -68,10 +68,8 @@ def check(folder: Folder, base_url: str | None = None) -> SchemaCheck:
 
 
 def _files(root: Path) -> dict[str, str | None]:
-    """The schemas in a folder, and their index."""
-    paths = [path for path in _json_files(root) if path.name.startswith("v")]
-    paths += [root / INDEX] if (root / INDEX).exists() else []
-    return {path.relative_to(root).as_posix(): _text(path) for path in paths}
+    """The JSON files in a folder: schemas, their index, and what else there is."""
+    return {path.relative_to(root).as_posix(): _text(path) for path in _json_files(root)}
 
 
 def _json_files(folder: Path) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -94,24 +95,31 @@ def check(folder: str, base_url: str | None) -> int:
     """Are the schemas in DIR those of today's contracts, and valid themselves? Exit 1 when not.
 
     DIR/index.json says which contracts were exported, and in which draft. With --base-url: was it with this one?
+    A .json file that is not in the index is reported too.
     """
     found = api.check_schemas(folder, base_url=base_url)
     output.Printer("SchemaCheck", None, None).print(found)
     if found:
         return 0
     files = len({fault.file for fault in found.faults})
-    click.echo(f"{files} file{'s' * (files != 1)} wrong; mend: {_export_command(folder, found)}", err=True)
+    click.echo(f"{files} file{'s' * (files != 1)} wrong.", err=True)
+    stray = [os.path.join(folder, fault.file) for fault in found.faults if fault.stray]
+    if len(stray) < len(found.faults):
+        click.echo(f"Update with: {_export_command(folder, found)}", err=True)
+    if stray:
+        click.echo(f"Remove what is not in the index: {shlex.join(['rm', '--', *stray])}", err=True)
     return 1
 
 
 def _export_command(folder: str, found: SchemaCheck) -> str:
-    """The command that gives this export anew."""
+    """The command that writes this export again."""
     words = ["medcontract", "schema", "export", *options.plugin_arguments(), folder]
     words += found._ids or []
     words += ["--draft", found._draft] if found._draft != "2020-12" else []
     words += ["--base-url", found._base_url] if found._base_url else []
     unknown = ", ".join(found._unknown)
-    return shlex.join(words) + (f" (with the --plugin that brings {unknown})" if unknown else "")
+    remark = f" (with the --plugin that brings {unknown}; if it is gone, remove its files and index.json first)"
+    return shlex.join(words) + (remark if unknown else "")
 
 
 @command.command("diff")

@@ -1,6 +1,6 @@
 """The strict base model and the field types that all contracts share.
 
-Every type here means the same to Pydantic and in the exported JSON Schema.
+Every type here means the same in Pydantic and in the exported JSON Schema.
 """
 
 from __future__ import annotations
@@ -44,19 +44,21 @@ def _integral(value: Any) -> Any:
 
 
 WHOLE = BeforeValidator(_integral)
-"""For integers; stands after the bounds: `Annotated[int, Field(ge=0), WHOLE]`."""
+"""For integers; comes after the bounds: `Annotated[int, Field(ge=0), WHOLE]`."""
 Str = Annotated[str, Constraints(pattern=NON_BLANK)]
 Text = str
-NoError = Annotated[str, Constraints(pattern=BLANK)] | None
+_BLANK = WithJsonSchema({"type": "string", "not": {"type": "string", "pattern": NON_BLANK}})
+"""Without `$`: Java finds the end of `^…$` before a last U+2028, too, which is not blank."""
+NoError = Annotated[str, Constraints(pattern=BLANK), _BLANK] | None
 """The `error` of a record that has none: absent, null and blank all mean that."""
 _DATE = WithJsonSchema({"type": "string", "pattern": DATE, "not": {"type": "string", "pattern": "[^0-9TZ:. +-]"}})
 _GUID = WithJsonSchema({"type": "string", "pattern": GUID, "maxLength": 36})
 _YES = WithJsonSchema({"type": "boolean", "const": True})
 _ZERO_OR_ONE = WithJsonSchema({"type": "integer", "enum": [0, 1]})
-OWN_SCHEMAS = (_DATE, _GUID, _YES, _ZERO_OR_ONE)
+OWN_SCHEMAS = (_BLANK, _DATE, _GUID, _YES, _ZERO_OR_ONE)
 """Schemas written by hand, each with the same verdict as its type."""
 OWN_FORMS = frozenset({*FORMS, BLANK})
-"""Patterns that are read alike everywhere, in the schemas that they stand in."""
+"""Patterns that mean the same in every language, in the schemas that they are part of."""
 Date = Annotated[str, Constraints(pattern=DATE), _DATE]
 Guid = Annotated[str, Constraints(pattern=GUID), _GUID]
 RelativePath = Annotated[str, Constraints(pattern=RELATIVE_PATH)]
@@ -68,7 +70,7 @@ Unit = Annotated[float, Field(ge=0, le=1)]
 
 
 def _only(*values: Any) -> AfterValidator:
-    """Only these values. (`Literal` will not do for booleans and numbers: there, 1 equals true.)"""
+    """Only these values. (`Literal` does not work for booleans and numbers: there, 1 equals true.)"""
 
     def check(value: Any) -> Any:
         if value not in values:
@@ -82,6 +84,8 @@ Yes = Annotated[bool, _only(True), _YES]
 ZeroOrOne = Annotated[int, _only(0, 1), WHOLE, _ZERO_OR_ONE]
 
 
+LINE_BREAKS = frozenset("\n\r\x85\u2028\u2029")
+"""What `$` may stop before in Java; in Python it is the line feed alone."""
 _ESCAPED = r"\\[\\.^$|()\[\]{}*+?]"
 _IN_CLASS = rf"(?:[^\\\[\]^&~-]|{_ESCAPED}|\\-|\\x[0-9a-fA-F]{{2}})"
 _PORTABLE = re.compile(
@@ -95,7 +99,7 @@ _PORTABLE = re.compile(
 class Matching:
     """A string of one line that has this form from end to end: `Annotated[str, Matching("ICU-[0-9]{4}")]`.
 
-    `$` lets a line break at the end through in some languages, so that none may stand there, nor anywhere else.
+    Some languages let a line break at the end pass `$`, so no line break is allowed, at the end or elsewhere.
     """
 
     pattern: str
@@ -116,7 +120,7 @@ class Matching:
         return f"^(?:{self.pattern})$"
 
     def one_line(self, value: str) -> str:
-        if "\n" in value:
+        if LINE_BREAKS.intersection(value):
             raise PydanticCustomError("string_pattern_mismatch", "a line break", {"pattern": self.whole})
         return value
 
@@ -126,7 +130,11 @@ class Matching:
         return core_schema.no_info_after_validator_function(self.one_line, core_schema.str_schema(pattern=self.whole))
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        return {"type": "string", "pattern": self.whole, "not": {"type": "string", "pattern": "\\n"}}
+        return {
+            "type": "string",
+            "pattern": self.whole,
+            "not": {"type": "string", "pattern": r"[\n\r\x85\u2028\u2029]"},
+        }
 
 
 T = TypeVar("T")
@@ -155,14 +163,14 @@ class Open(Strictest):
 
 
 class Document(Strictest):
-    """A whole file. Editors use `$schema` to offer completion."""
+    """A whole file."""
 
     schema_: Annotated[str | None, Field(alias="$schema")] = None
-    """The schema of this file, for editors."""
+    """The `$id` of the schema of this file; editors use it to offer completion."""
 
 
 def form(value: Any) -> str:
-    """A record with an `error` (not null, not blank) is a failed one; what else it holds does not matter for that."""
+    """A record with an `error` (not null, not blank) is a failed one, whatever else it holds."""
     error = value.get("error") if isinstance(value, dict) else getattr(value, "error", None)
     none = error is None or (isinstance(error, str) and not error.strip(BLANKS))
     return ANSWERED if none else FAILED
@@ -174,4 +182,4 @@ Either = Annotated[
     Annotated[_Answered, Tag(ANSWERED)] | Annotated[_Failed, Tag(FAILED)],
     Discriminator(form),
 ]
-"""A record in one of two forms, told apart by `error`: one wrong value gives one problem, not one for each form."""
+"""A record in one of two forms, distinguished by `error`: one wrong value gives one problem, not one per form."""

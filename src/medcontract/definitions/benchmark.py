@@ -5,26 +5,26 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from medcontract.definitions.base import WHOLE, Date, Document, Many, NonNegative, Open, Str, Strictest, Text, Unit
-from medcontract.definitions.contract import Contract
+from medcontract.definitions.contract import Contract, StandIn
 from medcontract.definitions.rules import Covers, Disjoint, Exists, OneName, Reference, SomeAbove, Something, Unique
 
 
 class Case(Open):
-    """A sample to be answered. Other columns are allowed."""
+    """A sample to answer. Other columns are allowed."""
 
     task_id: Str
-    """The task."""
+    """The id of the task."""
     sample_id: Str
-    """The sample; the pair is unique in the file."""
+    """The id of the sample; unique in the file together with task_id."""
 
 
 class Cases(Document):
-    """The ids to be processed, for those who have no references."""
+    """The ids of the samples to answer, for participants, who have no references."""
 
     event: Str | None = None
     """Name of the evaluation."""
     cases: Many[Case]
-    """One record a sample."""
+    """One record per sample."""
 
 
 ABSENT: Any = None
@@ -32,155 +32,160 @@ ABSENT: Any = None
 
 
 class Entities(Strictest):
-    """Clinical entities by category; a category without any may be left out."""
+    """Clinical entities by category; a category may be absent."""
 
     diagnoses: Many[Str] = ABSENT
+    """Names of diagnoses."""
     treatments: Many[Str] = ABSENT
+    """Names of treatments and procedures."""
     medications: Many[Str] = ABSENT
+    """Names of medications."""
     symptoms: Many[Str] = ABSENT
+    """Names of symptoms and signs."""
     labs: Many[Str] = ABSENT
+    """Names of laboratory tests and measurements."""
 
 
 class Answer(Strictest):
-    """What a reference or a model says."""
+    """An answer, of a reference or of a model."""
 
     answer: Text | None = None
-    """The answer."""
+    """The text of the answer."""
     rationale: Text | None = None
-    """The reasons for it."""
+    """The reasoning that leads to the answer."""
     diagnosis: Text | None = None
     """The diagnosis."""
     entities: Entities | None = None
-    """The entities; without them they are extracted from the answer."""
+    """The clinical entities; if absent or null, they are extracted from the answer."""
 
 
 class ReferenceRecord(Strictest):
-    """The reference of one sample."""
+    """The reference answer of one sample."""
 
     task_id: Str
-    """The task."""
+    """The id of the task."""
     sample_id: Str
-    """The sample; the pair is unique in the file."""
+    """The id of the sample; unique in the file together with task_id."""
     reference: Answer
-    """What is right."""
+    """The correct answer."""
 
 
 class References(Document):
-    """The references of all samples."""
+    """The reference answers of all samples."""
 
     event: Str | None = None
     """Name of the evaluation."""
     references: Many[ReferenceRecord]
-    """One record a sample."""
+    """One record per sample."""
 
 
 Scores = dict[str, Unit]
 
 
 class Prediction(Strictest):
-    """What a model says of one sample."""
+    """What a model predicts for one sample."""
 
     task_id: Str
-    """The task."""
+    """The id of the task."""
     sample_id: Str
-    """The sample."""
+    """The id of the sample; unique in the file together with task_id."""
     prediction: Answer
-    """What the model says."""
+    """The answer of the model."""
     scores: Scores | None = None
-    """Metrics computed elsewhere, 0 to 1."""
+    """Metrics that were computed elsewhere, by name; each from 0 to 1."""
     error: Text | None = None
-    """What went wrong; absent, null or blank: nothing."""
+    """Why the sample could not be processed; absent, null or blank: no error."""
 
 
 class Predictions(Document):
-    """The predictions of one model."""
+    """The answers of one model."""
 
     model_id: Str
-    """The model."""
+    """The id of the model."""
     predictions: Many[Prediction]
-    """One record a sample."""
+    """One record per sample."""
 
 
 class Sample(Strictest):
-    """Reference and prediction in one."""
+    """The reference and the prediction of one sample."""
 
     task_id: Str
-    """The task."""
+    """The id of the task."""
     sample_id: Str
-    """The sample; the pair is unique in the file."""
+    """The id of the sample; unique in the file together with task_id."""
     reference: Answer
-    """What is right."""
+    """The correct answer."""
     prediction: Answer
-    """What the model says."""
+    """The answer of the model."""
     scores: Scores | None = None
-    """Metrics computed elsewhere, 0 to 1."""
+    """Metrics that were computed elsewhere, by name; each from 0 to 1."""
     error: Text | None = None
-    """What went wrong; absent, null or blank: nothing."""
+    """Why the sample could not be processed; absent, null or blank: no error."""
 
 
 class Samples(Document):
-    """References and predictions of one model."""
+    """The references and the answers of one model, in one file."""
 
     model_id: Str
-    """The model."""
+    """The id of the model."""
     samples: Many[Sample]
-    """One record a sample."""
+    """One record per sample."""
 
 
 class Weights(Document):
-    """Weights of the combined score."""
+    """How metrics are weighted into one combined score."""
 
     weights: dict[str, NonNegative]
-    """Metric or category to weight."""
+    """Weight by name of metric or category."""
     metric_name: Str | None = None
-    """The combined score's name; combined_score when absent."""
+    """Name of the combined score; "combined_score" when absent or null."""
     renormalize_missing: bool | None = None
-    """Whether the weights of missing metrics are shared among the others; true when absent."""
+    """Whether the weights of missing metrics are distributed among the others; true when absent or null."""
 
 
 class BenchmarkReport(Document):
-    """Scores of one model."""
+    """Metrics of one model, overall and by task."""
 
     model_id: Str
-    """The model."""
+    """The id of the model."""
     timestamp: Date | None = None
-    """When the report was made."""
+    """Date, or date and time, of the report."""
     schema_version: Annotated[int, WHOLE] | None = None
-    """Of the tool that made it."""
+    """Version of the format of the tool that wrote the report."""
     overall_scores: dict[str, float]
-    """Metric to score."""
+    """Score by metric, over all samples or tasks."""
     task_scores: dict[str, dict[str, float]]
-    """Task to metric to score."""
+    """Score by task, then by metric."""
     detailed_results: Many[Any] | None = None
-    """Anything about samples."""
+    """Details of the samples, in any form."""
     metadata: dict[str, Any] | None = None
-    """Anything else."""
+    """Other information, in any form."""
 
 
 Phrases = Many[Str]
 
 
 class Lexicon(Document):
-    """Terms that are added to the shipped ones, or replace them."""
+    """Terms that are added to the built-in lexicon, or replace it."""
 
     about: Text | None = None
-    """What the terms are."""
+    """What the terms are about."""
     how_chosen: Text | None = None
     """How they were chosen."""
     replace: bool | None = None
-    """Whether the shipped terms are left out altogether; false when absent."""
+    """Whether the built-in lexicon is not used at all; false when absent or null."""
     synonyms: dict[str, Phrases] | None = None
-    """Name to other spellings of it."""
+    """Other spellings by name."""
     entities: Entities | None = None
-    """The names that are extracted, by category."""
+    """The names of entities to extract, by category."""
     structure_markers: Phrases | None = None
-    """Words and phrases that order a rationale."""
+    """Words and phrases that structure a rationale, such as "first"."""
     evidence_markers: Phrases | None = None
-    """Words and phrases that give a reason."""
+    """Words and phrases that point to evidence, such as "based on"."""
     fallacies: Phrases | None = None
-    """Phrases of bad reasoning."""
+    """Phrases that show faulty reasoning."""
     facts: dict[str, Phrases] | None = None
-    """Diagnosis to what a sound rationale for it would mention."""
+    """What a good rationale for a diagnosis mentions, by diagnosis."""
 
 
 _TEXTS = ("reference.answer", "reference.rationale", "reference.diagnosis")
@@ -193,7 +198,8 @@ def _unique_pair(within: str) -> Unique:
 
 CASES = Contract(
     id="benchmark/cases", model=Cases, record=Case, list_key="cases", flat=True, source="benchmark.md",
-    title="Samples to be answered", rules=(_unique_pair("cases"),),
+    title="Samples to answer", rules=(_unique_pair("cases"),),
+    stands_in_for=(StandIn("benchmark/references"), StandIn("benchmark/samples")),
 )  # fmt: skip
 REFERENCES = Contract(
     id="benchmark/references", model=References, record=ReferenceRecord, list_key="references",
@@ -234,7 +240,7 @@ REPORT = Contract(
 
 _CATEGORIES = tuple(f"entities.{category}" for category in Entities.model_fields)
 LEXICON = Contract(
-    id="benchmark/lexicon", model=Lexicon, source="benchmark.md", title="Terms of one's own",
+    id="benchmark/lexicon", model=Lexicon, source="benchmark.md", title="Custom lexicon",
     rules=(
         Disjoint(fields=_CATEGORIES, code="MC219", message="this term stands in another category already",
                  hint="keep it in one category; accents, case and punctuation make no difference"),

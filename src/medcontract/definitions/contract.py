@@ -18,6 +18,15 @@ Kind = Literal["collection", "document"]
 Model = TypeVar("Model", bound="BaseModel", covariant=True)
 
 
+class StandIn(Struct, frozen=True):
+    """A truth whose ids are listed by files of another contract, for those who do not have the truth."""
+
+    contract: str
+    """The truth."""
+    where: tuple[tuple[str, str], ...] = ()
+    """Only records with these values in these fields are meant; none: all."""
+
+
 class Contract(Struct, Generic[Model], frozen=True, kw_only=True, eq=False):
     """One contract. For a collection, `record` is the type of the items under `list_key`."""
 
@@ -34,6 +43,10 @@ class Contract(Struct, Generic[Model], frozen=True, kw_only=True, eq=False):
     """In tables, a list field is spread over columns: (field, column names)."""
     flat: bool = False
     """Records fit a table row."""
+    stands_in_for: tuple[StandIn, ...] = ()
+    """The truths whose expected ids it lists: rules between files use it where the truth is not given."""
+    reference_list: str | None = None
+    """Of a document: the list whose objects a rule of another file refers to."""
     source: str | None = None
     """The document that the contract comes from."""
     output: bool = False

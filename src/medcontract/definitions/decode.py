@@ -24,7 +24,7 @@ from msgspec import UNSET, Meta, UnsetType, defstruct
 
 from medcontract.definitions.forms import NON_BLANK
 
-_IGNORED = {"title", "description", "default", "$schema", "$id", "$defs", "x-medcontract-rules"}
+_IGNORED = {"title", "description", "default", "examples", "$schema", "$id", "$defs", "x-medcontract-rules"}
 _OBJECT_WORDS = {"type", "properties", "required", "additionalProperties"}
 _ANY_LEVELS = 6
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
@@ -204,14 +204,15 @@ class _Compiler:
             return Literal[(words.pop("const"),)], None
         pattern, banned = words.pop("pattern", None), words.pop("not", None)
         longest = words.pop("maxLength", None)
-        if pattern is None:
+        if pattern is None and banned is None:
             return Annotated[str, Meta(max_length=longest)], None
         if pattern == NON_BLANK and banned is None:
             return Annotated[str, Meta(min_length=1, max_length=longest)], _blank
-        if not (pattern.startswith("^") and pattern.endswith("$")):
+        if pattern is not None and not (pattern.startswith("^") and pattern.endswith("$")):
             raise _NotFast
         unless = f"(?![\\s\\S]*(?:{banned['pattern']}))" if banned else ""
-        return Annotated[str, Meta(pattern=rf"\A{unless}(?:{pattern[1:-1]})\Z", max_length=longest)], None
+        form = "" if pattern is None else rf"(?:{pattern[1:-1]})\Z"
+        return Annotated[str, Meta(pattern=rf"\A{unless}{form}", max_length=longest)], None
 
     def _array(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
         item, check = self.compile(words.pop("items", {}))

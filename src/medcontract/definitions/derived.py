@@ -26,16 +26,6 @@ _TYPES: dict[str, Any] = {
 """The field types that markers of `results.types` name."""
 STRUCT = "__struct__"
 """The attribute of a model that holds the Struct that it was derived from: its fields are documented there."""
-_PUBLISHED_NAMES = {
-    "Check": "CheckModel", "CombinedScore": "CombinedModel", "Comparison": "ComparisonModel",
-    "ContractInfo": "Listed", "ContractList": "Listing", "Delta": "DeltaModel", "ExplainedCode": "Explained",
-    "FileProblem": "ScoreProblem", "FileReport": "FileModel", "Formula": "FormulaModel", "InputFile": "InputModel",
-    "LeaderboardEntry": "Ranked", "Parameter": "ParameterModel", "Problem": "ProblemModel",
-    "Processing": "ProcessingModel", "Protocol": "ProtocolPage", "ProtocolChange": "ChangeModel",
-    "ProtocolInfo": "ProtocolListed", "ProtocolList": "ProtocolListing", "ProtocolUsed": "ProtocolModel",
-    "SchemaIndex": "Index", "Score": "ScoreModel",
-}  # fmt: skip
-"""Names below `$defs` of the published schemas, where they are not those of the Structs."""
 
 
 @cache
@@ -46,13 +36,18 @@ def model_of(struct: type[Struct], whole_file: bool = True) -> type[Strictest]:
     fields: dict[str, Any] = {
         name: (_field_type(hints[name]), None if name in optional else ...) for name in public_fields(struct)
     }
-    name = _PUBLISHED_NAMES.get(struct.__name__, struct.__name__)
     document = whole_file and issubclass(struct, Result)
     model: type[Strictest] = create_model(
-        name, __base__=Document if document else Strictest, __module__=__name__, __doc__=struct.__doc__, **fields
+        struct.__name__,
+        __base__=Document if document else Strictest,
+        __module__=__name__,
+        __doc__=struct.__doc__,
+        **fields,
     )
     setattr(model, STRUCT, struct)
-    setattr(sys.modules[__name__], name, model)  # a model is found by its name, as those that are written down
+    setattr(
+        sys.modules[__name__], struct.__name__, model
+    )  # a model is found by its name, as those that are written down
     return model
 
 

@@ -9,12 +9,13 @@ from medcontract.errors import CallError
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
 
-_NAMED = frozenset({"properties", "patternProperties", "$defs", "dependentSchemas"})
+NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 """Keywords whose keys are names, each with a schema."""
-_NESTED = frozenset({
+NESTED = frozenset({
     "items", "prefixItems", "additionalProperties", "propertyNames", "contains", "not", "if", "then", "else",
     "anyOf", "oneOf", "allOf",
 })  # fmt: skip
+"""Keywords with a schema, or a list of schemas."""
 _DROPPED = frozenset({"deprecated", "contentSchema"})
 """Remarks that draft-07 has no word for; they decide nothing."""
 _BEYOND = frozenset({
@@ -42,9 +43,9 @@ def _converted(schema: Any) -> Any:
 
 def _value(word: str, value: Any) -> Any:
     """Data under `const`, `enum`, `default` or a keyword of ours is left as it is, whatever its keys look like."""
-    if word in _NAMED:
+    if word in NAMED:
         return {name: _converted(inner) for name, inner in value.items()}
-    if word in _NESTED:
+    if word in NESTED:
         return [_converted(inner) for inner in value] if isinstance(value, list) else _converted(value)
     return value
 

@@ -1,4 +1,4 @@
-"""Track `extraction`: prescriptions and laboratory results in Spanish, and the decision to go on with a model."""
+"""Track `extraction`: prescriptions and laboratory results in Spanish, and the GO or NO-GO decision for a model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from medcontract.definitions.base import (
     Text,
     Unit,
 )  # fmt: skip
-from medcontract.definitions.contract import Contract
+from medcontract.definitions.contract import Contract, StandIn
 from medcontract.definitions.rules import Apart, Covers, Empty, Exists, Reference, Requires, Unique, Unlike
 
 DocType = Literal["prescription", "lab"]
@@ -31,272 +31,272 @@ class ManifestRow(Strictest):
     """One document of the set."""
 
     doc_id: Str
-    """Unique in the file."""
+    """The id of the document; unique in the file."""
     doc_type: DocType
-    """What kind of document it is."""
+    """The kind of document."""
     image_path: RelativePath
-    """The image of its (first) page."""
+    """Relative path of the image of the (first) page."""
     image_path_2: RelativePath | None = None
-    """The image of its second page."""
+    """Relative path of the image of the second page."""
     source_set: Text | None = None
-    """The collection that it comes from."""
+    """The data set that the document comes from."""
     split: Text | None = None
-    """The part of the set that it belongs to."""
+    """The part of the set that the document belongs to, such as "test"."""
     label_status: LabelStatus
-    """How far its labels are."""
+    """State of the labels: to do, labeled, or labeled and reviewed."""
     annotator: Text | None = None
-    """Who labeled it."""
+    """Who labeled the document."""
     reviewer: Text | None = None
-    """Who reviewed the labels."""
+    """Who reviewed the labels of the document."""
     pii_checked: Literal["yes", "no"]
-    """Whether somebody looked for personal data."""
+    """Whether the document was checked for personal data."""
     notes: Text | None = None
-    """Anything else."""
+    """Free text."""
 
 
 class Manifest(Document):
-    """All documents of a set. Usually a CSV."""
+    """All documents of a set, usually as a CSV file."""
 
     documents: Many[ManifestRow]
-    """One record a document."""
+    """One record per document."""
 
 
 class MedicationFields(Strictest):
-    """What is printed beside a medication's name."""
+    """The fields of a medication other than its name."""
 
     dosis: Text
-    """Dose."""
+    """The dose, as text ("500 mg")."""
     frecuencia: Text
-    """How often."""
+    """The frequency, as text ("cada 8 horas")."""
     duracion: Text
-    """How long."""
+    """The duration of the treatment, as text ("7 días")."""
     instrucciones: Text
-    """Instructions."""
+    """Other instructions, as text."""
 
 
 class Medication(MedicationFields):
     """A medication as printed."""
 
     nombre_medicamento: Str
-    """Its name."""
+    """The name of the medication."""
 
 
 class PredictedMedication(MedicationFields):
     """A medication as a model read it."""
 
     nombre_medicamento: Text
-    """Its name; blank: not a valid item."""
+    """The name of the medication; an item with a blank name is not valid."""
 
 
 class LabTestFields(Strictest):
-    """What is printed beside a test's name; values stay strings ("6,00", "> 100", "1/640")."""
+    """The fields of a laboratory test other than its name; values stay strings ("6,00", "> 100", "1/640")."""
 
     valor: Text
-    """The value."""
+    """The measured value, as printed."""
     unidad: Text
-    """The unit."""
+    """The unit of the value, as printed."""
     rango_referencia: Text
-    """The reference range; may be empty."""
+    """The reference range, as printed; may be empty."""
     estado: Text
-    """normal, alto, bajo, positivo and whatever else laboratories write."""
+    """The status, as printed: normal, alto, bajo, positivo, or other words that laboratories use."""
 
 
 class LabTest(LabTestFields):
     """A laboratory result as printed."""
 
     nombre_prueba: Str
-    """Its name."""
+    """The name of the test."""
 
 
 class PredictedLabTest(LabTestFields):
     """A laboratory result as a model read it."""
 
     nombre_prueba: Text
-    """Its name; blank: not a valid item."""
+    """The name of the test; an item with a blank name is not valid."""
 
 
 class Labeled(Strictest):
-    """What the labels of all documents have."""
+    """The fields that the labels of every document have."""
 
     doc_id: Str
-    """The document's id in the manifest."""
+    """The id of the document, as in the manifest."""
     image_path: RelativePath | None = None
-    """Its image."""
+    """Relative path of the image of the document."""
     image_paths: Many[RelativePath] | None = None
-    """Its images, if there are several."""
+    """Relative paths of the images of the document, if it has several."""
     label_status: LabelStatus | None = None
-    """How far the labels are."""
+    """State of the labels: to do, labeled, or labeled and reviewed."""
     annotator: Text | None = None
-    """Who labeled it."""
+    """Who labeled the document."""
     reviewer: Text | None = None
-    """Who reviewed it."""
+    """Who reviewed the labels of the document."""
     notes: Text | None = None
-    """Anything else."""
+    """Free text."""
 
 
 class PrescriptionLabel(Labeled):
-    """What a prescription says."""
+    """The labels of one prescription."""
 
     doc_type: Literal["prescription"]
     """The kind of document."""
     medications: Annotated[Many[Medication], Field(min_length=1)]
-    """In the order of the document."""
+    """The medications, in the order of the document."""
 
 
 class PrescriptionLabels(Document):
-    """The labels of prescriptions."""
+    """What the prescriptions of a set say."""
 
     documents: Many[PrescriptionLabel]
-    """One record a document."""
+    """One record per document."""
 
 
 class LabLabel(Labeled):
-    """What a laboratory report says."""
+    """The labels of one laboratory report."""
 
     doc_type: Literal["lab"]
     """The kind of document."""
     results: Annotated[Many[LabTest], Field(min_length=1)]
-    """In the order of the document."""
+    """The tests, in the order of the document."""
 
 
 class LabLabels(Document):
-    """The labels of laboratory reports."""
+    """What the laboratory reports of a set say."""
 
     documents: Many[LabLabel]
-    """One record a document."""
+    """One record per document."""
 
 
 class Read(Strictest):
-    """What predictions for all documents have."""
+    """The fields that the prediction for every document has."""
 
     doc_id: Str
-    """The document's id in the labels."""
+    """The id of the document, as in the labels."""
     parse_success: bool
-    """Whether the model's answer could be parsed."""
+    """Whether the answer of the model could be parsed."""
     exception: Text | None = None
-    """What the run died of; absent, null or blank: nothing."""
+    """The exception that ended the run; absent, null or blank: none."""
     raw_response: Text | None = None
-    """The model's answer as it came."""
+    """The answer of the model, unchanged."""
     latency_sec: NonNegative | None = None
-    """How long it took, in seconds."""
+    """Processing time of the document, in seconds."""
 
 
 class PrescriptionPrediction(Read):
-    """What a model read in a prescription."""
+    """What a model extracted from one prescription."""
 
     medicamentos: Many[PredictedMedication]
-    """In the order of the document; may be empty."""
+    """The medications, in the order of the document; may be empty."""
 
 
 class PrescriptionPredictions(Document):
-    """Predictions for prescriptions."""
+    """What a model extracted from the prescriptions of a set."""
 
     documents: Many[PrescriptionPrediction]
-    """One record a document."""
+    """One record per document."""
 
 
 class LabPrediction(Read):
-    """What a model read in a laboratory report."""
+    """What a model extracted from one laboratory report."""
 
     resultados: Many[PredictedLabTest]
-    """In the order of the document; may be empty."""
+    """The tests, in the order of the document; may be empty."""
 
 
 class LabPredictions(Document):
-    """Predictions for laboratory reports."""
+    """What a model extracted from the laboratory reports of a set."""
 
     documents: Many[LabPrediction]
-    """One record a document."""
+    """One record per document."""
 
 
 class PipelineRun(Strictest):
     """One run of the whole pipeline."""
 
     run_id: Str
-    """Unique in the file."""
+    """The id of the run; unique in the file."""
     kind: Literal["evaluation", "reliability"]
-    """What the run was for."""
+    """The purpose of the run."""
     parse_success: bool
-    """Whether the model's answer could be parsed."""
+    """Whether the answer of the model could be parsed."""
     valid_items: Count
-    """Items whose name is not blank."""
+    """Number of extracted items whose name is not blank."""
     restarted: bool
-    """Whether someone restarted by hand before this run."""
+    """Whether someone restarted the pipeline by hand before this run."""
     code_version: Str
     """The version of the code that ran."""
     exception: Text | None = None
-    """What the run died of; absent, null or blank: nothing."""
+    """The exception that ended the run; absent, null or blank: none."""
     doc_id: Str | None = None
-    """The document that was read."""
+    """The id of the document that was processed."""
     started_at: Date | None = None
-    """When it began."""
+    """Date, or date and time, of the start of the run."""
     latency_sec: NonNegative | None = None
-    """How long it took, in seconds."""
+    """Duration of the run, in seconds."""
 
 
 class Runs(Document):
     """Runs of the whole pipeline."""
 
     runs: Many[PipelineRun]
-    """One record a run."""
+    """One record per run."""
 
 
 class OfflineRun(Strictest):
-    """A documented run without network."""
+    """A documented run without network access."""
 
     backend: Str
     """The backend that was used."""
     command: Str
     """The command that was executed."""
     hardware: Str
-    """What it ran on."""
+    """The hardware that it ran on."""
     latency_sec: Positive
     """Time for one full run, in seconds."""
 
 
 class Proof(Strictest):
-    """A documented proof of what the model does better."""
+    """A documented example of what the model does better."""
 
     doc_id: Str
-    """The document's id in the manifest."""
+    """The id of the document, as in the manifest."""
     kind: Literal["before_after", "measured"]
-    """What sort of evidence it is."""
+    """The kind of evidence."""
     evidence: Str
-    """The evidence."""
+    """The evidence, as text."""
     interpretation: Str
-    """Why it matters."""
+    """Why the evidence matters."""
 
 
 class Evidence(Document):
-    """Offline runs and proofs."""
+    """Runs without network access, and examples of what the model does better."""
 
     offline_runs: Many[OfflineRun]
-    """May be empty."""
+    """One record per documented run; may be empty."""
     proofs: Many[Proof]
-    """May be empty."""
+    """One record per documented example; may be empty."""
 
 
 class DocumentScore(Strictest):
     """The score of one document."""
 
     doc_id: Str
-    """The document."""
+    """The id of the document."""
     doc_type: DocType
-    """What kind of document it is."""
+    """The kind of document."""
     score: NonNegative
-    """The document's score; at most 1 unless weights were changed."""
+    """The score of the document; at most 1 with the default protocol."""
     recall: Unit
-    """Paired / labeled items."""
+    """Matched / labeled items, from 0 to 1."""
     field_accuracy: Unit
-    """Correct / counted fields of the pairs."""
+    """Correct fields / fields that count, of the matched items; from 0 to 1."""
     matched: Count
-    """Labeled items that were paired."""
+    """Number of labeled items that were matched with a predicted one."""
     labeled: Count
-    """Labeled items."""
+    """Number of labeled items."""
     correct_fields: Count
-    """Fields of the pairs that are right."""
+    """Number of correct fields of the matched items."""
     total_fields: Count
-    """Fields of the pairs that count."""
+    """Number of fields that count, of the matched items."""
 
 
 class Gate(Strictest):
@@ -306,32 +306,32 @@ class Gate(Strictest):
         "prescription_accuracy", "lab_accuracy", "pipeline_success_rate", "reliability", "offline_evidence",
         "standout_proofs",
     ]  # fmt: skip
-    """Its name."""
+    """The name of the gate."""
     goal: NonNegative
-    """What is asked for."""
+    """The value that has to be reached."""
     measured: NonNegative | None
-    """What was found; null without input."""
+    """The measured value; null without input."""
     passed: bool | None
-    """Null when its input was not given."""
+    """Whether the gate is passed; null when its input was not given."""
     reason: Str
-    """In words."""
+    """The result in words."""
 
 
 class Decision(Document):
-    """GO or NO-GO, and why."""
+    """The decision, with the figures and gates that it is based on."""
 
     prescription_accuracy: NonNegative | None
-    """Mean over labeled prescriptions; null without any."""
+    """100 × mean score of the labeled prescriptions; null without any."""
     lab_accuracy: NonNegative | None
-    """Mean over labeled laboratory reports; null without any."""
+    """100 × mean score of the labeled laboratory reports; null without any."""
     pipeline_success_rate: Percent | None
-    """Runs that succeeded; null without any."""
+    """Share of the runs that succeeded, in percent; null without any."""
     documents: Many[DocumentScore]
-    """Sorted by type, then id."""
+    """Score of each document, sorted by kind, then id."""
     gates: Annotated[Many[Gate], Field(min_length=6, max_length=6)]
-    """In the order of the protocol."""
+    """The six gates, in the order of the protocol."""
     decision: Literal["GO", "NO-GO"]
-    """GO when all gates are passed."""
+    """GO if all gates are passed, otherwise NO-GO."""
 
 
 _AMBIGUOUS = r"^[1-9][0-9]{0,2}(?:[.,][0-9]{3})+$"
@@ -383,6 +383,10 @@ def _of_the_labels(labels: str) -> tuple[Reference, Covers]:
 MANIFEST = Contract(
     id="extraction/manifest", model=Manifest, record=ManifestRow, list_key="documents", flat=True,
     source="extraction.md", title="Documents of a set", rules=(_unique_doc(),), record_rules=(_REVIEWED,),
+    stands_in_for=(
+        StandIn("extraction/prescription-labels", (("doc_type", "prescription"),)),
+        StandIn("extraction/lab-labels", (("doc_type", "lab"),)),
+    ),
 )  # fmt: skip
 PRESCRIPTION_LABELS = Contract(
     id="extraction/prescription-labels", model=PrescriptionLabels, record=PrescriptionLabel, list_key="documents",

@@ -6,12 +6,15 @@ import ast
 import inspect
 import json
 import sys
+from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, cast
 
 from medcontract.definitions.base import Strictest
 from medcontract.definitions.contract import Contract
+from medcontract.definitions.draft07 import NAMED, NESTED
 from medcontract.definitions.patterns import NoPattern, read_pattern
 from medcontract.results.base import Item
 
@@ -27,7 +30,10 @@ def contract_schema(contract: Contract[Any]) -> dict[str, Any]:
     rules = [rule.publish() for rule in contract.rules]
     if contract.list_key:
         rules += [{**rule.publish(), "within": contract.list_key} for rule in contract.record_rules]
-    return _dressed(schema, contract, contract.urn, contract.title, rules)
+        items = schema["properties"][contract.list_key]["items"]
+        if "$ref" not in items:  # the two forms of a record have a name together, too
+            schema["properties"][contract.list_key]["items"] = {"title": type_name(contract, record=True), **items}
+    return _published(schema, contract, rules)
 
 
 @cache
@@ -36,23 +42,112 @@ def record_schema(contract: Contract[Any]) -> dict[str, Any]:
     schema = _tidy(contract.record_adapter().json_schema(by_alias=True))
     schema = _documented(schema, contract.record, contract.model.__module__)
     rules = [rule.publish() for rule in contract.record_rules]
-    return _dressed(schema, contract, contract.urn + ":record", contract.title + " (one record)", rules)
+    return _published(schema, contract, rules, record=True)
+
+
+def type_name(contract: Contract[Any], record: bool = False) -> str:
+    """The name of the type of a file, or of one record: `ReportsPredictions`. Generators take it from `title`."""
+    if not record:
+        return "".join(map(_pascal, contract.id.split("/")))
+    if isinstance(contract.record, type):
+        return _in_track(contract, contract.record.__name__)
+    return type_name(contract) + "Record"
+
+
+def _in_track(contract: Contract[Any], model_name: str) -> str:
+    """The name of a model with its track before it: so that a name means the same in all schemas."""
+    return _pascal(contract.id.partition("/")[0]) + model_name
+
+
+def _pascal(text: str) -> str:
+    return "".join(part[:1].upper() + part[1:] for part in text.split("-"))
+
+
+def type_names(schema: dict[str, Any]) -> list[str]:
+    """The names of all types that a schema describes."""
+    return sorted({node["title"] for node in subschemas(schema) if "title" in node})
 
 
 def bare(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema without what is for people."""
-    return cast(
-        "dict[str, Any]", _tidy(schema, drop=("title", "description", "default", "$id", "$schema", RULES_KEYWORD))
-    )
+    prose = ("title", "description", "default", "examples", "$id", "$schema", RULES_KEYWORD)
+    return cast("dict[str, Any]", _tidy(schema, drop=prose))
 
 
-def _dressed(
-    schema: dict[str, Any], contract: Contract[Any], urn: str, title: str, rules: list[dict[str, Any]]
+def _published(
+    schema: dict[str, Any], contract: Contract[Any], rules: list[dict[str, Any]], record: bool = False
 ) -> dict[str, Any]:
-    dressed = {"$schema": DIALECT, "$id": urn, "title": f"{contract.id}: {title}", **schema}
+    """The schema with its names, description and examples, for people and for generators, and with its rules."""
+    _name_types(schema, contract)
+    _drop_wrong_defaults(schema)
+    about = f"{contract.title}{' (one record)' if record else ''}. {schema.pop('description', '')}".strip()
+    found = {
+        "$schema": DIALECT,
+        "$id": contract.urn + (":record" if record else ""),
+        "title": type_name(contract, record),
+        "description": about,
+        **schema,
+    }
+    examples = _examples(contract, record)
+    if examples:
+        found["examples"] = examples
     if rules:
-        dressed[RULES_KEYWORD] = rules
-    return dressed
+        found[RULES_KEYWORD] = rules
+    return found
+
+
+def _name_types(schema: dict[str, Any], contract: Contract[Any]) -> None:
+    """Make the name of its type the key and the title of each definition."""
+    definitions = schema.get("$defs", {})
+    names = {key: _in_track(contract, key) for key in definitions}
+    for node in list(subschemas(schema)):
+        if "$ref" in node:
+            node["$ref"] = "#/$defs/" + names[node["$ref"].rpartition("/")[2]]
+    if definitions:
+        schema["$defs"] = {names[key]: {"title": names[key], **node} for key, node in definitions.items()}
+
+
+def _drop_wrong_defaults(schema: dict[str, Any]) -> None:
+    """A key that may be absent but not null has the default None in the model: its schema would refuse that."""
+    for node in list(subschemas(schema)):
+        if "default" in node and not _accepts(node, node["default"], schema.get("$defs", {})):
+            del node["default"]
+
+
+def _accepts(node: dict[str, Any], value: Any, definitions: dict[str, Any]) -> bool:
+    if value is None and {"type": "null"} in node.get("anyOf", ()):
+        return True
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator({**node, "$defs": definitions}).is_valid(value)
+
+
+def subschemas(schema: Any) -> Iterator[dict[str, Any]]:
+    """The schema and all schemas in it; what is data (`const`, `default`) is left out."""
+    if not isinstance(schema, dict):
+        return
+    yield schema
+    for word, value in schema.items():
+        if word in NAMED:
+            inside = list(value.values())
+        elif word in NESTED:
+            inside = value if isinstance(value, list) else [value]
+        else:
+            continue
+        for node in inside:
+            yield from subschemas(node)
+
+
+_EXAMPLES = Path(__file__).with_name("examples")
+
+
+def _examples(contract: Contract[Any], record: bool) -> list[Any]:
+    """The small valid file `examples/TRACK/NAME.json`, or its records. Contracts of plugins have none."""
+    path = _EXAMPLES / f"{contract.id}.json"
+    if not contract.model.__module__.startswith("medcontract.") or not path.is_file():
+        return []
+    whole = json.loads(path.read_bytes())
+    return list(whole[contract.list_key]) if record else [whole]
 
 
 def _tidy(schema: Any, drop: tuple[str, ...] = ("title",), names: bool = False) -> Any:

@@ -21,186 +21,217 @@ from medcontract.definitions.base import (
     Unit,
     Yes,
 )  # fmt: skip
-from medcontract.definitions.contract import Contract
+from medcontract.definitions.contract import Contract, StandIn
 from medcontract.definitions.rules import Covers, Limit, Reference, Sum, Unique
 
 CLASSES = ("AK", "BCC", "SK", "SCC", "VASC", "DF", "NV", "NON", "MEL", "ON")
-"""The classes in the order of a model's output."""
+"""The classes, in the order of the model output."""
 
 Symbol = Literal["AK", "BCC", "SK", "SCC", "VASC", "DF", "NV", "NON", "MEL", "ON"]
 
 
 class Case(Strictest):
-    """An image and what is known of the patient."""
+    """An image and the demographic data of the patient."""
 
     image_id: Str
-    """Unique in the file."""
+    """The id of the image; unique in the file."""
     image_path: RelativePath
-    """The image, JPEG or PNG."""
+    """Relative path of the image, a JPEG or PNG file."""
     age: Annotated[int, Field(ge=0, le=120), WHOLE]
-    """Age in years."""
+    """Age of the patient, in years."""
     gender: Literal["m", "f"]
-    """m: male, f: female."""
+    """Gender of the patient; m: male, f: female."""
     location: Annotated[int, Field(ge=1, le=7), WHOLE]
-    """1 arm, 2 feet, 3 genitalia, 4 hand, 5 head, 6 leg, 7 torso."""
+    """Location of the lesion; 1: arm, 2: feet, 3: genitalia, 4: hand, 5: head, 6: leg, 7: torso."""
 
 
 class Cases(Document):
-    """What a model gets as input."""
+    """The input of a model."""
 
     event: Str | None = None
-    """Name of the competition."""
+    """Name of the evaluation."""
     cases: Many[Case]
-    """One record an image."""
+    """One record per image."""
 
 
 class TruthRecord(Strictest):
-    """What is true of one image."""
+    """The correct class of one image."""
 
     image_id: Str
-    """Unique in the file."""
+    """The id of the image; unique in the file."""
     label: Symbol
-    """The class."""
+    """The class of the lesion."""
 
 
 class Truth(Document):
     """The ground truth of all images."""
 
     event: Str | None = None
-    """Name of the competition."""
+    """Name of the evaluation."""
     labels: Many[TruthRecord]
-    """One record an image."""
+    """One record per image."""
 
 
 class Prediction(Strictest):
-    """What a model says of one image."""
+    """What a model predicts for one image."""
 
     image_id: Str
-    """The image's id in the truth."""
+    """The id of the image, as in the truth."""
     probabilities: Annotated[Many[Unit], Field(min_length=10, max_length=10)]
-    """One for each class: AK BCC SK SCC VASC DF NV NON MEL ON. Their sum is 1."""
+    """One probability per class, in the order AK BCC SK SCC VASC DF NV NON MEL ON. Their sum is 1."""
     error: NoError = None
-    """Absent, null or blank: the image was processed."""
+    """Absent, null or blank: no error, the image was processed."""
 
 
 class FailedPrediction(Strictest):
     """An image that a model could not process."""
 
     image_id: Str
-    """The image's id in the truth."""
+    """The id of the image, as in the truth."""
     error: Str
-    """What went wrong."""
+    """Why the image could not be processed."""
     probabilities: None = None
-    """Absent or null."""
+    """Absent or null: a failed image has no probabilities."""
 
 
 AnyPrediction: TypeAlias = Either[Prediction, FailedPrediction]
 
 
 class Predictions(Document):
-    """A submission."""
+    """The submission of one team."""
 
     team_name: Str
-    """The team that made it."""
+    """Name of the team that submits the predictions."""
     predictions: Many[AnyPrediction]
-    """One record an image."""
+    """One record per image."""
 
 
 class Model(Document):
-    """A model's size and speed. For a ranking the organizer writes it, as telemetry."""
+    """For a ranking, the organizer measures and writes it."""
 
     team_name: Str
-    """The team whose model it is."""
+    """Name of the team that submits the model."""
     model_size_mb: Positive
-    """Size of the model in MB."""
+    """Size of the model, in MB."""
     inference_time_ms: Positive
-    """Time for one image in ms, on the organizer's CPU."""
+    """Inference time per image on the CPU of the organizer, in milliseconds."""
     uses_image: Yes
-    """The model must use the image."""
+    """Whether the model uses the image; it has to."""
     uses_demographics: Yes
-    """The model must use the demographic data."""
+    """Whether the model uses the demographic data; it has to."""
     model_file: RelativePath | None = None
-    """The model in the submission's folder."""
+    """Relative path of the model, from the folder of the submission."""
     inference_script: RelativePath | None = None
-    """The script that runs it."""
+    """Relative path of the script that runs the model."""
 
 
 class ByClass(Strictest):
-    """F1 by class."""
+    """F1 of each class."""
 
     AK: Unit
+    """F1 of the class AK, from 0 to 1."""
     BCC: Unit
+    """F1 of the class BCC, from 0 to 1."""
     SK: Unit
+    """F1 of the class SK, from 0 to 1."""
     SCC: Unit
+    """F1 of the class SCC, from 0 to 1."""
     VASC: Unit
+    """F1 of the class VASC, from 0 to 1."""
     DF: Unit
+    """F1 of the class DF, from 0 to 1."""
     NV: Unit
+    """F1 of the class NV, from 0 to 1."""
     NON: Unit
+    """F1 of the class NON, from 0 to 1."""
     MEL: Unit
+    """F1 of the class MEL, from 0 to 1."""
     ON: Unit
+    """F1 of the class ON, from 0 to 1."""
 
 
 class MatrixRow(Strictest):
-    """Images of one true class, by predicted class."""
+    """Number of images of one true class, by predicted class."""
 
     AK: Count
+    """Number of images predicted as AK."""
     BCC: Count
+    """Number of images predicted as BCC."""
     SK: Count
+    """Number of images predicted as SK."""
     SCC: Count
+    """Number of images predicted as SCC."""
     VASC: Count
+    """Number of images predicted as VASC."""
     DF: Count
+    """Number of images predicted as DF."""
     NV: Count
+    """Number of images predicted as NV."""
     NON: Count
+    """Number of images predicted as NON."""
     MEL: Count
+    """Number of images predicted as MEL."""
     ON: Count
+    """Number of images predicted as ON."""
     unprocessed: Count
+    """Number of images without a valid prediction."""
 
 
 class Matrix(Strictest):
-    """Rows by true class."""
+    """Confusion matrix: one row per true class."""
 
     AK: MatrixRow
+    """Images whose true class is AK, by predicted class."""
     BCC: MatrixRow
+    """Images whose true class is BCC, by predicted class."""
     SK: MatrixRow
+    """Images whose true class is SK, by predicted class."""
     SCC: MatrixRow
+    """Images whose true class is SCC, by predicted class."""
     VASC: MatrixRow
+    """Images whose true class is VASC, by predicted class."""
     DF: MatrixRow
+    """Images whose true class is DF, by predicted class."""
     NV: MatrixRow
+    """Images whose true class is NV, by predicted class."""
     NON: MatrixRow
+    """Images whose true class is NON, by predicted class."""
     MEL: MatrixRow
+    """Images whose true class is MEL, by predicted class."""
     ON: MatrixRow
+    """Images whose true class is ON, by predicted class."""
 
 
 class Score(Document):
-    """The score of a submission. Null: not defined without a model file."""
+    """Null means undefined: these figures need a file of lesions/model."""
 
     accuracy: Unit
-    """Correct / expected images."""
+    """Correctly classified / expected images, from 0 to 1."""
     f1_by_class: ByClass
     """F1 of each class."""
     f1_malignant: Unit
-    """Mean of BCC, SCC, MEL."""
+    """Mean F1 of the malignant classes BCC, SCC and MEL, from 0 to 1."""
     f1_medium: Unit
-    """Mean of SK, VASC."""
+    """Mean F1 of the medium classes SK and VASC, from 0 to 1."""
     f1_benign: Unit
-    """Mean of AK, DF, NV, NON, ON."""
+    """Mean F1 of the benign classes AK, DF, NV, NON and ON, from 0 to 1."""
     weighted_f1: Unit
-    """The three means, weighted 3, 2 and 1."""
+    """The three means of F1, weighted 3, 2 and 1, from 0 to 1."""
     prediction_score: NonNegative
-    """Mean of accuracy and weighted_f1. This and what follows is at most 1 under the protocol as it is."""
+    """Mean of accuracy and weighted_f1; at most 1 with the default protocol."""
     efficiency_score: NonNegative | None
-    """Mean of the parts for size and speed."""
+    """Mean of the scores for model size and inference time; at most 1 with the default protocol."""
     final_score: NonNegative | None
-    """0.9 prediction_score + 0.1 efficiency_score."""
+    """0.9 prediction_score + 0.1 efficiency_score; at most 1 with the default protocol."""
     points: NonNegative | None
-    """100 final_score."""
+    """100 × final_score; at most 100 with the default protocol."""
     confusion_matrix: Matrix
-    """Images by true and predicted class."""
+    """Number of images by true and predicted class."""
 
 
 CASES = Contract(
     id="lesions/cases", model=Cases, record=Case, list_key="cases", flat=True, source="lesions.md",
-    title="Images to be classified",
+    title="Images to classify", stands_in_for=(StandIn("lesions/truth"),),
     rules=(Unique(within="cases", fields=("image_id",), code="MC201", message="'image_id' is repeated",
                   hint="each image stands here once"),),
 )  # fmt: skip

@@ -13,7 +13,10 @@ from urllib.parse import urlsplit
 from medcontract.definitions.contract import Contract
 from medcontract.definitions.draft07 import to_draft07
 from medcontract.definitions.json_schema import contract_schema, fault, record_schema, text
+from medcontract.definitions.keys import compile_contract
 from medcontract.errors import CallError
+from medcontract.layout import Column
+from medcontract.problems import pointer
 
 Draft = Literal["2020-12", "draft-07"]
 DRAFTS: tuple[Draft, ...] = ("2020-12", "draft-07")
@@ -85,7 +88,22 @@ def _entry(contract: Contract[Any], draft: Draft, files: dict[str, str]) -> dict
         "record_path": record_path,
         "sha256": _sha256(files[path]),
         "record_sha256": record_path and _sha256(files[record_path]),
+        "list_key": contract.list_key,
+        "reference_list": contract.reference_list,
+        "stands_in_for": [{"contract": s.contract, "where": dict(s.where)} for s in contract.stands_in_for],
+        "columns": _columns(contract),
     }
+
+
+def _columns(contract: Contract[Any]) -> list[dict[str, Any]] | None:
+    """Which column of a table is which value of a record; None for contracts that have no table form."""
+    if not contract.flat:
+        return None
+    columns: list[Column] = compile_contract(contract, contract.model.__module__)["columns"]
+    return [
+        {"column": column.name, "pointer": pointer(column.path), "type": column.kind, "nullable": column.nullable}
+        for column in columns
+    ]
 
 
 def _sha256(content: str) -> str:
@@ -155,8 +173,13 @@ def _read_index(content: str | None) -> dict[str, Any] | None:
     return index
 
 
+_SCHEMA = re.compile(r"(?:.*/)?v[0-9]+(?:\.record)?(?P<draft>\.draft-07)?\.json")
+
+
 def _is_in(draft: Draft, name: str) -> bool:
-    return name != INDEX and name.endswith(".draft-07.json") == (draft == "draft-07")
+    """Whether a file has the name of a schema in this draft."""
+    match = _SCHEMA.fullmatch(name)
+    return match is not None and (match["draft"] is not None) == (draft == "draft-07")
 
 
 def _base_of(schemas: Folder) -> str | None:
@@ -174,8 +197,17 @@ def _base_in(file: tuple[str, str | None]) -> str | None:
         return None
 
 
-def wrong_files(there: Folder, export_there: Export, medcontract_version: str) -> list[str]:
-    """What is wrong with a folder of schemas, one line each.
+class Fault(NamedTuple):
+    """What is wrong with a file of a folder of schemas."""
+
+    name: str
+    reason: str
+    stray: bool = False
+    """Nothing in the index: it has to be removed, an export does not change it."""
+
+
+def wrong_files(there: Folder, export_there: Export, medcontract_version: str) -> list[Fault]:
+    """What is wrong with a folder of schemas.
 
     Every file of the index has to be there. Of the other draft, which the folder may hold too, those that are
     there have to be right: the index is that of one draft.
@@ -186,10 +218,10 @@ def wrong_files(there: Folder, export_there: Export, medcontract_version: str) -
     listed_here = [known[contract_id] for contract_id in entries if contract_id in known]
     wanted = export(listed_here, medcontract_version, draft, base_url, others=strange.values())
     wanted |= _of_other_draft(there, known.values(), export_there)
-    found = [line for name, content in wanted.items() for line in _wrong_file(name, content, there)]
-    found += [f"{entry['path']}: of {contract_id}, which is not known here" for contract_id, entry in strange.items()]
+    found = [fault for name, content in wanted.items() for fault in _wrong_file(name, content, there)]
+    found += [Fault(entry["path"], f"of {name}, which is not known here") for name, entry in strange.items()]
     listed = {*wanted, *(entry[key] for entry in strange.values() for key in ("path", "record_path"))}
-    return found + [f"{name}: not in the index" for name in sorted(there.keys() - listed)]
+    return found + [Fault(name, "not in the index", stray=True) for name in sorted(there.keys() - listed)]
 
 
 def _of_other_draft(there: Folder, known: Iterable[Contract[Any]], export_there: Export) -> dict[str, str]:
@@ -205,19 +237,19 @@ def _known() -> tuple[Contract[Any], ...]:
     return contracts()
 
 
-def _wrong_file(name: str, content: str, there: Folder) -> Iterable[str]:
+def _wrong_file(name: str, content: str, there: Folder) -> Iterable[Fault]:
     if name not in there:
-        yield f"{name}: missing"
+        yield Fault(name, "missing")
         return
     found = there[name]
     if found is None:
-        yield f"{name}: cannot be read"
+        yield Fault(name, "cannot be read")
         return
     if found != content:
-        yield f"{name}: stale, not what today's models give"
+        yield Fault(name, "stale, not what today's models give")
     reason = unsound(found) if name != INDEX else None
     if reason:
-        yield f"{name}: {reason}"
+        yield Fault(name, reason)
 
 
 def unsound(content: str) -> str | None:

@@ -19,7 +19,7 @@ from medcontract.definitions.base import (
     Text,
     Unit,
 )  # fmt: skip
-from medcontract.definitions.contract import Contract
+from medcontract.definitions.contract import Contract, StandIn
 from medcontract.definitions.rules import Covers, Equal, Exists, Reference, Unique
 
 Specialty = Literal["Cardiology", "Neurology", "Oncology", "Internal Medicine", "Emergency Medicine", "Other"]
@@ -27,30 +27,30 @@ Urgency = Literal["Emergency", "Urgent", "Routine"]
 
 
 class Case(Open):
-    """A report to be processed. Other columns are allowed."""
+    """A report to process. Other columns are allowed."""
 
     report_id: Str
-    """Unique in the file."""
+    """The id of the report; unique in the file."""
 
 
 class Cases(Document):
-    """The ids to be processed, for those who have no truth."""
+    """The ids of the reports to process, for participants, who have no truth."""
 
     event: Str | None = None
     """Name of the evaluation."""
     cases: Many[Case]
-    """The reports to be processed."""
+    """One record per report."""
 
 
 class TruthRecord(Strictest):
-    """What is true of one report."""
+    """The correct labels of one report."""
 
     report_id: Str
-    """Unique in the file."""
+    """The id of the report; unique in the file."""
     specialty: Specialty
-    """The specialty that the report belongs to."""
+    """The medical specialty that the report belongs to."""
     urgency: Urgency
-    """How urgent it is."""
+    """How urgent the case is."""
     follow_up: bool
     """Whether a follow-up is needed."""
 
@@ -61,138 +61,141 @@ class Truth(Document):
     event: Str
     """Name of the evaluation."""
     reports: Many[TruthRecord]
-    """One record a report."""
+    """One record per report."""
 
 
 class Prediction(Strictest):
-    """What a model says of one report."""
+    """What a model predicts for one report."""
 
     report_id: Str
-    """The report's id in the truth."""
+    """The id of the report, as in the truth."""
     run_id: Str | None = None
-    """The run that this belongs to; "1" when absent."""
+    """The run that this prediction belongs to; "1" when absent or null."""
     specialty: Specialty
     """The predicted specialty."""
     urgency: Urgency
     """The predicted urgency."""
     follow_up: bool
-    """The predicted need of a follow-up."""
+    """Whether the model says that a follow-up is needed."""
     processing_time_sec: NonNegative
-    """How long the report took, in seconds."""
+    """Processing time of the report, in seconds."""
     error: NoError = None
-    """Absent, null or blank: the report was processed."""
+    """Absent, null or blank: no error, the report was processed."""
 
 
 class FailedPrediction(Strictest):
     """A report that a model could not process."""
 
     report_id: Str
-    """The report's id in the truth."""
+    """The id of the report, as in the truth."""
     run_id: Str | None = None
-    """The run that this belongs to; "1" when absent."""
+    """The run that this prediction belongs to; "1" when absent or null."""
     error: Str
-    """What went wrong."""
+    """Why the report could not be processed."""
     processing_time_sec: NonNegative | None = None
-    """How long it took to fail, in seconds."""
+    """Time until the failure, in seconds."""
     specialty: None = None
-    """Absent or null."""
+    """Absent or null: a failed report has no specialty."""
     urgency: None = None
-    """Absent or null."""
+    """Absent or null: a failed report has no urgency."""
     follow_up: None = None
-    """Absent or null."""
+    """Absent or null: a failed report has no follow-up."""
 
 
 AnyPrediction: TypeAlias = Either[Prediction, FailedPrediction]
 
 
 class Predictions(Document):
-    """A submission: predictions of one team, of one or several runs."""
+    """The submission of one team, with the predictions of one or more runs."""
 
     team_name: Str
-    """The team that made them."""
+    """Name of the team that submits the predictions."""
     event: Str | None = None
-    """Name of the evaluation; equal to the truth's where both have one."""
+    """Name of the evaluation; the same as in the truth if both have one."""
     evaluation_date: Date | None = None
-    """When they were made."""
+    """Date, or date and time, of the evaluation."""
     predictions: Many[AnyPrediction]
-    """One record a report and run."""
+    """One record per report and run."""
 
 
 class Run(Strictest):
-    """What one run needed."""
+    """Resource use of one run."""
 
     run_id: Str
-    """Unique in the file."""
+    """The id of the run; unique in the file."""
     max_memory_mb: NonNegative
-    """Peak memory in MB."""
+    """Peak memory use, in MB."""
     avg_cpu_percent: NonNegative
-    """Average CPU utilization in percent."""
+    """Average CPU utilization, in percent."""
     exception: Text | None = None
-    """What the run died of; absent, null or blank: nothing."""
+    """The exception that ended the run; absent, null or blank: none."""
 
 
 class Telemetry(Document):
-    """What the runs of a submission needed, measured by the organizer."""
+    """Resource use of the runs of a submission, measured by the organizer."""
 
     team_name: Str
-    """The team whose runs these are."""
+    """Name of the team whose runs were measured."""
     evaluation_date: Date
-    """When they were made."""
+    """Date, or date and time, of the evaluation."""
     runs: Annotated[Many[Run], Field(min_length=1)]
-    """One record a run."""
+    """One record per run."""
 
 
 class UrgencyF1(Strictest):
-    """F1 by urgency."""
+    """F1 of each urgency class."""
 
     Emergency: Unit
+    """F1 of the class Emergency, from 0 to 1."""
     Urgent: Unit
+    """F1 of the class Urgent, from 0 to 1."""
     Routine: Unit
+    """F1 of the class Routine, from 0 to 1."""
 
 
 class Figures(Strictest):
-    """Figures of a run or of a submission. Null: undefined, or not measured."""
+    """Figures of a run or of a submission. Null means undefined or not measured."""
 
     specialty_accuracy: Unit
-    """Correct specialties / expected reports."""
+    """Reports with the correct specialty / expected reports, from 0 to 1."""
     urgency_f1: NonNegative
-    """F1 weighted over the three classes."""
+    """Weighted mean of the F1 of the three urgency classes."""
     urgency_f1_by_class: UrgencyF1
-    """F1 of each class."""
+    """F1 of each urgency class."""
     follow_up_f1: Unit
-    """F1 of the class true."""
+    """F1 of the class "true" (a follow-up is needed), from 0 to 1."""
     avg_processing_time: NonNegative | None
-    """Seconds a processed report."""
+    """Mean processing time per processed report, in seconds."""
     max_memory_usage: NonNegative | None
-    """MB."""
+    """Peak memory use, in MB."""
     avg_cpu_usage: NonNegative | None
-    """Percent."""
+    """Average CPU utilization, in percent."""
     accuracy_score: NonNegative
-    """Points for accuracy; at most 70 under the protocol as it is."""
+    """Points for accuracy; at most 70 with the default protocol."""
     performance_score: float | None
-    """Points for performance; at most 30 under the protocol as it is, and maybe negative."""
+    """Points for performance; at most 30 with the default protocol, and possibly negative."""
     total_score: float | None
-    """All points; at most 100 under the protocol as it is."""
+    """Sum of all points; at most 100 with the default protocol."""
 
 
 class RunFigures(Figures):
     """Figures of one run."""
 
     run_id: Str
-    """The run."""
+    """The id of the run."""
     success_rate: Unit
-    """Processed / expected reports."""
+    """Processed / expected reports, from 0 to 1."""
     valid: bool
-    """Whether the run kept all limits."""
+    """Whether the run stayed within all limits."""
     reasons: Many[Str]
-    """Why it is not valid."""
+    """Why the run is not valid; empty if it is."""
 
 
 class Score(Document, Figures):
-    """The score of a submission: means over its runs."""
+    """The figures are means over the runs of the submission."""
 
     runs: Many[RunFigures]
-    """Sorted by run_id."""
+    """Figures of each run, sorted by run_id."""
 
 
 _DATE_RULE = Exists(
@@ -201,7 +204,7 @@ _DATE_RULE = Exists(
 
 CASES = Contract(
     id="reports/cases", model=Cases, record=Case, list_key="cases", flat=True, source="reports.md",
-    title="Reports to be processed",
+    title="Reports to process", stands_in_for=(StandIn("reports/truth"),),
     rules=(Unique(within="cases", fields=("report_id",), code="MC201", message="'report_id' is repeated",
                   hint="each report stands here once"),),
 )  # fmt: skip
@@ -231,7 +234,7 @@ PREDICTIONS = Contract(
     ),
 )  # fmt: skip
 TELEMETRY = Contract(
-    id="reports/telemetry", model=Telemetry, source="reports.md", title="Resource use of runs",
+    id="reports/telemetry", model=Telemetry, source="reports.md", title="Resource use of runs", reference_list="runs",
     rules=(
         _DATE_RULE,
         Unique(within="runs", fields=("run_id",), code="MC201", message="'run_id' is repeated",

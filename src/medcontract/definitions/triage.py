@@ -18,7 +18,7 @@ from medcontract.definitions.base import (
     Unit,
     ZeroOrOne,
 )  # fmt: skip
-from medcontract.definitions.contract import Contract
+from medcontract.definitions.contract import Contract, StandIn
 from medcontract.definitions.rules import (
     Agrees,
     Constant,
@@ -40,26 +40,26 @@ class Lsi(Strictest):
     """A life-saving intervention that was performed."""
 
     lsi_group: Str
-    """Its category."""
+    """The category of the intervention."""
     lsi_description: Str
-    """The specific intervention."""
+    """The specific intervention, in words."""
     in_hospital: ZeroOrOne
-    """1 during hospital admission, else 0."""
+    """1 if performed during the hospital admission, otherwise 0."""
     elapsed_from_start: NonNegative
-    """Seconds from the start of the case."""
+    """Time of the intervention, in seconds from the start of the case."""
 
 
 class Segment(Strictest):
-    """The truth of one segment of a case."""
+    """The ground truth of one segment of a case."""
 
     case_id: Str
-    """The case."""
+    """The id of the case that the segment belongs to."""
     segment_id: Str
-    """Unique in the file."""
+    """The id of the segment; unique in the file."""
     segment_start_time_sec: NonNegative
-    """Seconds from the start of the case."""
+    """Start of the segment, in seconds from the start of the case."""
     segment_stop_time_sec: NonNegative
-    """Seconds from the start of the case."""
+    """End of the segment, in seconds from the start of the case."""
     start_of_case: bool
     """Whether this is the first segment of the case."""
     at_admission: bool
@@ -67,139 +67,139 @@ class Segment(Strictest):
     end_of_case: bool
     """Whether this is the last segment of the case."""
     gt_lsi_list: Many[Lsi]
-    """The interventions to be predicted from this segment."""
+    """The interventions to predict from this segment."""
     ehr_file_name: RelativePath
-    """EHR data."""
+    """Relative path of the file with the electronic health record (EHR) data."""
     vs_file_name: RelativePath
-    """Vital signs."""
+    """Relative path of the file with the vital signs."""
     gt_file_name: RelativePath
-    """Ground truth data."""
+    """Relative path of the file with the ground truth data."""
 
 
 class GroundTruth(Document):
-    """The ground truth of all segments."""
+    """The ground truth of all segments of an event."""
 
     event: Str
-    """Name of the event."""
+    """Name of the evaluation event."""
     ground_truth: Many[Segment]
-    """One record a segment."""
+    """One record per segment."""
 
 
 class SegmentResponse(Strictest):
     """What a model answered for one segment, and when."""
 
     message_sent_time: float
-    """UNIX time when the server's message was sent."""
+    """When the server sent its message, as UNIX time in seconds."""
     message_received_time: float
-    """UNIX time when the answer was received."""
+    """When the server received the answer, as UNIX time in seconds."""
     case_id: Str
-    """The case."""
+    """The id of the case that the segment belongs to."""
     segment_id: Str
-    """The segment; unique in the file."""
+    """The id of the segment; unique in the file."""
     model_predictions: Many[Str]
-    """The predicted groups; may be empty."""
+    """The predicted categories of interventions (lsi_group); may be empty."""
     cumulative_runtime_sec: float
-    """Seconds over the entire evaluation so far."""
+    """Runtime since the start of the evaluation, in seconds."""
     run_id: Guid
-    """The evaluation run."""
+    """The id of the evaluation run."""
     end_of_case: bool
     """Whether this is the last segment of the case."""
     raw_response: Many[Text] | None = None
-    """The client's original answer, if there was an error."""
+    """The original answer of the client, if there was an error."""
     error: Text | None = None
-    """The server's error message; absent, null or blank: none."""
+    """The error message of the server; absent, null or blank: no error."""
     lsi_confidence_scores: dict[str, float] | None = None
-    """Confidence by group."""
+    """Confidence of the model by category of intervention."""
     embeddings: dict[str, Any] | None = None
-    """Embeddings at any level of internal analysis."""
+    """Embeddings from any stage of the model, in any form."""
 
 
 class Response(Document):
-    """A submission: the answers to all segments."""
+    """The submission of one team: the answers for all segments."""
 
     team_name: Str
-    """The team that made it."""
+    """Name of the team that submits the answers."""
     event: Str
-    """Name of the event; equal to the truth's."""
+    """Name of the evaluation event; the same as in the truth."""
     evaluation_date: Date
-    """Date of the evaluation."""
+    """Date, or date and time, of the evaluation."""
     responses: Many[SegmentResponse]
-    """One record a segment."""
+    """One record per segment."""
 
 
 class CorrectPrediction(Strictest):
     """A correctly predicted intervention."""
 
     lsi_group: Str
-    """Its category."""
+    """The category of the intervention."""
     lead_time: float
-    """Seconds between the earliest prediction and the intervention."""
+    """Time between the earliest prediction and the intervention, in seconds."""
 
 
 class IncorrectPredictions(Strictest):
-    """What was wrong over the whole case."""
+    """Wrong and missing predictions over the whole case."""
 
     false_positives: Many[Str]
-    """Groups predicted that never occurred."""
+    """Categories that were predicted but never occurred."""
     misses: Many[Str]
-    """Groups that occurred and were never predicted."""
+    """Categories that occurred but were never predicted."""
 
 
 class SegmentError(Strictest):
     """An error during the case."""
 
     segment_id: Str
-    """Where it occurred."""
+    """The id of the segment where the error occurred."""
     error: Str
-    """What it was."""
+    """The error message."""
 
 
 class CaseMetrics(Strictest):
     """The figures of one case."""
 
     case_id: Str
-    """The case."""
+    """The id of the case."""
     jaccard_index: Unit
-    """Intersection over union of the groups."""
+    """Intersection / union of the predicted and the true categories, from 0 to 1."""
     prediction_lead_time: float
-    """Seconds, summed over groups."""
+    """Sum of the lead times of all categories, in seconds."""
     correct_predictions: Many[CorrectPrediction]
-    """All that were predicted, recurring ones too."""
+    """All interventions that were predicted, repeated ones included."""
     incorrect_predictions: IncorrectPredictions
-    """What was wrong."""
+    """Wrong and missing predictions."""
     errors: Many[SegmentError]
-    """Errors during the case."""
+    """Errors that occurred during the case."""
 
 
 class Metrics(Document):
     """The metrics of a response."""
 
     team_name: Str
-    """The team whose response it was."""
+    """Name of the team whose response was evaluated."""
     event: Str
-    """Name of the event."""
+    """Name of the evaluation event."""
     evaluation_date: Date
-    """Date of the evaluation."""
+    """Date, or date and time, of the evaluation."""
     response_file_name: Str
-    """The response that these were computed from."""
+    """Name of the response file that the metrics were computed from."""
     metrics: Many[CaseMetrics]
-    """One record a case."""
+    """One record per case."""
 
 
 class InventoryRow(Open):
     """A segment and its case. Other columns are allowed and kept."""
 
     case_id: Str
-    """The case."""
+    """The id of the case that the segment belongs to."""
     segment_id: Str
-    """The segment."""
+    """The id of the segment."""
 
 
 class Inventory(Document):
-    """All segments, in order."""
+    """All segments; those of a case in the order of their stop times."""
 
     segments: Many[InventoryRow]
-    """One record a segment."""
+    """One record per segment."""
 
 
 _DATE_RULE = Exists(
@@ -225,7 +225,7 @@ GROUND_TRUTH = Contract(
 )  # fmt: skip
 RESPONSE = Contract(
     id="triage/response", model=Response, record=SegmentResponse, list_key="responses", source="triage.md",
-    title="Answers of a model",
+    title="Answers of a model to segments",
     record_rules=(
         Order(fields=("message_sent_time", "message_received_time"), code="MC203",
               message="the answer was received before the message was sent", hint="are the two times swapped?"),
@@ -261,7 +261,7 @@ METRICS = Contract(
 )
 INVENTORY = Contract(
     id="triage/inventory", model=Inventory, record=InventoryRow, list_key="segments", flat=True, source="triage.md",
-    title="Segments in order",
+    title="Segments in order", stands_in_for=(StandIn("triage/ground-truth"),),
     rules=(
         SameOrder(other="triage/ground-truth", key="segment_id", group="case_id",
                   by=("segment_stop_time_sec", "segment_start_time_sec", "segment_id"), code="MC306",

@@ -11,6 +11,28 @@ from medcontract.results.types import Position, RelativePath, Sha256, Str
 Draft = Literal["2020-12", "draft-07"]
 
 
+class IndexStandIn(Item, frozen=True, kw_only=True):
+    """A truth whose ids are listed by files of another contract."""
+
+    contract: Str
+    """The id of the contract of the truth."""
+    where: dict[str, Str]
+    """Only records with these values in these fields are meant; all records when empty."""
+
+
+class IndexColumn(Item, frozen=True, kw_only=True):
+    """One column of a table."""
+
+    column: Str
+    """The name of the column."""
+    pointer: Str
+    """Where its value goes in the record (RFC 6901): `/image_id`, `/probabilities/3`."""
+    type: Literal["text", "number", "boolean"]
+    """How a cell is read."""
+    nullable: bool
+    """Whether an empty cell is null; otherwise it is the empty string."""
+
+
 class IndexEntry(Item, frozen=True, kw_only=True):
     """The published schemas of one contract."""
 
@@ -32,6 +54,16 @@ class IndexEntry(Item, frozen=True, kw_only=True):
     """Of the bytes at `path`."""
     record_sha256: Sha256 | None
     """Of the bytes at `record_path`."""
+    list_key: Str | None = None
+    """The key of the list of records in a whole `.json` file; null for documents."""
+    reference_list: Str | None = None
+    """Of a document: the list whose objects a rule of another file refers to; null where none does."""
+    stands_in_for: tuple[IndexStandIn, ...] | None = None
+    """The truths whose ids it lists: where such a truth is not given, rules about it are checked against this file."""
+    columns: tuple[IndexColumn, ...] | None = None
+    """How the columns of a table become a record, in order; null when there is no table form."""
+
+    _optional = frozenset({"list_key", "reference_list", "stands_in_for", "columns"})
 
 
 class SchemaIndex(Result, frozen=True, kw_only=True):
@@ -96,6 +128,8 @@ class SchemaFault(Item, frozen=True, kw_only=True):
     file: str
     """Below the folder."""
     reason: str
+    stray: bool = False
+    """It is not in the index: it has to be removed, an export does not change it."""
 
     def __str__(self) -> str:
         return f"{self.file}: {self.reason}"

@@ -80,6 +80,7 @@ class _Walk:
             yield from self._words(old, new, label)
 
     def _words(self, old: Node, new: Node, label: str) -> Iterator[Change]:
+        old, new = words.without_same_spelling(old, new)
         changes = list(words.types(old, new, label))
         common = old.types & new.types
         if common:

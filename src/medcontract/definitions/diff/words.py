@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from medcontract.definitions.diff.change import Change, listed, unjudged
 from medcontract.definitions.diff.node import RULES, Node, is_annotation, key
+from medcontract.definitions.forms import BLANK, NON_BLANK
 
 NUMBER = frozenset({"integer", "fraction"})
 STRING = frozenset({"string"})
@@ -123,6 +125,21 @@ def sizes(old: Node, new: Node, label: str) -> Iterator[Change]:
 
 def pattern(old: Node, new: Node, label: str) -> Iterator[Change]:
     yield from _on_or_off("pattern", "match a pattern", old, new, label)
+
+
+_ONLY_BLANKS = ({"pattern": BLANK}, {"not": {"type": "string", "pattern": NON_BLANK}})
+
+
+def without_same_spelling(old: Node, new: Node) -> tuple[Node, Node]:
+    """Our schemas used to say "only blanks" with a pattern: the same said with `not` is no change."""
+    said = [{word: node.words[word] for word in ("pattern", "not") if word in node.words} for node in (old, new)]
+    if said[0] != said[1] and all(words in _ONLY_BLANKS for words in said):
+        return _without(old, "pattern", "not"), _without(new, "pattern", "not")
+    return old, new
+
+
+def _without(node: Node, *words: str) -> Node:
+    return replace(node, words={word: value for word, value in node.words.items() if word not in words})
 
 
 def unique_items(old: Node, new: Node, label: str) -> Iterator[Change]:
