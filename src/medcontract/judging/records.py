@@ -14,7 +14,7 @@ from medcontract.definitions.contract import Sink, vouch
 from medcontract.definitions.decode import quick_parse
 from medcontract.definitions.registry import Compiled
 from medcontract.definitions.rules import UNKNOWN, Accumulator, UniqueIndex
-from medcontract.definitions.suggest import nearest
+from medcontract.definitions.suggest import did_you_mean
 from medcontract.judging.report import make_report
 from medcontract.problems import FileReport, Finding, Ref
 from medcontract.reading.json_file import Block, Cut, Decode, TooLarge, too_large
@@ -362,8 +362,7 @@ def with_hint(finding: Finding, schema: dict[str, Any]) -> Finding:
         return finding
     from medcontract.definitions.keys import known_keys
 
-    guess = nearest(str(finding.path[-1]), known_keys(schema, finding.path[:-1]))
-    return finding._replace(hint=f"did you mean '{guess}'?") if guess else finding
+    return finding._replace(hint=did_you_mean(str(finding.path[-1]), known_keys(schema, finding.path[:-1])))
 
 
 def broken_finding(broken: Broken, base: int = 0, ref: Ref | None = None) -> Finding:
