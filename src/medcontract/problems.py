@@ -81,6 +81,16 @@ def tells_of_the_truth(code: str) -> bool:
     return code.startswith("MC3") and not code.startswith(_OF_NAMED_FILES)
 
 
+def empty_file(offset: int) -> Finding:
+    """What is wrong with a file that holds nothing; the offset is behind a byte order mark."""
+    return Finding("MC004", "the file is empty", "was it written to the end?", offset=offset)
+
+
+def plural(count: int, word: str) -> str:
+    """A number of things: 1 record, 1,000 records."""
+    return f"{count:,} {word}{'s' * (count != 1)}"
+
+
 def shorten(text: str, limit: int = 60) -> str:
     """The text on one line, cut in the middle when long."""
     if len(text) <= limit and text.isprintable():

@@ -114,7 +114,7 @@ def _wrong_type(wanted: str, schema_hint: Callable[[Any], str | None] = lambda v
 
 
 def _unknown_value(path: Path, context: dict[str, Any], given: Any) -> Made:
-    from medcontract.definitions.suggest import nearest
+    from medcontract.definitions.suggest import did_you_mean
 
     choices = re.findall(r"'([^']*)'", context["expected"])
     if not choices:  # numbers and booleans
@@ -122,8 +122,7 @@ def _unknown_value(path: Path, context: dict[str, Any], given: Any) -> Made:
     message = f"{name(path)} must be {'one of ' * (len(choices) > 1)}{', '.join(choices)}"
     if not isinstance(given, str):
         return "MC103", f"{name(path)} must be a string, not {kind(given)}", f"one of {', '.join(choices)}"
-    guess = nearest(given, choices)
-    return "MC104", message, f"did you mean '{guess}'?" if guess else None
+    return "MC104", message, did_you_mean(given, choices)
 
 
 def _pattern(path: Path, context: dict[str, Any], given: Any) -> Made:

@@ -163,8 +163,7 @@ def _module_contracts(module: str) -> dict[str, Contract[Any]]:
 
 
 def _unknown(contract_id: str) -> UnknownContract:
-    from medcontract.definitions.suggest import nearest
+    from medcontract.definitions.suggest import did_you_mean
 
-    guess = nearest(contract_id, compiled())
-    hint = f"did you mean '{guess}'? " if guess else ""
-    return UnknownContract(f"no contract has the id '{contract_id}'", hint + "see: medcontract schema list")
+    hints = filter(None, [did_you_mean(contract_id, compiled()), "see: medcontract schema list"])
+    return UnknownContract(f"no contract has the id '{contract_id}'", " ".join(hints))

@@ -16,6 +16,12 @@ def nearest(word: str, known: Iterable[str], cutoff: int = NEAR) -> str | None:
     return look(word[:200], words, cutoff)
 
 
+def did_you_mean(word: str, known: Iterable[str]) -> str | None:
+    """The hint that names the known word that is most like this one, if any is near."""
+    guess = nearest(word, known)
+    return f"did you mean '{guess}'?" if guess else None
+
+
 _FEW = 500
 """Known words that are remembered with an answer; more would take much memory, with thousands of answers."""
 

@@ -11,7 +11,7 @@ import msgspec
 from medcontract.definitions.decode import quick_parse
 from medcontract.definitions.forms import NON_BLANK
 from medcontract.definitions.registry import Compiled
-from medcontract.definitions.suggest import nearest
+from medcontract.definitions.suggest import did_you_mean
 from medcontract.problems import Finding
 from medcontract.reading.limits import MAX_DEPTH
 from medcontract.reading.scan import Fault, Scanned, scan
@@ -158,5 +158,4 @@ def with_hint(finding: Finding, schema: dict[str, Any]) -> Finding:
         return finding
     from medcontract.definitions.keys import known_keys
 
-    guess = nearest(str(finding.path[-1]), known_keys(schema, finding.path[:-1]))
-    return finding._replace(hint=f"did you mean '{guess}'?") if guess else finding
+    return finding._replace(hint=did_you_mean(str(finding.path[-1]), known_keys(schema, finding.path[:-1])))

@@ -11,7 +11,7 @@ from medcontract.definitions.registry import Compiled
 from medcontract.definitions.rules import check_list
 from medcontract.judging.examining import Examined, Rest, counted_only, examine, with_hint
 from medcontract.judging.records import RecordsJudge, broken_finding
-from medcontract.problems import Finding, Path, Ref
+from medcontract.problems import Finding, Path, Ref, empty_file
 from medcontract.reading import lines
 from medcontract.reading.json_file import Block, Cut, JsonFile, Member, too_large
 from medcontract.reading.limits import MAX_DOCUMENT
@@ -38,9 +38,7 @@ class LinesJudge(RecordsJudge):
 
     def finish(self) -> None:
         if self.records == 0 and not self.tally.errors:
-            self.tally.add(
-                Finding("MC004", "the file is empty", "was it written to the end?", offset=self.source.start)
-            )
+            self.tally.add(empty_file(self.source.start))
 
 
 class JsonJudge(RecordsJudge):
@@ -178,7 +176,7 @@ class DocumentJudge(RecordsJudge):
             return
         ref = Ref(self.source.start, len(raw))
         if not raw.strip(b" \t\r\n"):
-            self.tally.add(Finding("MC004", "the file is empty", "was it written to the end?", offset=ref.offset))
+            self.tally.add(empty_file(ref.offset))
             return
         try:
             value, findings, _, rest = self._value(raw)

@@ -18,7 +18,7 @@ from medcontract.judging.json import DocumentJudge, JsonJudge, LinesJudge, one_l
 from medcontract.judging.records import Progress, RecordsJudge, broken_finding
 from medcontract.judging.report import make_report
 from medcontract.judging.table import CsvJudge, broken_header
-from medcontract.problems import Finding, Ref
+from medcontract.problems import Finding, Ref, empty_file
 from medcontract.reading import lines
 from medcontract.reading.json_file import JsonFile, TooLarge, check_syntax, is_json, outline, too_large
 from medcontract.reading.limits import MAX_DEPTH
@@ -188,4 +188,4 @@ def _line_syntax(source: Source) -> Iterator[Finding]:
         except Broken as broken:
             yield broken_finding(one_line_hint(broken), offset, ref)
     if index < 0:
-        yield Finding("MC004", "the file is empty", "was it written to the end?", offset=source.start)
+        yield empty_file(source.start)

@@ -8,7 +8,7 @@ from typing import Any
 from medcontract.definitions.contract import Sink
 from medcontract.definitions.registry import Compiled
 from medcontract.definitions.rules import UNKNOWN
-from medcontract.definitions.suggest import nearest
+from medcontract.definitions.suggest import did_you_mean
 from medcontract.judging.records import Progress, RecordsJudge
 from medcontract.problems import Finding, Ref
 from medcontract.reading.json_file import Block, Cut
@@ -60,8 +60,8 @@ class TableJudge(RecordsJudge):
         there = set(self.names)
         self.tally.columns = list(self.names)
         for finding in header_findings(self.names, known, self.contract.open, self.header_ref()):
-            guess = nearest(str(finding.path[0]), set(known) - there) if finding.code == "MC102" else None
-            self.tally.add(finding._replace(hint=f"did you mean '{guess}'?") if guess else finding)
+            guess = did_you_mean(str(finding.path[0]), set(known) - there) if finding.code == "MC102" else None
+            self.tally.add(finding._replace(hint=guess) if guess else finding)
             self.spoilt = True  # every row has that column
         for column in self.columns:
             if not column.nullable and column.name not in there:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from medcontract.layout import Outline
-from medcontract.problems import Finding, Ref
+from medcontract.problems import Finding, Ref, empty_file
 from medcontract.reading.gunzip import size_text
 from medcontract.reading.limits import BLOCK, MAX_DOCUMENT, MAX_MEMBERS
 from medcontract.reading.scan import Broken, Scanner, after_end, read_string, scan, skip_space
@@ -269,7 +269,8 @@ class JsonFile:
 
     def _whole(self, window: Window, first: bytes) -> Member:
         if not first:
-            raise Broken("MC004", self._source.start, "the file is empty", "was it written to the end?")
+            empty = empty_file(self._source.start)
+            raise Broken(empty.code, self._source.start, empty.message, empty.hint)
         if first in (b"}", b"]", b",", b":"):
             raise window.broken(_no_value)
         offset = window.base + window.at

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from medcontract.layout import CellKind, Column
-from medcontract.problems import Finding, Ref, is_plain, shorten
+from medcontract.problems import Finding, Ref, empty_file, is_plain, shorten
 from medcontract.reading.json_file import Decode, too_large
 from medcontract.reading.limits import BLOCK, MAX_MEMBERS
 from medcontract.reading.scan import LATE_MARK_HINT, not_utf8
@@ -90,7 +90,7 @@ class CsvFile:
                 else:
                     self.header = [cell or "" for cell in cells]
             return
-        self.broken = Finding("MC004", "the file is empty", "was it written to the end?", offset=self._source.start)
+        self.broken = empty_file(self._source.start)
 
     def rows(self, columns: Sequence[Column], open_record: bool, decode: Decode) -> Iterator[Row]:
         """The rows as JSON records. Columns of no contract are left out, unless the record is open to them."""

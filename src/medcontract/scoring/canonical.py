@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable
 from decimal import Decimal
 from functools import cache
@@ -11,43 +10,23 @@ from typing import Any
 
 import msgspec
 import msgspec.inspect
+import rfc8785
 
 _EXACT_INTEGERS = 1 << 53
 
 
 def canonical(value: Any) -> str:
     """The canonical text of a JSON value. Numbers are doubles; an integer beyond them is the nearest one."""
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    if value is None or value is True or value is False:
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, int) and abs(value) <= _EXACT_INTEGERS:
-        return str(value)
-    if isinstance(value, int | float | Decimal):
-        return _number(float(value))
+    return rfc8785.dumps(_with_doubles(value)).decode()
+
+
+def _with_doubles(value: Any) -> Any:
     if isinstance(value, dict):
-        keys = sorted(value, key=lambda key: str(key).encode("utf-16-be", "surrogatepass"))
-        return "{" + ",".join(f"{canonical(key)}:{canonical(value[key])}" for key in keys) + "}"
-    return "[" + ",".join(map(canonical, value)) + "]"
-
-
-def _number(value: float) -> str:
-    """As ECMAScript writes it: the shortest digits that give the double back."""
-    if value == 0:
-        return "0"
-    sign, digit_tuple, exponent = Decimal(repr(value)).as_tuple()
-    digits = "".join(map(str, digit_tuple))
-    point = len(digits) + int(exponent)
-    digits = digits.rstrip("0")
-    minus, count = "-" * sign, len(digits)
-    if count <= point <= 21:
-        return minus + digits + "0" * (point - count)
-    if 0 < point <= 21:
-        return f"{minus}{digits[:point]}.{digits[point:]}"
-    if -6 < point <= 0:
-        return f"{minus}0.{'0' * -point}{digits}"
-    fraction = f".{digits[1:]}" if count > 1 else ""
-    return f"{minus}{digits[0]}{fraction}e{'+' if point > 0 else '-'}{abs(point - 1)}"
+        return {key: _with_doubles(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_doubles(item) for item in value]
+    beyond = isinstance(value, int) and abs(value) >= _EXACT_INTEGERS
+    return float(value) if beyond or isinstance(value, Decimal) else value
 
 
 def sha256(text: str) -> str:
@@ -85,9 +64,9 @@ def _for_msgspec(value: Any) -> Any:
     if type(value) is float:
         if value.is_integer() and abs(value) <= _EXACT_INTEGERS:
             return int(value)
-        return value if 1e-4 <= abs(value) < 1e15 else msgspec.Raw(_number(value).encode())
+        return value if 1e-4 <= abs(value) < 1e15 else msgspec.Raw(rfc8785.dumps(value))
     if type(value) is int and abs(value) > _EXACT_INTEGERS:
-        return msgspec.Raw(_number(float(value)).encode())
+        return msgspec.Raw(rfc8785.dumps(float(value)))
     return value
 
 

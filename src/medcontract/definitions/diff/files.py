@@ -6,13 +6,18 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
 
-from medcontract.definitions.diff.change import Breaks
+from medcontract.definitions.diff.change import Breaks, Change, listed
 from medcontract.definitions.diff.node import ANNOTATIONS, DEFINITIONS, find_reference, is_annotation, is_own
-from medcontract.definitions.diff.walk import DECISIVE, compare
+from medcontract.definitions.diff.walk import compare
 from medcontract.definitions.json_schema import fault
 from medcontract.errors import CallError
 
 _DIALECTS = ("draft/2020-12/schema", "draft/2019-09/schema", "draft-07/schema", "draft-06/schema")
+_SHARED = ANNOTATIONS - {"$id", "$comment"}
+"""Names that are as common in data as in schemas: they alone make none."""
+_DATA = frozenset({"const", "enum", "default", "examples"})
+_NAMED = frozenset({"properties", "patternProperties", "dependentSchemas", "dependencies", *DEFINITIONS})
+"""Keywords whose keys are names."""
 
 
 class FileChange(NamedTuple):
@@ -40,7 +45,7 @@ def compare_files(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[FileCh
     return found
 
 
-def _compared(path: str, old: Any, new: Any) -> Any:
+def _compared(path: str, old: Any, new: Any) -> list[Change]:
     try:
         return compare(old, new)
     except RecursionError:
@@ -54,7 +59,7 @@ def parse(content: bytes, name: str) -> Any:
     except (ValueError, RecursionError):
         raise CallError(f"{name}: not JSON") from None
     try:
-        reason = _no_schema(schema)
+        reason = next(_faults(schema), None)
     except RecursionError:
         reason = "nested too deep to be compared"
     if reason:
@@ -66,52 +71,49 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(constant)
 
 
-def _no_schema(schema: Any) -> str | None:
+def _faults(schema: Any) -> Iterator[str]:
     """Why a value is no JSON Schema that can be compared."""
+    from jsonschema import Draft201909Validator
+
+    if isinstance(schema, dict):
+        dialect = schema.get("$schema")
+        if isinstance(dialect, str) and not dialect.rstrip("#").endswith(_DIALECTS):
+            yield "its '$schema' names no draft of JSON Schema that is known here"
+        known = {*Draft201909Validator.VALIDATORS, "prefixItems", "dependencies", *DEFINITIONS}
+        if schema and not any(is_annotation(word) or word in known for word in schema.keys() - _SHARED):
+            yield "no JSON Schema: it has none of its keywords"
+    yield from filter(None, [fault(schema, schema)])
+    yield from _obstacles(schema, schema, {""})
+
+
+def _obstacles(root: Any, schema: Any, checked: set[str]) -> Iterator[str]:
+    """References that lead to no schema, or by ways that are not known here: changes there would be missed."""
     if not isinstance(schema, dict):
-        return fault(schema)
-    dialect = schema.get("$schema")
-    if isinstance(dialect, str) and not dialect.rstrip("#").endswith(_DIALECTS):
-        return "its '$schema' names no draft of JSON Schema that is known here"
-    if schema and not any(is_annotation(word) or word in DECISIVE | DEFINITIONS for word in schema.keys() - _SHARED):
-        return "no JSON Schema: it has none of its keywords"
-    faults = (fault(part, schema) for part in (schema, *dict(_referred(schema, schema)).values()))
-    return next(filter(None, (*faults, *_obstacles(schema, schema))), None)
-
-
-_SHARED = ANNOTATIONS - {"$id", "$comment"}
-"""Names that are as common in data as in schemas: they alone make none."""
-
-
-def _referred(root: Any, value: Any) -> Iterator[tuple[str, Any]]:
-    """What references lead to, by place: it may stand where no schema is looked for, and has to be one all the same."""
-    if isinstance(value, dict):
-        found = find_reference(root, value.get("$ref"))
-        if found is not None:
-            yield found
-    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for item in inside:
-        yield from _referred(root, item)
-
-
-_DATA = frozenset({"const", "enum", "default", "examples"})
-
-
-def _obstacles(root: Any, value: Any) -> Iterator[str]:
-    """References that lead to a part of the schema by ways that are not known here: changes there would be missed."""
-    if isinstance(value, list):
-        for item in value:
-            yield from _obstacles(root, item)
-    if not isinstance(value, dict):
         return
-    reference = value.get("$ref")
-    if isinstance(reference, str) and is_own(root, reference) and find_reference(root, reference) is None:
-        yield f"its reference to '{reference}' cannot be followed"
-    if value is not root and isinstance(value.get("$id"), str):
+    reference = schema.get("$ref")
+    if isinstance(reference, str) and is_own(root, reference):
+        found = find_reference(root, reference)
+        if found is None:
+            yield f"its reference to '{listed([reference])}' cannot be followed"
+        elif found[0] not in checked:  # it may stand where no schema is looked for
+            checked.add(found[0])
+            yield from filter(None, [fault(found[1], root)])
+            yield from _obstacles(root, found[1], checked)
+    if schema is not root and isinstance(schema.get("$id"), str):
         yield "a schema with an '$id' of its own stands in it: cannot be compared"
     for word in ("$dynamicRef", "$recursiveRef"):
-        if isinstance(value.get(word), str):
+        if isinstance(schema.get(word), str):
             yield f"it uses '{word}': cannot be compared"
-    for word, inner in value.items():
-        if word not in _DATA and not word.startswith("x-"):
-            yield from _obstacles(root, inner)
+    for inner in _inside(schema):
+        yield from _obstacles(root, inner, checked)
+
+
+def _inside(schema: dict[str, Any]) -> Iterator[Any]:
+    """All that may be a schema directly below this one."""
+    for word, value in schema.items():
+        if word in _DATA or word.startswith("x-"):
+            continue
+        if isinstance(value, list) or (word in _NAMED and isinstance(value, dict)):
+            yield from value.values() if isinstance(value, dict) else value
+        else:
+            yield value

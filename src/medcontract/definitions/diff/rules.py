@@ -7,16 +7,15 @@ a new one breaks writers, one that is gone breaks readers, and a warning breaks 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 from typing import Any
 
 from medcontract.definitions.diff.change import Change, listed, unjudged
-from medcontract.definitions.diff.node import RULES, key
+from medcontract.definitions.diff.node import key
+from medcontract.definitions.json_schema import RULES_KEYWORD
 
 _PROSE = ("code", "message", "hint")
-_BOUNDS = {
-    ("sum", "minimum"): (1, float("-inf")), ("sum", "maximum"): (-1, float("inf")),
-    ("limit", "minimum"): (-1, float("-inf")), ("limit", "below"): (1, float("inf")),
-}  # fmt: skip
+_BOUNDS = {"sum": {"minimum": (1, -inf), "maximum": (-1, inf)}, "limit": {"minimum": (-1, -inf), "below": (1, inf)}}
 """For a bound of a kind: 1 when a larger one finds more, -1 when it finds less; and what it is when it is left out."""
 
 Rule = dict[str, Any]
@@ -26,13 +25,28 @@ Placed = tuple[str, Rule]
 
 def compare_rules(old: Any, new: Any) -> Iterator[Change]:
     """The changes between the rules of two schemas."""
-    before, now = _rules(old), _rules(new)
-    if before is None or now is None:
-        if key(_stated(old)) != key(_stated(new)):
-            yield unjudged(f"/{RULES}", "the rules are not written as a list of rules")
+    stated = [schema.get(RULES_KEYWORD, []) if isinstance(schema, dict) else [] for schema in (old, new)]
+    if not all(isinstance(rules, list) and all(isinstance(rule, dict) for rule in rules) for rules in stated):
+        if key(stated[0]) != key(stated[1]):
+            yield unjudged(f"/{RULES_KEYWORD}", "the rules are not written as a list of rules")
         return
-    for identity in dict.fromkeys([*now, *before]):
-        yield from _same_subject(before.get(identity, []), now.get(identity, []))
+    before, now = (_by_subject(rules) for rules in stated)
+    for subject in dict.fromkeys([*now, *before]):
+        yield from _same_subject(before.get(subject, []), now.get(subject, []))
+
+
+def _by_subject(rules: list[Rule]) -> dict[str, list[Placed]]:
+    """The rules by what they are about: everything that is neither prose nor degree."""
+    found: dict[str, list[Placed]] = {}
+    for index, rule in enumerate(rules):
+        subject = key({name: v for name, v in rule.items() if name not in {*_PROSE, "severity", *_bounds(rule)}})
+        found.setdefault(subject, []).append((f"/{RULES_KEYWORD}/{index}", rule))
+    return found
+
+
+def _bounds(rule: Rule) -> dict[str, tuple[int, float]]:
+    known = _BOUNDS.get(str(rule.get("kind")), {})
+    return {name: bound for name, bound in known.items() if type(rule.get(name, 0)) in (int, float)}
 
 
 def _same_subject(before: list[Placed], now: list[Placed]) -> Iterator[Change]:
@@ -42,35 +56,9 @@ def _same_subject(before: list[Placed], now: list[Placed]) -> Iterator[Change]:
     for (_, rule), (place, changed) in zip(old, new, strict=False):
         yield from _changed(rule, changed, place)
     for place, rule in old[len(new) :]:
-        yield Change(place, f"no longer checked: {_spoken(rule)}", looser=_is_error(rule))
+        yield Change(place, f"no longer checked: {_described(rule)}", looser=_is_error(rule))
     for place, rule in new[len(old) :]:
-        yield Change(place, f"checked now: {_spoken(rule)}", tighter=_is_error(rule))
-
-
-def _stated(schema: Any) -> Any:
-    return schema.get(RULES, []) if isinstance(schema, dict) else []
-
-
-def _rules(schema: Any) -> dict[str, list[Placed]] | None:
-    """What rules are about, to those that are about it."""
-    stated = _stated(schema)
-    if not isinstance(stated, list) or not all(isinstance(rule, dict) for rule in stated):
-        return None
-    found: dict[str, list[Placed]] = {}
-    for index, rule in enumerate(stated):
-        found.setdefault(_identity(rule), []).append((f"/{RULES}/{index}", rule))
-    return found
-
-
-def _bound_names(rule: Rule) -> list[str]:
-    names = [name for kind, name in _BOUNDS if kind == rule.get("kind")]
-    return [name for name in names if type(rule.get(name, 0)) in (int, float)]
-
-
-def _identity(rule: Rule) -> str:
-    """Everything that is neither prose nor degree."""
-    apart = {*_PROSE, "severity", *_bound_names(rule)}
-    return key({name: value for name, value in rule.items() if name not in apart})
+        yield Change(place, f"checked now: {_described(rule)}", tighter=_is_error(rule))
 
 
 def _is_error(rule: Rule) -> bool:
@@ -78,29 +66,23 @@ def _is_error(rule: Rule) -> bool:
 
 
 def _changed(old: Rule, new: Rule, place: str) -> Iterator[Change]:
-    if _is_error(old) != _is_error(new):
-        message = f"{'an error' if _is_error(new) else 'only a warning'} now: {_spoken(new)}"
-        yield Change(f"{place}/severity", message, tighter=_is_error(new), looser=_is_error(old))
-    for name in _bound_names(new):
-        yield from _moved(old, new, name, place)
+    was, now = _is_error(old), _is_error(new)
+    if was != now:
+        message = f"{'an error' if now else 'only a warning'} now: {_described(new)}"
+        yield Change(f"{place}/severity", message, tighter=now, looser=was)
+    for name, (more, absent) in _bounds(new).items():
+        before, after = old.get(name, absent), new.get(name, absent)
+        tighter = (after > before) == (more > 0)
+        if before != after:
+            message = f"'{name}' of a rule is {after} now, was {before}: {_described(new)}"
+            error = was or now
+            yield Change(f"{place}/{name}", message, tighter=error and tighter, looser=error and not tighter)
     for name in _PROSE:
         if old.get(name) != new.get(name):
-            yield Change(f"{place}/{name}", f"{name} of a rule changed: {_spoken(new)}")
+            yield Change(f"{place}/{name}", f"{name} of a rule changed: {_described(new)}")
 
 
-def _moved(old: Rule, new: Rule, name: str, place: str) -> Iterator[Change]:
-    more, absent = _BOUNDS[new["kind"], name]
-    before, now = old.get(name, absent), new.get(name, absent)
-    if before == now:
-        return
-    message = f"'{name}' of a rule is {now} now, was {before}: {_spoken(new)}"
-    matters = _is_error(old) or _is_error(new)
-    tighter = (now > before) == (more > 0)
-    yield Change(f"{place}/{name}", message, tighter=matters and tighter, looser=matters and not tighter)
-
-
-def _spoken(rule: Rule) -> str:
-    """A rule in a few words."""
+def _described(rule: Rule) -> str:
     names = [rule[word] for word in ("field", "fields", "key", "requires") if word in rule]
     about = listed(name for word in names for name in (word if isinstance(word, list) else [word]))
     return f"{rule.get('kind', 'a rule')}{' of ' + about if about else ''} ({rule.get('message', 'no message')})"

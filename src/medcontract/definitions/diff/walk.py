@@ -1,222 +1,162 @@
-"""The walk through two schemas at once."""
+"""The walk through two schemas at once.
+
+Keywords that our own exports have are judged. Of any other, and of what depends on it, a change cannot be judged.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Set as AbstractSet
+from itertools import combinations, zip_longest
 from typing import Any
 
-from medcontract.definitions.diff import words
-from medcontract.definitions.diff.branches import alternatives, apart, matched, spoken
-from medcontract.definitions.diff.change import Change, breaking, merged, unjudged
-from medcontract.definitions.diff.node import Node, key, read
+from medcontract.definitions.diff import keywords
+from medcontract.definitions.diff.change import Change
+from medcontract.definitions.diff.node import Node, Whole, key, read
 from medcontract.definitions.diff.rules import compare_rules
-from medcontract.definitions.json_schema import bare
-from medcontract.definitions.patterns import NoPattern, TooSlow, fits
 
-_STRUCTURE = frozenset({
-    "properties", "patternProperties", "additionalProperties", "propertyNames", "items", "prefixItems", "contains",
-    "minContains", "maxContains", "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "dependentSchemas",
+_JUDGED = frozenset({
+    "type", "enum", "const", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength",
+    "minItems", "maxItems", "minProperties", "maxProperties", "pattern", "not", "required", "properties",
+    "additionalProperties", "items",
 })  # fmt: skip
-_NO_WAY_TO_TELL = ("unevaluatedProperties", "unevaluatedItems")
-"""What they mean depends on everything beside them, even on what accepts the same as before."""
-
-
-DECISIVE = words.KNOWN | _STRUCTURE | {*_NO_WAY_TO_TELL, "$ref"}
-"""The keywords that are known here."""
+"""And `anyOf` and `oneOf`, where they stand alone."""
+_ENTANGLED = frozenset({
+    "patternProperties", "unevaluatedProperties", "prefixItems", "additionalItems", "unevaluatedItems",
+})  # fmt: skip
+"""They change what the keywords beside them mean, so that none there is judged."""
+_MOST = 50
+"""How many alternatives are compared each with each."""
+Alternatives = dict[str, list[Node]]
+"""What a value of each type may be."""
+_ARTICLES = {"array": "a list", "integer": "an integer", "null": "null", "object": "an object", "boolean": "a boolean"}
 
 
 def compare(old: Any, new: Any) -> list[Change]:
     """What changed from one JSON Schema to another, in the order of the schema."""
-    changes = _Walk(old, new).nodes(read(old, old), read(new, new), "the top level")
-    return merged([*changes, *compare_rules(old, new)])
+    changes = _Walk().nodes(read(Whole(old), old), read(Whole(new), new), "the top level")
+    return list(dict.fromkeys([*changes, *compare_rules(old, new)]))
 
 
 class _Walk:
-    """Remembers the pairs that were compared: definitions are used often, and may lead back to themselves."""
+    """Compares each pair of schemas once: definitions are used often, and may lead back to themselves."""
 
-    def __init__(self, old: Any, new: Any) -> None:
-        self._whole = old, new
-        self.under_way: set[tuple[str, str, bool]] = set()
-        self.known: dict[tuple[str, str], list[Change]] = {}
-        self.circles = 0
-        self.negated = False
+    def __init__(self) -> None:
+        self.seen: set[tuple[str, str, frozenset[str]]] = set()
 
-    @cached_property
-    def differ(self) -> bool:
-        """Whether the two schemas differ in anything that is not for people."""
-        before, now = (key(bare(schema)) for schema in self._whole)
-        return before != now
+    def nodes(self, old: Node, new: Node, label: str) -> Iterator[Change]:
+        """By type: whether values of it are accepted, and which alternatives there are for them."""
+        yield from keywords.remarks(old, new, label)
+        before, now = _alternatives(old), _alternatives(new)
+        yield from _types(before, now, label)
+        pairs: dict[tuple[Node, Node], set[str]] = {}
+        for kind in sorted(before.keys() & now.keys()):
+            for one, other in _paired(before[kind], now[kind]):
+                if one and other:
+                    pairs.setdefault((one, other), set()).add(kind)
+                elif one:
+                    yield Change(one.at, f"{label} has lost an alternative", tighter=True)
+                elif other:
+                    yield Change(other.at, f"{label} has one more alternative", looser=True)
+        for (one, other), kinds in pairs.items():
+            yield from self._pair(one, other, frozenset(kinds), label)
 
-    def nodes(self, old: Node, new: Node, label: str) -> list[Change]:
-        pair = (old.identity, new.identity)
-        if pair in self.known:
-            return self.known[pair]
-        here = (*pair, self.negated)
-        if here in self.under_way:
-            self.circles += 1
-            return []
-        self.under_way.add(here)
-        circles = self.circles
-        changes = merged(self._compared(old, new, label))
-        self.under_way.remove(here)
-        if circles == self.circles:  # else it was judged while something above it was still open
-            self.known[pair] = changes
-        return changes
-
-    def _compared(self, old: Node, new: Node, label: str) -> Iterator[Change]:
-        yield from words.remarks(old, new, label)
-        if not old.assertions and not new.assertions:
+    def _pair(self, old: Node, new: Node, kinds: frozenset[str], label: str) -> Iterator[Change]:
+        """Two schemas, as far as values of these types go."""
+        yield from keywords.remarks(old, new, label)
+        pair = (old.identity, new.identity, kinds)
+        if pair in self.seen:
             return
-        if old.never or new.never:
-            if not (old.never and new.never):
-                message = f"{label} {'may not be given any more' if new.never else 'may be given now'}"
-                yield Change(new.at, message, tighter=new.never, looser=old.never)
+        self.seen.add(pair)
+        old, new = keywords.without_same_spelling(old, new)
+        words = [word for word in dict.fromkeys([*old.words, *new.words]) if word in old.assertions | new.assertions]
+        if _entangled(old) or _entangled(new):
+            yield from keywords.unknown(words, old, new, label)
             return
-        before, now = alternatives(old), alternatives(new)
-        if before and now and len(before) + len(now) > 2:
-            yield from self._branches(before, now, label)
-        else:
-            yield from self._words(old, new, label)
+        yield from keywords.values(old, new, label)
+        yield from keywords.limits(old, new, kinds, label)
+        yield from keywords.demand("not", old, new, label)
+        if "string" in kinds:
+            yield from keywords.demand("pattern", old, new, label)
+        if "object" in kinds:
+            yield from keywords.required(old, new)
+            yield from self._properties(old, new, label)
+        if "array" in kinds:
+            yield from self.nodes(old.child("items"), new.child("items"), f"an item of {label}")
+        yield from keywords.unknown([word for word in words if word not in _JUDGED], old, new, label)
 
-    def _words(self, old: Node, new: Node, label: str) -> Iterator[Change]:
-        old, new = words.without_same_spelling(old, new)
-        changes = list(words.types(old, new, label))
-        common = old.types & new.types
-        if common:
-            changes += words.values(old, new, label)
-            changes += [c for types, judge in words.OF_TYPES if types & common for c in judge(old, new, label)]
-            changes += words.others(old, new, label, words.KNOWN | _STRUCTURE)
-            changes += self._objects(old, new, label) if "object" in common else []
-            changes += self._arrays(old, new, label) if "array" in common else []
-            changes += self._combined(old, new, label)
-        yield from changes
-        for word in _NO_WAY_TO_TELL:
-            if word in old.words and word in new.words and self.differ:
-                yield unjudged(new.place(word), f"'{word}' of {label} depends on what changed beside it")
-
-    # --- objects and lists ---
-
-    def _objects(self, old: Node, new: Node, label: str) -> Iterator[Change]:
-        before, now = old.words.get("properties", {}), new.words.get("properties", {})
+    def _properties(self, old: Node, new: Node, label: str) -> Iterator[Change]:
+        before, now = (node.words.get("properties", {}) for node in (old, new))
         for name in dict.fromkeys([*now, *before]):
-            if name in before and name in now:
-                yield from self.nodes(old.child("properties", name), new.child("properties", name), f"'{name}'")
-            else:
-                yield from self._came_or_went(old, new, name)
-        other = f"any other key of {label}"
-        yield from self.nodes(old.child("additionalProperties"), new.child("additionalProperties"), other)
-        yield from self.nodes(old.child("propertyNames"), new.child("propertyNames"), f"a key of {label}")
-        yield from self._by_name("patternProperties", old, new, label)
-        yield from self._by_name("dependentSchemas", old, new, label)
-
-    def _came_or_went(self, old: Node, new: Node, name: str) -> Iterator[Change]:
-        """A key that only one of the two knows; to the other, it is one of the other keys."""
-        came = name in new.words.get("properties", {})
-        before, now = _property(old, name), _property(new, name)
-        place = (now if came else before).at
-        if before.never != now.never:
-            message = f"'{name}' may be given now" if before.never else f"'{name}' is an unknown key now"
-            yield Change(place, message, tighter=now.never, looser=before.never)
-            return
-        changes = self.nodes(before, now, f"'{name}'")
-        message = f"'{name}' is a key of its own now" if came else f"'{name}' is a key like any other now"
-        yield Change(place, message, any(c.tighter for c in changes), any(c.looser for c in changes))
-
-    def _by_name(self, word: str, old: Node, new: Node, label: str) -> Iterator[Change]:
-        before, now = old.words.get(word, {}), new.words.get(word, {})
-        for name in dict.fromkeys([*now, *before]):
-            if name in before and name in now:
-                yield from self.nodes(old.child(word, name), new.child(word, name), f"'{name}' of {label}")
-            else:
-                yield unjudged((new if name in now else old).place(word), f"'{word}' of {label} has another '{name}'")
-
-    def _arrays(self, old: Node, new: Node, label: str) -> Iterator[Change]:
-        before, now = len(old.words.get("prefixItems", ())), len(new.words.get("prefixItems", ()))
-        for index in range(max(before, now)):
-            yield from self.nodes(_item(old, index), _item(new, index), f"item {index} of {label}")
-        yield from self.nodes(old.child("items"), new.child("items"), f"an item of {label}")
-        yield from self._unsure(("contains", "minContains", "maxContains"), old, new, label)
-
-    # --- schemas made of schemas ---
-
-    def _combined(self, old: Node, new: Node, label: str) -> Iterator[Change]:
-        for word in ("anyOf", "oneOf"):
-            yield from self._choice(word, old, new, label)
-        yield from self._all(old, new, label)
-        yield from self._not(old, new, label)
-        yield from self._unsure(("if", "then", "else"), old, new, label)
-
-    def _choice(self, word: str, old: Node, new: Node, label: str) -> Iterator[Change]:
-        before, now = old.children(word), new.children(word)
-        if before and now:
-            changes = list(self._branches(before, now, label))
-            overlap = word == "oneOf" and not (apart(before) and apart(now))
-            yield from (change.unsure() for change in changes) if overlap else changes
-        elif now:
-            yield Change(new.place(word), f"{label} must be one of {len(now)} alternatives now", tighter=True)
-        elif before:
-            yield Change(old.place(word), f"{label} need not be one of {len(before)} alternatives now", looser=True)
-
-    def _branches(self, old: list[Node], new: list[Node], label: str) -> Iterator[Change]:
-        """Alternatives, whichever order they are in."""
-        pairs, gone, added = matched(old, new, lambda a, b: breaking(self.nodes(a, b, label)))
-        for before, now in pairs:
-            yield from self.nodes(before, now, label)
-        for node in gone:
-            yield Change(node.at, f"{label} may no longer be {spoken(node)}", tighter=True)
-        for node in added:
-            yield Change(node.at, f"{label} may also be {spoken(node)} now", looser=True)
-
-    def _all(self, old: Node, new: Node, label: str) -> Iterator[Change]:
-        pairs, gone, added = matched(
-            old.children("allOf"), new.children("allOf"), lambda a, b: breaking(self.nodes(a, b, label))
-        )
-        for before, now in pairs:
-            yield from self.nodes(before, now, label)
-        for node in gone:
-            yield Change(node.at, f"{label} need no longer keep one of several schemas", looser=True)
-        for node in added:
-            yield Change(node.at, f"{label} must keep one more schema now", tighter=True)
-
-    def _not(self, old: Node, new: Node, label: str) -> Iterator[Change]:
-        if "not" in old.words and "not" in new.words:
-            self.negated = not self.negated
-            yield from [
-                change.turned() for change in self.nodes(old.child("not"), new.child("not"), f"what {label} may not be")
-            ]
-            self.negated = not self.negated
-        elif "not" in new.words:
-            yield Change(new.place("not"), f"{label} may not be {spoken(new.child('not'))} now", tighter=True)
-        elif "not" in old.words:
-            yield Change(old.place("not"), f"{label} may also be {spoken(old.child('not'))} now", looser=True)
-
-    def _unsure(self, group: tuple[str, ...], old: Node, new: Node, label: str) -> Iterator[Change]:
-        """Keywords that depend on each other: any change among them may work either way."""
-        for word in group:
-            before, now = old.words.get(word), new.words.get(word)
-            if isinstance(before, dict | bool) and isinstance(now, dict | bool):
-                yield from (c.unsure() for c in self.nodes(old.child(word), new.child(word), f"'{word}' of {label}"))
-            elif before != now:
-                yield unjudged((old if now is None else new).place(word), f"'{word}' of {label} changed")
+            one, other = old.property(name), new.property(name)
+            if (name in now) != (name in before) and not (one.never or other.never):
+                what = "like any other" if name in before else "of its own"
+                yield Change((one if name in before else other).at, f"'{name}' is a key {what} now")
+            yield from self.nodes(one, other, f"'{name}'")
+        one, other = (node.child("additionalProperties") for node in (old, new))
+        yield from self.nodes(one, other, f"any other key of {label}")
 
 
-def _property(node: Node, name: str) -> Node:
-    """The schema of a key. A pattern that fits the name stands in for the other keys."""
-    if name in node.words.get("properties", {}):
-        return node.child("properties", name)
-    if any(_fits(pattern, name) for pattern in node.words.get("patternProperties", {})):
-        return read(node.root, True, f"{node.at}/patternProperties")
-    return node.child("additionalProperties")
+def _types(before: Alternatives, now: Alternatives, label: str) -> Iterator[Change]:
+    gone, added = before.keys() - now.keys(), now.keys() - before.keys()
+    if not gone and not added:
+        return
+    if not before or not now:
+        message = f"{label} {'may be given now' if now else 'may not be given any more'}"
+    elif gone and added:
+        message = f"{label} must be {_named(now.keys())} now; it was {_named(before.keys())}"
+    else:
+        message = f"{label} may {'no longer' if gone else 'also'} be {_named(gone or added)}{' now' * bool(added)}"
+    node = now[min(added)][0] if added else before[min(gone)][0]
+    place = node.place("type") if before and now and "type" in node.words else node.at
+    yield Change(place, message, tighter=bool(gone), looser=bool(added))
 
 
-def _fits(pattern: str, name: str) -> bool:
-    try:
-        return fits(pattern, name)
-    except (NoPattern, TooSlow):
-        return False
+def _named(kinds: AbstractSet[str]) -> str:
+    words = kinds - keywords.NUMBER | ({"number"} if kinds >= keywords.NUMBER else kinds & keywords.NUMBER)
+    return " or ".join(_ARTICLES.get(word, f"a {word}") for word in sorted(words, key=lambda w: (w == "null", w)))
 
 
-def _item(node: Node, index: int) -> Node:
-    inside = index < len(node.words.get("prefixItems", ()))
-    return node.child("prefixItems", index) if inside else node.child("items")
+def _entangled(node: Node) -> bool:
+    return bool(_ENTANGLED & node.words.keys()) or isinstance(node.words.get("items"), list)
+
+
+def _alternatives(node: Node) -> Alternatives:
+    """What a value of each type may be: the branches of a choice, or the schema itself."""
+    branches = [node]
+    if node.assertions == {"anyOf"}:
+        branches = node.children("anyOf")
+    elif node.assertions == {"oneOf"} and len(node.words["oneOf"]) <= _MOST:
+        forms = node.children("oneOf")
+        branches = forms if all(_apart(a, b) for a, b in combinations(forms, 2)) else [node]
+    found: Alternatives = {}
+    for branch in branches:
+        for kind in branch.types:
+            found.setdefault(kind, []).append(branch)
+    return found
+
+
+def _apart(a: Node, b: Node) -> bool:
+    """Whether no value can be of both schemas: their types differ, or those of a key that one of them requires."""
+    names = {*a.words.get("required", ()), *b.words.get("required", ())}
+    objects = a.types == b.types == {"object"} and not _entangled(a) and not _entangled(b)
+    return not a.types & b.types or (
+        objects and any(not _accepted(a.property(name)) & _accepted(b.property(name)) for name in names)
+    )
+
+
+def _accepted(node: Node) -> frozenset[str]:
+    """The types that a schema accepts at most."""
+    branches = node.children("anyOf") if node.assertions == {"anyOf"} else [node]
+    return frozenset().union(*(branch.types for branch in branches))
+
+
+def _paired(old: list[Node], new: list[Node]) -> Iterator[tuple[Node | None, Node | None]]:
+    """Which is which: those with the same text first, the others in their order."""
+    one, other = ({node: key(dict(node.words)) for node in nodes} for nodes in (old, new))
+    same = {*one.values()} & {*other.values()}
+    first, second = (
+        sorted(found, key=lambda node: (found[node] not in same, found[node] * (found[node] in same)))
+        for found in (one, other)
+    )
+    return zip_longest(first, second)
