@@ -187,8 +187,8 @@ _ENTRIES = (
     ),
     Entry(
         "MC027", "Unpacks to too much",
-        "The archive unpacks to more than the limit (--max-unpacked). Small archives that unpack to very much are a "
-        "known way to bring programs down.",
+        "The archive, or the Parquet file, unpacks to more than the limit (--max-unpacked), or one page of a Parquet "
+        "file to more than 128 MiB. Small files that unpack to very much are a known way to bring programs down.",
         "medcontract validate bomb.json.gz",
         "medcontract validate --max-unpacked 20G large.json.gz",
     ),

@@ -10,16 +10,17 @@ import datetime
 import decimal
 import json
 import math
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from medcontract.definitions import registry
 from medcontract.errors import CallError
 from medcontract.judging.table import TableJudge
 from medcontract.layout import Column
-from medcontract.problems import Finding, Ref
-from medcontract.reading.source import Source, Unreadable
+from medcontract.problems import Ref
+from medcontract.reading import parquet
+from medcontract.reading.json_file import too_large
+from medcontract.reading.source import Source
 from medcontract.reading.table import Layout, Row
 from medcontract.results.validation import FileReport
 from medcontract.tally import Tally
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _BATCH = 8192
-_PANDAS_INDEX = re.compile(r"__index_level_[0-9]+__")
-"""The column that pandas writes for an index without a name; a frame's index is not looked at either."""
 
 
 def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = 10_000) -> FileReport:
@@ -49,60 +48,61 @@ def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = 10
     return judge.report()
 
 
-class _RowsJudge(TableJudge):
-    """A table without lines."""
-
-    def header_ref(self) -> Ref:
-        return Ref(-1, 0, None, (), 0)
-
-    def batches(self) -> Iterator[Sequence[Sequence[Any]]]:
-        """Columns of values, some rows at a time."""
-        raise NotImplementedError
-
-    write: Callable[[Any, Column], str]
-
-    def rows(self) -> Iterator[Row]:
-        layout = Layout(self.columns, self.names, self.contract.open)
-        index = 0
-        for columns in self.batches():
-            for cells in zip(*columns, strict=True):
-                record = layout.record(cells, self.write)
-                yield Row(record, index, 0, 0, None, self.decode(record))
-                index += 1
+NO_LINE = Ref(-1, 0, None, (), 0)
+"""The header of a table without lines."""
 
 
-class _FrameJudge(_RowsJudge):
+class _FrameJudge(TableJudge):
     def __init__(self, frame: pd.DataFrame, contract: registry.Compiled, tally: Tally) -> None:
         super().__init__(Source(b"", "<frame>"), contract, tally)
         self.frame = frame
         self.names = [str(name) for name in frame.columns]
 
-    def batches(self) -> Iterator[Sequence[Sequence[Any]]]:
+    def header_ref(self) -> Ref:
+        return NO_LINE
+
+    def rows(self) -> Iterator[Row]:
+        layout = Layout(self.columns, self.names, self.contract.open)
+        for index, cells in enumerate(self._cells()):
+            record = layout.record(cells, _frame_cell)
+            yield Row(record, index, 0, 0, None, self.decode(record))
+
+    def _cells(self) -> Iterator[tuple[Any, ...]]:
         for start in range(0, len(self.frame), _BATCH):
             part = self.frame.iloc[start : start + _BATCH]
-            yield [part.iloc[:, number].tolist() for number in range(part.shape[1])]
-
-    @staticmethod
-    def write(value: Any, column: Column) -> str:
-        return cell_json(value, missing=True)
+            yield from zip(*(part.iloc[:, number].tolist() for number in range(part.shape[1])), strict=True)
 
 
-class ParquetJudge(_RowsJudge):
+def _frame_cell(value: Any, column: Column) -> str:
+    return cell_json(value, missing=True)
+
+
+class ParquetJudge(TableJudge):
+    """A Parquet file. Its size is that of its records as JSON."""
+
     def begin(self) -> bool:
-        self.names = parquet_columns(self.source)
+        self.names = parquet.columns(self.source)
         return super().begin()
 
-    def batches(self) -> Iterator[Sequence[Sequence[Any]]]:
-        with self.source.open() as stream:
-            file = _parquet(stream)
-            places = _columns(file)  # by place: a name may stand there twice
-            yield from _guarded(
-                [_values(batch.column(place)) for place in places] for batch in file.iter_batches(batch_size=_BATCH)
-            )
+    def header_ref(self) -> Ref:
+        return NO_LINE
 
-    @staticmethod
-    def write(value: Any, column: Column) -> str:
-        return cell_json(value, missing=False)
+    def rows(self) -> Iterator[Row]:
+        limits = self.source.limits
+        layout = Layout(self.columns, self.names, self.contract.open)
+        total = 0
+        for index, cells in enumerate(parquet.rows(self.source)):
+            record = b"" if cells is None else layout.record(cells, _parquet_cell)
+            total += len(record)
+            parquet.check_size(self.source, total)
+            if 0 < len(record) <= limits.record:
+                yield Row(record, index, 0, 0, None, self.decode(record))
+            else:
+                yield Row(b"", index, 0, 0, too_large(limits.record, None))
+
+
+def _parquet_cell(value: Any, column: Column) -> str:
+    return cell_json(value, missing=False)
 
 
 def parquet_records(source: Source, contract: registry.Compiled) -> Iterator[bytes]:
@@ -110,58 +110,6 @@ def parquet_records(source: Source, contract: registry.Compiled) -> Iterator[byt
     judge = ParquetJudge(source, contract, Tally(0))
     judge.begin()
     return (row.raw for row in judge.rows())
-
-
-def parquet_columns(source: Source) -> list[str]:
-    """The column names of a Parquet file. Raises `Unreadable` when it is damaged, `CallError` without pyarrow."""
-    with source.open() as stream:
-        return list(_columns(_parquet(stream)).values())
-
-
-def _columns(file: Any) -> dict[int, str]:
-    """The places of the columns, the index of a frame left out, and their names."""
-    names = enumerate(file.schema_arrow.names)
-    return {place: name for place, name in names if not _PANDAS_INDEX.fullmatch(name)}
-
-
-def _parquet(stream: Any) -> Any:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise CallError("reading Parquet needs pyarrow", "pip install 'medcontract[parquet]'") from None
-    try:
-        return pq.ParquetFile(stream)
-    except (pa.ArrowException, OSError, ValueError):
-        raise Unreadable(_damaged()) from None
-
-
-def _values(column: Any) -> list[Any]:
-    """The cells of a column; one that Python has no value for (a time beyond its calendar) is of no type at all."""
-    try:
-        return list(column.to_pylist())
-    except (ValueError, OverflowError, LookupError):
-        return [_value(cell) for cell in column]
-
-
-def _value(cell: Any) -> Any:
-    try:
-        return cell.as_py()
-    except (ValueError, OverflowError, LookupError):
-        return object()
-
-
-def _guarded(batches: Iterable[Any]) -> Iterator[Any]:
-    import pyarrow as pa
-
-    try:
-        yield from batches
-    except (pa.ArrowException, OSError, ValueError, OverflowError):  # the last: a time that Python has no name for
-        raise Unreadable(_damaged()) from None
-
-
-def _damaged() -> Finding:
-    return Finding("MC034", "this is not a Parquet file, or it is damaged", "was it written to the end?")
 
 
 def cell_json(value: Any, missing: bool) -> str:

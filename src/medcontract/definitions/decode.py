@@ -70,19 +70,25 @@ def row_decoder(schema: dict[str, Any]) -> Callable[[bytes], Any] | None:
 
 def quick_parse(raw: bytes, levels: int) -> Any:
     """The JSON value of a text without any oddity, else `UNSET`. `levels`: how deep it may be nested."""
-    if raw.count(b"[") + raw.count(b"{") > levels or _HUGE.search(raw) or not no_repeated_key(raw):
+    if raw.count(b"[") + raw.count(b"{") > levels or _HUGE.search(raw):
         return UNSET
-    return _plain.decode(raw)
+    return _without_repeated_keys(raw)
 
 
 def no_repeated_key(raw: bytes) -> bool:
     """Whether the JSON text certainly repeats no key in any object."""
+    return _without_repeated_keys(raw) is not UNSET
+
+
+def _without_repeated_keys(raw: bytes) -> Any:
+    """The value of a JSON text that certainly repeats no key in any object, else `UNSET`."""
     if b"\\u003" in raw:  # may be an escaped colon
-        return False
+        return UNSET
     try:
-        return raw.count(b":") == _colons(_plain.decode(raw))
+        value = _plain.decode(raw)
     except _NOT_JSON:
-        return False
+        return UNSET
+    return value if raw.count(b":") == _colons(value) else UNSET
 
 
 def _colons(value: Any) -> int:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MOST_HINTS = 100
 _MOST_KNOWN = 4096
 _LONGEST_KNOWN = 2000
-_PLAIN_TEXT = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
+_PLAIN_TEXT = re.compile(r"[!-~][ -~]{0,63}")
 _ANY_TEXT: tuple[dict[str, Any], ...] = ({"type": "string"}, {"type": "string", "pattern": NON_BLANK})
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from medcontract.definitions.contract import Sink, vouch
 from medcontract.definitions.registry import Compiled
 from medcontract.definitions.rules import UNKNOWN, Accumulator, UniqueIndex
-from medcontract.judging.examining import KnownMistakes, examine
+from medcontract.judging.examining import Examined, KnownMistakes, examine
 from medcontract.judging.report import make_report
 from medcontract.problems import Finding, Ref
 from medcontract.reading.json_file import Block, Cut, Decode, TooLarge, too_large
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 _BATCH = 256
 """Good records that go to scoring at a time."""
+_MOST_KNOWN = 1000
+_LONGEST_KNOWN = 500
+"""Bytes of a record that is kept, to be known again."""
 Progress = Callable[[int, int], None]
 """Called now and then with the bytes done and the bytes in all."""
 
@@ -61,6 +64,7 @@ class RecordsJudge:
         self._held: list[Any] = []
         self._held_refs: list[Ref] = []
         self._known_mistakes = KnownMistakes(contract)
+        self._known_records: dict[bytes, Examined] = {}
 
     @cached_property
     def adapter(self) -> TypeAdapter[Any]:
@@ -220,7 +224,7 @@ class RecordsJudge:
             self.add(too_large(self.source.limits.record, None), index, offset, 0)
             return None, None
         try:
-            examined = examine(raw, self.adapter, self.contract.record_schema, self.depth, self._known_mistakes)
+            examined = self._examine(raw)
         except Broken as broken:
             self.break_off(broken, index, offset, len(raw))
             return None, None
@@ -246,7 +250,7 @@ class RecordsJudge:
             return
         self.tally.new_room()
         try:
-            for number, (raw, offset, value) in enumerate(self.cuts()):
+            for number, raw, offset, value in self._one_by_one():
                 ref = self.ref(number, offset, len(raw))
                 if number in found:
                     found[number] = ref
@@ -258,9 +262,22 @@ class RecordsJudge:
 
     def _find_repeated(self, indexes: Sequence[UniqueIndex], value: Any, ref: Ref, part: tuple[int, str]) -> None:
         for index in indexes if value is not None else ():
-            finding = index.look_again(value, ref, part)
+            finding = index.look_again(value, ref, part) if index.may_be_repeated(value) else None
             if finding:
                 self.tally.defer(self.named(finding))
+
+    def _one_by_one(self) -> Iterator[tuple[int, bytes, int, Any]]:
+        """The number, bytes, offset and value of each record; as `cuts`, but good ones are read many at a time."""
+        number = 0
+        for raw, offset, value in self.blocks():
+            if isinstance(raw, bytes):
+                yield number, raw, offset, value
+                number += 1
+                continue
+            for line, one in zip(raw, value, strict=True):
+                yield number, line, offset, one
+                number += 1
+                offset += len(line)
 
     def settle(self, finding: Finding) -> None:
         """A finding that only the end of the collection showed."""
@@ -277,9 +294,20 @@ class RecordsJudge:
         if not raw:
             return None
         try:
-            return examine(raw, self.adapter, self.contract.record_schema, self.depth, self._known_mistakes).value
+            return self._examine(raw).value
         except Broken:
             return None
+
+    def _examine(self, raw: bytes) -> Examined:
+        """A thorough look at a record. Of records that are the same to the byte, one is looked at."""
+        known = self._known_records.get(raw)
+        if known is None:
+            known = examine(raw, self.adapter, self.contract.record_schema, self.depth, self._known_mistakes)
+            if len(raw) <= _LONGEST_KNOWN:
+                if len(self._known_records) >= _MOST_KNOWN:
+                    self._known_records.clear()
+                self._known_records[raw] = known
+        return known
 
 
 def run_parts(parts: Sequence[RecordsJudge]) -> None:

@@ -16,6 +16,9 @@ from medcontract.reading.source import Source
 from medcontract.reading.table import CsvFile, Row, header_findings
 from medcontract.tally import Tally
 
+_MOST_NAMED = 1000
+"""Findings that are kept with their column: the same mistake comes many times."""
+
 
 class TableJudge(RecordsJudge):
     """A table: its header once, then its rows as records."""
@@ -40,6 +43,7 @@ class TableJudge(RecordsJudge):
         """The number of the record that stands on `line`; those after it in a block are a line each."""
         self.lacking: set[str] = set()
         self.bad_row = Finding("MC031", "")
+        self._named: dict[Finding, Finding] = {}
 
     def rows(self) -> Iterator[Row]:
         """The rows, each as the JSON of its record."""
@@ -100,9 +104,19 @@ class TableJudge(RecordsJudge):
         if finding.field is not None and finding.field not in self.names:
             self._lacks(finding.field)
             return
-        super().tell(finding._replace(offset=None), ref)
+        super().tell(finding if finding.offset is None else finding._replace(offset=None), ref)
 
     def named(self, finding: Finding) -> Finding:
+        if finding.ref or finding.offset is not None:
+            return self._with_column(finding)
+        known = self._named.get(finding)
+        if known is None:
+            known = self._with_column(finding)
+            if len(self._named) < _MOST_NAMED:
+                self._named[finding] = known
+        return known
+
+    def _with_column(self, finding: Finding) -> Finding:
         path = finding.path
         column = self.column_of.get(path[:2]) or self.column_of.get(path[:1]) or (str(path[0]) if path else None)
         message = finding.message

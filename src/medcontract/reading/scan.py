@@ -257,32 +257,30 @@ class Scanner:
             raise self.no_key(position)
         key, after = read_string(data, position)
         if has_surrogate(key):
-            self._keep(surrogate_in_key(tuple(self.path), position))
+            self._fault("MC018", "a key with half of a surrogate pair", _SURROGATE_HINT, position, at_key=True)
             key = without_surrogates(key)
         if key in container:
-            self._keep(
-                Fault("MC015", "this key is repeated", "keep one of them", (*self.path, key), position, at_key=True)
-            )
+            path = (*self.path, key)
+            self._fault("MC015", "this key is repeated", "keep one of them", position, path, at_key=True)
         colon = skip_space(data, after)
         if data[colon : colon + 1] != b":":
             raise self.no_colon(colon)
         self.path.append(key)
         return skip_space(data, colon + 1)
 
-    def _fault(self, code: str, message: str, hint: str | None, offset: int) -> None:
-        self._keep(Fault(code, message, hint, tuple(self.path), offset))
-
-    def _keep(self, fault: Fault) -> None:
+    def _fault(
+        self, code: str, message: str, hint: str | None, offset: int, path: Path | None = None, at_key: bool = False
+    ) -> None:
+        """Keep a fault at the current path, or another; beyond a number of them, count it."""
+        if path is None:
+            path = tuple(self.path)
         if len(self.faults) < MOST_FAULTS:
-            self.faults.append(fault)
+            self.faults.append(Fault(code, message, hint, path, offset, at_key))
             return
-        alike = tuple("*" if isinstance(token, int) else token for token in fault.path)
-        sort = fault._replace(path=alike, offset=0)
-        if sort in self.rest or len(self.rest) < MOST_FAULTS:
-            self.rest[sort] = self.rest.get(sort, 0) + 1
-        else:  # too many sorts to be told apart
-            other = fault._replace(path=(), offset=0)
-            self.rest[other] = self.rest.get(other, 0) + 1
+        sort = Fault(code, message, hint, tuple("*" if type(token) is int else token for token in path), 0, at_key)
+        if sort not in self.rest and len(self.rest) >= MOST_FAULTS:
+            sort = sort._replace(path=())  # too many sorts to be told apart
+        self.rest[sort] = self.rest.get(sort, 0) + 1
 
     def _scalar(self, position: int) -> tuple[Any, int]:
         data = self.data
@@ -314,9 +312,7 @@ class Scanner:
         return number if match.group(1) or match.group(2) else int(text)
 
     def _too_deep(self, position: int) -> int:
-        self.faults.append(Fault(
-            "MC019", f"nested deeper than {MAX_DEPTH} levels", "flatten the structure", (), position
-        ))  # fmt: skip
+        self._fault("MC019", f"nested deeper than {MAX_DEPTH} levels", "flatten the structure", position, ())
         end = skip_container(self.data, position)
         if end is None:
             raise Broken("MC019", position, f"nested deeper than {MAX_DEPTH} levels", "flatten the structure")

@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+
 from medcontract.layout import CellKind, Column
 from medcontract.problems import Finding, Ref, empty_file, is_plain, shorten
 from medcontract.reading.json_file import Decode, too_large
@@ -54,6 +56,10 @@ _CELL_OF: dict[str, bytes] = {
     "boolean": rb"(true|false)",
     "other": rb"([^,\n]*+)",
 }
+_MOST_KNOWN = 1000
+_LONGEST_KNOWN = 500
+"""Bytes of a row that is kept, to be known again: of rows that are the same to the byte, one is read."""
+_any_json = msgspec.json.Decoder().decode
 _MOST_GROUPS = 90
 """Cells of a pattern: a table with more columns is read row by row."""
 _JSON = re.compile(rb'[ \t]*+[\[{][ \t]*+(?:["\[{\]}]|[\r\n])')
@@ -66,6 +72,7 @@ class CsvFile:
     def __init__(self, source: Source) -> None:
         self._source = source
         self._in_chunks = False
+        self._known: dict[bytes, Row] = {}
         self._rows = self._raw_rows()
         self.header: list[str] = []
         self.broken: Finding | None = None
@@ -133,9 +140,21 @@ class CsvFile:
             return None
         if not closed:
             return Row(b"", offset, len(raw), line, _never_closed(None))
+        known = self._known.get(raw)
+        if known is None:
+            known = self._read_row(layout, raw, decode)
+            if len(raw) <= _LONGEST_KNOWN:
+                if len(self._known) >= _MOST_KNOWN:
+                    self._known.clear()
+                self._known[raw] = known
+        return Row(known.raw, offset, len(raw), line, known.finding, known.value)
+
+    def _read_row(self, layout: Layout, raw: bytes, decode: Decode) -> Row:
+        """One row, wherever it stands."""
+        offset = line = 0
         quick = layout.quick_record(raw)
         value = decode(quick) if quick else None
-        if quick and value is not None:
+        if quick and (value is not None or _is_json(quick)):  # in JSON, it says what the cells say, in the same bytes
             return Row(quick, offset, len(raw), line, None, value)
         cells = _cells(raw, None)
         if isinstance(cells, Finding):
@@ -268,7 +287,7 @@ class Layout:
             cell = cells[position]
             if kind == "text":
                 parts.append(f'{before}"{cell}"' if cell else before + empty)
-            elif cell and cell[0] in "-0123456789" and " " not in cell:
+            elif kind != "boolean" and cell and cell[0] in "-0123456789" and " " not in cell:
                 parts.append(before + cell + (empty if kind is None else ""))
             elif not cell and kind is not None:
                 parts.append(before + empty)
@@ -286,6 +305,14 @@ class Layout:
             text = "null" if all(item == "null" for item in items) else "[" + ",".join(items) + "]"
             parts.append(f"{json.dumps(name)}:{text}")
         return ("{" + ",".join(parts) + "}").encode()
+
+
+def _is_json(record: bytes) -> bool:
+    try:
+        _any_json(record)
+    except msgspec.DecodeError:
+        return False
+    return True
 
 
 def _json_cell(cell: str | None, column: Column) -> str:

@@ -132,14 +132,16 @@ class UniqueIndex:
         """Keys that two processes saw are for the caller to notice."""
         return not other.suspects
 
+    def may_be_repeated(self, value: Any) -> bool:
+        """Whether a second look at this record is worth while."""
+        return hash(self.key(value)) & _HASH_BITS in self.suspects
+
     def look_again(self, value: Any, ref: Ref, part: tuple[int, str] = (0, "")) -> Finding | None:
-        """The second look at a record: a finding when an earlier one has the same key.
+        """The second look at a record that may be repeated: a finding when an earlier one has the same key.
 
         `part` is the number and name of the file, where the list is spread over several.
         """
         key = self.key(value)
-        if hash(key) & _HASH_BITS not in self.suspects:
-            return None
         first, where = self._first.setdefault(key, (ref, part))
         if first is ref:
             return None

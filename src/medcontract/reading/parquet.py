@@ -1,0 +1,209 @@
+"""A Parquet file as a stream of rows, within limits.
+
+Its encodings repeat a value for next to nothing, so a file of some kilobytes may stand for gigabytes. Texts are
+therefore read as a dictionary and indexes, and sized before they are written out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO
+
+from medcontract.errors import CallError
+from medcontract.problems import Finding
+from medcontract.reading.gunzip import size_text
+from medcontract.reading.limits import MAX_DOCUMENT
+from medcontract.reading.parquet_pages import BadHeader, page_sizes
+from medcontract.reading.source import Source, Unreadable
+
+_BATCH = 8192
+_NESTED_BATCH = 16
+"""Rows of a table with lists or objects: these cannot be sized before they are read."""
+_AT_ONCE = 4 << 20
+"""Bytes of rows that are written out at a time."""
+_LARGE_GROUP = 64 << 20
+"""Bytes of a row group beyond which fewer rows are read at a time."""
+_PANDAS_INDEX = re.compile(r"__index_level_[0-9]+__")
+"""The column that pandas writes for an index without a name; a frame's index is not looked at either."""
+
+Cells = tuple[Any, ...]
+
+
+def columns(source: Source) -> list[str]:
+    """The column names of a Parquet file. Raises `Unreadable` when it is damaged, `CallError` without pyarrow."""
+    with source.open() as stream:
+        return list(_columns(_open(stream)).values())
+
+
+def rows(source: Source) -> Iterator[Cells | None]:
+    """The rows of a Parquet file; None for one that is larger than a record may be. Raises `Unreadable`."""
+    import pyarrow as pa
+
+    try:
+        with source.open() as stream:
+            yield from _rows(stream, source)
+    except (pa.ArrowException, OSError, ValueError, OverflowError):  # the last: a time that Python has no name for
+        raise Unreadable(_damaged()) from None
+
+
+def _rows(stream: BinaryIO, source: Source) -> Iterator[Cells | None]:
+    file = _open(stream)
+    check_size(source, _announced(file))
+    _check_pages(stream, file, source)
+    places = list(_columns(file))  # by place: a name may stand there twice
+    file = _open(stream, [field.name for field in file.schema_arrow if _is_text(field.type)])
+    for number in range(file.num_row_groups):
+        size = _batch_size(file, number)
+        for batch in file.iter_batches(batch_size=size, row_groups=[number]):
+            yield from _rows_of([batch.column(place) for place in places], source.limits.record)
+
+
+def check_size(source: Source, size: int) -> None:
+    """Raise `Unreadable` where a file unpacks to more than it may."""
+    if size > source.limits.unpacked:
+        raise Unreadable(Finding(
+            "MC027", f"the file unpacks to more than {size_text(source.limits.unpacked)}",
+            "if that is as it should be, raise the limit: --max-unpacked",
+        ))  # fmt: skip
+
+
+def _announced(file: Any) -> int:
+    """The least that the rows take, as the file itself says: their encoded bytes, or a byte for each cell."""
+    metadata = file.metadata
+    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+    encoded = sum(max(group.total_byte_size, group.num_rows * group.num_columns) for group in groups)
+    least: int = max(encoded, metadata.num_rows * metadata.num_columns)
+    return least
+
+
+def _check_pages(stream: BinaryIO, file: Any, source: Source) -> None:
+    """Raise `Unreadable` where the pages unpack to more than they may, all of them or one alone."""
+    total = 0
+    try:
+        for size in page_sizes(stream, file.metadata, source.size):
+            total += size
+            check_size(source, total)
+            if size > MAX_DOCUMENT:
+                raise Unreadable(Finding(
+                    "MC027", f"a page of the file unpacks to more than {size_text(MAX_DOCUMENT)}",
+                    "write it with smaller pages (in pyarrow: data_page_size, write_batch_size)",
+                ))  # fmt: skip
+    except BadHeader:
+        raise Unreadable(_damaged()) from None
+
+
+def _batch_size(file: Any, number: int) -> int:
+    if any(_is_nested(field.type) for field in file.schema_arrow):
+        return _NESTED_BATCH
+    encoded = max(1, file.metadata.row_group(number).total_byte_size)
+    rows: int = min(_BATCH, _BATCH * _LARGE_GROUP // encoded)
+    return max(1, rows)
+
+
+def _rows_of(columns: Sequence[Any], limit: int) -> Iterator[Cells | None]:
+    """The rows of a batch, written out some at a time."""
+    sizes = _sizes(columns)
+    start = 0
+    while start < len(sizes):
+        if sizes[start] > limit:
+            yield None
+            start += 1
+            continue
+        end, total = start + 1, sizes[start]
+        while end < len(sizes) and sizes[end] <= limit and total + sizes[end] <= _AT_ONCE:
+            total += sizes[end]
+            end += 1
+        yield from zip(*(_values(column.slice(start, end - start)) for column in columns), strict=True)
+        start = end
+
+
+def _sizes(columns: Sequence[Any]) -> list[int]:
+    """For each row, the bytes of its texts."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    total = pa.nulls(len(columns[0]) if columns else 0, pa.int64()).fill_null(0)
+    for column in columns:
+        lengths = _lengths(column)
+        if lengths is not None:
+            total = pc.add(total, lengths.cast(pa.int64()).fill_null(0))
+    found: list[int] = total.to_pylist()
+    return found
+
+
+def _lengths(column: Any) -> Any:
+    """The bytes of each text; None for a column of something else."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(column.type) and _is_text(column.type.value_type):
+        return _byte_lengths(column.dictionary).take(column.indices)
+    if pa.types.is_fixed_size_binary(column.type):
+        return pa.nulls(len(column), pa.int64()).fill_null(column.type.byte_width)
+    if pa.types.is_list(column.type) or pa.types.is_large_list(column.type):
+        return pc.list_value_length(column)
+    return _byte_lengths(column) if _is_text(column.type) else None
+
+
+def _byte_lengths(texts: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    return pc.binary_length(texts.cast(pa.large_binary()))
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return any(
+        test(kind)
+        for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    )
+
+
+def _is_nested(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_nested(kind))
+
+
+def _columns(file: Any) -> dict[int, str]:
+    """The places of the columns, the index of a frame left out, and their names."""
+    names = enumerate(file.schema_arrow.names)
+    return {place: name for place, name in names if not _PANDAS_INDEX.fullmatch(name)}
+
+
+def _open(stream: BinaryIO, as_dictionary: Sequence[str] = ()) -> Any:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise CallError("reading Parquet needs pyarrow", "pip install 'medcontract[parquet]'") from None
+    try:
+        return pq.ParquetFile(stream, read_dictionary=list(as_dictionary))
+    except (pa.ArrowException, OSError, ValueError):
+        raise Unreadable(_damaged()) from None
+
+
+def _values(column: Any) -> list[Any]:
+    """The cells of a column; one that Python has no value for (a time beyond its calendar) is of no type at all."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    try:
+        return list(column.to_pylist())
+    except (ValueError, OverflowError, LookupError):
+        return [_value(cell) for cell in column]
+
+
+def _value(cell: Any) -> Any:
+    try:
+        return cell.as_py()
+    except (ValueError, OverflowError, LookupError):
+        return object()
+
+
+def _damaged() -> Finding:
+    return Finding("MC034", "this is not a Parquet file, or it is damaged", "was it written to the end?")

@@ -1,0 +1,130 @@
+"""The sizes of the pages of a Parquet file, from their headers.
+
+A page is unpacked as a whole, and its header alone says how large it is then; what the footer says of a row group is
+for information only. So the headers are read before anything is unpacked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+_HEADER_SIZES = (256, 16 << 10, 16 << 20)
+"""Bytes to be read for a header: most are short, but the statistics in one hold values."""
+_UNPACKED, _PACKED = 2, 3
+"""Fields of a header."""
+_DEEPEST = 20
+
+
+class BadHeader(ValueError):
+    """There is no page here."""
+
+
+def page_sizes(stream: BinaryIO, metadata: Any, file_size: int) -> Iterator[int]:
+    """The size of each page, unpacked. Raises `BadHeader`."""
+    chunks = [
+        metadata.row_group(group).column(column)
+        for group in range(metadata.num_row_groups)
+        for column in range(metadata.num_columns)
+    ]
+    if sum(max(0, chunk.total_compressed_size) for chunk in chunks) > 2 * file_size:
+        raise BadHeader  # they would overlap: many could share one page
+    for chunk in chunks:
+        start = chunk.data_page_offset
+        if chunk.has_dictionary_page and 0 < (chunk.dictionary_page_offset or 0) < start:
+            start = chunk.dictionary_page_offset
+        end = min(start + chunk.total_compressed_size, file_size)
+        while start < end:
+            size, unpacked, packed = _header(stream, start)
+            yield unpacked
+            start += size + packed
+
+
+def _header(stream: BinaryIO, start: int) -> tuple[int, int, int]:
+    """The size of the header that starts there, and what it says of its page: its size unpacked, and packed."""
+    for length in _HEADER_SIZES:
+        stream.seek(start)
+        reader = _Reader(stream.read(length))
+        try:
+            fields = reader.numbers()
+        except IndexError:  # it is longer
+            continue
+        unpacked, packed = fields.get(_UNPACKED, -1), fields.get(_PACKED, -1)
+        if unpacked < 0 or packed < 0:
+            break
+        return reader.at, unpacked, packed
+    raise BadHeader
+
+
+class _Reader:
+    """Reads a struct in the compact protocol of Thrift. `IndexError` where the data ends too early."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    def numbers(self, depth: int = 0) -> dict[int, int]:
+        """The numbers among the fields of a struct, by field; all else is passed over."""
+        if depth > _DEEPEST:
+            raise BadHeader
+        found: dict[int, int] = {}
+        field = 0
+        while head := self._byte():
+            field = field + (head >> 4) if head >> 4 else self._number()
+            value = self._value(head & 15, depth)
+            if value is not None:
+                found[field] = value
+        return found
+
+    def _byte(self) -> int:
+        self.at += 1
+        return self.data[self.at - 1]
+
+    def _size(self) -> int:
+        value = shift = 0
+        while (byte := self._byte()) & 128:
+            value |= (byte & 127) << shift
+            shift += 7
+            if shift > 63:
+                raise BadHeader
+        return value | byte << shift
+
+    def _number(self) -> int:
+        size = self._size()
+        return (size >> 1) ^ -(size & 1)
+
+    def _skip(self, size: int) -> None:
+        self.at += size
+        if self.at > len(self.data):
+            raise IndexError
+
+    def _value(self, kind: int, depth: int) -> int | None:
+        """A value of a field; None for what is no number."""
+        if kind in (1, 2):  # true, false
+            return None
+        if kind == 3:
+            self._skip(1)
+        elif kind in (4, 5, 6):
+            return self._number()
+        elif kind == 7:
+            self._skip(8)
+        elif kind == 8:
+            self._skip(self._size())
+        elif kind in (9, 10):
+            self._list(depth)
+        elif kind == 12:
+            self.numbers(depth + 1)
+        else:  # no header has a map
+            raise BadHeader
+        return None
+
+    def _list(self, depth: int) -> None:
+        head = self._byte()
+        size = head >> 4 if head >> 4 < 15 else self._size()
+        if size > len(self.data):  # each item has a byte at least
+            raise IndexError
+        for _ in range(size):
+            if head & 15 in (1, 2):
+                self._skip(1)
+            else:
+                self._value(head & 15, depth + 1)

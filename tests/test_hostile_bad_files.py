@@ -1,0 +1,215 @@
+"""Files of nothing but mistakes: what is found is the same, and it costs little."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support import Vector, assert_sound, property_settings, vectors
+
+import medcontract
+from medcontract.api import validate_files
+from medcontract.definitions import check
+from medcontract.judging import records
+from medcontract.judging.examining import KnownMistakes
+from medcontract.reading import scan, table
+from medcontract.results.validation import FileReport
+
+
+def _thorough(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each record is looked at on its own, as if it were the first."""
+    monkeypatch.setattr(KnownMistakes, "key", lambda self, parsed, faults: None)
+    monkeypatch.setattr(records, "_LONGEST_KNOWN", -1)
+    monkeypatch.setattr(table, "_LONGEST_KNOWN", -1)
+    monkeypatch.setattr(table, "_is_json", lambda record: False)
+
+
+# --- one record with very many faults ------------------------------------------------------------
+
+_NANS = '{"report_id": [' + ", ".join(["NaN"] * 50) + '], "urgency": [[NaN], [NaN]], "a": 1, "a": 2, "a": 3}'
+
+
+@pytest.mark.parametrize(
+    ("name", "contract", "text"),
+    [
+        ("x.jsonl", "reports/truth", _NANS + "\n" + _NANS + "\n"),
+        ("x.json", "reports/truth", '{"event": "x", "reports": [' + _NANS + "," + _NANS + "]}"),
+        ("x.json", "reports/truth", '{"event": [' + "NaN, " * 50 + 'NaN], "reports": []}'),
+        ("x.json", "lesions/model", '{"name": [' + "NaN, " * 50 + "NaN]}"),
+    ],
+)
+def test_faults_beyond_a_number_are_counted(
+    name: str, contract: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The totals stay the same; the first faults of a record are listed, the others are not."""
+    before = medcontract.validate(text.encode(), contract, name=name)
+    monkeypatch.setattr(scan, "MOST_FAULTS", 20)
+    after = medcontract.validate(text.encode(), contract, name=name)
+    assert (after.errors, after.warnings, after.records) == (before.errors, before.warnings, before.records)
+    assert set(after.problems) - set(before.problems) <= _with_other_counts(before, after)
+    assert after.omitted > before.omitted == 0
+    assert_sound(after)
+
+
+def _with_other_counts(before: FileReport, after: FileReport) -> set[Any]:
+    """The last problem of a sort says how many more there are."""
+    listed = {problem._replace(more=0, more_are="record") for problem in before.problems}
+    return {p for p in after.problems if p._replace(more=0, more_are="record") in listed}
+
+
+def test_faults_of_any_schema_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "x.schema.json").write_text('{"type": "object"}')
+    (tmp_path / "x.jsonl").write_text(_NANS + "\n")
+
+    def judged() -> FileReport:
+        return validate_files([tmp_path / "x.jsonl"], schema=tmp_path / "x.schema.json").files[0]
+
+    before = judged()
+    monkeypatch.setattr(scan, "MOST_FAULTS", 20)
+    after = judged()
+    assert (after.errors, len(after.problems)) == (before.errors, 20)
+
+
+# --- files of bad records ------------------------------------------------------------------------
+
+_COLUMNS = ("report_id", "specialty", "urgency", "follow_up")
+
+
+def _rows(count: int) -> list[dict[str, Any]]:
+    return [dict(zip(_COLUMNS, (f"r{number}", "Othr", " ", "maybe"), strict=True)) for number in range(count)]
+
+
+def _in(container: str, rows: list[dict[str, Any]]) -> bytes:
+    if container == "json":
+        return json.dumps({"event": "x", "reports": rows}).encode()
+    if container == "jsonl":
+        return "".join(json.dumps(row) + "\n" for row in rows).encode()
+    if container == "parquet":
+        return pd.DataFrame(rows).to_parquet()
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, _COLUMNS)
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+@pytest.mark.parametrize("container", ["json", "jsonl", "csv", "parquet"])
+def test_the_same_mistake_is_looked_at_once(container: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once for each record that has it, whatever their ids are."""
+    looks = 0
+    original = check.check_shape
+
+    def counting(*given: Any) -> Any:
+        nonlocal looks
+        looks += 1
+        return original(*given)
+
+    monkeypatch.setattr(check, "check_shape", counting)
+    report = medcontract.validate(_in(container, _rows(500)), "reports/truth", name=f"x.{container}")
+    assert report.errors == 1500
+    assert looks <= 2  # the header, and one record
+
+
+def test_the_same_row_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a contract has no fast path, and each row is read twice because all are repeated."""
+    looks = 0
+    original = check.check_shape
+
+    def counting(*given: Any) -> Any:
+        nonlocal looks
+        looks += 1
+        return original(*given)
+
+    monkeypatch.setattr(check, "check_shape", counting)
+    report = medcontract.validate(b"task_id,sample_id\n" + b"a,b\n" * 500, "benchmark/cases", name="x.csv")
+    assert report.errors == 499
+    assert looks == 1
+
+
+_COLLECTIONS = [v for v in vectors() if v.verdict == "invalid"]
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_vectors_as_before(part: int) -> None:
+    """With and without what is known from other records, a file gets the same report."""
+    some = _COLLECTIONS[part::4]
+    known = [_twice(vector) for vector in some]
+    with pytest.MonkeyPatch.context() as patch:
+        _thorough(patch)
+        for vector, report in zip(some, known, strict=True):
+            assert _twice(vector) == report, vector.name
+
+
+def _twice(vector: Vector) -> FileReport:
+    """Lines and rows are repeated, so that they are met again."""
+    data = vector.path.read_bytes()
+    name = vector.path.name
+    if name.endswith((".jsonl", ".csv")) and data.endswith(b"\n"):
+        head, _, rows = data.partition(b"\n") if name.endswith(".csv") else (b"", b"", data)
+        data = (head + b"\n" if name.endswith(".csv") else b"") + rows * 3
+    return medcontract.validate(data, vector.folder, name=name)
+
+
+_CELLS = st.sampled_from(
+    [
+        "",
+        " ",
+        "a",
+        "A b",
+        "NV",
+        "Other",
+        "true",
+        "TRUE",
+        "1",
+        "01",
+        "1e999",
+        "-",
+        "0.5",
+        "NaN",
+        "é",
+        '"q"',
+        "a,b",
+        "inf",
+    ]
+)
+
+
+@property_settings(60)
+@given(st.lists(st.tuples(_CELLS, _CELLS, _CELLS, _CELLS), min_size=1, max_size=12), st.sampled_from(["csv", "jsonl"]))
+def test_rows_as_before(rows: list[tuple[str, ...]], container: str) -> None:
+    """Whatever the cells are."""
+    data = _in(container, [dict(zip(_COLUMNS, row, strict=True)) for row in [*rows, *rows]])
+    known = medcontract.validate(data, "reports/truth", name=f"x.{container}")
+    with pytest.MonkeyPatch.context() as patch:
+        _thorough(patch)
+        assert medcontract.validate(data, "reports/truth", name=f"x.{container}") == known
+
+
+_VALUES = st.recursive(
+    st.one_of(
+        st.none(), st.booleans(), st.integers(-2, 2), st.integers(), st.floats(), st.sampled_from(["a", "b", ""])
+    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=2), st.dictionaries(st.sampled_from("ab"), inner, max_size=2)),
+    max_leaves=4,
+)
+_KEYS = st.sampled_from(
+    ["report_id", "run_id", "specialty", "urgency", "follow_up", "processing_time_sec", "error", "x"]
+)
+
+
+@property_settings(60)
+@given(st.lists(st.dictionaries(_KEYS, _VALUES, max_size=7), min_size=1, max_size=6))
+def test_records_as_before(given_records: list[dict[str, Any]]) -> None:
+    """Whatever the values are: 1, 1.0 and true are not the same."""
+    data = "".join(json.dumps(record) + "\n" for record in [*given_records, *given_records]).encode()
+    known = medcontract.validate(data, "reports/predictions", name="x.jsonl")
+    with pytest.MonkeyPatch.context() as patch:
+        _thorough(patch)
+        assert medcontract.validate(data, "reports/predictions", name="x.jsonl") == known
