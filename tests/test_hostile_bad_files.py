@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.support import Vector, assert_sound, property_settings, vectors
 
 import medcontract
@@ -60,8 +61,8 @@ def test_faults_beyond_a_number_are_counted(
 
 def _with_other_counts(before: FileReport, after: FileReport) -> set[Any]:
     """The last problem of a sort says how many more there are."""
-    listed = {problem._replace(more=0, more_are="record") for problem in before.problems}
-    return {p for p in after.problems if p._replace(more=0, more_are="record") in listed}
+    listed = {replace(problem, _more=0, _more_are="record") for problem in before.problems}
+    return {p for p in after.problems if replace(p, _more=0, _more_are="record") in listed}
 
 
 def test_faults_of_any_schema_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

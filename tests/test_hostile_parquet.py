@@ -12,11 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from medcontract.flow import validate_files
 
 import medcontract
+from medcontract.api import validate_files
 from medcontract.reading import parquet
-from medcontract.reading.limits import Limits
 from medcontract.reading.parquet_pages import page_sizes
 from medcontract.reading.source import Source
 from medcontract.results.validation import FileReport
@@ -33,8 +32,8 @@ def _written(path: Path, table: pa.Table, **options: Any) -> Path:
     return path
 
 
-def _judged(path: Path, **limits: int) -> FileReport:
-    (report,) = validate_files([(str(path), "lesions/truth")], limits=Limits(**limits)).files
+def _judged(path: Path, record: int | None = None, unpacked: int | None = None) -> FileReport:
+    (report,) = validate_files([path], "lesions/truth", max_record=record, max_unpacked=unpacked).files
     return report
 
 
