@@ -402,7 +402,7 @@ def list_protocols() -> ProtocolList:
     from medcontract.results.reference import ProtocolInfo, ProtocolList
     from medcontract.scoring import tracks
 
-    found = (tracks.track(name).protocol for name in tracks.NAMES)
+    found = (track.protocol for track in tracks.every())
     return ProtocolList(
         protocols=tuple(ProtocolInfo(id=p.id, version=p.version, fingerprint=p.fingerprint) for p in found)
     )
@@ -472,10 +472,10 @@ def diff_schemas(old: FileName, new: FileName, *, record: bool = False) -> Schem
 
 
 def load_plugin(name: str) -> None:
-    """Make contracts and metrics of your own known: a module, or a .py file. Raises `CallError`."""
-    from medcontract.definitions.plugins import load_module
+    """Make contracts, metrics and tracks of your own known: a module, or a .py file. Raises `CallError`."""
+    from medcontract.scoring import tracks
 
-    load_module(name)
+    tracks.load_plugin(name)
 
 
 def broken_plugins() -> tuple[str, ...]:
@@ -657,7 +657,7 @@ def _wishes(
     weights: Mapping[str, Number] | str | None = None, metric_name: str | None = None,
     renormalize_missing: bool | None = None, replace: bool = False, lexicon: FileName | None = None,
 ) -> Any:  # fmt: skip
-    from medcontract.scoring.combining import checked, parsed
+    from medcontract.scoring.benchmark.combining import checked, parsed
     from medcontract.scoring.engine import Wishes
 
     return Wishes(

@@ -12,7 +12,7 @@ from medcontract.evaluation.reading import Truth
 from medcontract.evaluation.score import Scored, input_file, set_by_caller
 from medcontract.results.score import in_file
 from medcontract.scoring.benchmark import TRACK, WEIGHTS, free_name, weighting, with_first
-from medcontract.scoring.combining import Weighting, combine, told_unused
+from medcontract.scoring.benchmark.combining import Weighting, combine, told_unused
 from medcontract.scoring.engine import Verdict
 from medcontract.scoring.exact import rounded, rounded_or_none
 from medcontract.scoring.protocol import Protocol

@@ -66,9 +66,10 @@ def compare(baseline: Validated[Any], rerun: Validated[Any], names: Sequence[str
 
 def _broken_contract(score: Any, word: str) -> Iterator[str]:
     """A warning of a result that medcontract did not write like this. Participants' results have no contract."""
-    if score.result is None or score.track not in tracks.NAMES or not _truths(score):
+    track = tracks.find(score.track)
+    if score.result is None or track is None or not _truths(score):
         return
-    contract = tracks.track(score.track).result_contract
+    contract = track.result_contract
     text = json.dumps(score.result, ensure_ascii=False).encode()
     errors = judge(Source(text, "result.json"), contract, Tally(1)).errors
     if errors:
@@ -116,7 +117,8 @@ def _protocol_changes(before: Any, after: Any) -> Iterator[str]:
     old, new = before.protocol, after.protocol
     if old.version != new.version:
         yield f"version {old.version} and {new.version}"
-        known = tracks.track(before.track).protocol.changes if before.track in tracks.NAMES else ()
+        track = tracks.find(before.track)
+        known = track.protocol.changes if track else ()
         versions = range(min(old.version, new.version) + 1, max(old.version, new.version) + 1)
         reasons = {change.version: change.reason for change in known}
         yield from (
@@ -166,7 +168,7 @@ def _figures(track: str, result: Mapping[str, Any]) -> Mapping[str, Any]:
     if not result:
         return {}
     figures = _table(result, "overall_scores") or {k: v for k, v in result.items() if k != "metadata"}
-    found = tracks.track(track) if track in tracks.NAMES else None
+    found = tracks.find(track)
     if found is None or found.headline in figures:
         return figures
     headline = found.headline_of(result)

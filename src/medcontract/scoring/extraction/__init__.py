@@ -14,18 +14,6 @@ from msgspec import Struct
 from medcontract.normalizers.names import look_alikes_sha256
 from medcontract.normalizers.text import VERSION, normalize
 from medcontract.problems import shorten
-from medcontract.scoring.decision import NEEDED, Beside, gates, pipeline_success_rate, run_of
-from medcontract.scoring.documents import (
-    FAILED,
-    LAB,
-    PRESCRIPTION,
-    DocMark,
-    ItemReport,
-    Label,
-    Options,
-    label_of,
-    measure,
-)
 from medcontract.scoring.engine import (
     NO_WISHES,
     Answers,
@@ -38,6 +26,18 @@ from medcontract.scoring.engine import (
     Wishes,
 )
 from medcontract.scoring.exact import ZERO, exact_sum, mean, rounded, rounded_or_none
+from medcontract.scoring.extraction.decision import NEEDED, Beside, gates, pipeline_success_rate, run_of
+from medcontract.scoring.extraction.documents import (
+    FAILED,
+    LAB,
+    PRESCRIPTION,
+    DocMark,
+    ItemReport,
+    Label,
+    Options,
+    label_of,
+    measure,
+)
 from medcontract.scoring.gate import Pair, Pairing, Unscored, processed
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters
 

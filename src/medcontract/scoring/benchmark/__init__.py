@@ -17,7 +17,7 @@ from medcontract.definitions.plugins import metrics_of_users
 from medcontract.errors import BrokenPlugin, CallError, WrongWeights
 from medcontract.normalizers.terms import CATEGORIES, VERSION, Terms, UnsoundTerms, shipped
 from medcontract.problems import plain_name
-from medcontract.scoring.combining import (
+from medcontract.scoring.benchmark.combining import (
     COMBINED,
     Combined,
     Metrics,
@@ -27,10 +27,19 @@ from medcontract.scoring.combining import (
     used_by,
     weighting_of,
 )
+from medcontract.scoring.benchmark.metrics import (
+    CLINICAL,
+    DIAGNOSTIC,
+    METRICS,
+    REASONING,
+    Side,
+    asked,
+    measured,
+    side_of,
+)
 from medcontract.scoring.engine import NO_WISHES, Answers, Counts, Figure, Finished, Track, Wishes, shown_id
 from medcontract.scoring.exact import ZERO, exact_sum, mean, rounded, total
 from medcontract.scoring.gate import REPEATED, Pair, Unscored, processed
-from medcontract.scoring.metrics import CLINICAL, DIAGNOSTIC, METRICS, REASONING, Side, asked, measured, side_of
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters
 
 REFERENCES, PREDICTIONS, SAMPLES = "benchmark/references", "benchmark/predictions", "benchmark/samples"
