@@ -531,12 +531,10 @@ def _images_were_named(report: Validation, beside: Beside | None) -> Validation:
     """The report, unless a folder was given in vain: silence would look as if the images had been checked."""
     if beside is None:
         return report
-    from medcontract.evaluation.beside import NAMES_IMAGES
-
-    if not any(file.contract in (None, NAMES_IMAGES) for file in report.files):
+    if not any(file.contract is None or file.contract in beside.fields for file in report.files):
         raise CallError(
-            f"images were given, but no file of {NAMES_IMAGES}, which names them",
-            f"if one of the files is, say so: {NAMES_IMAGES}=FILE",
+            f"images were given, but no file of {' or '.join(beside.fields)}, which names them",
+            f"if one of the files is, say so: {next(iter(beside.fields))}=FILE",
         )
     return report
 
@@ -595,9 +593,8 @@ def _judge_for(
 
         return partial(judge, beside=beside)
     if beside is not None:
-        from medcontract.evaluation.beside import NAMES_IMAGES
-
-        raise CallError(f"images are checked for {NAMES_IMAGES}, not for a schema", "give the one or the other")
+        wanted = " or ".join(beside.fields)
+        raise CallError(f"images are checked for {wanted}, not for a schema", "give the one or the other")
     from medcontract.foreign import Foreign, judge_foreign
 
     foreign = Foreign.load(schema, allowed)

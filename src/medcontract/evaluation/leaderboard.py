@@ -390,9 +390,8 @@ def _entry(submission: Submission, outcome: Scored | str, track: Track, protocol
         verdict = replace(again, warnings=verdict.warnings, reasons=verdict.reasons)
         coarse = track.for_participants(again.result or {}, _double(again.headline))
     known = {figure.name for figure in track.figures}
-    figures = (
-        coarse["overall_scores"] if track.open_figures and coarse else {n: coarse[n] for n in coarse if n in known}
-    )
+    found = track.figures_in(coarse)
+    figures = {name: value for name, value in found.items() if track.open_figures or name in known}
     own = tuple(file for file in outcome.inputs if file.content_sha256 is None)
     return Candidate(name=submission.name, team=outcome.team, verdict=verdict, inputs=own, figures=figures)
 

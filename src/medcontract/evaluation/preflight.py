@@ -11,9 +11,20 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from medcontract.definitions import registry
 from medcontract.definitions.contract import Validated
 from medcontract.errors import BrokenPlugin, CallError, WrongWeights
-from medcontract.evaluation.inputs import Files, Given, GivenFile, Part, Settings, base_name, gather, read
+from medcontract.evaluation.inputs import (
+    Files,
+    Given,
+    GivenFile,
+    Part,
+    Settings,
+    base_name,
+    gather,
+    header_fields,
+    read,
+)
 from medcontract.evaluation.published import score_result
 from medcontract.evaluation.reading import (
     Truth,
@@ -43,10 +54,6 @@ from medcontract.scoring.protocol import Protocol
 _MB = 1_000_000
 _FEW_FILES = 4
 _COVERAGE = ("MC302", "MC303")
-_NAMED_FILES = {
-    "model_file": "The model is there, of the size stated",
-    "inference_script": "The inference script is there",
-}
 
 
 class _Session:
@@ -162,8 +169,8 @@ def preflight(
     notes = tuple(files.notes)
     protocol = changed_protocol(track, parameters, settings.wishes)
     session = _Session(files, track, protocol, settings, header)
-    if images is not None and track.id != "lesions":
-        raise CallError(f"images are checked for lesions/cases, not for {track.id}")
+    if images is not None and track.images is None:
+        raise CallError(f"images are checked for {' or '.join(images.fields)}, not for {track.id}")
     looked = _look_at_images(session, images)
     checks = [_files_check(files, track), *_contract_checks(session), *_image_checks(session, images, looked)]
     checks += _header_check(session)
@@ -172,7 +179,7 @@ def preflight(
     if score:
         score.verdict.warnings += notes
     checks += _track_checks(session, score)
-    checks += _model_checks(session, found)
+    checks += _named_file_checks(session, found)
     return Preflight.of((*checks, check), None if score is None else score_result(score))
 
 
@@ -255,17 +262,22 @@ def _plural(count: int, word: str) -> str:
 
 def _look_at_images(session: _Session, images: Beside | None) -> list[NamedFiles]:
     """Before any report is made of the cases: what is found belongs in it."""
-    cases = session.files.groups.get("lesions/cases", [])
+    cases = _naming_images(session)
     return [look_beside(part.judge, images) for part in cases if part.judge and images]
 
 
+def _naming_images(session: _Session) -> list[Part]:
+    return session.files.groups.get(session.track.images[0], []) if session.track.images else []
+
+
 def _image_checks(session: _Session, images: Beside | None, looked: Sequence[NamedFiles]) -> Iterator[Check]:
-    if session.track.id != "lesions":
+    if session.track.images is None:
         return
     title = "The images can be used"
-    cases = session.files.groups.get("lesions/cases", [])
+    cases = _naming_images(session)
     if images is None or not cases:
-        missing = "--images DIR" if images is None else "a file of lesions/cases, which names the images"
+        wanted = f"a file of {session.track.images[0]}, which names the images"
+        missing = "--images DIR" if images is None else wanted
         yield Check(id="images", title=title, status="skipped", detail=f"needs {missing}")
         return
     checked, bad = sum(each.checked for each in looked), sum(each.bad for each in looked)
@@ -289,13 +301,18 @@ def _header_check(session: _Session) -> Iterator[Check]:
         return
     headers = [*session.headers.values(), *session.truth.headers.values()]
     said = {name for header in headers for name, value in header.items() if value is not None}
-    wanted = [name for name in session.track.needs if session.has_truth or name != "event"]
+    wanted = [name for name in session.track.needs if session.has_truth or name not in _said_by_truth(session.track)]
     lacking = [name for name in wanted if name not in said]
     detail = f"{', '.join(lacking)} not said: --set {lacking[0]}=…" if lacking else ", ".join(wanted)
     yield Check(
         id="header", title=title, status="failed" if lacking else "passed",
         detail=detail,
     )  # fmt: skip
+
+
+def _said_by_truth(track: Track) -> set[str]:
+    """The header fields that a truth may say."""
+    return {name for truth in track.truths for name in header_fields(registry.find(truth))}
 
 
 def _between_check(session: _Session) -> Check:
@@ -393,29 +410,24 @@ def _track_checks(session: _Session, score: Scored | None) -> Iterator[Check]:
         yield Check(id=limit.id, title=limit.title, status=status, detail=limit.detail, problems=problems)
 
 
-def _model_checks(session: _Session, found: Mapping[str, str]) -> Iterator[Check]:
-    """The files that a model file names, in its folder."""
-    if session.track.id != "lesions":
-        return
-    model = session.documents.get("lesions/model")
-    parts = session.files.groups.get("lesions/model", [])
-    for name, title in (
-        ("model_file", "The model is there, of the size stated"),
-        ("inference_script", "The inference script is there"),
-    ):
-        check_id = name.replace("_", "-")
-        named = getattr(model, name, None)
+def _named_file_checks(session: _Session, found: Mapping[str, str]) -> Iterator[Check]:
+    """The files that documents of the submission name, such as a model, in their folder."""
+    for wanted in session.track.named_files:
+        check_id = wanted.field.replace("_", "-")
+        document = session.documents.get(wanted.contract)
+        parts = session.files.groups.get(wanted.contract, [])
+        named = getattr(document, wanted.field, None)
         if named is None:
-            why = f"{parts[0].name} names none" if model is not None else "needs a valid file of lesions/model"
-            yield Check(id=check_id, title=title, status="skipped", detail=why)
+            why = f"{parts[0].name} names none" if document is not None else f"needs a valid file of {wanted.contract}"
+            yield Check(id=check_id, title=wanted.title, status="skipped", detail=why)
             continue
         part = parts[0]
-        stated = getattr(model, "model_size_mb", None) if name == "model_file" else None
+        stated = getattr(document, wanted.size_mb, None) if wanted.size_mb else None
         folder = found.get(part.source.name) or os.path.dirname(part.source.name)
         problem = _missing_or_other_size(part, named, stated, folder)
         yield Check(
             id=check_id,
-            title=title,
+            title=wanted.title,
             status="failed" if problem else "passed",
             detail=named,
             problems=(in_file(part.name, problem),) if problem else (),

@@ -16,6 +16,8 @@ from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
+from medcontract.results.score import Score
+from medcontract.results.tables import Table, failure_modes_table, figures_table
 from medcontract.scoring.exact import TooLarge
 from medcontract.scoring.gate import Pair, Pairing, Processing, Unscored, processed
 from medcontract.scoring.protocol import Protocol
@@ -138,6 +140,66 @@ class Limit(Struct, frozen=True, kw_only=True):
     """What it means not to pass, and what comes of it."""
 
 
+class Rows(Struct, frozen=True, kw_only=True):
+    """A list of a result whose rows are compared one by one."""
+
+    name: str
+    """The key of the list in the result."""
+    id: str
+    """The field that names a row."""
+    also: str = ""
+    """A field that names it too."""
+    decides: str
+    """The figure that tells whether a row got better."""
+    title: str = ""
+    """What the rows are called, in the plural; else as the list."""
+    state: str = ""
+    """The field that says whether a row is good."""
+    judged: bool = False
+    """The rows are gates: shown all in one table, in their order, with state and reason."""
+
+    def group(self, result: Mapping[str, Any]) -> RowGroup:
+        """The rows of a result: one that was made elsewhere may hold anything."""
+        listed = result.get(self.name)
+        rows = [row for row in (listed if isinstance(listed, list) else ()) if isinstance(row, dict) and self.id in row]
+        return RowGroup(
+            kind=self.name, title=self.title or self.name, rows={self._name(row): row for row in rows},
+            deciding=(self.decides,), state=self.state, judged=self.judged,
+        )  # fmt: skip
+
+    def _name(self, row: Mapping[str, Any]) -> str:
+        also = row.get(self.also) if self.also else None
+        return f"{row[self.id]} ({also})" if also else str(row[self.id])
+
+
+class RowGroup(Struct, frozen=True, kw_only=True):
+    """Rows of a result, by name, and what their comparison takes."""
+
+    kind: str
+    title: str
+    """What the rows are called, in the plural."""
+    rows: Mapping[str, Any]
+    """By name; each is an object with figures."""
+    deciding: tuple[str, ...]
+    """The figures that tell whether a row got better."""
+    or_all: bool = False
+    """Where a row has none of these, all of its figures tell."""
+    state: str = ""
+    judged: bool = False
+
+
+class NamedFile(Struct, frozen=True, kw_only=True):
+    """A file that a document names, beside it: preflight looks whether it is there."""
+
+    contract: str
+    """Of the document."""
+    field: str
+    title: str
+    """What is checked."""
+    size_mb: str = ""
+    """The field of the document that states its size in MB."""
+
+
 class Wishes(Struct, frozen=True, kw_only=True):
     """What a caller asks of a track besides parameters of the protocol."""
 
@@ -207,6 +269,12 @@ class Track(ABC):
     """The ids in an auxiliary file (a document, or what is kept of a collection) that rules refer to, by contract."""
     result_below_gate: ClassVar[bool] = False
     """There is a result below the processing gate, too."""
+    images: ClassVar[tuple[str, str] | None] = None
+    """(contract, field) of records that name image files."""
+    named_files: ClassVar[tuple[NamedFile, ...]] = ()
+    """Files that documents of a submission name."""
+    rows: ClassVar[tuple[Rows, ...]] = ()
+    """The lists of a result that are compared row by row, in the order in which they are shown."""
     explains: ClassVar[bool] = False
     """It can say of each item or sample what became of it."""
     open_figures: ClassVar[bool] = False
@@ -234,6 +302,23 @@ class Track(ABC):
         """The headline figure of a result that was written down."""
         value = result.get(self.headline)
         return value if isinstance(value, float) else None
+
+    def tables(self, score: Score) -> Iterator[Table]:
+        """The result as people read it: the figures, then finer ones. `score.result` is there."""
+        yield figures_table(score)
+        yield from failure_modes_table(score)
+
+    def figures_in(self, result: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The figures of the whole submission in a result that was written down; other keys may be among them."""
+        return {name: value for name, value in result.items() if name != "metadata"}
+
+    def row_groups(self, result: Mapping[str, Any]) -> Iterator[RowGroup]:
+        """What of a result is compared row by row."""
+        return (rows.group(result) for rows in self.rows)
+
+    def about_comparison(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+        """Why some figures of two results cannot be compared."""
+        return iter(())
 
     def under(self, protocol: Protocol, wishes: Wishes = NO_WISHES) -> Track:
         """The track as the protocol and the caller have it."""

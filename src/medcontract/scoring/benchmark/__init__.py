@@ -17,6 +17,8 @@ from medcontract.definitions.plugins import metrics_of_users
 from medcontract.errors import BrokenPlugin, CallError, WrongWeights
 from medcontract.normalizers.terms import CATEGORIES, VERSION, Terms, UnsoundTerms, shipped
 from medcontract.problems import plain_name
+from medcontract.results.score import Score
+from medcontract.results.tables import Table
 from medcontract.scoring.benchmark.combining import (
     COMBINED,
     Combined,
@@ -27,6 +29,7 @@ from medcontract.scoring.benchmark.combining import (
     used_by,
     weighting_of,
 )
+from medcontract.scoring.benchmark.comparing import row_groups, table_in, weighed_differently
 from medcontract.scoring.benchmark.metrics import (
     CLINICAL,
     DIAGNOSTIC,
@@ -37,7 +40,18 @@ from medcontract.scoring.benchmark.metrics import (
     measured,
     side_of,
 )
-from medcontract.scoring.engine import NO_WISHES, Answers, Counts, Figure, Finished, Track, Wishes, shown_id
+from medcontract.scoring.benchmark.tables import tables
+from medcontract.scoring.engine import (
+    NO_WISHES,
+    Answers,
+    Counts,
+    Figure,
+    Finished,
+    RowGroup,
+    Track,
+    Wishes,
+    shown_id,
+)
 from medcontract.scoring.exact import ZERO, exact_sum, mean, rounded, total
 from medcontract.scoring.gate import REPEATED, Pair, Unscored, processed
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters
@@ -218,6 +232,18 @@ class Benchmark(Track):
         protocol = protocol.following("lexicon", _terms(wishes).sha256)
         own = _own_metrics()
         return protocol.following("own_metrics", ", ".join(own)) if own else protocol
+
+    def tables(self, score: Score) -> Iterator[Table]:
+        return tables(score)
+
+    def figures_in(self, result: Mapping[str, Any]) -> Mapping[str, Any]:
+        return table_in(result, "overall_scores") or super().figures_in(result)
+
+    def row_groups(self, result: Mapping[str, Any]) -> Iterator[RowGroup]:
+        return row_groups(result)
+
+    def about_comparison(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+        return weighed_differently(before, after)
 
     def count(self, answers: Answers) -> Counts:
         pairing = answers.pairing()

@@ -14,6 +14,8 @@ from msgspec import Struct
 from medcontract.normalizers.names import look_alikes_sha256
 from medcontract.normalizers.text import VERSION, normalize
 from medcontract.problems import shorten
+from medcontract.results.score import Score
+from medcontract.results.tables import Table
 from medcontract.scoring.engine import (
     NO_WISHES,
     Answers,
@@ -22,6 +24,7 @@ from medcontract.scoring.engine import (
     Figure,
     Finished,
     Limit,
+    Rows,
     Track,
     Wishes,
 )
@@ -38,6 +41,7 @@ from medcontract.scoring.extraction.documents import (
     label_of,
     measure,
 )
+from medcontract.scoring.extraction.tables import tables
 from medcontract.scoring.gate import Pair, Pairing, Unscored, processed
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters
 
@@ -154,6 +158,10 @@ class Extraction(Track):
     headline = "mean_accuracy"
     second = ""
     result_below_gate = True
+    rows = (
+        Rows(name="documents", id="doc_id", also="doc_type", decides="score"),
+        Rows(name="gates", id="gate", decides="measured", state="passed", judged=True),
+    )
 
     def __init__(self, protocol: Protocol = PROTOCOL) -> None:
         fuzzy = protocol.word("match") == "fuzzy"
@@ -199,6 +207,9 @@ class Extraction(Track):
                 detail=f"needs {needs}" if passed is None else reason,
                 failure=("a gate is not passed", "the decision is NO-GO"),
             )  # fmt: skip
+
+    def tables(self, score: Score) -> Iterator[Table]:
+        return tables(score)
 
     def count(self, answers: Answers) -> Counts:
         documents = []
