@@ -46,15 +46,7 @@ def test_no_other_module_names_a_track() -> None:
         for line, text in _literals(path)
         if _names_a_track(text) and not (path == REGISTRY and line in _listed_once(path))
     ]
-    assert [place for place in found if not place.startswith(STILL)] == []
-
-
-STILL = (
-    "api.py",
-    "evaluation/combine.py",
-    "evaluation/score.py",
-)
-"""Modules that still name tracks."""
+    assert found == []
 
 
 def test_the_walk_sees_names() -> None:

@@ -101,7 +101,7 @@ def _truth_or_roll(track: Track, files: Files) -> Truth:
     """
     probing = tuple(replace(pair, measure=lambda item, record: track.probe(record)) for pair in track.pairs)
     listed = any(name in files.groups for name, _ in track.expecting)
-    if any(pair.truth in files.groups and not (pair.own and listed) for pair in track.pairs):
+    if any(pair.truth in files.groups and not (pair.own_truth and listed) for pair in track.pairs):
         truth = read_truth(track, files)
         truth.pairs = probing
         return truth
@@ -460,7 +460,7 @@ def _score_check(
 ) -> tuple[Scored | None, Check]:
     title = "It can be scored"
     if not session.has_truth and not any(
-        pair.own and pair.truth in session.files.groups for pair in session.track.pairs
+        pair.own_truth and pair.truth in session.files.groups for pair in session.track.pairs
     ):
         wanted = " and ".join(session.track.truths)
         return None, Check(id="score", title=title, status="skipped", detail=f"needs a truth ({wanted})")

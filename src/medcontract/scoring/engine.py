@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
@@ -200,6 +199,35 @@ class NamedFile(Struct, frozen=True, kw_only=True):
     """The field of the document that states its size in MB."""
 
 
+class Option(Struct, frozen=True, kw_only=True):
+    """Something that a caller can ask of one track only: an argument in Python, an option of the commands."""
+
+    name: str
+    """Of the argument."""
+    help: str
+    metavar: str = ""
+    """What stands for its value in the help of a command."""
+    flag: str = ""
+    """On the command line, where that is not its name."""
+    sets: bool | None = None
+    """It has no value on the command line, and stands for this one."""
+    choices: tuple[str, ...] = ()
+    parameter: bool = False
+    """It sets the parameter of the protocol that has its name."""
+    contract: str = ""
+    """Its value is a file of this contract."""
+    stands_for: str = ""
+    """The contract of files that say the same."""
+    parse: Callable[[Any], Any] | None = None
+    """From what the caller gives. Raises `CallError`."""
+    measuring: bool = False
+    """It changes how records are measured."""
+
+    @property
+    def on_command_line(self) -> str:
+        return self.flag or f"--{self.name.replace('_', '-')}"
+
+
 class Wishes(Struct, frozen=True, kw_only=True):
     """What a caller asks of a track besides parameters of the protocol."""
 
@@ -209,29 +237,10 @@ class Wishes(Struct, frozen=True, kw_only=True):
     """What stands in records may be told."""
     plugin_errors: bool = False
     """The words of an exception in a user's own metric may be told: they may quote a record, and the truth."""
-    weights: tuple[tuple[str, Decimal], ...] | None = None
-    """benchmark: of the combined score."""
-    metric_name: str | None = None
-    """benchmark: the name of the combined score."""
-    renormalize: bool | None = None
-    """benchmark: share the weights of what a task lacks among what it has."""
-    replace: bool = False
-    """benchmark: a combined score that is already there is replaced."""
-    lexicon: dict[str, Any] | None = None
-    """benchmark: terms that extend or replace the shipped ones, validated."""
+    options: Mapping[str, Any] = {}
+    """What was given of the options that the track declares, as they were parsed, by name."""
     plugins: tuple[str, ...] = ()
     """Modules that worker processes load, too."""
-
-    def of_benchmark(self) -> Iterator[str]:
-        """The options that were given and that only one track knows."""
-        given = {
-            "--weights": self.weights is not None,
-            "--metric-name": self.metric_name is not None,
-            "--keep-missing": self.renormalize is not None,
-            "--replace": self.replace,
-            "--lexicon": self.lexicon is not None,
-        }
-        return (name for name, there in given.items() if there)
 
 
 NO_WISHES = Wishes()
@@ -275,6 +284,10 @@ class Track(ABC):
     """Files that documents of a submission name."""
     rows: ClassVar[tuple[Rows, ...]] = ()
     """The lists of a result that are compared row by row, in the order in which they are shown."""
+    options: ClassVar[tuple[Option, ...]] = ()
+    """What callers can ask of this track only."""
+    rescores: ClassVar[bool] = False
+    """A result alone, made elsewhere, can be scored again (`rescore`)."""
     explains: ClassVar[bool] = False
     """It can say of each item or sample what became of it."""
     open_figures: ClassVar[bool] = False
@@ -331,6 +344,13 @@ class Track(ABC):
     def decided(self, documents: Mapping[str, Any]) -> dict[str, Any] | None:
         """What the organizer decided for all submissions besides the protocol."""
         return None
+
+    def rescore(self, name: str, result: Any, documents: Mapping[str, Any], fields: Mapping[str, str]) -> Verdict:
+        """A verdict on a result that was made elsewhere, a document of the result contract in a file of this name.
+
+        `documents` are auxiliary files, by contract; `fields` are those of the result that the caller sets.
+        """
+        raise NotImplementedError
 
     def completed(self, protocol: Protocol, wishes: Wishes = NO_WISHES) -> Protocol:
         """The protocol with what follows from its parameters, and from what the caller asks for."""

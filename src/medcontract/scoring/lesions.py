@@ -17,6 +17,7 @@ from medcontract.scoring.engine import (
     Finished,
     Limit,
     NamedFile,
+    Option,
     Track,
     counts_of_sheets,
     marks,
@@ -148,6 +149,13 @@ class Lesions(Track):
     headline = "final_score"
     second = "prediction_score"
     ranks_together = True
+    options = (
+        Option(
+            name="t_min_ms", metavar="MS", parameter=True,
+            help="Shortest inference time of the competition; a leaderboard has that of the valid submissions.",
+        ),
+        Option(name="t_max_ms", metavar="MS", parameter=True, help="Longest inference time of the competition."),
+    )  # fmt: skip
     images = ("lesions/cases", "image_path")
     named_files = (
         NamedFile(

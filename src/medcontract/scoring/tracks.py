@@ -9,7 +9,7 @@ from typing import Any
 
 from medcontract.definitions import plugins, registry
 from medcontract.errors import CallError
-from medcontract.scoring.engine import Track
+from medcontract.scoring.engine import Option, Track
 
 GROUP = "medcontract.tracks"
 _registered: dict[str, Track] = {}
@@ -42,6 +42,11 @@ def track(name: str) -> Track:
     return found
 
 
+def options() -> dict[str, tuple[Track, Option]]:
+    """The options of all tracks, by name, and whose each is."""
+    return {option.name: (found, option) for found in every() for option in found.options}
+
+
 def register(*tracks: Track) -> None:
     """Make tracks known to every command. Their contracts must be registered before. Raises `CallError`."""
     for each in tracks:
@@ -59,6 +64,10 @@ def _check(found: Any) -> None:
         raise CallError(f"the track {type(found).__name__} has no '{missing[0]}'", "see CONTRIBUTING, Adding a track")
     contracts = {found.result_contract, *found.truths, *found.submissions, *found.auxiliary, *found.organizers}
     contracts |= {name for name, _ in found.expecting}
+    taken = {name for name, (owner, _) in options().items() if owner is not found}
+    for option in found.options:
+        if option.name in taken:
+            raise CallError(f"the track {found.id} has an option '{option.name}', which another track has, too")
     for name in sorted(contracts):
         if name not in registry.compiled():
             raise CallError(f"the track {found.id} names {name}, which is no contract", "register its contracts first")

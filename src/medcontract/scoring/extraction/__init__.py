@@ -24,6 +24,7 @@ from medcontract.scoring.engine import (
     Figure,
     Finished,
     Limit,
+    Option,
     Rows,
     Track,
     Wishes,
@@ -158,6 +159,7 @@ class Extraction(Track):
     headline = "mean_accuracy"
     second = ""
     result_below_gate = True
+    options = (Option(name="match", choices=("exact", "fuzzy"), parameter=True, help="How names find each other."),)
     rows = (
         Rows(name="documents", id="doc_id", also="doc_type", decides="score"),
         Rows(name="gates", id="gate", decides="measured", state="passed", judged=True),
