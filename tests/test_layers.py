@@ -48,7 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "catalogue", "definitions", "errors", "evaluation", "foreign", "judging", "normalizers", "problems", "reading",
         "results", "schema_files", "scoring", "starting", "tables", "tally", "whole", "writing",
     },
-    "modeling": {"definitions"},
+    "modeling": {"definitions", "scoring"},
     "docs": {"catalogue", "definitions", "errors", "problems"},
     "cli": {"_version", "api", "cli", "errors", "rendering"},
     "__init__": {"_version", "api", "definitions", "errors", "results"},

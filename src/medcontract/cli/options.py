@@ -158,7 +158,7 @@ class TrackCommand(click.Command):
         tracks = {id(option): track for track, option in ctx.meta.get(_TRACK_OPTIONS, ())}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
-            if record is not None:
+            if record is not None and isinstance(parameter, click.Option):
                 title = f"Options of {tracks[id(parameter)]}" if id(parameter) in tracks else "Options"
                 sections.setdefault(title, []).append(record)
         for title, records in sections.items():

@@ -307,9 +307,10 @@ class Track(ABC):
     @abstractmethod
     def finish(self, counts: Counts, protocol: Protocol) -> Finished: ...
 
-    @abstractmethod
     def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
         """The result without figures by class, case or document."""
+        coarse = {figure.name for figure in self.figures if figure.by == "submission"}
+        return {name: value for name, value in result.items() if name in coarse}
 
     def headline_of(self, result: Mapping[str, Any]) -> float | None:
         """The headline figure of a result that was written down."""

@@ -267,10 +267,6 @@ class Lesions(Track):
         }
         return Finished(result=result, headline=final, second=prediction)
 
-    def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
-        coarse = {figure.name for figure in self.figures if figure.by == "submission"}
-        return {name: value for name, value in result.items() if name in coarse}
-
 
 def _matrix_table(matrix: dict[str, dict[str, int]]) -> Table:
     head = ("true \\ predicted", *(name if name != "unprocessed" else "none" for name in next(iter(matrix.values()))))

@@ -51,8 +51,7 @@ def register(*tracks: Track) -> None:
     """Make tracks known to every command. Their contracts must be registered before. Raises `CallError`."""
     for each in tracks:
         _check(each)
-        if each.id in registry.TRACKS or _registered.setdefault(each.id, each) is not each:
-            raise CallError(f"{each.id}: another track has this id", "choose another id")
+        _registered[each.id] = each
 
 
 def _check(found: Any) -> None:
@@ -62,6 +61,8 @@ def _check(found: Any) -> None:
     missing = [name for name in ("id", "protocol", "figures", "headline", "pairs") if not hasattr(found, name)]
     if missing:
         raise CallError(f"the track {type(found).__name__} has no '{missing[0]}'", "see CONTRIBUTING, Adding a track")
+    if found.id in registry.TRACKS or _registered.get(found.id, found) is not found:
+        raise CallError(f"{found.id}: another track has this id", "choose another id")
     contracts = {found.result_contract, *found.truths, *found.submissions, *found.auxiliary, *found.organizers}
     contracts |= {name for name, _ in found.expecting}
     taken = {name for name, (owner, _) in options().items() if owner is not found}
