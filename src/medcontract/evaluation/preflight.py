@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -29,15 +29,15 @@ from medcontract.evaluation.published import score_result
 from medcontract.evaluation.reading import (
     Truth,
     no_submission,
-    read_auxiliary,
-    read_submission,
     read_truth,
 )
 from medcontract.evaluation.score import (
     Scored,
     changed_protocol,
     near_misses,
+    read_files,
     score_files,
+    score_readings,
     settle_files,
     track_of,
 )
@@ -48,12 +48,21 @@ from medcontract.results.preflight import Check, Preflight, Status
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import NamedFiles, Problem
 from medcontract.scoring.engine import Track, below_the_gate, counts_of_sheets
-from medcontract.scoring.gate import Anything, Expected, Processing, validated
+from medcontract.scoring.gate import Anything, Expected, Pair, Processing, Unscored, validated
 from medcontract.scoring.protocol import Protocol
 
 _MB = 1_000_000
 _FEW_FILES = 4
 _COVERAGE = ("MC302", "MC303")
+
+
+class _Look(NamedTuple):
+    """What is taken of a record in one go."""
+
+    probe: Any
+    """What can be measured without a truth."""
+    mark: Any
+    """What scoring needs."""
 
 
 class _Session:
@@ -63,19 +72,34 @@ class _Session:
         self, files: Files, track: Track, protocol: Protocol, settings: Settings, header: Mapping[str, str] | None
     ) -> None:
         self.files = files
-        self.track = track
         self.protocol = protocol
-        self.truth = _truth_or_roll(track, files)
-        self.documents, _ = read_auxiliary(self.truth, files)
-        track.under(protocol, settings.wishes).decided(self.documents)  # a wrong call is no fault of the submission
+        self.settings = settings
         self.participant = settings.participant
+        self.track = track.under(protocol, settings.wishes)
+        self.settled = tuple(files.notes)
+        """What became of files before they were read."""
         given = Given(header)
-        self.pairings, self.headers, _ = read_submission(self.truth, files, self.documents, settings, given)
-        given.check()
+        self.truth = _truth_or_roll(self.track, files, given)
+        self.readings = read_files(self.truth, files, settings, given)
+        self.readings.settle(given)
+        self.documents, self.headers = self.readings.documents, self.readings.headers
+        self.track.decided(self.documents)  # a wrong call is no fault of the submission
+        self.pairings = {
+            name: pairing.changed(lambda look: look.probe) for name, pairing in self.readings.pairings.items()
+        }
         for parts in files.groups.values():
             if not parts[0].judge and _concerns(track, parts[0]):
                 for group in [parts] if parts[0].contract.kind == "collection" else [[part] for part in parts]:
                     read(group)
+
+    def score(self) -> Scored:
+        """Of what was read already. What was done with files before is said last."""
+        files = self.files.take(self.files.groups)
+        files.unread, files.notes = self.files.unread, self.files.notes[len(self.settled) :]
+        marks = {name: each.changed(lambda look: look.mark) for name, each in self.readings.pairings.items()}
+        score = score_readings(replace(self.readings, files=files, pairings=marks), self.protocol, self.settings)
+        score.verdict.warnings += self.settled
+        return score
 
     @property
     def has_truth(self) -> bool:
@@ -94,17 +118,24 @@ def _concerns(track: Track, part: Part) -> bool:
     return part.contract.id.partition("/")[0] == track.id and not part.contract.model.output
 
 
-def _truth_or_roll(track: Track, files: Files) -> Truth:
-    """The truth; without one, a list of the expected ids; without that, nothing is expected.
+def _looking(track: Track, pair: Pair[Any, Any], scored: bool) -> Pair[Any, Any]:
+    """The pair with a look at a record in the place of its mark; the mark itself is there where it is scored."""
 
-    Records are probed: what can be measured of one by itself stands in the place of its mark.
-    """
-    probing = tuple(replace(pair, measure=lambda item, record: track.probe(record)) for pair in track.pairs)
+    def look(item: Any, record: Any) -> Any:
+        mark = pair.measure(item, record) if scored else None
+        return mark if type(mark) is Unscored else _Look(track.probe(record), mark)
+
+    return replace(pair, measure=look)
+
+
+def _truth_or_roll(track: Track, files: Files, given: Given) -> Truth:
+    """The truth; without one, a list of the expected ids; without that, nothing is expected."""
     listed = any(name in files.groups for name, _ in track.expecting)
     if any(pair.truth in files.groups and not (pair.own_truth and listed) for pair in track.pairs):
-        truth = read_truth(track, files)
-        truth.pairs = probing
+        truth = read_truth(track, files, given)
+        truth.pairs = tuple(_looking(track, pair, True) for pair in track.pairs)
         return truth
+    probing = tuple(_looking(track, pair, False) for pair in track.pairs)
     truth = Truth(track=track, parts=[], expected={}, headers={}, content={}, pairs=probing)
     lists: dict[str, list[Expected[Any]]] = {}
     for pair in track.pairs:
@@ -166,7 +197,6 @@ def preflight(
         return Preflight.of((_files_check(files, None),))
     track = track_of(files)
     settle_files(track, files, found, settings)
-    notes = tuple(files.notes)
     protocol = changed_protocol(track, parameters, settings.wishes)
     session = _Session(files, track, protocol, settings, header)
     if images is not None and track.images is None:
@@ -175,9 +205,7 @@ def preflight(
     checks = [_files_check(files, track), *_contract_checks(session), *_image_checks(session, images, looked)]
     checks += _header_check(session)
     checks += [_between_check(session), _coverage_check(session), _gate_check(session)]
-    score, check = _score_check(session, settings, parameters, header)
-    if score:
-        score.verdict.warnings += notes
+    score, check = _score_check(session, parameters, header)
     checks += _track_checks(session, score)
     checks += _named_file_checks(session, found)
     return Preflight.of((*checks, check), None if score is None else score_result(score))
@@ -454,7 +482,6 @@ def _missing_or_other_size(part: Part, named: str, stated_mb: float | None, fold
 
 def _score_check(
     session: _Session,
-    settings: Settings,
     parameters: Sequence[tuple[str, str]],
     header: Mapping[str, str] | None,
 ) -> tuple[Scored | None, Check]:
@@ -466,11 +493,8 @@ def _score_check(
         return None, Check(id="score", title=title, status="skipped", detail=f"needs a truth ({wanted})")
     if not session.submissions():
         return None, Check(id="score", title=title, status="skipped", detail="needs a submission")
-    again: list[GivenFile] = [(part.source, part.contract.id) for part in session.files.parts()]
-    again += [(session.files.unread_sources[report.path], None) for report in session.files.unread]
-    refused = {report.path: "" for report in session.files.unread if report.wrong_call}
     try:
-        score = score_files(again, found=refused, settings=settings, parameters=parameters, header=header)
+        score = session.score() if session.has_truth else _score_by_itself(session, parameters, header)
     except (WrongWeights, BrokenPlugin):
         raise
     except CallError as error:
@@ -481,6 +505,19 @@ def _score_check(
         because = f": {', '.join(gates)}" if gates else ""
         detail = f"{score.verdict.decision}{because}; {detail}"
     return score, Check(id="score", title=title, status="passed" if score.verdict.good else "failed", detail=detail)
+
+
+def _score_by_itself(
+    session: _Session, parameters: Sequence[tuple[str, str]], header: Mapping[str, str] | None
+) -> Scored:
+    """A submission that is its own truth was read beside a list of expected ids: its score takes another look."""
+    files = session.files
+    again: list[GivenFile] = [(part.source, part.contract.id) for part in files.parts()]
+    again += [(files.unread_sources[report.path], None) for report in files.unread]
+    refused = {report.path: "" for report in files.unread if report.wrong_call}
+    score = score_files(again, found=refused, settings=session.settings, parameters=parameters, header=header)
+    score.verdict.warnings += session.settled
+    return score
 
 
 def _headline(score: Scored) -> str:

@@ -203,35 +203,66 @@ def track_of(files: Files) -> Track:
     return tracks.track(next(iter(by_track))).among(files.groups)
 
 
+class Readings(Struct, kw_only=True):
+    """What was read for a score: everything that comes before counting."""
+
+    truth: Truth
+    files: Files
+    documents: dict[str, Any]
+    pairings: dict[str, Pairing[Any, Any]]
+    headers: dict[str, Header]
+    reasons: tuple[str, ...]
+    """Why it cannot be scored, as far as the files of the submission say."""
+    fields: dict[str, str] = {}
+    """What the caller sets of the result itself."""
+
+    def settle(self, given: Given) -> None:
+        """Take what the caller sets of the result. Raises `CallError` for a header field that is of no use."""
+        self.fields = set_by_caller(self.truth.track, given)
+        given.check()
+
+
+def read_files(truth: Truth, files: Files, settings: Settings, given: Given) -> Readings:
+    """Read the submission among the files, and what stands beside it."""
+    documents, aux_reasons = read_auxiliary(truth, files)
+    pairings, headers, header_reasons = read_submission(truth, files, documents, settings, given)
+    return Readings(
+        truth=truth, files=files, documents=documents, pairings=pairings, headers=headers,
+        reasons=(*aux_reasons, *header_reasons),
+    )  # fmt: skip
+
+
 def score_against(
     truth: Truth, files: Files, protocol: Protocol, settings: Settings = DEFAULT, given: Given | None = None
 ) -> Scored:
     """Score the submission among the files."""
     truth = replace(truth, track=truth.track.among({*files.groups, *truth.expected}))
-    track = truth.track
     given = given or Given()
-    documents, aux_reasons = read_auxiliary(truth, files)
-    pairings, headers, header_reasons = read_submission(truth, files, documents, settings, given)
-    if not any(files.groups.get(pair.submission) for pair in track.pairs) and not files.unread:
-        raise no_submission(track, files)
-    result_fields = set_by_caller(track, given)
-    given.check()
+    readings = read_files(truth, files, settings, given)
+    if not any(files.groups.get(pair.submission) for pair in truth.track.pairs) and not files.unread:
+        raise no_submission(truth.track, files)
+    readings.settle(given)
+    return score_readings(readings, protocol, settings)
+
+
+def score_readings(readings: Readings, protocol: Protocol, settings: Settings) -> Scored:
+    """The score of what was read."""
+    truth, files, pairings = readings.truth, readings.files, readings.pairings
     counts = None
-    reasons = (*truth.reasons, *map(_unread, files.unread), *aux_reasons, *header_reasons)
+    reasons = (*truth.reasons, *map(_unread, files.unread), *readings.reasons)
     if reasons:
         verdict = Verdict(valid=False, processing=_nothing(truth, files, protocol), reasons=reasons)
     else:
-        answers = _answers(truth, files, pairings, documents, headers, result_fields)
-        verdict, counts = _judged(track, answers, protocol)
-    teams = teams_of(headers, documents)
-    verdict.warnings = (*verdict.warnings, *_notes(files, track), *_remarks(teams, settings))
+        verdict, counts = _judged(truth.track, _answers(readings), protocol)
+    teams = teams_of(readings.headers, readings.documents)
+    verdict.warnings = (*verdict.warnings, *_notes(files, truth.track), *_remarks(teams, settings))
     if not truth.reasons:
         verdict.reasons = (*verdict.reasons, *_mixed_up(verdict, pairings, files))
     score = _assemble(truth, files, protocol, verdict, counts, teams, settings.participant)
     private, hints = near_misses(pairings.values())
     score.private, score.hints = tuple(private), tuple(hints)
     if counts is not None:
-        _explain(score, track, counts, settings)
+        _explain(score, truth.track, counts, settings)
     return score
 
 
@@ -285,21 +316,15 @@ def _unread(report: FileReport) -> str:
     return f"{base_name(report.path)} cannot be read" + (f" ({where}{problem.message})" if problem else "")
 
 
-def _answers(
-    truth: Truth,
-    files: Files,
-    pairings: dict[str, Pairing[Any, Any]],
-    documents: dict[str, Any],
-    headers: dict[str, Header],
-    result_fields: dict[str, str],
-) -> Answers:
+def _answers(readings: Readings) -> Answers:
+    truth, groups = readings.truth, readings.files.groups
     names = {
-        pair.submission: tuple(sorted(part.name for part in files.groups.get(pair.submission, [])))
+        pair.submission: tuple(sorted(part.name for part in groups.get(pair.submission, [])))
         for pair in truth.track.pairs
     }
     return Answers(
-        pairings=pairings, documents=documents, headers={**truth.headers, **headers}, names=names,
-        settings=result_fields,
+        pairings=readings.pairings, documents=readings.documents, headers={**truth.headers, **readings.headers},
+        names=names, settings=readings.fields,
     )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from fractions import Fraction
 from math import ceil
 from operator import attrgetter
@@ -306,6 +307,15 @@ class Pairing(Generic[Item, Mark]):
         again = number in sheet
         sheet[number] = REPEATED if again else INVALID
         return self._repeated() if again else ()
+
+    def changed(self, mark: Callable[[Any], Any]) -> Pairing[Item, Any]:
+        """The same with something else for each mark."""
+        other = copy(self)
+        other.sheets = {
+            run: {number: each if type(each) is Unscored else mark(each) for number, each in sheet.items()}
+            for run, sheet in self.sheets.items()
+        }
+        return other
 
     def runs(self) -> dict[str, Sheet]:
         """The sheet of each run that counts, sorted by name."""
