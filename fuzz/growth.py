@@ -11,7 +11,7 @@ from types import ModuleType
 
 from medcontract.definitions import suggest, words
 from medcontract.normalizers import names, numbers, terms, text
-from medcontract.scoring import documents
+from medcontract.scoring.extraction import documents
 
 MOST_GROWTH = 2.6
 """Twice the input may take so many times as long: linear, and room for noise."""

@@ -14,7 +14,7 @@ from tests.scoring_files import Record, drug, lab, labs, read_labs, read_rx, rx
 import medcontract
 from medcontract.cli.main import main
 from medcontract.scoring.canonical import canonical
-from medcontract.scoring.documents import difference
+from medcontract.scoring.extraction.documents import difference
 
 
 def lines(folder: Path, name: str, records: list[Record]) -> Path:

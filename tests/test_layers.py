@@ -37,7 +37,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "tables": {"definitions", "errors", "judging", "layout", "problems", "reading", "results", "tally"},
     "foreign": {"definitions", "errors", "foreign", "judging", "layout", "problems", "reading", "results", "tally"},
     "normalizers": {"normalizers"},
-    "scoring": {"definitions", "errors", "normalizers", "problems", "scoring"},
+    "scoring": {"definitions", "errors", "normalizers", "problems", "results", "scoring"},
     "evaluation": {
         "_version", "catalogue", "definitions", "errors", "evaluation", "images", "judging", "problems", "reading",
         "results", "scoring", "tally", "workers",
@@ -48,7 +48,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "catalogue", "definitions", "errors", "evaluation", "foreign", "judging", "normalizers", "problems", "reading",
         "results", "schema_files", "scoring", "starting", "tables", "tally", "whole", "writing",
     },
-    "modeling": {"definitions"},
+    "modeling": {"definitions", "scoring"},
     "docs": {"catalogue", "definitions", "errors", "problems"},
     "cli": {"_version", "api", "cli", "errors", "rendering"},
     "__init__": {"_version", "api", "definitions", "errors", "results"},

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from medcontract.results.schemas import Draft, SchemaCheck, SchemaDiff, SchemaExport
     from medcontract.results.score import Score
     from medcontract.results.validation import FileReport, Validation
+    from medcontract.scoring.engine import Option
 
 MAX_PROBLEMS = 10_000
 MAX_SCORE_PROBLEMS = 100
@@ -203,22 +204,22 @@ def score(
     is false, `valid` says so, and `reasons` why. `jobs` is the number of worker processes for large files.
 
     `breakdown` explains each item (`breakdown` of the score, extraction) or sample (`detailed_results` of the result,
-    benchmark). Options of the track benchmark (docs/benchmark.md): `weights` (a mapping), `metric_name`,
-    `renormalize_missing`, `replace`, `lexicon` (a file).
+    benchmark). Tracks have arguments of their own, which are the options of the command: for benchmark `weights` (a
+    mapping), `metric_name`, `renormalize_missing`, `replace` and `lexicon` (a file), for lesions `t_min_ms` and
+    `t_max_ms`, for extraction `match`.
     """
     from medcontract.evaluation.arguments import given_files
     from medcontract.evaluation.published import score_result
     from medcontract.evaluation.score import score_files
 
     _load_plugins(plugins)
-    given = given_files(files, others=(track_options.get("lexicon"),))
+    given = given_files(files, others=_files_in(track_options))
+    options, changes = _options(score, track_options, parameters)
     settings = _settings(
         max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
-        {"breakdown": breakdown, "values": show_values, "plugin_errors": plugin_errors, **track_options},
+        breakdown=breakdown, values=show_values, plugin_errors=plugin_errors, options=options,
     )._replace(jobs=jobs, progress=_stage(progress, "scoring"))  # fmt: skip
-    scored = score_files(
-        given.files, found=given.found, settings=settings, parameters=_changes(parameters), header=header
-    )
+    scored = score_files(given.files, found=given.found, settings=settings, parameters=changes, header=header)
     return score_result(scored)
 
 
@@ -249,15 +250,15 @@ def preflight(
     from medcontract.evaluation.preflight import preflight as run_checks
 
     _load_plugins(plugins)
-    given = given_files(files, others=(track_options.get("lexicon"),))
+    given = given_files(files, others=_files_in(track_options))
+    options, changes = _options(preflight, track_options, parameters)
     beside = _beside(images, jobs, _stage(progress, "checking images"))
     settings = _settings(
         max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
-        {"values": show_values, "plugin_errors": plugin_errors, **track_options},
+        values=show_values, plugin_errors=plugin_errors, options=options,
     )._replace(progress=_stage(progress, "checking"))  # fmt: skip
     return run_checks(
-        given.files, found=given.found, images=beside, settings=settings, parameters=_changes(parameters),
-        header=header,
+        given.files, found=given.found, images=beside, settings=settings, parameters=changes, header=header,
     )  # fmt: skip
 
 
@@ -288,14 +289,14 @@ def leaderboard(
     from medcontract.evaluation.leaderboard import measured_in, submissions_in
 
     _load_plugins(plugins)
+    options, changes = _options(leaderboard, track_options, parameters)
     settings = _settings(
-        1, None, False, max_record, max_unpacked, participant, plugins,
-        {"plugin_errors": plugin_errors, **track_options},
+        1, None, False, max_record, max_unpacked, participant, plugins, plugin_errors=plugin_errors, options=options,
     )  # fmt: skip
     found = submissions_in([os.fspath(each) for each in submissions], lambda path: walk([path]))
     beside = None if measured is None else measured_in(os.fspath(measured), lambda path: walk([path]))
     return rank(
-        given_files([truth]).files, found, settings=settings, parameters=_changes(parameters), header=header,
+        given_files([truth]).files, found, settings=settings, parameters=changes, header=header,
         jobs=jobs, progress=_stage(progress, "scoring"), measured=beside,
     )  # fmt: skip
 
@@ -402,7 +403,7 @@ def list_protocols() -> ProtocolList:
     from medcontract.results.reference import ProtocolInfo, ProtocolList
     from medcontract.scoring import tracks
 
-    found = (tracks.track(name).protocol for name in tracks.NAMES)
+    found = (track.protocol for track in tracks.every())
     return ProtocolList(
         protocols=tuple(ProtocolInfo(id=p.id, version=p.version, fingerprint=p.fingerprint) for p in found)
     )
@@ -472,10 +473,10 @@ def diff_schemas(old: FileName, new: FileName, *, record: bool = False) -> Schem
 
 
 def load_plugin(name: str) -> None:
-    """Make contracts and metrics of your own known: a module, or a .py file. Raises `CallError`."""
-    from medcontract.definitions.plugins import load_module
+    """Make contracts, metrics and tracks of your own known: a module, or a .py file. Raises `CallError`."""
+    from medcontract.scoring import tracks
 
-    load_module(name)
+    tracks.load_plugin(name)
 
 
 def broken_plugins() -> tuple[str, ...]:
@@ -507,6 +508,13 @@ def example_tracks() -> tuple[str, ...]:
     return shipped_tracks()
 
 
+def list_track_options() -> tuple[tuple[str, Option], ...]:
+    """What only some track knows, and the id of the track: arguments here, options on the command line."""
+    from medcontract.scoring import tracks
+
+    return tuple((track.id, option) for track, option in tracks.options().values())
+
+
 def write_file(text: str, path: FileName) -> None:
     """Write a text to a file that is whole at any time: written beside, then renamed. Raises `CallError`."""
     from medcontract import writing
@@ -531,12 +539,10 @@ def _images_were_named(report: Validation, beside: Beside | None) -> Validation:
     """The report, unless a folder was given in vain: silence would look as if the images had been checked."""
     if beside is None:
         return report
-    from medcontract.evaluation.beside import NAMES_IMAGES
-
-    if not any(file.contract in (None, NAMES_IMAGES) for file in report.files):
+    if not any(file.contract is None or file.contract in beside.fields for file in report.files):
         raise CallError(
-            f"images were given, but no file of {NAMES_IMAGES}, which names them",
-            f"if one of the files is, say so: {NAMES_IMAGES}=FILE",
+            f"images were given, but no file of {' or '.join(beside.fields)}, which names them",
+            f"if one of the files is, say so: {next(iter(beside.fields))}=FILE",
         )
     return report
 
@@ -595,9 +601,8 @@ def _judge_for(
 
         return partial(judge, beside=beside)
     if beside is not None:
-        from medcontract.evaluation.beside import NAMES_IMAGES
-
-        raise CallError(f"images are checked for {NAMES_IMAGES}, not for a schema", "give the one or the other")
+        wanted = " or ".join(beside.fields)
+        raise CallError(f"images are checked for {wanted}, not for a schema", "give the one or the other")
     from medcontract.foreign import Foreign, judge_foreign
 
     foreign = Foreign.load(schema, allowed)
@@ -639,36 +644,61 @@ def _load_plugins(names: Iterable[str]) -> None:
 
 def _settings(
     max_problems: int, max_alike: int | None, excerpts: bool, max_record: int | None, max_unpacked: int | None,
-    participant: bool, plugins: Sequence[str], wishes: Mapping[str, Any],
+    participant: bool, plugins: Sequence[str], *, breakdown: bool = False, values: bool = False,
+    plugin_errors: bool = False, options: Mapping[str, Any],
 ) -> Settings:  # fmt: skip
     """How files are read for a score, and what is asked of the track."""
     from medcontract.evaluation.inputs import Settings
+    from medcontract.scoring.engine import Wishes
 
     return Settings(
         keep=min(max_problems, MAX_SCORE_PROBLEMS), alike=max_alike, excerpts=excerpts,
         limits=_limits(max_record, max_unpacked), participant=participant,
-        wishes=_wishes(tuple(plugins), participant, **wishes),
+        wishes=Wishes(
+            breakdown=breakdown, values=values, plugin_errors=plugin_errors and not participant, options=options,
+            plugins=tuple(plugins),
+        ),
     )  # fmt: skip
 
 
-def _wishes(
-    plugins: tuple[str, ...], participant: bool, *, breakdown: bool = False, values: bool = False,
-    plugin_errors: bool = False,
-    weights: Mapping[str, Number] | str | None = None, metric_name: str | None = None,
-    renormalize_missing: bool | None = None, replace: bool = False, lexicon: FileName | None = None,
-) -> Any:  # fmt: skip
-    from medcontract.scoring.combining import checked, parsed
-    from medcontract.scoring.engine import Wishes
-
-    return Wishes(
-        breakdown=breakdown, values=values, plugin_errors=plugin_errors and not participant,
-        weights=None if weights is None else parsed(weights) if isinstance(weights, str) else checked(weights),
-        metric_name=metric_name, renormalize=renormalize_missing, replace=replace,
-        lexicon=None if lexicon is None else _load_lexicon(lexicon), plugins=plugins,
-    )  # fmt: skip
+def _files_in(track_options: Mapping[str, Any]) -> list[Any]:
+    """The options of a track that name a file."""
+    known = {option.name: option for _, option in list_track_options()} if track_options else {}
+    return [value for name, value in track_options.items() if name in known and known[name].contract]
 
 
-def _load_lexicon(path: FileName) -> dict[str, Any]:
-    """A custom lexicon, as data. Raises `InvalidData` and `CallError`, as `load` does."""
-    terms: dict[str, Any] = load(path, "benchmark/lexicon").value.model_dump(exclude_none=True)
-    return terms
+def _options(
+    function: Callable[..., Any], given: Mapping[str, Any], parameters: Mapping[str, Number] | None
+) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
+    """Options that only some track knows, parsed, and the parameters with those that options set."""
+    changed = dict(parameters or {})
+    found: dict[str, Any] = {}
+    known = {option.name: option for _, option in list_track_options()} if given else {}
+    for name in given:
+        if name not in known:
+            raise _unknown_option(name, {*known, *(function.__kwdefaults__ or {})})
+    for name, option in known.items():
+        value = given.get(name)
+        if value is None or (option.sets and not value):
+            continue
+        if not option.parameter:
+            found[name] = _parsed(option, value)
+        elif name in changed:
+            raise CallError(f"'{name}' was given twice: --parameter {name}=… and {option.on_command_line}")
+        else:
+            changed[name] = value
+    return found, _changes(changed)
+
+
+def _unknown_option(name: str, known: Iterable[str]) -> CallError:
+    from medcontract.definitions.suggest import nearest
+
+    guess = nearest(name, sorted(known))
+    return CallError(f"no track has an option '{name}'", f"did you mean '{guess}'?" if guess else None)
+
+
+def _parsed(option: Option, value: Any) -> Any:
+    """What an option of a track says. Raises `InvalidData` and `CallError` for a file, as `load` does."""
+    if option.contract:
+        return load(value, option.contract).value.model_dump(exclude_none=True)
+    return option.parse(value) if option.parse else value

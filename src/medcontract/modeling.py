@@ -1,7 +1,7 @@
-"""Everything that a contract of your own is made of. `docs/your-own-contract.md` leads through it.
+"""Everything that a contract and a track of your own are made of. `docs/your-own-contract.md` leads through it.
 
 Models derive from `Document` (a file), `Strictest` (a record or object) or `Open` (a record with other keys);
-fields have the types below; rules say what a schema cannot.
+fields have the types below; rules say what a schema cannot. A `Track` makes figures of what such files hold.
 """
 
 from __future__ import annotations
@@ -31,12 +31,14 @@ from medcontract.definitions.contract import Contract
 from medcontract.definitions.plugins import register, register_metrics
 from medcontract.definitions.rules import (
     Constant,
+    Covers,
     Distinct,
     Empty,
     Exists,
     Flag,
     Limit,
     Order,
+    Reference,
     Requires,
     Rising,
     SomeAbove,
@@ -45,10 +47,28 @@ from medcontract.definitions.rules import (
     Unique,
     Unlike,
 )  # fmt: skip
+from medcontract.scoring.engine import (
+    Answers,
+    Counts,
+    Figure,
+    Finished,
+    NamedFile,
+    Option,
+    Rows,
+    Track,
+    counts_of_sheets,
+    marks,
+)  # fmt: skip
+from medcontract.scoring.engine import Limit as TrackLimit
+from medcontract.scoring.gate import Pair
+from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol
+from medcontract.scoring.tracks import register as register_track
 
 __all__ = [
-    "WHOLE", "Constant", "Contract", "Count", "Date", "Distinct", "Document", "Either", "Empty", "Exists", "Flag",
-    "Guid", "Limit", "Many", "Matching", "NonNegative", "Open", "Order", "Position", "Positive", "RelativePath",
-    "Requires", "Rising", "SomeAbove", "Something", "Str", "Strictest", "Sum", "Text", "Unique", "Unit", "Unlike",
-    "Yes", "ZeroOrOne", "register", "register_metrics",
+    "MIN_PROCESSED", "WHOLE", "Answers", "Change", "Constant", "Contract", "Count", "Counts", "Covers", "Date",
+    "Distinct", "Document", "Either", "Empty", "Exists", "Figure", "Finished", "Flag", "Guid", "Limit", "Many",
+    "Matching", "NamedFile", "NonNegative", "Open", "Option", "Order", "Pair", "Parameter", "Position", "Positive",
+    "Protocol", "Reference", "RelativePath", "Requires", "Rising", "Rows", "SomeAbove", "Something", "Str",
+    "Strictest", "Sum", "Text", "Track", "TrackLimit", "Unique", "Unit", "Unlike", "Yes", "ZeroOrOne",
+    "counts_of_sheets", "marks", "register", "register_metrics", "register_track",
 ]  # fmt: skip

@@ -18,6 +18,7 @@ Examples:
 @click.command("compare", epilog=_EPILOG, short_help="Before and after, refused when not comparable.")
 @click.argument("baseline", metavar="BASELINE", type=click.Path())
 @click.argument("rerun", metavar="RERUN", type=click.Path())
+@options.plugins
 @options.result("Comparison")
 def command(baseline: str, rerun: str, chosen: str | None, out: str | None, no_color: bool) -> int:
     """Compare two outcomes of `medcontract score --format json`: all that changed, the largest change first.

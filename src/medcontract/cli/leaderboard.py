@@ -18,14 +18,11 @@ Examples:
 """
 
 
-@click.command("leaderboard", epilog=_EPILOG, short_help="Score and rank many submissions.")
+@click.command("leaderboard", cls=options.TrackCommand, epilog=_EPILOG, short_help="Score and rank many submissions.")
 @click.argument("truth", metavar="TRUTH", type=click.Path())
 @click.argument("submissions", nargs=-1, required=True, metavar="DIR...", type=click.Path())
 @options.pairs("--parameter", "parameters", "Change one parameter of the protocol, and with it the fingerprint.")
-@click.option("--t-min-ms", metavar="MS", help="lesions: shortest inference time (default: of the valid submissions).")
-@click.option("--t-max-ms", metavar="MS", help="lesions: longest inference time.")
 @options.pairs("--set", "header", "A header field that the containers lack.")
-@click.option("--match", type=click.Choice(["exact", "fuzzy"]), help="extraction: how names find each other.")
 @click.option(
     "--measured",
     metavar="DIR",
@@ -33,17 +30,16 @@ Examples:
     help="What you measured of each submission (telemetry, model file, runs, evidence): in DIR/NAME/ or DIR/NAME.json. "
     "What submissions say of themselves is then ignored.",
 )
-@options.track
 @options.jobs("Score in N processes.")
 @options.participant
 @options.plugins
 @options.result("Leaderboard")
 @options.limits
 def command(
-    truth: str, submissions: tuple[str, ...], parameters: dict[str, str], t_min_ms: str | None, t_max_ms: str | None,
-    header: dict[str, str], match: str | None, measured: str | None, track_options: dict[str, Any], jobs: int,
+    truth: str, submissions: tuple[str, ...], parameters: dict[str, str],
+    header: dict[str, str], measured: str | None, jobs: int,
     participant: bool, chosen: str | None, out: str | None, no_color: bool,
-    max_record: int | None, max_unpacked: int | None,
+    max_record: int | None, max_unpacked: int | None, **track_options: Any,
 ) -> int:  # fmt: skip
     """Score each DIR (a folder, or a file by itself) against the TRUTH (a file or a folder), and rank them.
 
@@ -53,9 +49,9 @@ def command(
     with output.Progress() as progress:
         board = api.leaderboard(
             truth, *submissions, header=header, participant=participant, jobs=jobs, max_record=max_record,
-            parameters=options.changes(parameters, t_min_ms=t_min_ms, t_max_ms=t_max_ms, match=match),
+            parameters=parameters,
             max_unpacked=max_unpacked, measured=measured, plugin_errors=printer.plugin_errors,
-            progress=progress.show, **track_options,
+            progress=progress.show, **options.given_by(track_options),
         )  # fmt: skip
     printer.print(board)
     return 0

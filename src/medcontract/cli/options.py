@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from typing import Any, TypeVar, cast
 
@@ -11,10 +11,10 @@ import click
 
 from medcontract import api, rendering
 from medcontract.cli import output
-from medcontract.errors import CallError
 
 F = TypeVar("F", bound=Callable[..., Any])
 _PLUGINS = f"{__name__}.plugins"
+_TRACK_OPTIONS = f"{__name__}.track_options"
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -77,7 +77,7 @@ def _given_paths() -> list[str]:
     """The files and folders that the call names: all that is a path but --out."""
     context = click.get_current_context()
     given = list(context.meta.get(_PLUGINS, ()))
-    for parameter in context.command.params:
+    for parameter in context.command.get_params(context):
         if isinstance(parameter.type, click.Path) and parameter.name != "out":
             value = context.params.get(parameter.name or "")
             given += value if isinstance(value, tuple) else [value] * (value is not None)
@@ -132,38 +132,66 @@ def pairs(flag: str, name: str, about: str) -> Callable[[F], F]:
     return click.option(flag, name, metavar="NAME=VALUE", multiple=True, callback=parse, help=about)
 
 
-def changes(parameters: dict[str, str], **others: str | None) -> dict[str, str]:
-    """Changed parameters, those that have an option of their own too."""
-    given = {name: value for name, value in others.items() if value is not None}
-    twice = given.keys() & parameters.keys()
-    if twice:
-        name = min(twice)
-        raise CallError(f"'{name}' was given twice: --parameter {name}=… and --{name.replace('_', '-')}")
-    return {**parameters, **given}
+class TrackCommand(click.Command):
+    """A command that takes the options of all tracks, those of plugins too.
+
+    They are looked up where the call has an option that the command itself does not know, or asks for help: to load
+    every track takes longer than to score a small file.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        own = {name for parameter in super().get_params(ctx) for name in parameter.opts}
+        given = {word.partition("=")[0] for word in args if word.startswith("-") and word != "-"}
+        if ctx.resilient_parsing or not given <= own or given & set(ctx.help_option_names):
+            for name in _plugins_in(args):
+                api.load_plugin(name)
+            ctx.meta[_TRACK_OPTIONS] = [(track, _click_option(option)) for track, option in api.list_track_options()]
+        return super().parse_args(ctx, args)
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        *own, last = super().get_params(ctx)  # the last is --help
+        return [*own, *(option for _, option in ctx.meta.get(_TRACK_OPTIONS, ())), last]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Those of each track in a section of their own."""
+        sections: dict[str, list[tuple[str, str]]] = {"Options": []}
+        tracks = {id(option): track for track, option in ctx.meta.get(_TRACK_OPTIONS, ())}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None and isinstance(parameter, click.Option):
+                title = f"Options of {tracks[id(parameter)]}" if id(parameter) in tracks else "Options"
+                sections.setdefault(title, []).append(record)
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
 
 
-def track(command: F) -> F:
-    """What only some tracks know: weights of a combined score, and terms. They come as `track_options`."""
-    names = ("weights", "metric_name", "keep_missing", "replace", "lexicon")
+def _plugins_in(args: Sequence[str]) -> Iterator[str]:
+    """The values of --plugin, before the options are parsed."""
+    for word, following in zip(args, [*args[1:], ""], strict=True):
+        if word == "--plugin" and following:
+            yield following
+        elif word.startswith("--plugin="):
+            yield word.partition("=")[2]
 
-    @wraps(command)
-    def gathered(**values: Any) -> Any:
-        given = {name: values.pop(name) for name in names}
-        given["renormalize_missing"] = False if given.pop("keep_missing") else None
-        given["plugins"] = tuple(click.get_current_context().meta.get(_PLUGINS, ()))
-        return command(track_options=given, **values)
 
-    chain = [
-        click.option("--weights", metavar="NAME=W,...", help="benchmark: weights of the combined score."),
-        click.option("--metric-name", metavar="NAME", help="benchmark: the combined score's name."),
-        click.option("--keep-missing", is_flag=True, help="benchmark: what a task lacks counts 0, with its weight."),
-        click.option("--replace", is_flag=True, help="benchmark: replace a metric of the combined score's name."),
-        click.option("--lexicon", metavar="FILE", type=click.Path(), help="benchmark: terms of your own."),
-    ]
-    wrapped: Any = gathered
-    for option in reversed(chain):
-        wrapped = option(wrapped)
-    return cast(F, wrapped)
+def _click_option(option: Any) -> click.Option:
+    """An option that a track declares (`scoring.engine.Option`)."""
+    names = [option.on_command_line, option.name]
+    if option.sets is not None:
+
+        def stands_for(ctx: click.Context, param: click.Parameter, given: bool) -> bool | None:
+            return option.sets if given else None
+
+        return click.Option(names, is_flag=True, callback=stands_for, help=option.help)
+    kind: Any = click.Choice(option.choices) if option.choices else click.Path() if option.contract else str
+    return click.Option(names, metavar=option.metavar or None, type=kind, help=option.help)
+
+
+def given_by(track_options: dict[str, Any]) -> dict[str, Any]:
+    """What the call says of options of tracks, and the plugins that worker processes need."""
+    given = {name: value for name, value in track_options.items() if value is not None}
+    return {**given, "plugins": tuple(click.get_current_context().meta.get(_PLUGINS, ()))}
 
 
 def plugins(command: F) -> F:
@@ -177,7 +205,7 @@ def plugins(command: F) -> F:
 
     return click.option(
         "--plugin", metavar="MODULE", multiple=True, expose_value=False, is_eager=True, callback=load,
-        help="Contracts or metrics of your own: a module, or a .py file; may be repeated.",
+        help="Contracts, metrics or tracks of your own: a module, or a .py file; may be repeated.",
     )(command)  # fmt: skip
 
 

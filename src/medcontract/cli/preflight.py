@@ -18,13 +18,12 @@ Examples:
 """
 
 
-@click.command("preflight", epilog=_EPILOG, short_help="Would this submission be accepted?")
+@click.command("preflight", cls=options.TrackCommand, epilog=_EPILOG, short_help="Would this submission be accepted?")
 @click.argument("files", nargs=-1, required=True, metavar="FILE|DIR...", type=click.Path(allow_dash=True))
 @click.option("--images", metavar="DIR", type=click.Path(), help="Check the images that lesions/cases names: in DIR.")
 @options.jobs("Check images in N processes.")
 @options.pairs("--parameter", "parameters", "Change one parameter of the protocol.")
 @options.pairs("--set", "header", "A header field that the container lacks.")
-@options.track
 @options.participant
 @options.plugins
 @options.result("Preflight")
@@ -32,9 +31,8 @@ Examples:
 @options.limits
 def command(
     files: tuple[str, ...], images: str | None, jobs: int, parameters: dict[str, str], header: dict[str, str],
-    track_options: dict[str, Any],
     participant: bool, chosen: str | None, out: str | None, no_color: bool, max_problems: int | None,
-    show_values: bool, max_record: int | None, max_unpacked: int | None,
+    show_values: bool, max_record: int | None, max_unpacked: int | None, **track_options: Any,
 ) -> int:  # fmt: skip
     """Run every check that the files allow: a submission, and whatever else is there.
 
@@ -47,7 +45,7 @@ def command(
             *files, images=images, jobs=jobs, parameters=parameters, header=header, participant=participant,
             show_values=printer.show_values, plugin_errors=printer.plugin_errors,
             max_record=max_record, max_unpacked=max_unpacked, progress=progress.show,
-            **settings, **track_options,
+            **settings, **options.given_by(track_options),
         )  # fmt: skip
     printer.print(checklist, settings["max_problems"])
     return 0 if checklist else 1

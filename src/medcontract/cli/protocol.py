@@ -21,6 +21,7 @@ def command() -> None:
 
 
 @command.command("list", short_help="All protocols.")
+@options.plugins
 @options.result("ProtocolList")
 def list_protocols(chosen: str | None, out: str | None, no_color: bool) -> int:
     """List the protocols of all tracks, with version and fingerprint."""
@@ -32,6 +33,7 @@ def list_protocols(chosen: str | None, out: str | None, no_color: bool) -> int:
 @command.command("show", short_help="One protocol in full.")
 @click.argument("track", metavar="TRACK")
 @options.pairs("--parameter", "parameters", "Show it with one parameter changed.")
+@options.plugins
 @options.result("Protocol")
 def show(track: str, parameters: dict[str, str], chosen: str | None, out: str | None, no_color: bool) -> int:
     """Show the parameters of a track, the formulas in words, and where each number comes from."""

@@ -24,15 +24,11 @@ Examples:
 """
 
 
-@click.command("score", epilog=_EPILOG, short_help="Score a submission against its truth.")
+@click.command("score", cls=options.TrackCommand, epilog=_EPILOG, short_help="Score a submission against its truth.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 @options.pairs("--parameter", "parameters", "Change one parameter of the protocol, and with it the fingerprint.")
-@click.option("--t-min-ms", metavar="MS", help="lesions: shortest inference time of the competition.")
-@click.option("--t-max-ms", metavar="MS", help="lesions: longest inference time of the competition.")
 @options.pairs("--set", "header", "A header field that the container lacks.")
-@click.option("--match", type=click.Choice(["exact", "fuzzy"]), help="extraction: how names find each other.")
-@options.track
-@click.option("--breakdown", is_flag=True, help="extraction, benchmark: explain each item or sample.")
+@click.option("--breakdown", is_flag=True, help="Explain each item or sample, where the track can.")
 @click.option("--result-only", is_flag=True, help="Print the result alone, as JSON.")
 @options.jobs("Read large files in N processes.")
 @options.participant
@@ -41,10 +37,10 @@ Examples:
 @options.problems
 @options.limits
 def command(
-    files: tuple[str, ...], parameters: dict[str, str], t_min_ms: str | None, t_max_ms: str | None,
-    match: str | None, breakdown: bool, track_options: dict[str, Any],
+    files: tuple[str, ...], parameters: dict[str, str], breakdown: bool,
     header: dict[str, str], result_only: bool, jobs: int, participant: bool, chosen: str | None, out: str | None,
     no_color: bool, max_problems: int | None, show_values: bool, max_record: int | None, max_unpacked: int | None,
+    **track_options: Any,
 ) -> int:  # fmt: skip
     """Score the submission among the FILEs against the truth among them, in any order.
 
@@ -55,11 +51,11 @@ def command(
     settings = printer.problem_settings(max_problems, api.MAX_SCORE_PROBLEMS)
     with output.Progress() as progress:
         score = api.score(
-            *files, parameters=options.changes(parameters, t_min_ms=t_min_ms, t_max_ms=t_max_ms, match=match),
+            *files, parameters=parameters,
             header=header, breakdown=breakdown, participant=participant,
             show_values=show_values or (printer.show_values and not result_only), jobs=jobs,
             plugin_errors=printer.plugin_errors, max_record=max_record,
-            max_unpacked=max_unpacked, progress=progress.show, **settings, **track_options,
+            max_unpacked=max_unpacked, progress=progress.show, **settings, **options.given_by(track_options),
         )  # fmt: skip
     if result_only:
         output.write(dumps(score.result), out)

@@ -39,7 +39,7 @@ def register(*contracts: Contract[Any]) -> None:
         except CallError:
             raise
         except Exception as error:  # noqa: BLE001  # whatever stands where something else should
-            raise CallError(f"{contract.id}: it cannot be used as a contract: {_words(error)}") from None
+            raise CallError(f"{contract.id}: it cannot be used as a contract: {words(error)}") from None
         known = registry.compiled().setdefault(contract.id, compiled)
         if known.contract is not contract:
             raise CallError(f"{contract.id}: another contract has this id", "choose another track or name")
@@ -165,8 +165,8 @@ def _named_fields(rule: Any) -> list[str]:
     return names + list(getattr(rule, "fields", ()))
 
 
-def load_module(name: str) -> None:
-    """Import a module, given by its name or as a `.py` file, and register the contracts in its `CONTRACTS`.
+def load_module(name: str) -> ModuleType:
+    """Import a module, given by its name or as a `.py` file, and register its `CONTRACTS` and `METRICS`.
 
     Modules beside the file are found too; those in the current folder only where `sys.path` names it.
     """
@@ -175,20 +175,21 @@ def load_module(name: str) -> None:
     except CallError:
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a user's module does
-        raise CallError(f"the plugin '{name}' cannot be imported: {_words(error)}") from None
+        raise CallError(f"the plugin '{name}' cannot be imported: {words(error)}") from None
     contracts = getattr(module, "CONTRACTS", None)
     contracts = (contracts,) if isinstance(contracts, Contract) else contracts
     metrics = getattr(module, "METRICS", None)
     if metrics is not None:
         register_metrics(metrics)
     if not isinstance(contracts, Iterable):
-        if metrics is not None and contracts is None:
-            return
+        if contracts is None and (metrics is not None or hasattr(module, "TRACKS")):
+            return module
         raise CallError(
             f"the plugin '{name}' has no CONTRACTS",
             "put its contracts into a tuple of that name, or metrics for benchmark into a dict METRICS",
         )
     register(*contracts)
+    return module
 
 
 _metrics: dict[str, Callable[..., Any]] = {}
@@ -221,7 +222,7 @@ def _load_installed_metrics() -> None:
         try:
             register_metrics({entry.name: entry.load()})
         except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a user's module does
-            broken.append(f"the metric '{entry.value}' cannot be loaded: {_words(error)}")
+            broken.append(f"the metric '{entry.value}' cannot be loaded: {words(error)}")
 
 
 def _is_path(name: str) -> bool:
@@ -283,10 +284,10 @@ def load_installed() -> bool:
             value = getattr(value, "CONTRACTS", value)
             register(*(value if isinstance(value, tuple | list) else (value,)))
         except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a user's module does
-            broken.append(f"the plugin '{entry.value}' cannot be loaded: {_words(error)}")
+            broken.append(f"the plugin '{entry.value}' cannot be loaded: {words(error)}")
         found = True
     return found
 
 
-def _words(error: BaseException) -> str:
+def words(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from medcontract.definitions.contract import Contract
 
-MODULES = ("benchmark", "extraction", "lesions", "own", "reports", "triage")
+TRACKS = ("benchmark", "extraction", "lesions", "reports", "triage")
+"""The tracks that come with the package: the only place outside their own modules that names them."""
+MODULES = (*TRACKS, "own")
 COMPILED = Path(__file__).with_name("compiled.json")
 
 

@@ -5,7 +5,7 @@
     inputs       which file is what; several files of one contract as one collection
     reading      a truth, and a submission past it
     score        one submission against its truth
-    combine      a combined score for a report that was made elsewhere
+    rescore      a result that was made elsewhere, scored again
     leaderboard  many submissions against one truth
     preflight    everything that can be checked of a submission
     compare      two scores, before and after

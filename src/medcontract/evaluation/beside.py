@@ -8,8 +8,12 @@ from collections.abc import Iterator
 from medcontract.judging.beside import Beside
 from medcontract.judging.records import Progress
 from medcontract.problems import Finding
+from medcontract.scoring import tracks
 
-NAMES_IMAGES = "lesions/cases"
+
+def naming_images() -> dict[str, str]:
+    """The contracts whose records name images, and the field that does."""
+    return dict(track.images for track in tracks.every() if track.images)
 
 
 def images_beside(folder: str | os.PathLike[str], jobs: int | None = None, progress: Progress | None = None) -> Beside:
@@ -23,4 +27,4 @@ def images_beside(folder: str | os.PathLike[str], jobs: int | None = None, progr
         show = None if progress is None else lambda done, _: progress(done, total)
         return (problem.finding for problem in check_images(cases, root, jobs=jobs, progress=show))
 
-    return Beside(NAMES_IMAGES, "image_path", check)
+    return Beside(naming_images(), check)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from medcontract.definitions.contract import Validated
 from medcontract.definitions.forms import BLANKS
@@ -13,30 +13,12 @@ from medcontract.evaluation.published import versions
 from medcontract.judging.start import judge
 from medcontract.problems import plain_name
 from medcontract.reading.source import Source
-from medcontract.results.comparison import ComparedRow, Comparison, Delta, Kind
+from medcontract.results.comparison import ComparedRow, Comparison, Delta, RowKind
 from medcontract.scoring import tracks
+from medcontract.scoring.engine import RowGroup, Track
 from medcontract.scoring.gate import validated
 from medcontract.tally import Tally
 
-
-class _Kind(NamedTuple):
-    """A list of a result."""
-
-    id: str
-    """What its rows are named by."""
-    main: str
-    """The figure that tells whether a row got better."""
-    state: str = ""
-    """The field that says whether a row is good."""
-
-
-_KINDS: dict[Kind, _Kind] = {
-    "documents": _Kind("doc_id", "score"),
-    "metrics": _Kind("case_id", "jaccard_index"),
-    "runs": _Kind("run_id", "total_score", "valid"),
-    "gates": _Kind("gate", "measured", "passed"),
-}
-_ORDER = ("documents", "metrics", "tasks", "samples", "runs", "gates")
 _STATES = {True: "passed", False: "not passed", None: "not judged"}
 
 
@@ -49,26 +31,29 @@ def compare(baseline: Validated[Any], rerun: Validated[Any], names: Sequence[str
     _comparable(before, after)
     left, right = before.result or {}, after.result or {}
     sides = ((before, "baseline"), (after, "rerun"))
+    groups = _row_groups(tracks.find(before.track), left, right)
     broken = [warning for score, word in sides for warning in _broken_contract(score, word)]
     return Comparison(
         track=before.track,
         fingerprint=before.protocol.fingerprint,
         figures=tuple(_deltas(_figures(before.track, left), _figures(before.track, right))),
-        rows=tuple(sorted(_rows(left, right), key=_largest_first)) if left and right else (),
+        rows=tuple(row for pair in groups for row in _rows(*pair)),
         before=_state(before),
         after=_state(after),
         reasons=tuple(f"the {word}: {reason}" for score, word in sides for reason in score.reasons),
         warnings=(*broken, *_warnings(before, after)),
         _names=tuple(names),
+        _kinds=tuple(RowKind(old.kind, old.title, old.judged) for old, _ in groups),
         **versions(),
     )
 
 
 def _broken_contract(score: Any, word: str) -> Iterator[str]:
     """A warning of a result that medcontract did not write like this. Participants' results have no contract."""
-    if score.result is None or score.track not in tracks.NAMES or not _truths(score):
+    track = tracks.find(score.track)
+    if score.result is None or track is None or not _truths(score):
         return
-    contract = tracks.track(score.track).result_contract
+    contract = track.result_contract
     text = json.dumps(score.result, ensure_ascii=False).encode()
     errors = judge(Source(text, "result.json"), contract, Tally(1)).errors
     if errors:
@@ -116,7 +101,8 @@ def _protocol_changes(before: Any, after: Any) -> Iterator[str]:
     old, new = before.protocol, after.protocol
     if old.version != new.version:
         yield f"version {old.version} and {new.version}"
-        known = tracks.track(before.track).protocol.changes if before.track in tracks.NAMES else ()
+        track = tracks.find(before.track)
+        known = track.protocol.changes if track else ()
         versions = range(min(old.version, new.version) + 1, max(old.version, new.version) + 1)
         reasons = {change.version: change.reason for change in known}
         yield from (
@@ -142,32 +128,23 @@ def _warnings(before: Any, after: Any) -> Iterator[str]:
             yield f"made with different versions of {name}: {old} and {new}; texts may have been compared differently"
     if not _truths(before):
         yield "neither score tells what its truth was: they can be compared only if it was the same"
-    old, new = (_combined(score.result or {}) for score in (before, after))
-    for name in old.keys() & new.keys():
-        if old[name] != new[name]:
-            told = " and ".join(_weights(_table(each, name)) for each in (old, new))
-            yield f"'{plain_name(name)}' was weighed differently ({told}): it cannot be compared"
+    track = tracks.find(before.track)
+    if track is not None:
+        yield from track.about_comparison(before.result or {}, after.result or {})
     for score, word in ((before, "baseline"), (after, "rerun")):
         if score.result is None:
             yield f"the {word} was refused: it has no figures"
-
-
-def _weights(how: Mapping[str, Any]) -> str:
-    shares = ", ".join(f"{plain_name(metric)} {_share(weight)}" for metric, weight in _table(how, "weights").items())
-    return f"{shares}{'' if how.get('renormalize_missing', True) else ', missing ones kept'}"
-
-
-def _share(weight: Any) -> str:
-    return str(weight) if _is_figure(weight) else "…"
 
 
 def _figures(track: str, result: Mapping[str, Any]) -> Mapping[str, Any]:
     """Those of the submission, the one that it is ranked by first."""
     if not result:
         return {}
-    figures = _table(result, "overall_scores") or {k: v for k, v in result.items() if k != "metadata"}
-    found = tracks.track(track) if track in tracks.NAMES else None
-    if found is None or found.headline in figures:
+    found = tracks.find(track)
+    if found is None:
+        return {name: value for name, value in result.items() if name != "metadata"}
+    figures = found.figures_in(result)
+    if found.headline in figures:
         return figures
     headline = found.headline_of(result)
     return figures if headline is None else {found.headline: headline, **figures}
@@ -177,12 +154,6 @@ def _table(mapping: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """What stands under a name, if it is an object: a result made elsewhere may hold anything."""
     found = mapping.get(name)
     return found if isinstance(found, dict) else {}
-
-
-def _listed(result: Mapping[str, Any], kind: str, *keys: str) -> list[dict[str, Any]]:
-    """The rows of a list that have these keys."""
-    rows = result.get(kind)
-    return [row for row in rows if isinstance(row, dict) and row.keys() >= {*keys}] if isinstance(rows, list) else []
 
 
 def _deltas(before: Mapping[str, Any], after: Mapping[str, Any], prefix: str = "") -> Iterator[Delta]:
@@ -204,21 +175,37 @@ def _number(value: Any) -> float | None:
     return value if _is_figure(value) else None
 
 
-def _rows(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[ComparedRow]:
-    for name, kind in _KINDS.items():
-        old, new = ({_id(row, kind.id): row for row in _listed(result, name, kind.id)} for result in (before, after))
-        for each in [*old, *(each for each in new if each not in old)]:
-            figures = tuple(_deltas(old.get(each, {}), new.get(each, {})))
-            main = next((figure for figure in figures if figure.name == kind.main), Delta.of(kind.main))
-            reason = new.get(each, {}).get("reason")
-            said = reason if isinstance(reason, str) and reason.strip(BLANKS) else None
-            yield ComparedRow(
-                kind=name, id=each, figures=figures, before=_passed(old.get(each), kind),
-                after=_passed(new.get(each), kind), reason=said, _main=main, _trend=_sign(main),
-            )  # fmt: skip
-    combined = _combined(before).keys() & _combined(after).keys()
-    yield from _metric_rows("tasks", _table(before, "task_scores"), _table(after, "task_scores"), combined)
-    yield from _metric_rows("samples", _samples(before), _samples(after), combined)
+def _row_groups(
+    track: Track | None, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> list[tuple[RowGroup, RowGroup]]:
+    """What is compared row by row, on both sides; nothing where a side has no result."""
+    if track is None or not before or not after:
+        return []
+    return list(zip(track.row_groups(before), track.row_groups(after), strict=True))
+
+
+def _rows(old: RowGroup, new: RowGroup) -> list[ComparedRow]:
+    """Those that changed most first; gates in the order of the protocol."""
+    names = [*old.rows, *(name for name in new.rows if name not in old.rows)]
+    found = [_row(name, old, new) for name in names]
+    return found if old.judged else sorted(found, key=_largest_first)
+
+
+def _row(name: str, old: RowGroup, new: RowGroup) -> ComparedRow:
+    before, after = _table(old.rows, name), _table(new.rows, name)
+    figures = tuple(_deltas(before, after))
+    told = [figure for figure in figures if figure.name in old.deciding and figure.name in new.deciding]
+    deciding = figures if old.or_all and not told else told
+    signs = {_sign(figure) for figure in deciding} - {0}
+    reason = after.get("reason")
+    return ComparedRow(
+        kind=old.kind, id=name, figures=figures,
+        before=_passed(before, old.state) if name in old.rows else None,
+        after=_passed(after, old.state) if name in new.rows else None,
+        reason=reason if isinstance(reason, str) and reason.strip(BLANKS) else None,
+        _main=max(deciding, key=lambda figure: abs(figure.delta or 0), default=Delta.of("")),
+        _trend=signs.pop() if len(signs) == 1 else 0,
+    )  # fmt: skip
 
 
 def _sign(delta: Delta) -> int:
@@ -226,44 +213,11 @@ def _sign(delta: Delta) -> int:
     return (change > 0) - (change < 0)
 
 
-def _combined(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The combined scores of a benchmark report, and how they were weighed."""
-    return _table(_table(result, "metadata"), "combined_scores")
-
-
-def _id(row: Mapping[str, Any], key: str) -> str:
-    kind = row.get("doc_type")
-    return f"{row[key]} ({kind})" if kind else str(row[key])
-
-
-def _passed(row: Mapping[str, Any] | None, kind: _Kind) -> str | None:
-    if not kind.state or row is None:
-        return None
-    state = row.get(kind.state)
+def _passed(row: Mapping[str, Any], field: str) -> str | None:
+    state = row.get(field) if field else ""
     return _STATES[state] if state is None or isinstance(state, bool) else None
 
 
-def _samples(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The samples of a benchmark report that was made with a breakdown."""
-    rows = _listed(result, "detailed_results", "task_id", "sample_id", "scores")
-    return {f"{row['task_id']} {row['sample_id']}": _table(row, "scores") for row in rows}
-
-
-def _metric_rows(
-    kind: Kind, before: Mapping[str, Any], after: Mapping[str, Any], combined: Collection[str]
-) -> Iterator[ComparedRow]:
-    """Tasks or samples. They got better when a combined score did, or else when metrics rose and none fell."""
-    for name in [*before, *(name for name in after if name not in before)]:
-        figures = tuple(_deltas(_table(before, name), _table(after, name)))
-        weighed = [figure for figure in figures if figure.name in combined]
-        signs = {_sign(figure) for figure in weighed or figures} - {0}
-        largest = max(weighed or figures, key=lambda figure: abs(figure.delta or 0), default=Delta.of(""))
-        trend = signs.pop() if len(signs) == 1 else 0
-        yield ComparedRow(kind=kind, id=name, figures=figures, _main=largest, _trend=trend)
-
-
-def _largest_first(row: ComparedRow) -> tuple[int, bool, float, str]:
+def _largest_first(row: ComparedRow) -> tuple[bool, float, str]:
     change = row._main.delta if row._main else None
-    if row.kind == "gates":  # in the order of the protocol
-        return len(_ORDER), False, 0.0, ""
-    return _ORDER.index(row.kind), not row.changed, -abs(change) if change is not None else 0.0, row.id
+    return not row.changed, -abs(change) if change is not None else 0.0, row.id

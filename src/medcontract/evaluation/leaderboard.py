@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.definitions import registry
-from medcontract.definitions.plugins import load_module
 from medcontract.errors import BrokenPlugin, CallError, InvalidData, MedcontractError, WrongWeights, internal_error
 from medcontract.evaluation.inputs import Files, Given, GivenFile, Settings, base_name, gather, without_endings
 from medcontract.evaluation.published import processing, protocol_used, versions
@@ -28,6 +27,7 @@ from medcontract.problems import is_plain
 from medcontract.reading.source import Source
 from medcontract.results.leaderboard import CombinedScore, Leaderboard, LeaderboardEntry
 from medcontract.results.score import InputFile
+from medcontract.scoring import tracks
 from medcontract.scoring.engine import Track, Verdict, judge_counts
 from medcontract.scoring.exact import rounded
 from medcontract.scoring.protocol import Protocol
@@ -339,7 +339,7 @@ _here: _Scorer | None = None
 def _prepare(job: _Job) -> None:
     global _here  # noqa: PLW0603  # what a worker process is for
     for plugin in job.settings.wishes.plugins:
-        load_module(plugin)
+        tracks.load_plugin(plugin)
     scorer = _Scorer(job)
     for part, digest in zip(scorer.told, job.digests, strict=True):
         if part.source.sha256() != digest:
@@ -390,9 +390,8 @@ def _entry(submission: Submission, outcome: Scored | str, track: Track, protocol
         verdict = replace(again, warnings=verdict.warnings, reasons=verdict.reasons)
         coarse = track.for_participants(again.result or {}, _double(again.headline))
     known = {figure.name for figure in track.figures}
-    figures = (
-        coarse["overall_scores"] if track.open_figures and coarse else {n: coarse[n] for n in coarse if n in known}
-    )
+    found = track.figures_in(coarse)
+    figures = {name: value for name, value in found.items() if track.open_figures or name in known}
     own = tuple(file for file in outcome.inputs if file.content_sha256 is None)
     return Candidate(name=submission.name, team=outcome.team, verdict=verdict, inputs=own, figures=figures)
 

@@ -16,7 +16,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.definitions import registry
-from medcontract.definitions.plugins import load_module
 from medcontract.definitions.rules import Accumulator, FilesRule, OtherFile, Unique
 from medcontract.errors import FileChanged
 from medcontract.evaluation.inputs import Part, Settings
@@ -173,7 +172,7 @@ def _prepare(pickled: bytes) -> None:
     global _here  # noqa: PLW0603  # what a worker process is for
     truth: _Truth = pickle.loads(pickled)  # noqa: S301  # from the process that started this one
     for plugin in truth.wishes.plugins:
-        load_module(plugin)
+        tracks.load_plugin(plugin)
     track = tracks.track(truth.track).among(truth.contracts).under(truth.protocol, truth.wishes)
     pair = track.pairs[truth.pair]
     expected: Expected[Any] = Expected.of(pair, truth.index, truth.items)

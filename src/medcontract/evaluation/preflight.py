@@ -7,26 +7,37 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from medcontract.definitions import registry
 from medcontract.definitions.contract import Validated
 from medcontract.errors import BrokenPlugin, CallError, WrongWeights
-from medcontract.evaluation.inputs import Files, Given, GivenFile, Part, Settings, base_name, gather, read
+from medcontract.evaluation.inputs import (
+    Files,
+    Given,
+    GivenFile,
+    Part,
+    Settings,
+    base_name,
+    gather,
+    header_fields,
+    read,
+)
 from medcontract.evaluation.published import score_result
 from medcontract.evaluation.reading import (
     Truth,
     no_submission,
-    read_auxiliary,
-    read_submission,
     read_truth,
 )
 from medcontract.evaluation.score import (
     Scored,
     changed_protocol,
     near_misses,
+    read_files,
     score_files,
+    score_readings,
     settle_files,
     track_of,
 )
@@ -37,16 +48,21 @@ from medcontract.results.preflight import Check, Preflight, Status
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import NamedFiles, Problem
 from medcontract.scoring.engine import Track, below_the_gate, counts_of_sheets
-from medcontract.scoring.gate import Anything, Expected, Processing, validated
+from medcontract.scoring.gate import Anything, Expected, Pair, Processing, Unscored, validated
 from medcontract.scoring.protocol import Protocol
 
 _MB = 1_000_000
 _FEW_FILES = 4
 _COVERAGE = ("MC302", "MC303")
-_NAMED_FILES = {
-    "model_file": "The model is there, of the size stated",
-    "inference_script": "The inference script is there",
-}
+
+
+class _Look(NamedTuple):
+    """What is taken of a record in one go."""
+
+    probe: Any
+    """What can be measured without a truth."""
+    mark: Any
+    """What scoring needs."""
 
 
 class _Session:
@@ -56,19 +72,34 @@ class _Session:
         self, files: Files, track: Track, protocol: Protocol, settings: Settings, header: Mapping[str, str] | None
     ) -> None:
         self.files = files
-        self.track = track
         self.protocol = protocol
-        self.truth = _truth_or_roll(track, files)
-        self.documents, _ = read_auxiliary(self.truth, files)
-        track.under(protocol, settings.wishes).decided(self.documents)  # a wrong call is no fault of the submission
+        self.settings = settings
         self.participant = settings.participant
+        self.track = track.under(protocol, settings.wishes)
+        self.settled = tuple(files.notes)
+        """What became of files before they were read."""
         given = Given(header)
-        self.pairings, self.headers, _ = read_submission(self.truth, files, self.documents, settings, given)
-        given.check()
+        self.truth = _truth_or_roll(self.track, files, given)
+        self.readings = read_files(self.truth, files, settings, given)
+        self.readings.settle(given)
+        self.documents, self.headers = self.readings.documents, self.readings.headers
+        self.track.decided(self.documents)  # a wrong call is no fault of the submission
+        self.pairings = {
+            name: pairing.changed(lambda look: look.probe) for name, pairing in self.readings.pairings.items()
+        }
         for parts in files.groups.values():
             if not parts[0].judge and _concerns(track, parts[0]):
                 for group in [parts] if parts[0].contract.kind == "collection" else [[part] for part in parts]:
                     read(group)
+
+    def score(self) -> Scored:
+        """Of what was read already. What was done with files before is said last."""
+        files = self.files.take(self.files.groups)
+        files.unread, files.notes = self.files.unread, self.files.notes[len(self.settled) :]
+        marks = {name: each.changed(lambda look: look.mark) for name, each in self.readings.pairings.items()}
+        score = score_readings(replace(self.readings, files=files, pairings=marks), self.protocol, self.settings)
+        score.verdict.warnings += self.settled
+        return score
 
     @property
     def has_truth(self) -> bool:
@@ -87,17 +118,24 @@ def _concerns(track: Track, part: Part) -> bool:
     return part.contract.id.partition("/")[0] == track.id and not part.contract.model.output
 
 
-def _truth_or_roll(track: Track, files: Files) -> Truth:
-    """The truth; without one, a list of the expected ids; without that, nothing is expected.
+def _looking(track: Track, pair: Pair[Any, Any], scored: bool) -> Pair[Any, Any]:
+    """The pair with a look at a record in the place of its mark; the mark itself is there where it is scored."""
 
-    Records are probed: what can be measured of one by itself stands in the place of its mark.
-    """
-    probing = tuple(replace(pair, measure=lambda item, record: track.probe(record)) for pair in track.pairs)
+    def look(item: Any, record: Any) -> Any:
+        mark = pair.measure(item, record) if scored else None
+        return mark if type(mark) is Unscored else _Look(track.probe(record), mark)
+
+    return replace(pair, measure=look)
+
+
+def _truth_or_roll(track: Track, files: Files, given: Given) -> Truth:
+    """The truth; without one, a list of the expected ids; without that, nothing is expected."""
     listed = any(name in files.groups for name, _ in track.expecting)
-    if any(pair.truth in files.groups and not (pair.own and listed) for pair in track.pairs):
-        truth = read_truth(track, files)
-        truth.pairs = probing
+    if any(pair.truth in files.groups and not (pair.own_truth and listed) for pair in track.pairs):
+        truth = read_truth(track, files, given)
+        truth.pairs = tuple(_looking(track, pair, True) for pair in track.pairs)
         return truth
+    probing = tuple(_looking(track, pair, False) for pair in track.pairs)
     truth = Truth(track=track, parts=[], expected={}, headers={}, content={}, pairs=probing)
     lists: dict[str, list[Expected[Any]]] = {}
     for pair in track.pairs:
@@ -159,20 +197,17 @@ def preflight(
         return Preflight.of((_files_check(files, None),))
     track = track_of(files)
     settle_files(track, files, found, settings)
-    notes = tuple(files.notes)
     protocol = changed_protocol(track, parameters, settings.wishes)
     session = _Session(files, track, protocol, settings, header)
-    if images is not None and track.id != "lesions":
-        raise CallError(f"images are checked for lesions/cases, not for {track.id}")
+    if images is not None and track.images is None:
+        raise CallError(f"images are checked for {' or '.join(images.fields)}, not for {track.id}")
     looked = _look_at_images(session, images)
     checks = [_files_check(files, track), *_contract_checks(session), *_image_checks(session, images, looked)]
     checks += _header_check(session)
     checks += [_between_check(session), _coverage_check(session), _gate_check(session)]
-    score, check = _score_check(session, settings, parameters, header)
-    if score:
-        score.verdict.warnings += notes
+    score, check = _score_check(session, parameters, header)
     checks += _track_checks(session, score)
-    checks += _model_checks(session, found)
+    checks += _named_file_checks(session, found)
     return Preflight.of((*checks, check), None if score is None else score_result(score))
 
 
@@ -255,17 +290,22 @@ def _plural(count: int, word: str) -> str:
 
 def _look_at_images(session: _Session, images: Beside | None) -> list[NamedFiles]:
     """Before any report is made of the cases: what is found belongs in it."""
-    cases = session.files.groups.get("lesions/cases", [])
+    cases = _naming_images(session)
     return [look_beside(part.judge, images) for part in cases if part.judge and images]
 
 
+def _naming_images(session: _Session) -> list[Part]:
+    return session.files.groups.get(session.track.images[0], []) if session.track.images else []
+
+
 def _image_checks(session: _Session, images: Beside | None, looked: Sequence[NamedFiles]) -> Iterator[Check]:
-    if session.track.id != "lesions":
+    if session.track.images is None:
         return
     title = "The images can be used"
-    cases = session.files.groups.get("lesions/cases", [])
+    cases = _naming_images(session)
     if images is None or not cases:
-        missing = "--images DIR" if images is None else "a file of lesions/cases, which names the images"
+        wanted = f"a file of {session.track.images[0]}, which names the images"
+        missing = "--images DIR" if images is None else wanted
         yield Check(id="images", title=title, status="skipped", detail=f"needs {missing}")
         return
     checked, bad = sum(each.checked for each in looked), sum(each.bad for each in looked)
@@ -289,13 +329,18 @@ def _header_check(session: _Session) -> Iterator[Check]:
         return
     headers = [*session.headers.values(), *session.truth.headers.values()]
     said = {name for header in headers for name, value in header.items() if value is not None}
-    wanted = [name for name in session.track.needs if session.has_truth or name != "event"]
+    wanted = [name for name in session.track.needs if session.has_truth or name not in _said_by_truth(session.track)]
     lacking = [name for name in wanted if name not in said]
     detail = f"{', '.join(lacking)} not said: --set {lacking[0]}=…" if lacking else ", ".join(wanted)
     yield Check(
         id="header", title=title, status="failed" if lacking else "passed",
         detail=detail,
     )  # fmt: skip
+
+
+def _said_by_truth(track: Track) -> set[str]:
+    """The header fields that a truth may say."""
+    return {name for truth in track.truths for name in header_fields(registry.find(truth))}
 
 
 def _between_check(session: _Session) -> Check:
@@ -393,29 +438,24 @@ def _track_checks(session: _Session, score: Scored | None) -> Iterator[Check]:
         yield Check(id=limit.id, title=limit.title, status=status, detail=limit.detail, problems=problems)
 
 
-def _model_checks(session: _Session, found: Mapping[str, str]) -> Iterator[Check]:
-    """The files that a model file names, in its folder."""
-    if session.track.id != "lesions":
-        return
-    model = session.documents.get("lesions/model")
-    parts = session.files.groups.get("lesions/model", [])
-    for name, title in (
-        ("model_file", "The model is there, of the size stated"),
-        ("inference_script", "The inference script is there"),
-    ):
-        check_id = name.replace("_", "-")
-        named = getattr(model, name, None)
+def _named_file_checks(session: _Session, found: Mapping[str, str]) -> Iterator[Check]:
+    """The files that documents of the submission name, such as a model, in their folder."""
+    for wanted in session.track.named_files:
+        check_id = wanted.field.replace("_", "-")
+        document = session.documents.get(wanted.contract)
+        parts = session.files.groups.get(wanted.contract, [])
+        named = getattr(document, wanted.field, None)
         if named is None:
-            why = f"{parts[0].name} names none" if model is not None else "needs a valid file of lesions/model"
-            yield Check(id=check_id, title=title, status="skipped", detail=why)
+            why = f"{parts[0].name} names none" if document is not None else f"needs a valid file of {wanted.contract}"
+            yield Check(id=check_id, title=wanted.title, status="skipped", detail=why)
             continue
         part = parts[0]
-        stated = getattr(model, "model_size_mb", None) if name == "model_file" else None
+        stated = getattr(document, wanted.size_mb, None) if wanted.size_mb else None
         folder = found.get(part.source.name) or os.path.dirname(part.source.name)
         problem = _missing_or_other_size(part, named, stated, folder)
         yield Check(
             id=check_id,
-            title=title,
+            title=wanted.title,
             status="failed" if problem else "passed",
             detail=named,
             problems=(in_file(part.name, problem),) if problem else (),
@@ -442,23 +482,19 @@ def _missing_or_other_size(part: Part, named: str, stated_mb: float | None, fold
 
 def _score_check(
     session: _Session,
-    settings: Settings,
     parameters: Sequence[tuple[str, str]],
     header: Mapping[str, str] | None,
 ) -> tuple[Scored | None, Check]:
     title = "It can be scored"
     if not session.has_truth and not any(
-        pair.own and pair.truth in session.files.groups for pair in session.track.pairs
+        pair.own_truth and pair.truth in session.files.groups for pair in session.track.pairs
     ):
         wanted = " and ".join(session.track.truths)
         return None, Check(id="score", title=title, status="skipped", detail=f"needs a truth ({wanted})")
     if not session.submissions():
         return None, Check(id="score", title=title, status="skipped", detail="needs a submission")
-    again: list[GivenFile] = [(part.source, part.contract.id) for part in session.files.parts()]
-    again += [(session.files.unread_sources[report.path], None) for report in session.files.unread]
-    refused = {report.path: "" for report in session.files.unread if report.wrong_call}
     try:
-        score = score_files(again, found=refused, settings=settings, parameters=parameters, header=header)
+        score = session.score() if session.has_truth else _score_by_itself(session, parameters, header)
     except (WrongWeights, BrokenPlugin):
         raise
     except CallError as error:
@@ -469,6 +505,19 @@ def _score_check(
         because = f": {', '.join(gates)}" if gates else ""
         detail = f"{score.verdict.decision}{because}; {detail}"
     return score, Check(id="score", title=title, status="passed" if score.verdict.good else "failed", detail=detail)
+
+
+def _score_by_itself(
+    session: _Session, parameters: Sequence[tuple[str, str]], header: Mapping[str, str] | None
+) -> Scored:
+    """A submission that is its own truth was read beside a list of expected ids: its score takes another look."""
+    files = session.files
+    again: list[GivenFile] = [(part.source, part.contract.id) for part in files.parts()]
+    again += [(files.unread_sources[report.path], None) for report in files.unread]
+    refused = {report.path: "" for report in files.unread if report.wrong_call}
+    score = score_files(again, found=refused, settings=session.settings, parameters=parameters, header=header)
+    score.verdict.warnings += session.settled
+    return score
 
 
 def _headline(score: Scored) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,9 @@ from medcontract.results.score import (
     ProtocolUsed,
     Score,
 )
+from medcontract.results.tables import Table
 from medcontract.scoring import gate as exact
+from medcontract.scoring import tracks
 from medcontract.scoring.engine import Explanation
 from medcontract.scoring.exact import rounded_or_none
 from medcontract.scoring.protocol import Protocol
@@ -85,8 +89,19 @@ def score_result(scored: Any) -> Score:
         _figures=scored.figures,
         _headline=(scored.headline, rounded_or_none(verdict.headline)),
         _second=(scored.second, rounded_or_none(verdict.second)),
+        _tables=_tables_of(scored.track),
         _counted_here=scored.counts is not None,
     )
+
+
+@cache
+def _tables_of(track: str) -> Callable[[Score], Iterator[Table]]:
+    """What makes the tables of a score; one object for a track, so that equal scores are equal."""
+    return partial(_tables, track)
+
+
+def _tables(track: str, score: Score) -> Iterator[Table]:
+    return tracks.track(track).tables(score)
 
 
 def _broken_rules(counted: tuple[tuple[str, int], ...]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from medcontract.errors import CallError
 from medcontract.evaluation.inputs import Files, Given, Header, Part, Settings, header_of, read
 from medcontract.problems import Finding, Ref
 from medcontract.scoring.engine import Track
-from medcontract.scoring.gate import Chosen, Expected, Pair, Pairing, validated
+from medcontract.scoring.gate import Expected, Pair, Pairing, validated
 from medcontract.scoring.protocol import Protocol
 from medcontract.tally import Tally
 
@@ -49,8 +49,8 @@ def read_truth(track: Track, files: Files, given: Given | None = None) -> Truth:
     reasons = _read_what_it_refers_to(wanted, files, truth)
     for pair in wanted:
         parts = files.groups[pair.truth]
-        if pair.own:
-            _read_own(pair, parts, truth)
+        if pair.own_truth:
+            _read_own(pair.truth, pair.own_truth(), parts, truth)
             continue
         _read_expected(pair, parts, truth, given or Given())
         reasons += _errors("the truth", parts)
@@ -104,14 +104,13 @@ def other_files(truth: Truth, documents: Mapping[str, Any]) -> dict[str, OtherFi
     return others
 
 
-def _read_own(pair: Pair[Any, Any], parts: Sequence[Part], truth: Truth) -> None:
+def _read_own(name: str, expected: Expected[Any], parts: Sequence[Part], truth: Truth) -> None:
     """A submission that is its own truth: read once for what is expected, its mistakes left to the second time."""
-    expected = Chosen(pair)
     read([Part(part.source, part.contract, Tally(0)) for part in parts], expected)
-    truth.expected[pair.truth] = expected
-    truth.content[pair.truth] = expected.content_sha256()
+    truth.expected[name] = expected
+    truth.content[name] = expected.content_sha256()
     expected.forget_texts()
-    truth.headers[pair.truth] = {}
+    truth.headers[name] = {}
     if not expected.items:
         truth.reasons += (f"there is no sample: {', '.join(part.name for part in parts)}",)
 

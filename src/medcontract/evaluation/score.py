@@ -137,10 +137,10 @@ def score_files(
     settle_files(track, files, found, settings)
     protocol = changed_protocol(track, parameters, settings.wishes)
     given_header = Given(header)
-    if is_report_alone(track, files):
-        from medcontract.evaluation.combine import combined_report
+    if is_result_alone(track, files):
+        from medcontract.evaluation.rescore import rescore
 
-        return combined_report(files, protocol, settings, given_header)
+        return rescore(track, files, protocol, settings, given_header)
     truth = read_truth(track.under(protocol, settings.wishes), files, given_header)
     truth.protocol = protocol
     return score_against(truth, files, protocol, settings, given_header)
@@ -148,22 +148,21 @@ def score_files(
 
 def settle_files(track: Track, files: Files, found: Mapping[str, str], settings: Settings) -> None:
     """Leave aside what does not count: files that the organizer gives otherwise, broken files beside a submission."""
-    by_option = () if settings.wishes.weights is None else ("benchmark/weights",)
+    by_option = [option.stands_for for option in track.options if option.name in settings.wishes.options]
     folders = keep_organizers_files(track, files, found, by_option)
     files.pass_over_broken([path for path, folder in found.items() if folder in folders], track.submissions)
 
 
-def is_report_alone(track: Track, files: Files) -> bool:
-    """A report that was made elsewhere, to which a combined score is to be added."""
-    return "benchmark/report" in files.groups and not any(
-        name in files.groups for pair in track.pairs for name in (pair.truth, pair.submission)
-    )
+def is_result_alone(track: Track, files: Files) -> bool:
+    """A result that was made elsewhere, to be scored again."""
+    needed = (name for pair in track.pairs for name in (pair.truth, pair.submission))
+    return track.rescores and track.result_contract in files.groups and not any(name in files.groups for name in needed)
 
 
 def _track_or_broken(files: Files) -> Track:
     try:
         track = track_of(files)
-        if not any(pair.truth in files.groups for pair in track.pairs) and not is_report_alone(track, files):
+        if not any(pair.truth in files.groups for pair in track.pairs) and not is_result_alone(track, files):
             raise no_truth(track, files)
     except CallError:
         if files.unread:
@@ -174,11 +173,14 @@ def _track_or_broken(files: Files) -> Track:
 
 def changed_protocol(track: Track, parameters: Sequence[tuple[str, str]], wishes: Wishes = NO_WISHES) -> Protocol:
     """The protocol as the caller wants it. Raises `CallError`."""
-    for option in wishes.of_benchmark():
-        if track.id != "benchmark":
-            raise CallError(f"{option} is for the track benchmark, not for {track.id}")
+    own = {option.name for option in track.options}
+    for name in wishes.options:
+        if name not in own:
+            owner, option = tracks.options()[name]
+            raise CallError(f"{option.on_command_line} is for the track {owner.id}, not for {track.id}")
     if wishes.breakdown and not track.explains:
-        raise CallError(f"--breakdown is for the tracks extraction and benchmark, not for {track.id}")
+        those = " and ".join(each.id for each in tracks.every() if each.explains)
+        raise CallError(f"--breakdown is for the tracks {those}, not for {track.id}")
     protocol = track.protocol
     for name, value in parameters:
         protocol = protocol.changed(name, value)
@@ -201,35 +203,66 @@ def track_of(files: Files) -> Track:
     return tracks.track(next(iter(by_track))).among(files.groups)
 
 
+class Readings(Struct, kw_only=True):
+    """What was read for a score: everything that comes before counting."""
+
+    truth: Truth
+    files: Files
+    documents: dict[str, Any]
+    pairings: dict[str, Pairing[Any, Any]]
+    headers: dict[str, Header]
+    reasons: tuple[str, ...]
+    """Why it cannot be scored, as far as the files of the submission say."""
+    fields: dict[str, str] = {}
+    """What the caller sets of the result itself."""
+
+    def settle(self, given: Given) -> None:
+        """Take what the caller sets of the result. Raises `CallError` for a header field that is of no use."""
+        self.fields = set_by_caller(self.truth.track, given)
+        given.check()
+
+
+def read_files(truth: Truth, files: Files, settings: Settings, given: Given) -> Readings:
+    """Read the submission among the files, and what stands beside it."""
+    documents, aux_reasons = read_auxiliary(truth, files)
+    pairings, headers, header_reasons = read_submission(truth, files, documents, settings, given)
+    return Readings(
+        truth=truth, files=files, documents=documents, pairings=pairings, headers=headers,
+        reasons=(*aux_reasons, *header_reasons),
+    )  # fmt: skip
+
+
 def score_against(
     truth: Truth, files: Files, protocol: Protocol, settings: Settings = DEFAULT, given: Given | None = None
 ) -> Scored:
     """Score the submission among the files."""
     truth = replace(truth, track=truth.track.among({*files.groups, *truth.expected}))
-    track = truth.track
     given = given or Given()
-    documents, aux_reasons = read_auxiliary(truth, files)
-    pairings, headers, header_reasons = read_submission(truth, files, documents, settings, given)
-    if not any(files.groups.get(pair.submission) for pair in track.pairs) and not files.unread:
-        raise no_submission(track, files)
-    result_fields = set_by_caller(track, given)
-    given.check()
+    readings = read_files(truth, files, settings, given)
+    if not any(files.groups.get(pair.submission) for pair in truth.track.pairs) and not files.unread:
+        raise no_submission(truth.track, files)
+    readings.settle(given)
+    return score_readings(readings, protocol, settings)
+
+
+def score_readings(readings: Readings, protocol: Protocol, settings: Settings) -> Scored:
+    """The score of what was read."""
+    truth, files, pairings = readings.truth, readings.files, readings.pairings
     counts = None
-    reasons = (*truth.reasons, *map(_unread, files.unread), *aux_reasons, *header_reasons)
+    reasons = (*truth.reasons, *map(_unread, files.unread), *readings.reasons)
     if reasons:
         verdict = Verdict(valid=False, processing=_nothing(truth, files, protocol), reasons=reasons)
     else:
-        answers = _answers(truth, files, pairings, documents, headers, result_fields)
-        verdict, counts = _judged(track, answers, protocol)
-    teams = _teams(headers, documents)
-    verdict.warnings = (*verdict.warnings, *_notes(files, track), *_remarks(teams, settings))
+        verdict, counts = _judged(truth.track, _answers(readings), protocol)
+    teams = teams_of(readings.headers, readings.documents)
+    verdict.warnings = (*verdict.warnings, *_notes(files, truth.track), *_remarks(teams, settings))
     if not truth.reasons:
         verdict.reasons = (*verdict.reasons, *_mixed_up(verdict, pairings, files))
     score = _assemble(truth, files, protocol, verdict, counts, teams, settings.participant)
     private, hints = near_misses(pairings.values())
     score.private, score.hints = tuple(private), tuple(hints)
     if counts is not None:
-        _explain(score, track, counts, settings)
+        _explain(score, truth.track, counts, settings)
     return score
 
 
@@ -283,21 +316,15 @@ def _unread(report: FileReport) -> str:
     return f"{base_name(report.path)} cannot be read" + (f" ({where}{problem.message})" if problem else "")
 
 
-def _answers(
-    truth: Truth,
-    files: Files,
-    pairings: dict[str, Pairing[Any, Any]],
-    documents: dict[str, Any],
-    headers: dict[str, Header],
-    result_fields: dict[str, str],
-) -> Answers:
+def _answers(readings: Readings) -> Answers:
+    truth, groups = readings.truth, readings.files.groups
     names = {
-        pair.submission: tuple(sorted(part.name for part in files.groups.get(pair.submission, [])))
+        pair.submission: tuple(sorted(part.name for part in groups.get(pair.submission, [])))
         for pair in truth.track.pairs
     }
     return Answers(
-        pairings=pairings, documents=documents, headers={**truth.headers, **headers}, names=names,
-        settings=result_fields,
+        pairings=readings.pairings, documents=readings.documents, headers={**truth.headers, **readings.headers},
+        names=names, settings=readings.fields,
     )  # fmt: skip
 
 
@@ -316,18 +343,16 @@ def used_contracts(track: Track) -> set[str]:
     return {name for pair in track.pairs for name in (pair.truth, pair.submission)} | set(track.auxiliary)
 
 
-_UNUSED = {"benchmark/lexicon": "used with --lexicon only"}
-
-
 def _notes(files: Files, track: Track) -> list[str]:
     """Files that a score has no use for."""
     used = used_contracts(track)
+    by_option = {option.contract: f"used with {option.on_command_line} only" for option in track.options}
     strange = [f"{base_name(report.path)} is of no contract: it was not looked at" for report in files.strangers]
     return (
         files.notes
         + strange
         + [
-            f"{part.name} ({contract_id}) is {_UNUSED.get(contract_id, 'not needed for a score')}"
+            f"{part.name} ({contract_id}) is {by_option.get(contract_id, 'not needed for a score')}"
             for contract_id, parts in sorted(files.groups.items())
             if contract_id not in used
             for part in parts
@@ -335,7 +360,7 @@ def _notes(files: Files, track: Track) -> list[str]:
     )
 
 
-def _teams(headers: Mapping[str, Header], documents: Mapping[str, Any]) -> list[str]:
+def teams_of(headers: Mapping[str, Header], documents: Mapping[str, Any]) -> list[str]:
     """The teams that the files name; what the organizer wrote (telemetry, a model file) comes first."""
     named = [getattr(document, "team_name", None) for document in documents.values()]
     named += [header.get("team_name") or header.get("model_id") for header in headers.values()]

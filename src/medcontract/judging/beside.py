@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from medcontract.judging.examining import examine
@@ -19,11 +19,10 @@ references know the number of the record only, as `Ref(UNKNOWN, UNKNOWN, number)
 
 
 class Beside(NamedTuple):
-    """What is to be checked beside the files of a contract."""
+    """What is to be checked beside the files of some contracts."""
 
-    contract: str
-    field: str
-    """Where the records name a file."""
+    fields: Mapping[str, str]
+    """Where the records name a file: the field, by contract."""
     check: Check
 
 
@@ -38,7 +37,7 @@ def look_beside(judge: RecordsJudge, beside: Beside) -> NamedFiles:
 
     def counted() -> Iterator[tuple[int, str]]:
         nonlocal checked
-        for named in _names(judge, beside.field):
+        for named in _names(judge, beside.fields[judge.contract.id]):
             checked += 1
             yield named
 

@@ -46,7 +46,7 @@ def judge(
         return contract
     judging = judge_for(source, contract, tally, progress)
     judging.run()
-    images = look_beside(judging, beside) if beside and beside.contract == contract.id else None
+    images = look_beside(judging, beside) if beside and contract.id in beside.fields else None
     report = judging.report()
     return report if images is None else replace(report, _images=images)
 

@@ -20,12 +20,13 @@ from medcontract.rendering.shared import (
     weights,
     who,
 )
-from medcontract.rendering.tables import Table, headline, number, tables
+from medcontract.rendering.tables import headline, tables
 from medcontract.rendering.view import View
 from medcontract.results.base import printable
 from medcontract.results.comparison import Comparison
 from medcontract.results.leaderboard import Leaderboard
 from medcontract.results.score import FileProblem, ItemBreakdown, Score
+from medcontract.results.tables import Table, number
 
 
 def score(score: Score, view: View) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from medcontract.problems import plain_name, shorten
-from medcontract.rendering.tables import MOST_CASES, Table, number
 from medcontract.rendering.view import clean
 from medcontract.results.comparison import ComparedRow, Comparison, Delta
 from medcontract.results.leaderboard import CombinedScore, Leaderboard, LeaderboardEntry
 from medcontract.results.score import FieldDifference, ItemBreakdown, Processing
+from medcontract.results.tables import MOST_CASES, Table, more_rows, number
 
 WHOLE_DOCUMENT = ("document failed", "no valid record")
 """What is so of all items of a document or of none."""
@@ -18,7 +18,6 @@ _MOST_REASONS = 3
 _MOST_OTHERS = 4
 """Metrics that submissions bring along, in the table."""
 _LONGEST_NAME, _LONGEST_CELL = 80, 1000
-_TITLES = {"documents": "documents", "metrics": "cases", "tasks": "tasks", "samples": "samples", "runs": "runs"}
 
 
 # --- scores
@@ -139,24 +138,29 @@ def comparison_tables(comparison: Comparison) -> Iterator[Table]:
     same = len(comparison.figures) - len(changed)
     rows = [(delta.name, *_cells(delta)) for delta in changed]
     yield _changes("Figures", "figure", rows, _unchanged("figures", same))
-    for kind, title in _TITLES.items():
-        own = [row for row in comparison.rows if row.kind == kind]
-        moved = [row for row in own if row.changed]
-        for word, some in (
-            ("improved", [row for row in moved if row._trend > 0]),
-            ("worsened", [row for row in moved if row._trend < 0]),
-            ("changed otherwise", [row for row in moved if not row._trend]),
-        ):
-            lines = [line for row in some[:MOST_CASES] for line in _lines(row)]
-            more = f"and {len(some) - MOST_CASES:,} more (json has all)" if len(some) > MOST_CASES else ""
-            yield _changes(f"{title.capitalize()} that {word}", title[:-1], lines, more)
-        yield Table("", ("",), [(note,)] if (note := _unchanged(title, len(own) - len(moved))) else [])
-    gates = [row for row in comparison.rows if row.kind == "gates"]
-    yield Table(
-        "Gates", ("gate", "before", "after", "change", "then", "now", "reason"),
+    for kind in comparison._kinds:
+        own = [row for row in comparison.rows if row.kind == kind.kind]
+        yield from [_judged_rows(kind.title, own)] if kind.judged else _compared_rows(kind.title, own)
+
+
+def _compared_rows(title: str, rows: Sequence[ComparedRow]) -> Iterator[Table]:
+    moved = [row for row in rows if row.changed]
+    for word, some in (
+        ("improved", [row for row in moved if row._trend > 0]),
+        ("worsened", [row for row in moved if row._trend < 0]),
+        ("changed otherwise", [row for row in moved if not row._trend]),
+    ):
+        lines = [line for row in some[:MOST_CASES] for line in _lines(row)]
+        yield _changes(f"{title.capitalize()} that {word}", title[:-1], lines, more_rows(len(some)))
+    yield Table("", ("",), [(note,)] if (note := _unchanged(title, len(rows) - len(moved))) else [])
+
+
+def _judged_rows(title: str, rows: Sequence[ComparedRow]) -> Table:
+    return Table(
+        title.capitalize(), (title[:-1], "before", "after", "change", "then", "now", "reason"),
         [
             (row.id, *_cells(row._main or Delta.of("")), row.before or "–", row.after or "–", row.reason or "")
-            for row in gates
+            for row in rows
         ],
         numeric=False,
     )  # fmt: skip

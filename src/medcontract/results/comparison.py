@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 from medcontract.results.base import Item, Result, Row, counted
 from medcontract.results.score import Environment
 from medcontract.results.types import Sha256, Str
 
-Kind = Literal["runs", "metrics", "documents", "tasks", "samples", "gates"]
+
+class RowKind(NamedTuple):
+    """A list of the results that was compared row by row."""
+
+    kind: str
+    title: str
+    """What the rows are called, in the plural."""
+    judged: bool
+    """The rows are gates: shown all, with state and reason."""
 
 
 class Delta(Item, frozen=True, kw_only=True):
@@ -37,9 +45,9 @@ class Delta(Item, frozen=True, kw_only=True):
 
 
 class ComparedRow(Item, frozen=True, kw_only=True):
-    """One run, case, document or gate before and after."""
+    """One row of a list of the result before and after, such as a run, a case, a document or a gate."""
 
-    kind: Kind
+    kind: Str
     """The list of the result that it stands in."""
     id: str
     """What it is named by."""
@@ -96,6 +104,8 @@ class Comparison(Result, frozen=True, kw_only=True):
 
     _names: tuple[str, ...] = ()
     """Of the two files, where there were files."""
+    _kinds: tuple[RowKind, ...] = ()
+    """Of the rows, in the order in which they are shown."""
 
     def _columns(self) -> tuple[str, ...]:
         return ("kind", "id", "figure", "before", "after", "delta")

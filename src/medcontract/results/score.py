@@ -191,6 +191,8 @@ class Score(Result, frozen=True, kw_only=True):
     """The figure that submissions are ranked by."""
     _second: tuple[str, float | None] = ("", None)
     """The one that matters where there is no such figure."""
+    _tables: Any = None
+    """From the score to the tables that people read (`scoring.track.Track.tables`)."""
     _counted_here: bool = True
     """The figures were counted by medcontract, not found in a report that was made elsewhere."""
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
 
+from medcontract.results.score import Score
+from medcontract.results.tables import Table, failure_modes_table, figures_table
 from medcontract.scoring.exact import TooLarge
 from medcontract.scoring.gate import Pair, Pairing, Processing, Unscored, processed
 from medcontract.scoring.protocol import Protocol
@@ -138,6 +139,95 @@ class Limit(Struct, frozen=True, kw_only=True):
     """What it means not to pass, and what comes of it."""
 
 
+class Rows(Struct, frozen=True, kw_only=True):
+    """A list of a result whose rows are compared one by one."""
+
+    name: str
+    """The key of the list in the result."""
+    id: str
+    """The field that names a row."""
+    also: str = ""
+    """A field that names it too."""
+    decides: str
+    """The figure that tells whether a row got better."""
+    title: str = ""
+    """What the rows are called, in the plural; else as the list."""
+    state: str = ""
+    """The field that says whether a row is good."""
+    judged: bool = False
+    """The rows are gates: shown all in one table, in their order, with state and reason."""
+
+    def group(self, result: Mapping[str, Any]) -> RowGroup:
+        """The rows of a result: one that was made elsewhere may hold anything."""
+        listed = result.get(self.name)
+        rows = [row for row in (listed if isinstance(listed, list) else ()) if isinstance(row, dict) and self.id in row]
+        return RowGroup(
+            kind=self.name, title=self.title or self.name, rows={self._name(row): row for row in rows},
+            deciding=(self.decides,), state=self.state, judged=self.judged,
+        )  # fmt: skip
+
+    def _name(self, row: Mapping[str, Any]) -> str:
+        also = row.get(self.also) if self.also else None
+        return f"{row[self.id]} ({also})" if also else str(row[self.id])
+
+
+class RowGroup(Struct, frozen=True, kw_only=True):
+    """Rows of a result, by name, and what their comparison takes."""
+
+    kind: str
+    title: str
+    """What the rows are called, in the plural."""
+    rows: Mapping[str, Any]
+    """By name; each is an object with figures."""
+    deciding: tuple[str, ...]
+    """The figures that tell whether a row got better."""
+    or_all: bool = False
+    """Where a row has none of these, all of its figures tell."""
+    state: str = ""
+    judged: bool = False
+
+
+class NamedFile(Struct, frozen=True, kw_only=True):
+    """A file that a document names, beside it: preflight looks whether it is there."""
+
+    contract: str
+    """Of the document."""
+    field: str
+    title: str
+    """What is checked."""
+    size_mb: str = ""
+    """The field of the document that states its size in MB."""
+
+
+class Option(Struct, frozen=True, kw_only=True):
+    """Something that a caller can ask of one track only: an argument in Python, an option of the commands."""
+
+    name: str
+    """Of the argument."""
+    help: str
+    metavar: str = ""
+    """What stands for its value in the help of a command."""
+    flag: str = ""
+    """On the command line, where that is not its name."""
+    sets: bool | None = None
+    """It has no value on the command line, and stands for this one."""
+    choices: tuple[str, ...] = ()
+    parameter: bool = False
+    """It sets the parameter of the protocol that has its name."""
+    contract: str = ""
+    """Its value is a file of this contract."""
+    stands_for: str = ""
+    """The contract of files that say the same."""
+    parse: Callable[[Any], Any] | None = None
+    """From what the caller gives. Raises `CallError`."""
+    measuring: bool = False
+    """It changes how records are measured."""
+
+    @property
+    def on_command_line(self) -> str:
+        return self.flag or f"--{self.name.replace('_', '-')}"
+
+
 class Wishes(Struct, frozen=True, kw_only=True):
     """What a caller asks of a track besides parameters of the protocol."""
 
@@ -147,29 +237,10 @@ class Wishes(Struct, frozen=True, kw_only=True):
     """What stands in records may be told."""
     plugin_errors: bool = False
     """The words of an exception in a user's own metric may be told: they may quote a record, and the truth."""
-    weights: tuple[tuple[str, Decimal], ...] | None = None
-    """benchmark: of the combined score."""
-    metric_name: str | None = None
-    """benchmark: the name of the combined score."""
-    renormalize: bool | None = None
-    """benchmark: share the weights of what a task lacks among what it has."""
-    replace: bool = False
-    """benchmark: a combined score that is already there is replaced."""
-    lexicon: dict[str, Any] | None = None
-    """benchmark: terms that extend or replace the shipped ones, validated."""
+    options: Mapping[str, Any] = {}
+    """What was given of the options that the track declares, as they were parsed, by name."""
     plugins: tuple[str, ...] = ()
     """Modules that worker processes load, too."""
-
-    def of_benchmark(self) -> Iterator[str]:
-        """The options that were given and that only one track knows."""
-        given = {
-            "--weights": self.weights is not None,
-            "--metric-name": self.metric_name is not None,
-            "--keep-missing": self.renormalize is not None,
-            "--replace": self.replace,
-            "--lexicon": self.lexicon is not None,
-        }
-        return (name for name, there in given.items() if there)
 
 
 NO_WISHES = Wishes()
@@ -207,6 +278,16 @@ class Track(ABC):
     """The ids in an auxiliary file (a document, or what is kept of a collection) that rules refer to, by contract."""
     result_below_gate: ClassVar[bool] = False
     """There is a result below the processing gate, too."""
+    images: ClassVar[tuple[str, str] | None] = None
+    """(contract, field) of records that name image files."""
+    named_files: ClassVar[tuple[NamedFile, ...]] = ()
+    """Files that documents of a submission name."""
+    rows: ClassVar[tuple[Rows, ...]] = ()
+    """The lists of a result that are compared row by row, in the order in which they are shown."""
+    options: ClassVar[tuple[Option, ...]] = ()
+    """What callers can ask of this track only."""
+    rescores: ClassVar[bool] = False
+    """A result alone, made elsewhere, can be scored again (`rescore`)."""
     explains: ClassVar[bool] = False
     """It can say of each item or sample what became of it."""
     open_figures: ClassVar[bool] = False
@@ -226,14 +307,32 @@ class Track(ABC):
     @abstractmethod
     def finish(self, counts: Counts, protocol: Protocol) -> Finished: ...
 
-    @abstractmethod
     def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
         """The result without figures by class, case or document."""
+        coarse = {figure.name for figure in self.figures if figure.by == "submission"}
+        return {name: value for name, value in result.items() if name in coarse}
 
     def headline_of(self, result: Mapping[str, Any]) -> float | None:
         """The headline figure of a result that was written down."""
         value = result.get(self.headline)
         return value if isinstance(value, float) else None
+
+    def tables(self, score: Score) -> Iterator[Table]:
+        """The result as people read it: the figures, then finer ones. `score.result` is there."""
+        yield figures_table(score)
+        yield from failure_modes_table(score)
+
+    def figures_in(self, result: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The figures of the whole submission in a result that was written down; other keys may be among them."""
+        return {name: value for name, value in result.items() if name != "metadata"}
+
+    def row_groups(self, result: Mapping[str, Any]) -> Iterator[RowGroup]:
+        """What of a result is compared row by row."""
+        return (rows.group(result) for rows in self.rows)
+
+    def about_comparison(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+        """Why some figures of two results cannot be compared."""
+        return iter(())
 
     def under(self, protocol: Protocol, wishes: Wishes = NO_WISHES) -> Track:
         """The track as the protocol and the caller have it."""
@@ -246,6 +345,13 @@ class Track(ABC):
     def decided(self, documents: Mapping[str, Any]) -> dict[str, Any] | None:
         """What the organizer decided for all submissions besides the protocol."""
         return None
+
+    def rescore(self, name: str, result: Any, documents: Mapping[str, Any], fields: Mapping[str, str]) -> Verdict:
+        """A verdict on a result that was made elsewhere, a document of the result contract in a file of this name.
+
+        `documents` are auxiliary files, by contract; `fields` are those of the result that the caller sets.
+        """
+        raise NotImplementedError
 
     def completed(self, protocol: Protocol, wishes: Wishes = NO_WISHES) -> Protocol:
         """The protocol with what follows from its parameters, and from what the caller asks for."""

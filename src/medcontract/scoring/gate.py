@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from fractions import Fraction
 from math import ceil
 from operator import attrgetter
@@ -58,12 +59,8 @@ class Pair(Struct, Generic[Item, Mark], frozen=True, kw_only=True):
     can_fail: bool = True
     """Records have an `error`; one that says something was not processed."""
 
-    own: Callable[[Any], Any] | None = None
-    """The submission is its own truth: what of a record is truth."""
-    nameless: Callable[..., Item] | None = None
-    """Of such a submission: the item of a record that is not valid, made of its key."""
-    both: Callable[[Item, Item], Item] | None = None
-    """Of such a submission: the item of an id that stands there twice."""
+    own_truth: Callable[[], Expected[Item]] | None = None
+    """The submission is its own truth: what reads it first, for what is expected."""
 
 
 def validated(value: Any) -> Any:
@@ -138,46 +135,6 @@ class Expected(Generic[Item]):
 
     def forget_texts(self) -> None:
         self._texts = []
-
-
-class Chosen(Expected[Item]):
-    """Where a submission is its own truth: each of its ids is expected, those of records that are not valid too."""
-
-    def __init__(self, pair: Pair[Item, Any]) -> None:
-        super().__init__(pair.key, pair.item)
-        self._pair = pair
-        self._before: tuple[dict[Key, int], list[Item], int] = {}, [], 0
-
-    def begin(self) -> None:
-        """Remember what is there: a file that cannot be read to its end has no records."""
-        self._before = dict(self.index), list(self.items), len(self._texts)
-
-    def end(self, whole: bool) -> None:
-        if not whole:
-            index, self.items, length = self._before
-            self.index.clear()
-            self.index.update(index)
-            del self._texts[length:]
-
-    def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
-        of_truth = self._pair.own or (lambda record: record)
-        for record in validated(records):
-            self._add(self._key(record), self._item(record))
-            self._texts.append(record_text(of_truth(record)))
-        return ()
-
-    def lose(self, parsed: Any) -> Sequence[Finding]:
-        key = tuple(_read(parsed, name) for name in self._pair.key)
-        if self._pair.nameless and all(isinstance(part, str) for part in key):
-            self._add(key if len(key) > 1 else key[0], self._pair.nameless(*key))
-        return ()
-
-    def _add(self, key: Key, item: Item) -> None:
-        number = self.index.setdefault(key, len(self.items))
-        if number == len(self.items):
-            self.items.append(item)
-        elif self._pair.both:
-            self.items[number] = self._pair.both(self.items[number], item)
 
 
 class Anything(Expected[None]):
@@ -338,8 +295,8 @@ class Pairing(Generic[Item, Mark]):
 
     def lose(self, parsed: Any) -> Sequence[Finding]:
         """A bad record: not processed, and a second record for its item if there is a good one."""
-        key: Any = tuple(_read(parsed, name) for name in self.pair.key)
-        run = _read(parsed, self.pair.run) if self.pair.run else None
+        key: Any = tuple(read_field(parsed, name) for name in self.pair.key)
+        run = read_field(parsed, self.pair.run) if self.pair.run else None
         run = self.pair.default_run if run is None else run
         if not all(isinstance(part, str) for part in (*key, run)):
             return ()
@@ -350,6 +307,15 @@ class Pairing(Generic[Item, Mark]):
         again = number in sheet
         sheet[number] = REPEATED if again else INVALID
         return self._repeated() if again else ()
+
+    def changed(self, mark: Callable[[Any], Any]) -> Pairing[Item, Any]:
+        """The same with something else for each mark."""
+        other = copy(self)
+        other.sheets = {
+            run: {number: each if type(each) is Unscored else mark(each) for number, each in sheet.items()}
+            for run, sheet in self.sheets.items()
+        }
+        return other
 
     def runs(self) -> dict[str, Sheet]:
         """The sheet of each run that counts, sorted by name."""
@@ -362,7 +328,8 @@ class Pairing(Generic[Item, Mark]):
         return [key for key, number in self.expected.index.items() if any(number not in sheet for sheet in sheets)]
 
 
-def _read(parsed: Any, name: str) -> Any:
+def read_field(parsed: Any, name: str) -> Any:
+    """A field of a record that is not valid, if it is there."""
     return parsed.get(name) if isinstance(parsed, dict) else getattr(parsed, name, None)
 
 

@@ -8,7 +8,20 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from medcontract.errors import CallError
-from medcontract.scoring.engine import Answers, Counts, Figure, Finished, Limit, Track, counts_of_sheets, marks
+from medcontract.results.score import Score
+from medcontract.results.tables import Table, by_class_table, figures_table
+from medcontract.scoring.engine import (
+    Answers,
+    Counts,
+    Figure,
+    Finished,
+    Limit,
+    NamedFile,
+    Option,
+    Track,
+    counts_of_sheets,
+    marks,
+)
 from medcontract.scoring.exact import ONE, ZERO, clamped, f1, mean, rounded, rounded_or_none
 from medcontract.scoring.gate import Pair, Pairing
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol, parameters
@@ -136,6 +149,21 @@ class Lesions(Track):
     headline = "final_score"
     second = "prediction_score"
     ranks_together = True
+    options = (
+        Option(
+            name="t_min_ms", metavar="MS", parameter=True,
+            help="Shortest inference time of the competition; a leaderboard has that of the valid submissions.",
+        ),
+        Option(name="t_max_ms", metavar="MS", parameter=True, help="Longest inference time of the competition."),
+    )  # fmt: skip
+    images = ("lesions/cases", "image_path")
+    named_files = (
+        NamedFile(
+            contract="lesions/model", field="model_file", size_mb="model_size_mb",
+            title="The model is there, of the size stated",
+        ),
+        NamedFile(contract="lesions/model", field="inference_script", title="The inference script is there"),
+    )  # fmt: skip
 
     def check(self, protocol: Protocol) -> None:
         fastest, slowest = protocol.get("t_min_ms"), protocol.get("t_max_ms")
@@ -178,6 +206,14 @@ class Lesions(Track):
                 f"{name} alone sets t_max_ms: its inference time, {float(longest):g} ms, is more than {_FAR} times the "
                 f"next longest, {float(next_longest):g} ms (--t-min-ms and --t-max-ms set the range)"
             )
+
+    def tables(self, score: Score) -> Iterator[Table]:
+        result = score.result or {}
+        yield figures_table(score)
+        if "f1_by_class" in result:
+            yield by_class_table("Classes", result["f1_by_class"])
+        if "confusion_matrix" in result:
+            yield _matrix_table(result["confusion_matrix"])
 
     def count(self, answers: Answers) -> Counts:
         pairing = answers.pairing()
@@ -231,9 +267,11 @@ class Lesions(Track):
         }
         return Finished(result=result, headline=final, second=prediction)
 
-    def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
-        coarse = {figure.name for figure in self.figures if figure.by == "submission"}
-        return {name: value for name, value in result.items() if name in coarse}
+
+def _matrix_table(matrix: dict[str, dict[str, int]]) -> Table:
+    head = ("true \\ predicted", *(name if name != "unprocessed" else "none" for name in next(iter(matrix.values()))))
+    rows = [(true, *(str(times or "·") for times in row.values())) for true, row in matrix.items()]
+    return Table("Confusion matrix", head, rows, "none: not processed")
 
 
 def _f1_of(confusion: Counter[tuple[int, int | None]], number: int) -> Fraction:

@@ -10,12 +10,15 @@ from typing import Any, ClassVar, NamedTuple
 from msgspec import Struct
 
 from medcontract.definitions.forms import BLANKS
+from medcontract.results.score import Score
+from medcontract.results.tables import Table, by_class_table, figures_table, first_rows, number
 from medcontract.scoring.engine import (
     Answers,
     Counts,
     Figure,
     Finished,
     Limit,
+    Rows,
     Track,
     counts_of_sheets,
     marks,
@@ -191,6 +194,7 @@ class Reports(Track):
     figures = _FIGURES + _OF_RUNS
     headline = "total_score"
     second = "accuracy_score"
+    rows = (Rows(name="runs", id="run_id", decides="total_score", state="valid"),)
 
     def probe(self, record: Any) -> float:
         seconds: float = record.processing_time_sec
@@ -217,6 +221,14 @@ class Reports(Track):
             passed=None if telemetry is None else not ended,
             detail="; ".join(ended) or ("needs a valid file of reports/telemetry" if telemetry is None else ""),
         )  # fmt: skip
+
+    def tables(self, score: Score) -> Iterator[Table]:
+        result = score.result or {}
+        yield figures_table(score)
+        if "urgency_f1_by_class" in result:
+            yield by_class_table("Urgency", result["urgency_f1_by_class"])
+        if "runs" in result:
+            yield from _runs_table(score, result["runs"])
 
     def count(self, answers: Answers) -> Counts:
         pairing = answers.pairing()
@@ -268,6 +280,29 @@ class Reports(Track):
         kept = {name: value for name, value in result.items() if name != "urgency_f1_by_class"}
         names = ("run_id", "success_rate", "valid", "reasons")
         return {**kept, "runs": [{name: run[name] for name in names} for run in result["runs"]]}
+
+
+def _runs_table(score: Score, runs: Sequence[dict[str, Any]]) -> Iterator[Table]:
+    if len(runs) < 2 and all(run["valid"] for run in runs):
+        return
+    columns = {
+        "processed": "success_rate", "time": "avg_processing_time", "memory": "max_memory_usage",
+        "CPU": "avg_cpu_usage", "accuracy": "accuracy_score", "performance": "performance_score",
+        "total": "total_score",
+    }  # fmt: skip
+    columns = {
+        title: name for title, name in columns.items() if all(name in run for run in runs)
+    }  # not for participants
+    units = {figure.name: figure.unit for figure in score._figures}
+    rows = [
+        (
+            run["run_id"],
+            *(number(run[name], units.get(name, "")) for name in columns.values()),
+            "yes" if run["valid"] else "no",
+        )
+        for run in runs
+    ]
+    yield first_rows(Table("Runs", ("run", *columns, "valid"), rows))
 
 
 def _count_run(

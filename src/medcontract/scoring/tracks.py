@@ -1,18 +1,100 @@
-"""All tracks that can be scored, by name."""
+"""All tracks that can be scored, by name: those that come with the package, and those of plugins."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
+from typing import Any
 
+from medcontract.definitions import plugins, registry
 from medcontract.errors import CallError
-from medcontract.scoring.engine import Track
+from medcontract.scoring.engine import Option, Track
 
-NAMES = ("benchmark", "extraction", "lesions", "reports", "triage")
+GROUP = "medcontract.tracks"
+_registered: dict[str, Track] = {}
+
+
+def names() -> tuple[str, ...]:
+    """Those of plugins come last."""
+    _load_installed()
+    return (*registry.TRACKS, *sorted(_registered))
+
+
+def every() -> Iterator[Track]:
+    return map(track, names())
+
+
+def find(name: str) -> Track | None:
+    """The track of this name, if there is one."""
+    if name in registry.TRACKS:
+        found: Track = import_module(f"medcontract.scoring.{name}").TRACK
+        return found
+    _load_installed()
+    return _registered.get(name)
 
 
 def track(name: str) -> Track:
     """The track of this name. Raises `CallError`."""
-    if name not in NAMES:
-        raise CallError(f"'{name}' cannot be scored", f"these can: {', '.join(NAMES)}")
-    found: Track = import_module(f"medcontract.scoring.{name}").TRACK
+    found = find(name)
+    if found is None:
+        raise CallError(f"'{name}' cannot be scored", f"these can: {', '.join(names())}")
     return found
+
+
+def options() -> dict[str, tuple[Track, Option]]:
+    """The options of all tracks, by name, and whose each is."""
+    return {option.name: (found, option) for found in every() for option in found.options}
+
+
+def register(*tracks: Track) -> None:
+    """Make tracks known to every command. Their contracts must be registered before. Raises `CallError`."""
+    for each in tracks:
+        _check(each)
+        _registered[each.id] = each
+
+
+def _check(found: Any) -> None:
+    """A track that could not work is refused at once, with the reason."""
+    if not isinstance(found, Track):
+        raise CallError(f"{found!r} is not a Track", "derive it from medcontract.modeling.Track, and give an instance")
+    missing = [name for name in ("id", "protocol", "figures", "headline", "pairs") if not hasattr(found, name)]
+    if missing:
+        raise CallError(f"the track {type(found).__name__} has no '{missing[0]}'", "see CONTRIBUTING, Adding a track")
+    if found.id in registry.TRACKS or _registered.get(found.id, found) is not found:
+        raise CallError(f"{found.id}: another track has this id", "choose another id")
+    contracts = {found.result_contract, *found.truths, *found.submissions, *found.auxiliary, *found.organizers}
+    contracts |= {name for name, _ in found.expecting}
+    taken = {name for name, (owner, _) in options().items() if owner is not found}
+    for option in found.options:
+        if option.name in taken:
+            raise CallError(f"the track {found.id} has an option '{option.name}', which another track has, too")
+    for name in sorted(contracts):
+        if name not in registry.compiled():
+            raise CallError(f"the track {found.id} names {name}, which is no contract", "register its contracts first")
+        if name.partition("/")[0] != found.id:
+            raise CallError(f"the track {found.id} names {name}, which is of another track", f"name it {found.id}/…")
+
+
+def load_plugin(name: str) -> None:
+    """Import a module, given by its name or as a `.py` file, and register its CONTRACTS, METRICS and TRACKS."""
+    module = plugins.load_module(name)
+    found = getattr(module, "TRACKS", ())
+    register(*(found if isinstance(found, tuple | list) else (found,)))
+
+
+@cache
+def _load_installed() -> None:
+    """The tracks of installed packages (entry points of the group `medcontract.tracks`)."""
+    from importlib.metadata import entry_points
+
+    entries = sorted(entry_points(group=GROUP))
+    if entries:
+        plugins.load_installed()
+    for entry in entries:
+        try:
+            value = entry.load()
+            value = getattr(value, "TRACKS", value)
+            register(*(value if isinstance(value, tuple | list) else (value,)))
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a user's module does
+            plugins.broken.append(f"the track '{entry.value}' cannot be loaded: {plugins.words(error)}")

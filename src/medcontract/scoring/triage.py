@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from medcontract.scoring.engine import Answers, Counts, Figure, Finished, Track, counts_of_sheets
+from medcontract.results.score import Score
+from medcontract.results.tables import Table, figures_table, first_rows, number
+from medcontract.scoring.engine import Answers, Counts, Figure, Finished, Rows, Track, counts_of_sheets
 from medcontract.scoring.exact import ONE, ZERO, exact_sum, mean, rounded
 from medcontract.scoring.gate import Pair, Unscored
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol
@@ -119,13 +121,19 @@ class Triage(Track):
     protocol = PROTOCOL
     figures = _FIGURES
     headline = "mean_jaccard_index"
+    rows = (Rows(name="metrics", title="cases", id="case_id", decides="jaccard_index"),)
+
+    def tables(self, score: Score) -> Iterator[Table]:
+        yield figures_table(score)
+        if score.result and "metrics" in score.result:
+            yield _cases_table(score.result["metrics"])
 
     def count(self, answers: Answers) -> Counts:
         pairing = answers.pairing()
         sheet = pairing.runs()[""]
         cases: dict[str, list[tuple[Segment, Any]]] = {}
-        for number, segment in enumerate(pairing.expected.items):
-            cases.setdefault(segment.case_id, []).append((segment, sheet.get(number)))
+        for place, segment in enumerate(pairing.expected.items):
+            cases.setdefault(segment.case_id, []).append((segment, sheet.get(place)))
         sources = (answers.headers["triage/response"], answers.headers["triage/ground-truth"])
         header = {name: next((h[name] for h in sources if h.get(name) is not None), None) for name in self.needs}
         names = ", ".join(answers.names["triage/response"])
@@ -156,6 +164,23 @@ class Triage(Track):
     def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
         header = {name: result[name] for name in (*self.needs, "response_file_name")}
         return {**header, self.headline: headline}
+
+
+def _cases_table(cases: Sequence[dict[str, Any]]) -> Table:
+    head = ("case", "jaccard", "lead time", "correct", "false positives", "misses", "errors")
+    rows = [
+        (
+            case["case_id"],
+            number(case["jaccard_index"]),
+            number(case["prediction_lead_time"], "s"),
+            number(len(case["correct_predictions"])),
+            number(len(case["incorrect_predictions"]["false_positives"])),
+            number(len(case["incorrect_predictions"]["misses"])),
+            number(len(case["errors"])),
+        )
+        for case in cases
+    ]
+    return first_rows(Table("Cases", head, rows))
 
 
 def _case(case_id: str, marked: Sequence[tuple[Segment, Any]]) -> CaseCounts:

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 
 from medcontract.problems import shorten
 from medcontract.rendering.shared import WHOLE_DOCUMENT, clipped, fate, processed, seen
-from medcontract.rendering.tables import Table, headline, number, tables
+from medcontract.rendering.tables import headline, tables
 from medcontract.rendering.text.validation import one_problem
 from medcontract.rendering.view import Style, View, clean
 from medcontract.results.score import FileProblem, ItemBreakdown, Score
+from medcontract.results.tables import Table, number
 
 
 def score(score: Score, view: View) -> str:

@@ -8,39 +8,68 @@ from fractions import Fraction
 from functools import partial
 from math import isfinite
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from medcontract.definitions.contract import Validated
 from medcontract.definitions.forms import BLANKS
 from medcontract.definitions.plugins import metrics_of_users
-from medcontract.errors import BrokenPlugin, CallError, WrongWeights
+from medcontract.errors import BrokenPlugin, CallError
 from medcontract.normalizers.terms import CATEGORIES, VERSION, Terms, UnsoundTerms, shipped
-from medcontract.problems import plain_name
-from medcontract.scoring.combining import (
+from medcontract.problems import Finding, plain_name
+from medcontract.results.score import Score
+from medcontract.results.tables import Table
+from medcontract.scoring.benchmark.combining import (
     COMBINED,
     Combined,
     Metrics,
     Weighting,
     combine,
+    parse_weights,
     told_unused,
     used_by,
     weighting_of,
 )
-from medcontract.scoring.engine import NO_WISHES, Answers, Counts, Figure, Finished, Track, Wishes, shown_id
+from medcontract.scoring.benchmark.comparing import row_groups, table_in, weighed_differently
+from medcontract.scoring.benchmark.metrics import (
+    CLINICAL,
+    DIAGNOSTIC,
+    METRICS,
+    REASONING,
+    Side,
+    asked,
+    measured,
+    side_of,
+)
+from medcontract.scoring.benchmark.rescoring import free_name, weighed, with_first
+from medcontract.scoring.benchmark.tables import tables
+from medcontract.scoring.canonical import record_text
+from medcontract.scoring.engine import (
+    NO_WISHES,
+    Answers,
+    Counts,
+    Figure,
+    Finished,
+    Option,
+    RowGroup,
+    Track,
+    Verdict,
+    Wishes,
+    shown_id,
+)
 from medcontract.scoring.exact import ZERO, exact_sum, mean, rounded, total
-from medcontract.scoring.gate import REPEATED, Pair, Unscored, processed
-from medcontract.scoring.metrics import CLINICAL, DIAGNOSTIC, METRICS, REASONING, Side, asked, measured, side_of
+from medcontract.scoring.gate import REPEATED, Expected, Pair, Unscored, processed, read_field, validated
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters
 
 REFERENCES, PREDICTIONS, SAMPLES = "benchmark/references", "benchmark/predictions", "benchmark/samples"
 WEIGHTS = "benchmark/weights"
+_KEY = ("task_id", "sample_id")
 _MOST_NAMED = 10
 _MORE = "score --show-values tells more"
 NEGATION = "terms are found as phrases, whatever stands around them: negation is not understood"
 _CATEGORY_WEIGHTS = dict(zip(CATEGORIES, ("3", "2", "2", "1", "1"), strict=True))
 
-Number = TypeVar("Number", Fraction, float)
 Value = Fraction | float
 """A metric of a sample: computed exactly, or given as a double."""
 
@@ -168,6 +197,22 @@ class Benchmark(Track):
     truths = (REFERENCES,)
     submissions = (PREDICTIONS, SAMPLES)
     open_figures = True
+    rescores = True
+    options = (
+        Option(
+            name="weights", metavar="NAME=W,...", stands_for=WEIGHTS, parse=parse_weights,
+            help="Weights of the combined score.",
+        ),
+        Option(name="metric_name", metavar="NAME", help="The combined score's name."),
+        Option(
+            name="renormalize_missing", flag="--keep-missing", sets=False,
+            help="What a task lacks counts 0, with its weight.",
+        ),
+        Option(name="replace", sets=True, help="Replace a metric of the combined score's name."),
+        Option(
+            name="lexicon", metavar="FILE", contract="benchmark/lexicon", measuring=True, help="Terms of your own.",
+        ),
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -183,11 +228,11 @@ class Benchmark(Track):
     def _pair(self, contracts: Collection[str]) -> Pair[Item, Any]:
         submission = SAMPLES if SAMPLES in contracts and PREDICTIONS not in contracts else PREDICTIONS
         truth = SAMPLES if submission == SAMPLES and REFERENCES not in contracts else REFERENCES
+        item = partial(_item, self._terms, bool(self._own))
         return Pair(
-            truth=truth, submission=submission, key=("task_id", "sample_id"),
-            item=partial(_item, self._terms, bool(self._own)),
+            truth=truth, submission=submission, key=_KEY, item=item,
             measure=partial(_measure, self._terms, self._protocol, self._own, self._wishes),
-            own=_known if truth == submission else None, nameless=_nameless, both=_both,
+            own_truth=partial(OwnTruth, item) if truth == submission else None,
         )  # fmt: skip
 
     def under(self, protocol: Protocol, wishes: Wishes = NO_WISHES) -> Benchmark:
@@ -201,14 +246,36 @@ class Benchmark(Track):
         return Benchmark(self._protocol, self._wishes, contracts, self._own)
 
     def decided(self, documents: Mapping[str, Any]) -> dict[str, Any] | None:
-        weights = weighting(documents.get(WEIGHTS), self._wishes)
+        weights = weighting(documents.get(WEIGHTS), self._wishes.options)
         return weights.describe() if weights else None
+
+    def rescore(self, name: str, result: Any, documents: Mapping[str, Any], fields: Mapping[str, str]) -> Verdict:
+        """Weigh the scores of a report; what it says besides stays as it is."""
+        weights = weighting(documents.get(WEIGHTS), self._wishes.options)
+        if weights is None:
+            raise CallError(
+                f"{name} is a report: it can be given a combined score, which needs weights",
+                "give --weights or a file of benchmark/weights; to score a model, give references and predictions",
+            )
+        return weighed(result, weights, bool(self._wishes.options.get("replace")), fields)
 
     def completed(self, protocol: Protocol, wishes: Wishes = NO_WISHES) -> Protocol:
         """Terms and metrics of the caller's own make another fingerprint."""
         protocol = protocol.following("lexicon", _terms(wishes).sha256)
         own = _own_metrics()
         return protocol.following("own_metrics", ", ".join(own)) if own else protocol
+
+    def tables(self, score: Score) -> Iterator[Table]:
+        return tables(score)
+
+    def figures_in(self, result: Mapping[str, Any]) -> Mapping[str, Any]:
+        return table_in(result, "overall_scores") or super().figures_in(result)
+
+    def row_groups(self, result: Mapping[str, Any]) -> Iterator[RowGroup]:
+        return row_groups(result)
+
+    def about_comparison(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+        return weighed_differently(before, after)
 
     def count(self, answers: Answers) -> Counts:
         pairing = answers.pairing()
@@ -222,7 +289,7 @@ class Benchmark(Track):
         rows = _rows(marks)
         data = _Data(
             tasks={name: _sums(each) for name, each in rows.items()}, header=_header(answers, pairing.pair.submission),
-            weights=weighting(answers.documents.get(WEIGHTS), self._wishes), given=dict(sorted(given.items())),
+            weights=weighting(answers.documents.get(WEIGHTS), self._wishes.options), given=dict(sorted(given.items())),
             details=_details(rows) if self._wishes.breakdown else None,
         )  # fmt: skip
         warnings = ["there are no references: the submission itself chose what is expected"] * chosen
@@ -243,7 +310,7 @@ class Benchmark(Track):
         combined = None
         if data.weights is not None:
             name = data.weights.metric_name
-            if not self._wishes.replace:
+            if not self._wishes.options.get("replace"):
                 free_name(name, overall)
             found = combine(tasks, data.weights)
             warnings += _warnings_of_combining(data.weights, found, tasks, overall, data.given)
@@ -299,10 +366,11 @@ def _own_metrics() -> dict[str, Callable[..., Any]]:
 
 
 def _terms(wishes: Wishes) -> Terms:
-    if wishes.lexicon is None:
+    lexicon = wishes.options.get("lexicon")
+    if lexicon is None:
         return shipped()
     try:
-        return shipped().extended(wishes.lexicon)
+        return shipped().extended(lexicon)
     except UnsoundTerms as error:
         raise CallError(f"the lexicon is not sound: {error.message}", error.hint) from None
 
@@ -321,18 +389,49 @@ def _known(record: Any) -> _Known:
     return _Known(record.task_id, record.sample_id, said)
 
 
-def _nameless(task_id: str, sample_id: str) -> Item:
-    return Item(task_id, sample_id, None, frozenset(), None)
+class OwnTruth(Expected[Item]):
+    """Samples are their own truth: each of their ids is expected, those of records that are not valid too."""
+
+    def __init__(self, item: Callable[[Any], Item]) -> None:
+        super().__init__(_KEY, item)
+        self._before: tuple[dict[Any, int], list[Item], int] = {}, [], 0
+
+    def begin(self) -> None:
+        """Remember what is there: a file that cannot be read to its end has no records."""
+        self._before = dict(self.index), list(self.items), len(self._texts)
+
+    def end(self, whole: bool) -> None:
+        if not whole:
+            index, self.items, length = self._before
+            self.index.clear()
+            self.index.update(index)
+            del self._texts[length:]
+
+    def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
+        for record in validated(records):
+            self._add(self._key(record), self._item(record))
+            self._texts.append(record_text(_known(record)))
+        return ()
+
+    def lose(self, parsed: Any) -> Sequence[Finding]:
+        task, sample = (read_field(parsed, name) for name in _KEY)
+        if isinstance(task, str) and isinstance(sample, str):
+            self._add((task, sample), Item(task, sample, None, frozenset(), None))
+        return ()
+
+    def _add(self, key: Any, item: Item) -> None:
+        """A sample that stands there twice is not processed, whatever either record says."""
+        number = self.index.setdefault(key, len(self.items))
+        if number == len(self.items):
+            self.items.append(item)
+        else:
+            one = self.items[number]
+            self.items[number] = one._replace(side=None, asks=one.asks | item.asks)
 
 
 def _item(terms: Terms, keep: bool, record: Any) -> Item:
     side = side_of(terms, record.reference)
     return Item(record.task_id, record.sample_id, side, frozenset(asked(side)), record.reference if keep else None)
-
-
-def _both(one: Item, other: Item) -> Item:
-    """Of a sample that stands in its file twice: it is not processed, whatever either says."""
-    return one._replace(side=None, asks=one.asks | other.asks)
 
 
 def _measure(
@@ -432,35 +531,21 @@ def _doubles(metrics: Mapping[str, Fraction]) -> dict[str, float]:
     return {name: rounded(value) for name, value in metrics.items()}
 
 
-def with_first(name: str, value: Number | None, metrics: Mapping[str, Number]) -> dict[str, Number]:
-    """The metrics with one in front; where it has no value, it is not there."""
-    others = {other: each for other, each in metrics.items() if other != name}
-    return others if value is None else {name: value, **others}
-
-
-def free_name(name: str, there: Collection[str]) -> None:
-    """Nothing that is there is overwritten. Raises `WrongWeights`."""
-    if name in there:
-        raise WrongWeights(
-            f"there is a metric '{plain_name(name)}' already",
-            "give the combined score another --metric-name, or --replace it",
-        )
-
-
-def weighting(document: Any, wishes: Wishes) -> Weighting | None:
+def weighting(document: Any, options: Mapping[str, Any]) -> Weighting | None:
     """What a file and the options say of weights. Raises `CallError` where they disagree."""
-    if wishes.metric_name is not None and not wishes.metric_name.strip(BLANKS):
+    weights, name = options.get("weights"), options.get("metric_name")
+    if name is not None and not name.strip(BLANKS):
         raise CallError("--metric-name is blank", "give the combined score a name")
-    if document is not None and wishes.weights is not None:
+    if document is not None and weights is not None:
         raise CallError("there are weights in a file and in --weights", "give one of them")
-    if document is None and wishes.weights is None:
-        lonely = [name for name in wishes.of_benchmark() if name in ("--metric-name", "--keep-missing", "--replace")]
+    if document is None and weights is None:
+        lonely = [option.on_command_line for option in Benchmark.options[1:4] if option.name in options]
         if lonely:
             raise CallError(f"{lonely[0]} is about a combined score, which needs weights", "give --weights or a file")
         return None
-    found = weighting_of(document) if document is not None else Weighting(wishes.weights or ())
-    renormalize = found.renormalize if wishes.renormalize is None else wishes.renormalize
-    return Weighting(found.weights, wishes.metric_name or found.metric_name, renormalize)
+    found = weighting_of(document) if document is not None else Weighting(weights or ())
+    renormalize = options.get("renormalize_missing", found.renormalize)
+    return Weighting(found.weights, name or found.metric_name, renormalize)
 
 
 def _header(answers: Answers, submission: str) -> dict[str, Any]:

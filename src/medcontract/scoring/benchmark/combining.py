@@ -111,6 +111,11 @@ def told_unused(combined: Combined, tasks: Mapping[str, Metrics]) -> Iterator[st
         yield f"no task has anything for the weight '{plain_name(name)}'{hint}"
 
 
+def parse_weights(given: Any) -> tuple[tuple[str, Decimal], ...]:
+    """Weights as a caller gives them: a mapping, or the text of an option. Raises `CallError`."""
+    return parsed(given) if isinstance(given, str) else checked(given)
+
+
 def parsed(text: str) -> tuple[tuple[str, Decimal], ...]:
     """Weights as an option gives them: diagnostics=0.4,safety=0.3. Raises `CallError`."""
     found: dict[str, str] = {}

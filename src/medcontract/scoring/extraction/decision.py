@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from medcontract.scoring.documents import LAB, PRESCRIPTION, failed
 from medcontract.scoring.exact import rounded
+from medcontract.scoring.extraction.documents import LAB, PRESCRIPTION, failed
 from medcontract.scoring.protocol import Protocol
 
 RELIABILITY_RUNS = 5

@@ -14,8 +14,24 @@ from msgspec import Struct
 from medcontract.normalizers.names import look_alikes_sha256
 from medcontract.normalizers.text import VERSION, normalize
 from medcontract.problems import shorten
-from medcontract.scoring.decision import NEEDED, Beside, gates, pipeline_success_rate, run_of
-from medcontract.scoring.documents import (
+from medcontract.results.score import Score
+from medcontract.results.tables import Table
+from medcontract.scoring.engine import (
+    NO_WISHES,
+    Answers,
+    Counts,
+    Explanation,
+    Figure,
+    Finished,
+    Limit,
+    Option,
+    Rows,
+    Track,
+    Wishes,
+)
+from medcontract.scoring.exact import ZERO, exact_sum, mean, rounded, rounded_or_none
+from medcontract.scoring.extraction.decision import NEEDED, Beside, gates, pipeline_success_rate, run_of
+from medcontract.scoring.extraction.documents import (
     FAILED,
     LAB,
     PRESCRIPTION,
@@ -26,18 +42,7 @@ from medcontract.scoring.documents import (
     label_of,
     measure,
 )
-from medcontract.scoring.engine import (
-    NO_WISHES,
-    Answers,
-    Counts,
-    Explanation,
-    Figure,
-    Finished,
-    Limit,
-    Track,
-    Wishes,
-)
-from medcontract.scoring.exact import ZERO, exact_sum, mean, rounded, rounded_or_none
+from medcontract.scoring.extraction.tables import tables
 from medcontract.scoring.gate import Pair, Pairing, Unscored, processed
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters
 
@@ -154,6 +159,11 @@ class Extraction(Track):
     headline = "mean_accuracy"
     second = ""
     result_below_gate = True
+    options = (Option(name="match", choices=("exact", "fuzzy"), parameter=True, help="How names find each other."),)
+    rows = (
+        Rows(name="documents", id="doc_id", also="doc_type", decides="score"),
+        Rows(name="gates", id="gate", decides="measured", state="passed", judged=True),
+    )
 
     def __init__(self, protocol: Protocol = PROTOCOL) -> None:
         fuzzy = protocol.word("match") == "fuzzy"
@@ -199,6 +209,9 @@ class Extraction(Track):
                 detail=f"needs {needs}" if passed is None else reason,
                 failure=("a gate is not passed", "the decision is NO-GO"),
             )  # fmt: skip
+
+    def tables(self, score: Score) -> Iterator[Table]:
+        return tables(score)
 
     def count(self, answers: Answers) -> Counts:
         documents = []

@@ -1,0 +1,67 @@
+"""Titled tables of a few rows: what a track says of a result, for every format that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from medcontract.results.score import Score
+
+MOST_CASES = 20
+
+
+class Table(NamedTuple):
+    """A few rows of cells. The first column is text, the others are numbers, unless `numeric` says no."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]
+    note: str = ""
+    numeric: bool = True
+
+
+def number(value: Any, unit: str = "") -> str:
+    """A figure as people read it."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if abs(value) >= 1e9 or (value and abs(value) < 5e-5):
+        text = f"{value:.3g}"
+    else:
+        text = f"{value:,.{2 if unit in ('points', 's', 'MB', '%') else 4}f}"
+    return f"{text} {unit}".rstrip()
+
+
+def figures_table(score: Score) -> Table:
+    """The figures of the whole submission, as far as they are single numbers."""
+    result = score.result or {}
+    rows = [
+        (figure.name, number(result[figure.name], figure.unit))
+        for figure in score._figures
+        if figure.name in result and not isinstance(result[figure.name], dict | list)
+    ]
+    return Table("", ("figure", "value"), rows)
+
+
+def failure_modes_table(score: Score) -> Iterator[Table]:
+    """Where the track says what to fix first."""
+    if score.failure_modes:
+        rows = [(mode.field, mode.difference, number(mode.count)) for mode in score.failure_modes]
+        yield first_rows(Table("What to mend first", ("field", "what", "how often"), rows, numeric=False))
+
+
+def by_class_table(title: str, values: Mapping[str, float]) -> Table:
+    return Table(title, ("class", "F1"), [(name, number(value)) for name, value in values.items()])
+
+
+def first_rows(table: Table) -> Table:
+    """The table, cut off where it gets long."""
+    return table._replace(rows=table.rows[:MOST_CASES], note=more_rows(len(table.rows)))
+
+
+def more_rows(rows: int) -> str:
+    return f"and {rows - MOST_CASES:,} more (json has all)" if rows > MOST_CASES else ""

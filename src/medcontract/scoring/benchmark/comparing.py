@@ -1,0 +1,55 @@
+"""What of two reports is compared: tasks, samples, and whether combined scores were weighed alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from medcontract.problems import plain_name
+from medcontract.scoring.engine import RowGroup
+
+
+def table_in(mapping: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """What stands under a name, if it is an object: a report made elsewhere may hold anything."""
+    found = mapping.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def row_groups(report: Mapping[str, Any]) -> Iterator[RowGroup]:
+    """Tasks and samples. They got better when a combined score did, or else when metrics rose and none fell."""
+    combined = tuple(_combined(report))
+    tasks, samples = table_in(report, "task_scores"), _samples(report)
+    yield RowGroup(kind="tasks", title="tasks", rows=tasks, deciding=combined, or_all=True)
+    yield RowGroup(kind="samples", title="samples", rows=samples, deciding=combined, or_all=True)
+
+
+def weighed_differently(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    """Combined scores of one name that mean different things."""
+    old, new = _combined(before), _combined(after)
+    for name in old.keys() & new.keys():
+        if old[name] != new[name]:
+            told = " and ".join(_weights(table_in(each, name)) for each in (old, new))
+            yield f"'{plain_name(name)}' was weighed differently ({told}): it cannot be compared"
+
+
+def _combined(report: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The combined scores, and how they were weighed."""
+    return table_in(table_in(report, "metadata"), "combined_scores")
+
+
+def _samples(report: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of a report that was made with a breakdown."""
+    listed = report.get("detailed_results")
+    rows = [row for row in (listed if isinstance(listed, list) else ()) if isinstance(row, dict)]
+    keys = {"task_id", "sample_id", "scores"}
+    return {f"{row['task_id']} {row['sample_id']}": table_in(row, "scores") for row in rows if row.keys() >= keys}
+
+
+def _weights(how: Mapping[str, Any]) -> str:
+    weights = table_in(how, "weights")
+    shares = ", ".join(f"{plain_name(metric)} {_share(weight)}" for metric, weight in weights.items())
+    return f"{shares}{'' if how.get('renormalize_missing', True) else ', missing ones kept'}"
+
+
+def _share(weight: Any) -> str:
+    return str(weight) if isinstance(weight, int | float) and not isinstance(weight, bool) else "…"

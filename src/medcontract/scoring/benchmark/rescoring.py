@@ -1,0 +1,68 @@
+"""A combined score for a report that was made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from medcontract.errors import WrongWeights
+from medcontract.problems import plain_name
+from medcontract.scoring.benchmark.combining import Weighting, combine, told_unused
+from medcontract.scoring.benchmark.metrics import CLINICAL
+from medcontract.scoring.engine import Verdict
+from medcontract.scoring.exact import rounded, rounded_or_none
+
+Number = TypeVar("Number", Fraction, float)
+
+
+def weighed(report: Any, weights: Weighting, replace: bool, fields: Mapping[str, str]) -> Verdict:
+    """Raises `WrongWeights`."""
+    said = {name: value for name, value in _plain(report).items() if value is not None}
+    name = weights.metric_name
+    tasks, overall = said["task_scores"], said["overall_scores"]
+    if not replace:
+        free_name(name, {*overall, *(metric for metrics in tasks.values() for metric in metrics)})
+    exact = {task: {metric: Fraction(v) for metric, v in metrics.items()} for task, metrics in tasks.items()}
+    found = combine(exact, weights)
+    result = {
+        **said,
+        **fields,
+        "overall_scores": with_first(name, rounded(found.overall), overall),
+        "task_scores": {
+            task: with_first(name, rounded_or_none(found.by_task.get(task)), metrics) for task, metrics in tasks.items()
+        },
+        "metadata": _with_weights(said.get("metadata", {}), weights),
+    }
+    second = overall.get(CLINICAL)
+    return Verdict(
+        valid=True, processing=None, result=result, headline=found.overall, headline_name=name,
+        second=None if second is None else Fraction(second), warnings=tuple(told_unused(found, exact)),
+    )  # fmt: skip
+
+
+def _with_weights(metadata: dict[str, Any], weights: Weighting) -> dict[str, Any]:
+    """The weights of this score beside those of others."""
+    known = metadata.get("combined_scores")
+    return {**metadata, "combined_scores": {**(known if isinstance(known, dict) else {}), **weights.describe()}}
+
+
+def _plain(report: Any) -> dict[str, Any]:
+    data: dict[str, Any] = report.model_dump(by_alias=True)
+    data.pop("$schema", None)
+    return data
+
+
+def with_first(name: str, value: Number | None, metrics: Mapping[str, Number]) -> dict[str, Number]:
+    """The metrics with one in front; where it has no value, it is not there."""
+    others = {other: each for other, each in metrics.items() if other != name}
+    return others if value is None else {name: value, **others}
+
+
+def free_name(name: str, there: Collection[str]) -> None:
+    """Nothing that is there is overwritten. Raises `WrongWeights`."""
+    if name in there:
+        raise WrongWeights(
+            f"there is a metric '{plain_name(name)}' already",
+            "give the combined score another --metric-name, or --replace it",
+        )

@@ -1,0 +1,101 @@
+"""The result of the track as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from heapq import nsmallest
+from typing import TYPE_CHECKING, Any
+
+from medcontract.problems import plain_name
+from medcontract.results.tables import MOST_CASES, Table, more_rows, number
+
+if TYPE_CHECKING:
+    from medcontract.results.score import Score
+
+_MOST_METRICS = 6
+_MOST_ROWS = 40
+
+
+def tables(score: Score) -> Iterator[Table]:
+    """The combined score and its weights first; of many tasks the worst, of many metrics the first."""
+    report = score.result or {}
+    headline = score._headline[0]
+    combined = report["metadata"].get("combined_scores", {}).get(headline)
+    overall = report["overall_scores"]
+    if combined:
+        name = plain_name(headline)
+        yield Table("", ("metric", "overall"), [(name, number(overall[headline]))])
+        weights = [(plain_name(name), f"{weight:g}") for name, weight in combined["weights"].items()]
+        missing = "shared among the others" if combined["renormalize_missing"] else "lost"
+        note = f"the weight of what a task lacks is {missing}"
+        yield Table(f"Weights of {name}", ("metric or category", "weight"), weights, note)
+    others = [(plain_name(name), number(value)) for name, value in overall.items() if not combined or name != headline]
+    notes = report["metadata"]["notes"] if score._counted_here else []  # another tool's may be anything
+    yield Table("Metrics", ("metric", "overall"), others[:_MOST_ROWS], "; ".join([*_left(others, _MOST_ROWS), *notes]))
+    tasks = [((task,), metrics) for task, metrics in report.get("task_scores", {}).items()]
+    names = list(dict.fromkeys([*overall, *(name for _, metrics in tasks for name in metrics)]))
+    columns = names[:_MOST_METRICS]
+    if not columns or not tasks:
+        return
+    yield _worst("Tasks", ("task",), tasks, columns, _left(names, _MOST_METRICS))
+    if score._counted_here and "detailed_results" in report:
+        rows = [((row["task_id"], row["sample_id"]), row["scores"]) for row in report["detailed_results"]]
+        wanted = [name for name in columns if name != headline or not combined]
+        yield _worst("Samples", ("task", "sample"), rows, wanted, [])
+        yield _parts(report["detailed_results"])
+
+
+def _parts(rows: Sequence[dict[str, Any]]) -> Table:
+    """What the metrics of the worst samples are made of."""
+    worst = nsmallest(
+        MOST_CASES, rows, lambda row: (min(row["scores"].values(), default=2.0), row["task_id"], row["sample_id"])
+    )
+    cells = [
+        (f"{row['task_id']} {row['sample_id']}", metric, "; ".join(_told(parts)))
+        for row in worst
+        for metric, parts in row["breakdown"].items()
+    ]
+    return Table("What they are made of", ("sample", "metric", "parts"), cells, more_rows(len(rows)), numeric=False)
+
+
+def _told(parts: Any) -> Iterator[str]:
+    """Numbers, and terms where they may be told; what is empty is left out."""
+    if not isinstance(parts, dict):
+        yield str(parts)
+        return
+    for name, part in parts.items():
+        if isinstance(part, dict):
+            yield from (f"{name} {told}" for told in _told(part))
+        elif isinstance(part, list):
+            if part:
+                yield f"{name}: {', '.join(part)}"
+        elif isinstance(part, bool):
+            yield f"{name}: {'yes' if part else 'no'}"
+        elif part:
+            yield f"{name} {part:.4g}"
+
+
+def _left(metrics: Sequence[Any], most: int) -> list[str]:
+    left = len(metrics) - most
+    return [f"{left:,} more metric{'s' * (left != 1)} (json has all)"] if left > 0 else []
+
+
+Scored = tuple[tuple[str, ...], dict[str, float]]
+"""What something is named by, and its metrics."""
+
+
+def _worst(
+    title: str, names: tuple[str, ...], rows: Sequence[Scored], columns: Sequence[str], notes: Sequence[str]
+) -> Table:
+    """Tasks with the lowest first metric, samples with the lowest of all."""
+
+    def low(row: Scored) -> tuple[float, tuple[str, ...]]:
+        if len(names) > 1:  # samples: by what is worst of them
+            return min(row[1].values(), default=2.0), row[0]
+        return next((row[1][name] for name in columns if name in row[1]), 2.0), row[0]
+
+    worst = nsmallest(MOST_CASES, rows, low)
+    cells = [(*name, *(number(metrics.get(column)) for column in columns)) for name, metrics in worst]
+    more = more_rows(len(rows))
+    note = "; ".join([*([more] if more else []), *notes])
+    return Table(f"{title}, the worst first", (*names, *map(plain_name, columns)), cells, note)

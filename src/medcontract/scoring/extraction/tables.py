@@ -1,0 +1,53 @@
+"""The result of the track as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from heapq import nsmallest
+from typing import TYPE_CHECKING, Any
+
+from medcontract.results.tables import MOST_CASES, Table, failure_modes_table, figures_table, more_rows, number
+
+if TYPE_CHECKING:
+    from medcontract.results.score import Score
+
+
+def tables(score: Score) -> Iterator[Table]:
+    result = score.result or {}
+    yield figures_table(score)
+    if "gates" in result:
+        yield _gates(result["gates"])
+    if "documents" in result:
+        yield _documents(result["documents"])
+    yield from failure_modes_table(score)
+
+
+def _gates(gates: Sequence[dict[str, Any]]) -> Table:
+    words = {True: "yes", False: "NO", None: "–"}
+    rows = [
+        (gate["gate"], f"{gate['goal']:g}", "–" if gate["measured"] is None else f"{gate['measured']:.6g}",
+         words[gate["passed"]], gate["reason"])
+        for gate in gates
+    ]  # fmt: skip
+    return Table("Gates", ("gate", "goal", "measured", "passed", "reason"), rows, numeric=False)
+
+
+def _documents(documents: Sequence[dict[str, Any]]) -> Table:
+    """The worst first: they are what a team looks at."""
+    head = ("document", "type", "score", "recall", "items", "fields")
+
+    def order(document: dict[str, Any]) -> tuple[float, str, str]:
+        return document["score"], document["doc_type"], document["doc_id"]
+
+    rows = [
+        (
+            document["doc_id"],
+            document["doc_type"],
+            number(document["score"]),
+            number(document["recall"]),
+            f"{document['matched']} of {document['labeled']}",
+            f"{document['correct_fields']} of {document['total_fields']}",
+        )
+        for document in nsmallest(MOST_CASES, documents, order)
+    ]
+    return Table("Documents, the worst first", head, rows, more_rows(len(documents)))

@@ -1,0 +1,152 @@
+"""A track as a plugin writes it: one module, nothing else. Words are right or wrong."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from medcontract.modeling import (
+    MIN_PROCESSED,
+    Answers,
+    Change,
+    Contract,
+    Counts,
+    Covers,
+    Document,
+    Figure,
+    Finished,
+    Many,
+    Option,
+    Pair,
+    Parameter,
+    Protocol,
+    Reference,
+    Rows,
+    Str,
+    Strictest,
+    Track,
+    Unique,
+    Unit,
+    counts_of_sheets,
+    marks,
+)
+
+HERE = Path(__file__).parent / "toy"
+
+
+class TrueWord(Strictest):
+    """What is right of an item."""
+
+    item: Str
+    """Its id."""
+    word: Str
+    """The right word."""
+
+
+class Truth(Document):
+    """The right words."""
+
+    truth: Many[TrueWord]
+    """One record an item."""
+
+
+class Answer(Strictest):
+    """What a team says of an item."""
+
+    item: Str
+    """Its id."""
+    said: Str
+    """The word."""
+
+
+class AnswerFile(Document):
+    """The answers of a team."""
+
+    team_name: Str | None = None
+    """The team."""
+    answers: Many[Answer]
+    """One record an item."""
+
+
+class ItemResult(Strictest):
+    """What became of an item."""
+
+    item: Str
+    """Its id."""
+    right: Unit
+    """1: right."""
+
+
+class Score(Document):
+    """The result."""
+
+    share_right: Unit
+    """Right items / expected items."""
+    items: Many[ItemResult]
+    """One by one."""
+
+
+CONTRACTS = (
+    Contract(
+        id="toy/truth", model=Truth, record=TrueWord, list_key="truth", title="Right words",
+        examples=(HERE / "truth.json",),
+        rules=(Unique(within="truth", fields=("item",), code="MC201", message="'item' is repeated", hint="once each"),),
+    ),
+    Contract(
+        id="toy/answers", model=AnswerFile, record=Answer, list_key="answers", title="Words of a team",
+        examples=(HERE / "answers.json",),
+        rules=(
+            Unique(within="answers", fields=("item",), code="MC201", message="'item' is repeated", hint="once each"),
+            Reference(other="toy/truth", field="item", code="MC303", message="no such item", hint="check the id"),
+            Covers(other="toy/truth", field="item", code="MC302", message="an item has no record", hint="answer it"),
+        ),
+    ),
+    Contract(id="toy/score", model=Score, title="Score of a team", output=True),
+)  # fmt: skip
+
+
+def _word(record: Any) -> tuple[str, str]:
+    return record.item, record.word
+
+
+def _said(item: tuple[str, str], record: Any) -> str:
+    return str(record.said)
+
+
+class Toy(Track):
+    id = "toy"
+    truths = ("toy/truth",)
+    submissions = ("toy/answers",)
+    result_contract = "toy/score"
+    pairs = (
+        Pair(truth="toy/truth", submission="toy/answers", key=("item",), item=_word, measure=_said, can_fail=False),
+    )
+    protocol = Protocol(
+        id="toy", version=1, changes=(Change(1, "first version"),),
+        parameters=(
+            MIN_PROCESSED,
+            Parameter(name="case", value="kept", choices=("kept", "ignored"), about="of letters", source="the toy"),
+        ),
+    )  # fmt: skip
+    figures = (Figure(name="share_right", about="right items / expected items", perfect=1),)
+    headline = "share_right"
+    rows = (Rows(name="items", id="item", decides="right"),)
+    options = (Option(name="case", choices=("kept", "ignored"), parameter=True, help="Whether case matters."),)
+
+    def count(self, answers: Answers) -> Counts:
+        pairing = answers.pairing()
+        items = list(zip(pairing.expected.items, marks(pairing, ""), strict=True))
+        return Counts(expected=len(items), processed=counts_of_sheets(pairing), data=items)
+
+    def finish(self, counts: Counts, protocol: Protocol) -> Finished:
+        fold = str.casefold if protocol.word("case") == "ignored" else str
+        rows = [
+            {"item": name, "right": 0.0 if said is None else float(fold(said) == fold(word))}
+            for (name, word), said in counts.data
+        ]
+        share = Fraction(sum(int(row["right"]) for row in rows), counts.expected)
+        return Finished(result={"share_right": float(share), "items": rows}, headline=share)
+
+
+TRACKS = (Toy(),)
