@@ -35,7 +35,7 @@ from medcontract.definitions.draft07 import to_draft07
 from medcontract.definitions.forms import BLANK, NON_BLANK
 from medcontract.definitions.rules import Apart, Covers, Reference
 from medcontract.errors import CallError
-from medcontract.scoring.tracks import NAMES, track
+from medcontract.scoring import tracks
 
 CONTRACTS = registry.contracts()
 BASELINE = ROOT / "tests" / "published" / "v1"
@@ -363,7 +363,7 @@ def test_index_says_where_records_are() -> None:
 def test_index_says_what_stands_in_for_a_truth() -> None:
     """What preflight takes for a truth that is not given stands in the index, with the records that it takes."""
     listed = {(e["id"], s["contract"]): s["where"] for e in entries().values() for s in e["stands_in_for"]}
-    known = list(map(track, NAMES))
+    known = list(tracks.every())
     assert set(listed) == {pair for each in known for pair in each.expecting}
     for each in known:
         for name, truth in each.expecting:
