@@ -205,3 +205,23 @@ def test_an_option_means_one_thing(started: Call) -> None:
     clash = Option(name="weights", help="of something else")
     with pytest.raises(CallError, match="an option 'weights', which another track has"):
         register_track(type("Clash", (type(toy),), {"options": (clash,)})())
+
+
+def test_options_that_set_parameters(call: Call) -> None:
+    """They are arguments in Python, options of every command that scores, and not given besides --parameter."""
+    call("init", "lesions", "demo")
+    given = medcontract.score("demo", t_min_ms=1, t_max_ms=99.5).protocol.parameters
+    assert (given["t_min_ms"], given["t_max_ms"]) == (1, 99.5)
+    ran = call("preflight", "demo", "--t-min-ms", "1", "--t-max-ms", "99.5", "--format", "json")
+    assert ran.json["score"]["protocol"]["parameters"] == given
+    with pytest.raises(CallError, match="'t_min_ms' was given twice"):
+        medcontract.score("demo", t_min_ms=1, parameters={"t_min_ms": 2})
+
+
+@pytest.mark.parametrize("command", ["score", "preflight"])
+def test_an_option_of_another_track(command: str, call: Call) -> None:
+    """It is a wrong call, which says whose option it is."""
+    call("init", "lesions", "demo")
+    ran = call(command, "demo", "--keep-missing")
+    assert ran.code == 2
+    assert "--keep-missing is for the track benchmark, not for lesions" in ran.err
