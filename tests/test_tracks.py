@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,10 @@ from tests.support import ROOT
 from tests.test_score_command import Call
 
 import medcontract
-from medcontract.definitions import registry
+from medcontract.definitions import plugins, registry
 from medcontract.definitions.registry import TRACKS
 from medcontract.errors import CallError
-from medcontract.modeling import register_track
+from medcontract.modeling import Option, register_track
 from medcontract.scoring import tracks
 
 PACKAGE = ROOT / "src" / "medcontract"
@@ -174,3 +175,53 @@ def test_tracks_that_cannot_work_are_refused(started: Call) -> None:
     for wrong, why in wrongs:
         with pytest.raises(CallError, match=why):
             register_track(wrong)
+
+
+def test_tracks_of_installed_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Entry points bring tracks, after their contracts; one that cannot be loaded is reported, and the others work."""
+    groups = ("medcontract.contracts", "medcontract.tracks")
+    entries = [EntryPoint("toy", "toy_track", group) for group in groups]
+    entries.append(EntryPoint("bad", "nowhere_at_all", "medcontract.tracks"))
+    monkeypatch.syspath_prepend(TOY.parent)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints(entries).select(group=group))
+    monkeypatch.setattr(plugins, "broken", [])
+    caches = (tracks._load_installed, plugins.load_installed)
+    for cached in caches:
+        cached.cache_clear()
+    try:
+        assert tracks.names() == (*TRACKS, "toy")
+        assert len(plugins.broken) == 1
+        assert "nowhere_at_all" in plugins.broken[0]
+    finally:
+        for cached in caches:
+            cached.cache_clear()
+
+
+def test_an_option_means_one_thing(started: Call) -> None:
+    """A track that has an option of another one is refused."""
+    medcontract.load_plugin(str(TOY))
+    toy: Any = tracks.track("toy")
+    tracks._registered.clear()
+    clash = Option(name="weights", help="of something else")
+    with pytest.raises(CallError, match="an option 'weights', which another track has"):
+        register_track(type("Clash", (type(toy),), {"options": (clash,)})())
+
+
+def test_options_that_set_parameters(call: Call) -> None:
+    """They are arguments in Python, options of every command that scores, and not given besides --parameter."""
+    call("init", "lesions", "demo")
+    given = medcontract.score("demo", t_min_ms=1, t_max_ms=99.5).protocol.parameters
+    assert (given["t_min_ms"], given["t_max_ms"]) == (1, 99.5)
+    ran = call("preflight", "demo", "--t-min-ms", "1", "--t-max-ms", "99.5", "--format", "json")
+    assert ran.json["score"]["protocol"]["parameters"] == given
+    with pytest.raises(CallError, match="'t_min_ms' was given twice"):
+        medcontract.score("demo", t_min_ms=1, parameters={"t_min_ms": 2})
+
+
+@pytest.mark.parametrize("command", ["score", "preflight"])
+def test_an_option_of_another_track(command: str, call: Call) -> None:
+    """It is a wrong call, which says whose option it is."""
+    call("init", "lesions", "demo")
+    ran = call(command, "demo", "--keep-missing")
+    assert ran.code == 2
+    assert "--keep-missing is for the track benchmark, not for lesions" in ran.err

@@ -125,7 +125,6 @@ _IN_PYTHON: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"--parameter ([\w.$-]+)=([\w.-]+)", r'parameters={"\1": "\2"}'),
     (r"--parameter ([\w.$-]+)=…", r'parameters={"\1": …}'),
     (r"--parameter", "parameters"),
-    (r"--(t-min-ms|t-max-ms|match)\b", lambda m: f'parameters={{"{m[1].replace("-", "_")}": …}}'),
     (r"--contract ID\b", "contract=…"),
     (r"--contract ([a-z0-9-]+/[a-z0-9-]+)", r'contract="\1"'),
     (r"--draft ([\w-]+)", r'draft="\1"'),

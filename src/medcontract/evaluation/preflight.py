@@ -147,13 +147,18 @@ def _truth_or_roll(track: Track, files: Files, given: Given) -> Truth:
             truth.expected[pair.truth] = Expected(pair.key, lambda record: None, wanted=wanted)
             lists.setdefault(roll, []).append(truth.expected[pair.truth])
     for roll, sinks in lists.items():
-        keep = track.keeps.get(roll)
-        fan = _Fan(sinks, keep)
-        read(files.groups[roll], fan)
-        truth.parts += files.groups[roll]
-        if keep:
-            truth.documents[roll] = fan.kept
+        _read_list(roll, sinks, files, truth)
     return truth
+
+
+def _read_list(roll: str, sinks: Sequence[Expected[Any]], files: Files, truth: Truth) -> None:
+    """Read a list of expected ids, for each truth that it stands for."""
+    keep = truth.track.keeps.get(roll)
+    fan = _Fan(sinks, keep)
+    read(files.groups[roll], fan)
+    truth.parts += files.groups[roll]
+    if keep:
+        truth.documents[roll] = fan.kept
 
 
 class _Fan:
@@ -212,18 +217,12 @@ def preflight(
 
 
 def _files_check(files: Files, track: Track | None) -> Check:
-    parts = files.parts()
-    there = ", ".join(f"{part.name} is {part.contract.id}" for part in parts)
-    there = there if len(parts) <= _FEW_FILES else f"{len(parts)} files"
-    strange = [base_name(report.path) for report in files.strangers]
-    if strange:
-        there += f"; of no contract: {', '.join(strange)}"
-    there += "".join(f"; {note}" for note in files.notes)
     problems = tuple(in_file(base_name(r.path), p) for r in files.unread for p in r.problems)
     missing = track is not None and not any(pair.submission in files.groups for pair in track.pairs)
+    there = _what_is_there(files)
     if track is not None and missing and not files.unread:
         message, hint = no_submission(track, files).as_options
-        there = f"{message}; {hint}" if not strange else f"{message}; {there}"
+        there = f"{message}; {there if files.strangers else hint}"
     if files.unread:
         names = ", ".join(base_name(report.path) for report in files.unread)
         there = f"cannot be read: {names}" + (f"; {there}" if there else "")
@@ -232,6 +231,15 @@ def _files_check(files: Files, track: Track | None) -> Check:
         id="files", title="There is a submission", status="failed" if bad else "passed", detail=there,
         problems=problems, _found=sum(report.errors + report.warnings for report in files.unread),
     )  # fmt: skip
+
+
+def _what_is_there(files: Files) -> str:
+    parts = files.parts()
+    there = ", ".join(f"{part.name} is {part.contract.id}" for part in parts)
+    there = there if len(parts) <= _FEW_FILES else f"{len(parts)} files"
+    if files.strangers:
+        there += f"; of no contract: {', '.join(base_name(report.path) for report in files.strangers)}"
+    return there + "".join(f"; {note}" for note in files.notes)
 
 
 def _problems(parts: Iterable[Part], wanted: Callable[[str], bool]) -> tuple[FileProblem, ...]:
@@ -379,25 +387,31 @@ def _coverage_check(session: _Session) -> Check:
     lacking = _lacks(session)
     if lacking:
         return Check(id="coverage", title=title, status="skipped", detail=lacking)
-    missing = sum(len(pairing.missing()) for pairing in session.pairings.values())
-    unknown = sum(pairing.unknown_count for pairing in session.pairings.values())
-    expected = sum(len(pairing.expected.items) for pairing in session.pairings.values())
-    names = ", ".join(part.name for part in session.roll)
-    detail = f"{_plural(expected, 'id')} in {names}"
-    detail += f", {missing:,} without a record" if missing else ""
-    detail += f", {_plural(unknown, 'record')} of other ids" if unknown else ""
-    if not (session.participant and session.has_truth):
-        detail += "".join(f"; {note}" for note in near_misses(session.pairings.values())[0])
-    if unknown and not any(sheet for pairing in session.pairings.values() for sheet in pairing.sheets.values()):
-        detail += "; none of the ids is expected: is it the right list?"
+    pairings = list(session.pairings.values())
+    missing = sum(len(pairing.missing()) for pairing in pairings)
+    unknown = sum(pairing.unknown_count for pairing in pairings)
+    expected = sum(len(pairing.expected.items) for pairing in pairings)
     return Check(
         id="coverage",
         title=title,
         status="failed" if missing or unknown or not expected else "passed",
-        detail=detail,
+        detail=_coverage(session, expected, missing, unknown),
         problems=_problems(session.submissions(), lambda code: code in _COVERAGE),
         _found=_count(session.submissions(), lambda code: code in _COVERAGE),
     )
+
+
+def _coverage(session: _Session, expected: int, missing: int, unknown: int) -> str:
+    """How many ids are expected, and what became of them."""
+    pairings = session.pairings.values()
+    detail = f"{_plural(expected, 'id')} in {', '.join(part.name for part in session.roll)}"
+    detail += f", {missing:,} without a record" if missing else ""
+    detail += f", {_plural(unknown, 'record')} of other ids" if unknown else ""
+    if not (session.participant and session.has_truth):
+        detail += "".join(f"; {note}" for note in near_misses(pairings)[0])
+    if unknown and not any(sheet for pairing in pairings for sheet in pairing.sheets.values()):
+        detail += "; none of the ids is expected: is it the right list?"
+    return detail
 
 
 def _gate_check(session: _Session) -> Check:
@@ -499,12 +513,18 @@ def _score_check(
         raise
     except CallError as error:
         return None, Check(id="score", title=title, status="failed", detail="; ".join(map(str, error.as_options)))
+    status: Status = "passed" if score.verdict.good else "failed"
+    return score, Check(id="score", title=title, status=status, detail=_verdict(score))
+
+
+def _verdict(score: Scored) -> str:
+    """The decision and the gates that were not passed, then the headline, or why it is not valid."""
     detail = "; ".join(score.reasons) if not score.valid else _headline(score)
-    if score.verdict.decision:
-        gates = [gate["gate"] for gate in (score.result or {}).get("gates", ()) if not gate["passed"]]
-        because = f": {', '.join(gates)}" if gates else ""
-        detail = f"{score.verdict.decision}{because}; {detail}"
-    return score, Check(id="score", title=title, status="passed" if score.verdict.good else "failed", detail=detail)
+    if not score.verdict.decision:
+        return detail
+    gates = [gate["gate"] for gate in (score.result or {}).get("gates", ()) if not gate["passed"]]
+    because = f": {', '.join(gates)}" if gates else ""
+    return f"{score.verdict.decision}{because}; {detail}"
 
 
 def _score_by_itself(

@@ -32,6 +32,23 @@ from medcontract.results.tables import Table, number
 def score(score: Score, view: View) -> str:
     """The verdict, the tables, what is wrong, and what makes it defensible."""
     show_values = view.show_values
+    lines = _verdict(score)
+    for table in tables(score):
+        lines += ["", *markdown_table(table)]
+    if score.breakdown:
+        lines += ["", *markdown_table(_breakdown_table(score.breakdown, show_values))]
+    if score._hints and show_values and not score._participant:
+        lines += ["", "## Hints", "", *(f"- {escaped(hint)}" for hint in score._hints)]
+    if score.problems:
+        lines += ["", *markdown_table(_problems_table(score, show_values))]
+    if score.warnings:
+        lines += ["", "## Warnings", "", *(f"- {escaped(warning)}" for warning in score.warnings)]
+    lines += ["", *_markdown_provenance(score)]
+    return "\n".join(lines) + "\n"
+
+
+def _verdict(score: Score) -> list[str]:
+    """Title, decision, validity with the headline or the reasons, and how much was processed."""
     team = f": {escaped(shorten(score.team_name))}" if score.team_name else ""
     name, value = headline(score)
     figure = f", {escaped(shorten(name))} **{value}**" if value != number(None) else ""
@@ -41,22 +58,14 @@ def score(score: Score, view: View) -> str:
     lines += ["", *(f"- {escaped(reason)}" for reason in score.reasons)] if score.reasons else []
     if score.processing is not None:
         lines += ["", f"{processed(score.processing).capitalize()}."]
-    for table in tables(score):
-        lines += ["", *markdown_table(table)]
-    if score.breakdown:
-        lines += ["", *markdown_table(_breakdown_table(score.breakdown, show_values))]
-    if score._hints and show_values and not score._participant:
-        lines += ["", "## Hints", "", *(f"- {escaped(hint)}" for hint in score._hints)]
-    if score.problems:
-        rows = [_problem_row(found, show_values) for found in score.problems]
-        left = score._found - len(rows)
-        note = f"and {left:,} more" if left > 0 else ""
-        table = Table("Problems", ("file", "line", "code", "problem"), rows, note, numeric=False)
-        lines += ["", *markdown_table(table)]
-    if score.warnings:
-        lines += ["", "## Warnings", "", *(f"- {escaped(warning)}" for warning in score.warnings)]
-    lines += ["", *_markdown_provenance(score)]
-    return "\n".join(lines) + "\n"
+    return lines
+
+
+def _problems_table(score: Score, show_values: bool) -> Table:
+    rows = [_problem_row(found, show_values) for found in score.problems]
+    left = score._found - len(rows)
+    note = f"and {left:,} more" if left > 0 else ""
+    return Table("Problems", ("file", "line", "code", "problem"), rows, note, numeric=False)
 
 
 def _markdown_provenance(score: Score) -> Iterator[str]:

@@ -91,12 +91,7 @@ def who(entry: LeaderboardEntry) -> str:
 def ranking(board: Leaderboard) -> Table:
     """Rank, team, the headline, then the other figures."""
     units = {figure.name: figure.unit for figure in board._figures}
-    others = [f.name for f in board._figures if f.by == "submission" and f.name != board.headline]
-    others = [name for name in others if any(name in entry.figures for entry in board.submissions)]
-    known = {board.headline, *(figure.name for figure in board._figures)}
-    others += sorted({name for entry in board.submissions for name in entry.figures if name not in known})[
-        :_MOST_OTHERS
-    ]
+    others = _other_figures(board)
     decided = any(entry.decision for entry in board.submissions)
     rows = [
         (
@@ -109,6 +104,14 @@ def ranking(board: Leaderboard) -> Table:
     ]
     head = ("team", *(["decision"] if decided else []), board.headline, *map(plain_name, others))
     return Table("Ranking", head, rows)
+
+
+def _other_figures(board: Leaderboard) -> list[str]:
+    """Those of the submission that some entry has; of figures that the track does not know, the first."""
+    there = {name for entry in board.submissions for name in entry.figures}
+    own = [f.name for f in board._figures if f.by == "submission" and f.name != board.headline and f.name in there]
+    known = {board.headline, *(figure.name for figure in board._figures)}
+    return own + sorted(there - known)[:_MOST_OTHERS]
 
 
 def weights(combined: dict[str, CombinedScore]) -> str:

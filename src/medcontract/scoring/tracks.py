@@ -18,6 +18,11 @@ _registered: dict[str, Track] = {}
 def names() -> tuple[str, ...]:
     """Those of plugins come last."""
     _load_installed()
+    return _names()
+
+
+def _names() -> tuple[str, ...]:
+    """Those that are known without a look at what is installed."""
     return (*registry.TRACKS, *sorted(_registered))
 
 
@@ -27,10 +32,15 @@ def every() -> Iterator[Track]:
 
 def find(name: str) -> Track | None:
     """The track of this name, if there is one."""
+    if name not in registry.TRACKS:
+        _load_installed()
+    return _known(name)
+
+
+def _known(name: str) -> Track | None:
     if name in registry.TRACKS:
         found: Track = import_module(f"medcontract.scoring.{name}").TRACK
         return found
-    _load_installed()
     return _registered.get(name)
 
 
@@ -65,15 +75,21 @@ def _check(found: Any) -> None:
         raise CallError(f"{found.id}: another track has this id", "choose another id")
     contracts = {found.result_contract, *found.truths, *found.submissions, *found.auxiliary, *found.organizers}
     contracts |= {name for name, _ in found.expecting}
-    taken = {name for name, (owner, _) in options().items() if owner is not found}
-    for option in found.options:
-        if option.name in taken:
-            raise CallError(f"the track {found.id} has an option '{option.name}', which another track has, too")
+    _check_options(found)
     for name in sorted(contracts):
         if name not in registry.compiled():
             raise CallError(f"the track {found.id} names {name}, which is no contract", "register its contracts first")
         if name.partition("/")[0] != found.id:
             raise CallError(f"the track {found.id} names {name}, which is of another track", f"name it {found.id}/…")
+
+
+def _check_options(found: Track) -> None:
+    """An option means one thing, whatever the track."""
+    others = [_known(name) for name in _names() if found.options and name != found.id]
+    taken = {option.name for other in others if other for option in other.options}
+    for option in found.options:
+        if option.name in taken:
+            raise CallError(f"the track {found.id} has an option '{option.name}', which another track has, too")
 
 
 def load_plugin(name: str) -> None:

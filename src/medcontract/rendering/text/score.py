@@ -37,10 +37,7 @@ def _verdict(score: Score, style: Style) -> Iterator[str]:
     who = f"{score.track}{team}"
     gate = score.processing
     if score.decision:
-        words = {False: "not passed", None: "not judged"}
-        lacking = {word: [name for name, passed in score._gates if passed is state] for state, word in words.items()}
-        why = "; ".join(f"{word} {', '.join(names)}" for word, names in lacking.items() if names)
-        yield style(f"{score.decision}{f': {why}' if why else ''}", "good" if score else "error")
+        yield style(_decision(score), "good" if score else "error")
     if score.valid:
         name, value = headline(score)
         figure = f"  {style(f'{shorten(name)} {value}', 'strong')}" if value != number(None) else ""
@@ -51,6 +48,14 @@ def _verdict(score: Score, style: Style) -> Iterator[str]:
         yield from (f"  {style('because', 'error')} {clean(reason)}" for reason in score.reasons)
     if gate is not None and gate.passed:  # else it is the reason
         yield f"  {style(processed(gate), 'good')}"
+
+
+def _decision(score: Score) -> str:
+    """GO or NO-GO, and the gates that are not passed."""
+    words = {False: "not passed", None: "not judged"}
+    lacking = {word: [name for name, passed in score._gates if passed is state] for state, word in words.items()}
+    why = "; ".join(f"{word} {', '.join(names)}" for word, names in lacking.items() if names)
+    return f"{score.decision}{f': {why}' if why else ''}"
 
 
 def _breakdown(items: Sequence[ItemBreakdown], style: Style, show_values: bool) -> Iterator[str]:

@@ -23,25 +23,32 @@ def tables(score: Score) -> Iterator[Table]:
     combined = report["metadata"].get("combined_scores", {}).get(headline)
     overall = report["overall_scores"]
     if combined:
-        name = plain_name(headline)
-        yield Table("", ("metric", "overall"), [(name, number(overall[headline]))])
-        weights = [(plain_name(name), f"{weight:g}") for name, weight in combined["weights"].items()]
-        missing = "shared among the others" if combined["renormalize_missing"] else "lost"
-        note = f"the weight of what a task lacks is {missing}"
-        yield Table(f"Weights of {name}", ("metric or category", "weight"), weights, note)
+        yield Table("", ("metric", "overall"), [(plain_name(headline), number(overall[headline]))])
+        yield _weights(headline, combined)
     others = [(plain_name(name), number(value)) for name, value in overall.items() if not combined or name != headline]
     notes = report["metadata"]["notes"] if score._counted_here else []  # another tool's may be anything
     yield Table("Metrics", ("metric", "overall"), others[:_MOST_ROWS], "; ".join([*_left(others, _MOST_ROWS), *notes]))
+    yield from _finer(report, headline if combined else None, score._counted_here)
+
+
+def _weights(headline: str, combined: dict[str, Any]) -> Table:
+    weights = [(plain_name(name), f"{weight:g}") for name, weight in combined["weights"].items()]
+    missing = "shared among the others" if combined["renormalize_missing"] else "lost"
+    note = f"the weight of what a task lacks is {missing}"
+    return Table(f"Weights of {plain_name(headline)}", ("metric or category", "weight"), weights, note)
+
+
+def _finer(report: dict[str, Any], combined: str | None, counted_here: bool) -> Iterator[Table]:
+    """Tasks, and samples where they are there. `combined` is the name of the combined score."""
     tasks = [((task,), metrics) for task, metrics in report.get("task_scores", {}).items()]
-    names = list(dict.fromkeys([*overall, *(name for _, metrics in tasks for name in metrics)]))
+    names = list(dict.fromkeys([*report["overall_scores"], *(name for _, metrics in tasks for name in metrics)]))
     columns = names[:_MOST_METRICS]
     if not columns or not tasks:
         return
     yield _worst("Tasks", ("task",), tasks, columns, _left(names, _MOST_METRICS))
-    if score._counted_here and "detailed_results" in report:
+    if counted_here and "detailed_results" in report:
         rows = [((row["task_id"], row["sample_id"]), row["scores"]) for row in report["detailed_results"]]
-        wanted = [name for name in columns if name != headline or not combined]
-        yield _worst("Samples", ("task", "sample"), rows, wanted, [])
+        yield _worst("Samples", ("task", "sample"), rows, [name for name in columns if name != combined], [])
         yield _parts(report["detailed_results"])
 
 
