@@ -209,7 +209,7 @@ def test_a_ranking_takes_nothing_of_the_organizers(call: Call, tmp_path: Path) -
     assert [each for each in told if "own-runs.jsonl" in each and "ignored" in each]
     assert [each for each in told if "own-manifest.csv" in each and "ignored" in each]
     assert [each for each in told if "extraction/evidence" in each and "self-reported" in each]
-    assert [each for each in told if "runs.jsonl (extraction/runs) stands beside the truth" in each]
+    assert [each for each in told if "runs.jsonl (extraction/runs) is beside the truth" in each]
 
 
 @pytest.mark.parametrize("track", ["reports", "lesions"])

@@ -28,7 +28,7 @@ from medcontract.reading.source import Source
 from medcontract.results.leaderboard import CombinedScore, Leaderboard, LeaderboardEntry
 from medcontract.results.score import InputFile
 from medcontract.scoring import tracks
-from medcontract.scoring.engine import Track, Verdict, judge_counts
+from medcontract.scoring.engine import Counts, Track, Verdict, judge_counts
 from medcontract.scoring.exact import rounded
 from medcontract.scoring.protocol import Protocol
 from medcontract.workers import WorkerDied, Workers
@@ -132,18 +132,8 @@ def leaderboard(
         settings=settings._replace(progress=None),
     )
     scorer = _Scorer(job)
-    scored = []
-    for number, outcome in enumerate(_scores(scorer, submissions, jobs), 1):
-        scored.append(outcome)
-        if progress:
-            progress(number, len(submissions))
-    if scored and all(isinstance(outcome, _Weightless) for outcome in scored):
-        raise CallError(str(scored[0]))
-    competing = [
-        (submission.name, score.counts)
-        for submission, score in zip(submissions, scored, strict=True)
-        if isinstance(score, Scored) and score.valid and score.counts
-    ]
+    scored = _all_scores(scorer, submissions, jobs, progress)
+    competing = _competing(submissions, scored)
     protocol = scorer.track.for_competition(scorer.protocol, [counts for _, counts in competing])
     entries = [
         _entry_or_error(submission, outcome, scorer.track, protocol)
@@ -170,6 +160,29 @@ def leaderboard(
         **versions(),
         _figures=scorer.track.figures,
     )
+
+
+def _all_scores(
+    scorer: _Scorer, submissions: Sequence[Submission], jobs: int, progress: Progress | None
+) -> list[Scored | str]:
+    """The score of each submission, or why there is none. Raises `CallError` where the weights fit nobody."""
+    scored = []
+    for number, outcome in enumerate(_scores(scorer, submissions, jobs), 1):
+        scored.append(outcome)
+        if progress:
+            progress(number, len(submissions))
+    if scored and all(isinstance(outcome, _Weightless) for outcome in scored):
+        raise CallError(str(scored[0]))
+    return scored
+
+
+def _competing(submissions: Sequence[Submission], scored: Sequence[Scored | str]) -> list[tuple[str, Counts]]:
+    """The valid submissions by name, and what their figures are made of."""
+    return [
+        (submission.name, score.counts)
+        for submission, score in zip(submissions, scored, strict=True)
+        if isinstance(score, Scored) and score.valid and score.counts
+    ]
 
 
 def _shown_names(entries: Sequence[Candidate], headline: str) -> dict[str, str]:
@@ -218,24 +231,24 @@ class _Scorer:
         shared = [name for name in self.track.measured if name not in self.track.identifying and name in files.groups]
         self.truth.documents, wrong = read_auxiliary(self.truth, files.take(shared))
         self.truth.reasons += tuple(wrong)
-        self.unused = [
-            f"{part.name} ({name}) stands beside the truth: it is about no submission, and ignored (see --measured)"
-            for name in self.track.identifying
-            for part in files.groups.get(name, [])
-        ]
-        self.unused += [
-            f"{part.name} ({name}) stands beside the truth: it counts for all, but for --measured"
-            for name in shared
-            for part in files.groups[name]
-        ]
         theirs = [part for name in (*self.track.organizers, *shared) for part in files.groups.get(name, [])]
         self.told = [*self.truth.parts, *theirs]
         self.combined = self.track.decided(self.truth.documents)
-        read = {*self.truth.expected, *self.truth.documents, *self.track.identifying}
-        others = sorted(files.groups.keys() - read)
-        self.unused += [f"{part.name} ({name}) was not used" for name in others for part in files.groups[name]]
+        self.unused = list(self._about_files(files, shared))
         if self.truth.reasons:
             raise MedcontractError(f"{'; '.join(self.truth.reasons)}: nothing can be scored against it")
+
+    def _about_files(self, files: Files, shared: Sequence[str]) -> Iterator[str]:
+        """What becomes of the files beside the truth."""
+        read = {*self.truth.expected, *self.truth.documents, *self.track.identifying}
+        fates = {
+            "is beside the truth: it is about no submission, and ignored (see --measured)": self.track.identifying,
+            "is beside the truth: it counts for all, except where --measured gives another": shared,
+            "was not used": sorted(files.groups.keys() - read),
+        }
+        for fate, names in fates.items():
+            for name in names:
+                yield from (f"{part.name} ({name}) {fate}" for part in files.groups.get(name, []))
 
     def score(self, submission: Submission) -> Scored | str:
         """The score, or why there is none. What nobody expected is the end of this submission, not of the ranking."""

@@ -12,7 +12,7 @@ from medcontract.definitions.decode import quick_parse
 from medcontract.definitions.forms import NON_BLANK
 from medcontract.definitions.registry import Compiled
 from medcontract.definitions.suggest import did_you_mean
-from medcontract.problems import Finding
+from medcontract.problems import Finding, Path
 from medcontract.reading.limits import MAX_DEPTH
 from medcontract.reading.scan import Fault, Scanned, scan
 
@@ -130,6 +130,11 @@ def _hinted(findings: list[Finding], schema: dict[str, Any]) -> list[Finding]:
     return [with_hint(f, schema) for f in findings[:_MOST_HINTS]] + findings[_MOST_HINTS:]
 
 
+def _is_inside(path: Path, others: set[Path]) -> bool:
+    """Whether one of the other paths leads to the value at this one, or to something that holds it."""
+    return bool(others) and any(path[:length] in others for length in range(len(path) + 1))
+
+
 def _without_echoes(shape: list[Finding], faults: list[Finding], rest: Rest) -> list[Finding]:
     """What is wrong with the shape, but for values that something else is wrong with already."""
     error_is_bad = any(finding.path == ("error",) for finding in shape)
@@ -139,12 +144,9 @@ def _without_echoes(shape: list[Finding], faults: list[Finding], rest: Rest) -> 
 
     def is_echo(finding: Finding) -> bool:
         path = finding.path
-        if spoilt and any(path[:length] in spoilt for length in range(len(path) + 1)):
+        alike = tuple("*" if isinstance(token, int) else token for token in path) if spoilt_alike else ()
+        if _is_inside(path, spoilt) or _is_inside(alike, spoilt_alike):
             return True
-        if spoilt_alike:
-            alike = tuple("*" if isinstance(token, int) else token for token in path)
-            if any(alike[:length] in spoilt_alike for length in range(len(alike) + 1)):
-                return True
         if finding.code == "MC109":
             return error_is_bad
         return finding.code == "MC102" and path[:-1] in bad_keys and "\ufffd" in str(path[-1])
