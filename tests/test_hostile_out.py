@@ -23,6 +23,7 @@ PLUGIN = "METRICS = {}\n"
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A truth, a submission in a folder, two scores, and files of other kinds."""
     monkeypatch.delitem(sys.modules, "plugin_of_out", raising=False)
+    monkeypatch.setattr(sys, "path", [*sys.path])
     (tmp_path / "sub").mkdir()
     (tmp_path / "images").mkdir()
     write(tmp_path, "lesions/truth", [image(f"I-{n}", CLASSES[n]) for n in range(10)], name="truth")

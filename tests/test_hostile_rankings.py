@@ -48,6 +48,7 @@ METRICS = {}
 @pytest.fixture
 def _troubled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(leaderboard, "score_against", score_against)  # restored afterwards
+    monkeypatch.setattr(sys, "path", [*sys.path])
     (tmp_path / "troubled_scoring.py").write_text(TROUBLE)
     yield
     sys.modules.pop("troubled_scoring", None)
