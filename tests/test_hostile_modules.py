@@ -127,6 +127,7 @@ def test_a_plugin_of_the_current_folder(
 ) -> None:
     """A module name never means a file of the current folder; a path does."""
     monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [*sys.path])  # a plugin's folder stays there
     monkeypatch.setattr("webbrowser.open", lambda *_: True)
     monkeypatch.setattr(sys, "path", list(sys.path))  # the folder of a plugin stays there
     (folder / "evil_plugin.py").write_text(HOSTILE)
