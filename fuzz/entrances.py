@@ -23,7 +23,7 @@ from jsonschema import Draft202012Validator
 from PIL import Image
 
 import medcontract
-from fuzz import schemas, tables
+from fuzz import growth, schemas, tables
 from fuzz.material import PLUGIN, ROOT, Text, a_text, a_value, as_json, changed_text, contract_ids, edited, seeds
 from medcontract import flow
 from medcontract.catalogue import CATALOGUE
@@ -201,6 +201,15 @@ def image(source: random.Random) -> Trial:
     return Trial(lambda: (check_image("x.png"), None)[1], {"x.png": data})
 
 
+def time_growth(source: random.Random) -> Trial:
+    """Twice the input takes about twice as long: texts in normalizers, files in `validate` and `score`."""
+    name, work, size = growth.some_work(source)
+    return Trial(
+        lambda: None if (ratio := growth.growth(work, size)) <= growth.MOST_GROWTH else f"{name}: {ratio:.1f} times",
+        {"work.txt": f"{name}, {size} and {2 * size}".encode()}, judgements=growth.JUDGEMENTS,
+    )  # fmt: skip
+
+
 # --- the command line ----------------------------------------------------------------------------
 
 
@@ -321,8 +330,8 @@ def explain(source: random.Random) -> Trial:
 
 
 ENTRANCES: dict[Entrance, int] = {
-    validate: 38, both_paths: 10, load: 8, plugin: 4, parquet: 6, frame: 6, same_rows: 3, any_schema: 9, command: 6,
-    standard_input: 2, schema_diff: 5, explain: 1, image: 2,
+    validate: 36, both_paths: 10, load: 8, plugin: 4, parquet: 6, frame: 6, same_rows: 3, any_schema: 9, command: 6,
+    standard_input: 2, schema_diff: 5, explain: 1, image: 2, time_growth: 2,
 }  # fmt: skip
 """How often each is chosen, of a hundred."""
 
