@@ -21,7 +21,7 @@ import pandas as pd
 from PIL import Image
 
 import medcontract
-from fuzz import schemas, scoring, tables
+from fuzz import growth, schemas, scoring, tables
 from fuzz.calling import Entrance, Ran, Trial, call, published
 from fuzz.material import PLUGIN, Text, a_text, a_value, as_json, changed_text, contract_ids, edited, seeds
 from medcontract.catalogue import CATALOGUE
@@ -188,6 +188,15 @@ def image(source: random.Random) -> Trial:
     return Trial(lambda: (check_image("x.png"), None)[1], {"x.png": data})
 
 
+def time_growth(source: random.Random) -> Trial:
+    """Twice the input takes about twice as long: texts in normalizers, files in `validate` and `score`."""
+    name, work, size = growth.some_work(source)
+    return Trial(
+        lambda: None if (ratio := growth.growth(work, size)) <= growth.MOST_GROWTH else f"{name}: {ratio:.1f} times",
+        {"work.txt": f"{name}, {size} and {2 * size}".encode()}, judgements=growth.JUDGEMENTS,
+    )  # fmt: skip
+
+
 # --- the command line ----------------------------------------------------------------------------
 
 
@@ -282,9 +291,9 @@ def explain(source: random.Random) -> Trial:
 
 
 ENTRANCES: dict[Entrance, int] = {
-    validate: 38, both_paths: 10, load: 8, plugin: 4, parquet: 6, frame: 6, same_rows: 3, any_schema: 9, command: 6,
+    validate: 36, both_paths: 10, load: 8, plugin: 4, parquet: 6, frame: 6, same_rows: 3, any_schema: 9, command: 6,
     standard_input: 2, schema_diff: 5, explain: 1, image: 2, scoring.one_score: 12, scoring.ranking: 6,
-    scoring.markers: 6,
+    scoring.markers: 6, time_growth: 2,
 }  # fmt: skip
 """How often each is chosen, beside the others."""
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import inspect
+import io
+import json
+import random
 import time
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 from types import ModuleType
+from typing import Any, NamedTuple
 
+import pandas as pd
+
+import medcontract
 from medcontract.definitions import suggest, words
 from medcontract.normalizers import names, numbers, terms, text
 from medcontract.scoring.extraction import documents
@@ -18,6 +28,8 @@ MOST_GROWTH = 2.6
 _WORTH_MEASURING = 0.04
 """Seconds. What takes less at the larger size may be noise."""
 _TRIES = 4
+JUDGEMENTS = 1 + 2 * _TRIES
+"""How often an input is judged, to be measured."""
 
 _UNITS = {
     "combining marks in the wrong order": "\u0301\u0323",
@@ -142,3 +154,93 @@ def _seconds(work: Callable[[], object]) -> float:
 
 def text_growth(normalizer: Callable[[str], object], make: Callable[[int], str], size: int) -> float:
     return growth(lambda size: partial(normalizer, make(size)), size)
+
+
+# --- whole files -------------------------------------------------------------------------------
+
+_RECORDS: Mapping[str, Callable[[int], dict[str, Any]]] = {
+    "good": lambda n: {"report_id": f"r{n}", "specialty": "Other", "urgency": "Routine", "follow_up": True},
+    "repeated": lambda n: {"report_id": "r", "specialty": "Other", "urgency": "Routine", "follow_up": True},
+    "wrong values": lambda n: {"report_id": f"r{n}", "specialty": "Othr", "urgency": " ", "follow_up": "maybe"},
+    "wrong values, all different": lambda n: {
+        "report_id": " ", "specialty": f"s{n}", "urgency": f"u{n}", "follow_up": f"f{n}"
+    },
+    "other scripts": lambda n: {
+        "report_id": "e\u0301\u0323" * 9 + str(n), "specialty": "\u8840", "urgency": "\n", "follow_up": "\"q\""
+    },
+}  # fmt: skip
+_ENDINGS = ("json", "jsonl", "csv", "parquet", "jsonl.gz")
+_JSON_ONLY: Mapping[str, Callable[[int], bytes]] = {
+    "one record of NaN": lambda n: b'{"report_id": [' + b"NaN, " * n + b"0]}\n",
+    "one record of repeated keys": lambda n: b"{" + b'"a": 1, ' * n + b'"b": 1}\n',
+    "one record of unknown keys": lambda n: b"{" + b", ".join(b'"a%d": 1' % k for k in range(n)) + b"}\n",
+    "one record of objects": lambda n: b'{"a": [' + b'{"b": {}}, ' * n + b"0]}\n",
+    "one long text": lambda n: b'{"report_id": "' + b"\\u0301\\u0323" * n + b'"}\n',
+    "lines that break off": lambda n: b'{"report_id": \n' * n,
+    "blank lines": lambda n: b" \n" * n,
+}
+
+
+class Work(NamedTuple):
+    """Something that takes time, and a size to begin with."""
+
+    name: str
+    of_size: Callable[[int], Callable[[], object]]
+    size: int
+
+
+def some_work(source: random.Random) -> Work:
+    kind = source.choice(("text", "text", "file", "file", "line", "score"))
+    if kind == "text":
+        normalizer, made_of = source.choice(sorted(NORMALIZERS)), source.choice(sorted(TEXTS))
+        return Work(
+            f"{normalizer}: {made_of}",
+            lambda size: partial(NORMALIZERS[normalizer], TEXTS[made_of](size)), source.choice((10_000, 50_000)),
+        )  # fmt: skip
+    if kind == "file":
+        made_of, ending = source.choice(sorted(_RECORDS)), source.choice(_ENDINGS)
+        return Work(
+            f"validate .{ending}: {made_of}", lambda size: _validation(_file(made_of, ending, size), ending), 3000
+        )
+    if kind == "line":
+        made_of = source.choice(sorted(_JSON_ONLY))
+        return Work(f"validate .jsonl: {made_of}", lambda size: _validation(_JSON_ONLY[made_of](size), "jsonl"), 20_000)
+    made_of, match = source.choice(sorted(TEXTS)), source.choice(("exact", "fuzzy"))
+    return Work(f"score --match {match}: {made_of}", lambda size: _scoring(TEXTS[made_of], size, match), 300)
+
+
+def _validation(data: bytes, ending: str) -> Callable[[], object]:
+    return lambda: medcontract.validate(data, "reports/truth", name=f"x.{ending}", max_problems=100)
+
+
+def _file(made_of: str, ending: str, count: int) -> bytes:
+    records = [_RECORDS[made_of](number) for number in range(count)]
+    if ending == "json":
+        return json.dumps({"event": "x", "reports": records}).encode()
+    if ending == "parquet":
+        return pd.DataFrame(records).astype(str).to_parquet()
+    if ending == "csv":
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, list(records[0]))
+        writer.writeheader()
+        writer.writerows(records)
+        return text.getvalue().encode()
+    lines = "".join(json.dumps(record) + "\n" for record in records).encode()
+    return gzip.compress(lines) if ending.endswith("gz") else lines
+
+
+def _scoring(make: Callable[[int], str], count: int, match: str) -> Callable[[], object]:
+    """Documents of a few items: as many again is twice the work."""
+    text = make(300).encode(errors="replace").decode()
+    labels, predictions = Path(f"labels-{count}.jsonl"), Path(f"predictions-{count}.jsonl")
+    fields = ("dosis", "frecuencia", "duracion", "instrucciones")
+    with labels.open("w") as truth, predictions.open("w") as read:
+        for number in range(count):
+            wanted, found = (
+                [{"nombre_medicamento": f"x {text} {letter}{end}", **dict.fromkeys(fields, end)} for letter in "ab"]
+                for end in (f"{number}", f"{number + 1}")
+            )
+            document = f"d{number}"
+            truth.write(json.dumps({"doc_id": document, "doc_type": "prescription", "medications": wanted}) + "\n")
+            read.write(json.dumps({"doc_id": document, "parse_success": True, "medicamentos": found}) + "\n")
+    return lambda: medcontract.score(labels, predictions, parameters={"match": match})

@@ -21,6 +21,8 @@ from medcontract.layout import Column
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pydantic import TypeAdapter
+
     from medcontract.definitions.contract import Contract
 
 TRACKS = ("benchmark", "extraction", "lesions", "reports", "triage")
@@ -92,6 +94,18 @@ class Compiled(msgspec.Struct, dict=True):
         from medcontract.definitions.decode import row_decoder
 
         return (row_decoder(schema) if self.tells_all else None) or _in_doubt
+
+    @cached_property
+    def record_adapter(self) -> TypeAdapter[Any]:
+        """Validates one record of a collection. It takes a while to be made, so it is made once."""
+        return self.model.record_adapter()
+
+    @cached_property
+    def whole_adapter(self) -> TypeAdapter[Any]:
+        """Validates a document, or a collection's header with an empty list."""
+        from pydantic import TypeAdapter
+
+        return TypeAdapter(self.model.model)
 
     @property
     def model(self) -> Contract[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -198,8 +199,8 @@ def _once(given: Iterable[GivenFile]) -> Iterator[GivenFile]:
 
 def _in_order(parts: list[Part]) -> list[Part]:
     """By name; parts of one name by what is in them."""
-    names = [part.name for part in parts]
-    return sorted(parts, key=lambda p: (p.name, p.source.sha256() if names.count(p.name) > 1 else ""))
+    names = Counter(part.name for part in parts)
+    return sorted(parts, key=lambda p: (p.name, p.source.sha256() if names[p.name] > 1 else ""))
 
 
 def read(parts: Sequence[Part], sink: Sink | None = None, progress: Progress | None = None) -> None:

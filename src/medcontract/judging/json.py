@@ -101,8 +101,6 @@ class JsonJudge(RecordsJudge):
 
     def _examine_header(self) -> Any:
         """The header that the fast path did not accept: its value, or None when it is bad."""
-        from pydantic import TypeAdapter
-
         from medcontract.definitions.check import check_shape
 
         header: dict[str, Any] = {}
@@ -124,7 +122,7 @@ class JsonJudge(RecordsJudge):
                 spoilt += [fault.path for fault in faults]
             for fault in faults:
                 self.tally.defer(fault)
-        value, findings = check_shape(TypeAdapter(self.contract.model.model), header)
+        value, findings = check_shape(self.contract.whole_adapter, header)
         for finding in findings:
             if not any(finding.path[: len(path)] == path for path in spoilt):
                 self.tally.defer(self._placed(with_hint(finding, self.contract.schema), members))
@@ -193,9 +191,7 @@ class DocumentJudge(RecordsJudge):
         value = self.contract.decode_whole(raw)
         if value is not None:
             return Examined(value, [])
-        from pydantic import TypeAdapter
-
-        return examine(raw, TypeAdapter(self.contract.model.model), self.contract.schema, 0)
+        return examine(raw, self.contract.whole_adapter, self.contract.schema, 0)
 
     def _rules(self, value: Any) -> Iterator[Finding]:
         for rule in self.contract.header_rules:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -66,9 +66,9 @@ class RecordsJudge:
         self._known_mistakes = KnownMistakes(contract)
         self._known_records: dict[bytes, Examined] = {}
 
-    @cached_property
+    @property
     def adapter(self) -> TypeAdapter[Any]:
-        return self.contract.model.record_adapter()
+        return self.contract.record_adapter
 
     @property
     def decode(self) -> Decode:
@@ -329,11 +329,12 @@ def run_parts(parts: Sequence[RecordsJudge]) -> None:
 
 def settle_parts(parts: Sequence[RecordsJudge], accumulators: Sequence[Accumulator]) -> None:
     """What only the end of a collection shows."""
+    bases = [part.base for part in parts]
     for accumulator in accumulators:
         for part in parts:
             part.tally.new_room()
         for finding in accumulator.finish():
-            owner = next(p for p in reversed(parts) if p.base <= _record_of(finding))
+            owner = parts[bisect_right(bases, _record_of(finding)) - 1]
             owner.settle(finding)
     suspicious = [a for a in accumulators if isinstance(a, UniqueIndex) and a.suspects]
     for number, part in enumerate(parts):

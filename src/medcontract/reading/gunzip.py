@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import zlib
-from collections.abc import Callable
 from typing import BinaryIO
 
 from medcontract.problems import Finding
@@ -21,6 +19,16 @@ class Unreadable(Exception):
         self.finding, self.wrong_call = finding, wrong_call
 
 
+_FEED = 16 << 10
+"""Packed bytes that are unpacked at a time. What follows a member is copied for each member, so not too many."""
+MOST_EMPTY = 10_000
+"""Members in a row that hold nothing: each costs time, and an archive of twenty megabytes has room for a million."""
+
+
+class _Damaged(Exception):
+    """This is no gzip archive, or not one to its end."""
+
+
 class Gunzip(io.RawIOBase):
     """Reads all members of an archive. Seeking forward unpacks, seeking back starts anew."""
 
@@ -28,7 +36,17 @@ class Gunzip(io.RawIOBase):
         super().__init__()
         self.packed = packed
         self._limit = limit
-        self._file = gzip.GzipFile(fileobj=packed, mode="rb")
+        self._rewind()
+
+    def _rewind(self) -> None:
+        self.packed.seek(0)
+        self._input = b""
+        self._member: zlib._Decompress | None = None
+        self._at = 0
+        self._empty = 0
+        """Members in a row that held nothing."""
+        self._member_at = 0
+        """Where the current member starts, unpacked."""
 
     def readable(self) -> bool:
         return True
@@ -37,43 +55,83 @@ class Gunzip(io.RawIOBase):
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # any writable buffer
-        data = self._guard(lambda: self._file.read(len(buffer)))
+        data = self._read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         if whence == io.SEEK_CUR:
-            offset += self.tell()
-        if self._file.tell() > offset:
-            self._file.rewind()
-        while (gap := offset - self._file.tell()) > 0:
-            if not self._guard(lambda: self._file.read(min(gap, 1 << 20))):  # called at once
+            offset += self._at
+        if self._at > offset:
+            self._rewind()
+        while (gap := offset - self._at) > 0:
+            if not self._read(min(gap, 1 << 20)):
                 break
-        return self._file.tell()
+        return self._at
 
     def tell(self) -> int:
-        return self._file.tell()
+        return self._at
 
     def close(self) -> None:
-        self._file.close()
         self.packed.close()
         super().close()
 
-    def _guard(self, read: Callable[[], bytes]) -> bytes:
+    def _read(self, size: int) -> bytes:
         try:
-            data = read()
+            data = self._unpacked(size)
         except EOFError:
             raise Unreadable(Finding(
                 "MC026", "the gzip archive is cut off", "was it copied or downloaded to the end?"
             )) from None  # fmt: skip
-        except (gzip.BadGzipFile, zlib.error):
+        except (_Damaged, zlib.error):
             raise Unreadable(Finding("MC025", "the gzip archive is damaged", "pack it anew")) from None
-        if self._file.tell() > self._limit:
+        self._at += len(data)
+        if self._at > self._limit:
             raise Unreadable(Finding(
                 "MC027", f"the archive unpacks to more than {size_text(self._limit)}",
                 "if that is as it should be, raise the limit: --max-unpacked",
             ))  # fmt: skip
         return data
+
+    def _unpacked(self, size: int) -> bytes:
+        """Some bytes, at most so many; none at the end of the archive."""
+        while size and (self._member or self._next_member()):
+            member = self._member or zlib.decompressobj(zlib.MAX_WBITS | 16)
+            data = member.decompress(self._input, size)
+            self._input = member.unconsumed_tail
+            if member.eof:
+                self._end_member(member.unused_data, self._at + len(data))
+            elif not data and not self._input and not self._feed():
+                raise EOFError
+            if data:
+                return data
+        return b""
+
+    def _feed(self) -> bool:
+        """Read on. False at the end of the file."""
+        block = self.packed.read(_FEED)
+        self._input += block
+        return bool(block)
+
+    def _next_member(self) -> bool:
+        """Start with the next member, if there is one; between members there may be zeros."""
+        while len(self._input) < len(MAGIC) and self._feed():
+            self._input = self._input.lstrip(b"\0")
+        if not self._input:
+            return False
+        if not self._input.startswith(MAGIC):
+            raise _Damaged
+        self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        return True
+
+    def _end_member(self, rest: bytes, at: int) -> None:
+        self._empty = self._empty + 1 if at == self._member_at else 0
+        if self._empty > MOST_EMPTY:
+            raise Unreadable(Finding(
+                "MC025", f"the gzip archive has more than {MOST_EMPTY:,} empty members in a row", "pack it anew"
+            ))  # fmt: skip
+        self._member, self._member_at = None, at
+        self._input = rest.lstrip(b"\0")
 
 
 def size_text(size: int) -> str:
