@@ -197,7 +197,7 @@ def test_internals_are_no_public_fields() -> None:
     """What a result has besides the published document starts with an underscore."""
     properties = set(medcontract.json_schema("medcontract/score")["properties"]) - {"$schema"}
     assert set(public_fields(medcontract.Score)) == properties
-    problem = medcontract.json_schema("medcontract/validation")["$defs"]["ProblemModel"]["properties"]
+    problem = medcontract.json_schema("medcontract/validation")["$defs"]["MedcontractProblem"]["properties"]
     assert set(public_fields(medcontract.Problem)) == set(problem)
     assert not [name for name in dir(medcontract.Score) if "verdict" in name or name == "counts"]
 
