@@ -23,7 +23,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-import traceback
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -104,6 +103,8 @@ def internal_error(error: Exception) -> str:
 
     With the environment variable MEDCONTRACT_DEBUG the traceback, which may hold values, is written to standard error.
     """
+    import traceback
+
     if os.environ.get(DEBUG):
         traceback.print_exception(error, file=sys.stderr)
     if isinstance(error, MemoryError):
