@@ -74,7 +74,8 @@ def test_faults_of_any_schema_are_counted(tmp_path: Path, monkeypatch: pytest.Mo
     before = judged()
     monkeypatch.setattr(scan, "MOST_FAULTS", 20)
     after = judged()
-    assert (after.errors, len(after.problems)) == (before.errors, 20)
+    assert after.errors == before.errors
+    assert 20 < len(after.problems) < 35 < len(before.problems)
 
 
 # --- files of bad records ------------------------------------------------------------------------
