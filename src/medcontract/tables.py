@@ -81,7 +81,7 @@ class ParquetJudge(TableJudge):
     """A Parquet file. Its size is that of its records as JSON."""
 
     def begin(self) -> bool:
-        self.names = parquet.columns(self.source)
+        self.names = parquet_columns(self.source)
         return super().begin()
 
     def header_ref(self) -> Ref:
@@ -103,6 +103,14 @@ class ParquetJudge(TableJudge):
 
 def _parquet_cell(value: Any, column: Column) -> str:
     return cell_json(value, missing=False)
+
+
+def parquet_columns(source: Source) -> list[str]:
+    """The column names of a Parquet file. Raises `Unreadable` when it is damaged, `CallError` without pyarrow."""
+    try:
+        return parquet.columns(source)
+    except ImportError:
+        raise CallError("reading Parquet needs pyarrow", "pip install 'medcontract[parquet]'") from None
 
 
 def parquet_records(source: Source, contract: registry.Compiled) -> Iterator[bytes]:

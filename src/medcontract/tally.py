@@ -43,21 +43,34 @@ class Tally:
         self._codes: Counter[tuple[str, str]] = Counter()
         self._last: dict[Likeness, int | None] = {}
 
-    def add(self, finding: Finding, ref: Ref | None = None) -> None:
-        """A finding in file order; `ref` is its place, where it does not say so itself."""
-        ref = ref or finding.ref
-        if self._count(finding, ref) and len(self._kept) < self.keep:
-            self._kept.append(finding if ref is finding.ref else finding._replace(ref=ref))
+    def add(self, finding: Finding, ref: Ref | None = None) -> bool:
+        """A finding in file order; `ref` is its place, where it does not say so itself.
 
-    def defer(self, finding: Finding) -> None:
-        """A finding that may belong anywhere in the file."""
-        if self._count(finding, finding.ref) and len(self._rooms[-1]) < self.keep:
-            self._rooms[-1].append(finding)
+        False when it is not kept; no other like it will be then.
+        """
+        ref = ref or finding.ref
+        if not self._count(finding, ref) or len(self._kept) >= self.keep:
+            return False
+        self._kept.append(finding if ref is finding.ref else finding._replace(ref=ref))
+        return True
+
+    def add_more(self, finding: Finding, times: int) -> None:
+        """Findings like one that was not kept, in so many other records."""
+        self._number(finding, times)
+
+    def defer(self, finding: Finding) -> bool:
+        """A finding that may belong anywhere in the file. False when it is not kept; others like it are not, then."""
+        if not self._count(finding, finding.ref) or len(self._rooms[-1]) >= self.keep:
+            return False
+        self._rooms[-1].append(finding)
+        return True
 
     def count_rest(self, rest: Iterable[tuple[Finding, int]], record: int | None = None) -> None:
         """Findings of one record that are counted and not kept: one of each sort, and how many there are."""
         for finding, times in rest:
-            self._number(finding, record, times)
+            kind, _ = self._number(finding, times)
+            if times > 1 or self._last.get(kind, -1) == record:
+                self.several.add(kind)
 
     def new_room(self) -> None:
         """What is deferred from here on is in an order of its own."""
@@ -69,13 +82,18 @@ class Tally:
 
     def _count(self, finding: Finding, ref: Ref | None) -> bool:
         """Count a finding. Whether it may be kept, if there is room for it."""
-        earlier = self._number(finding, ref.record if ref else None)
+        kind, earlier = self._number(finding)
+        record = ref.record if ref else None
+        if earlier and self._last.get(kind) == record:
+            self.several.add(kind)
+        if kind in self.totals:
+            self._last[kind] = record
         if self.for_participants and tells_of_the_truth(finding.code):
             return False
         return self.alike is None or earlier < self.alike
 
-    def _number(self, finding: Finding, record: int | None, times: int = 1) -> int:
-        """Count a finding, and answer how many like it were counted before."""
+    def _number(self, finding: Finding, times: int = 1) -> tuple[Likeness, int]:
+        """Count a finding, so many times. What it is like, and how many like it were counted before."""
         if finding.severity == "error":
             self.errors += times
         else:
@@ -83,12 +101,9 @@ class Tally:
         self._codes[finding.code, finding.severity] += times
         kind = likeness(finding)
         total = self.totals.get(kind, 0)
-        if times > 1 or (total and self._last.get(kind) == record):
-            self.several.add(kind)
         if total or len(self.totals) < _MOST_KINDS:
-            self._last[kind] = record
             self.totals[kind] = total + times
-        return total
+        return kind, total
 
     def absorb(self, other: Tally, move: Callable[[Finding], Finding]) -> None:
         """What another tally counted of the records that follow; `move` gives its findings their places here."""

@@ -92,17 +92,28 @@ def _without_repeated_keys(raw: bytes) -> Any:
 
 
 def _colons(value: Any) -> int:
+    """How many colons the text of a value has, if no key is repeated."""
     count = 0
     stack = [value]
     while stack:
         item = stack.pop()
         if type(item) is str:
             count += item.count(":")
-        elif type(item) is dict:
-            count += len(item) + sum(key.count(":") for key in item)
-            stack.extend(v for v in item.values() if type(v) in (str, dict, list))
-        elif type(item) is list:
-            stack.extend(v for v in item if type(v) in (str, dict, list))
+            continue
+        if type(item) is dict:
+            count += len(item)
+            for key in item:
+                if ":" in key:
+                    count += key.count(":")
+            item = item.values()
+        elif type(item) is not list:
+            continue
+        for inner in item:
+            if type(inner) is str:
+                if ":" in inner:
+                    count += inner.count(":")
+            elif type(inner) in (dict, list):
+                stack.append(inner)
     return count
 
 

@@ -105,13 +105,13 @@ def examine(
     key = known.key(parsed, faults) if known and not rest else None
     shape = known.get(key) if known else None
     if shape is not None:
-        return Examined(None, faults + shape, parsed)
+        return Examined(None, faults + shape if faults else shape, parsed)
     from medcontract.definitions.check import check_shape
     from medcontract.definitions.keys import all_keys
 
     value, shape = check_shape(adapter, parsed, all_keys(schema))
     shape = _hinted(_without_echoes(shape, faults, rest), schema)
-    findings = faults + shape
+    findings = faults + shape if faults else shape
     if known and findings:
         known.keep(key, shape)
     return Examined(None if findings else value, findings, parsed, rest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from medcontract.definitions.contract import Sink, vouch
 from medcontract.definitions.registry import Compiled
 from medcontract.definitions.rules import UNKNOWN, Accumulator, UniqueIndex
+from medcontract.definitions.rules.lists import Part
 from medcontract.judging.examining import Examined, KnownMistakes, examine
 from medcontract.judging.report import make_report
 from medcontract.problems import Finding, Ref
@@ -30,6 +32,14 @@ _LONGEST_KNOWN = 500
 """Bytes of a record that is kept, to be known again."""
 Progress = Callable[[int, int], None]
 """Called now and then with the bytes done and the bytes in all."""
+
+
+class _Counted:
+    """Findings of which nothing is kept any more, and in how many records they were found again."""
+
+    def __init__(self, findings: list[Finding]) -> None:
+        self.findings = findings
+        self.times = 0
 
 
 class RecordsJudge:
@@ -65,6 +75,8 @@ class RecordsJudge:
         self._held_refs: list[Ref] = []
         self._known_mistakes = KnownMistakes(contract)
         self._known_records: dict[bytes, Examined] = {}
+        self._counted: dict[int, _Counted] = {}
+        """What is found again and again, and not kept any more, by the identity of the findings."""
 
     @property
     def adapter(self) -> TypeAdapter[Any]:
@@ -135,6 +147,7 @@ class RecordsJudge:
         except Unreadable as unreadable:  # in the middle of an archive
             self.tally.add(unreadable.finding)
             self.broken = True
+        self._count_again()
         self.records = 0 if self.broken else index
 
     def _all_keep(self, values: list[Any], accumulators: Sequence[Accumulator]) -> bool:
@@ -214,9 +227,13 @@ class RecordsJudge:
             self._release()
         self.tell(finding, self.ref(index, offset, length))
 
-    def tell(self, finding: Finding, ref: Ref) -> None:
-        """A finding about a record."""
-        self.tally.add(finding, ref)
+    def tell(self, finding: Finding, ref: Ref) -> bool:
+        """A finding about a record. False when it is not kept; no other like it will be then."""
+        return self.tally.add(finding, ref)
+
+    def tell_more(self, finding: Finding, times: int) -> None:
+        """The same finding about so many other records; it was not kept."""
+        self.tally.add_more(finding, times)
 
     def _thorough(self, raw: bytes, offset: int, index: int) -> tuple[Any, Any]:
         """The value of a record that the fast path did not accept (None when it is bad), and what was read there."""
@@ -228,43 +245,56 @@ class RecordsJudge:
         except Broken as broken:
             self.break_off(broken, index, offset, len(raw))
             return None, None
-        ref = self.ref(index, offset, len(raw))
-        if self._held and examined.findings:
+        findings = examined.findings
+        if self._held and findings:
             self._release()
-        for finding in examined.findings:
+        again = self._counted.get(id(findings))
+        if again is not None:
+            again.times += 1
+            return examined.value, examined.parsed
+        ref = self.ref(index, offset, len(raw))
+        kept = False
+        for finding in findings:
             if finding.offset is not None:
                 finding = finding._replace(offset=offset + finding.offset)
-            self.tell(finding, ref)
+            kept = self.tell(finding, ref) or kept
         self.tally.count_rest(examined.rest, index)
+        if findings and not kept and not examined.rest and len(self._counted) < _MOST_KNOWN:
+            self._counted[id(findings)] = _Counted(findings)
         return examined.value, examined.parsed
+
+    def _count_again(self) -> None:
+        """Count what was found in records like those of which nothing is kept any more."""
+        for again in self._counted.values():
+            if again.times:
+                for finding in again.findings:
+                    self.tell_more(finding, again.times)
+        self._counted.clear()
 
     def break_off(self, broken: Broken, index: int, offset: int, length: int) -> None:
         """A line whose syntax is broken is one bad record."""
         self.add(broken_finding(broken, offset), index, offset, length)
 
-    def second_look(self, indexes: Sequence[UniqueIndex] = (), part: tuple[int, str] = (0, "")) -> None:
+    def second_look(self, indexes: Sequence[UniqueIndex] = (), part: Part = (0, "")) -> None:
         """Which keys really are repeated, and where the records are of which only the number is known."""
         unknown = (f.ref.record for f in self.tally.deferred if f.ref and f.ref.offset == UNKNOWN)
         found = {number: self.ref(number, 0, 0) for number in unknown if number is not None}
         if not indexes and not found:
             return
         self.tally.new_room()
+        repeats = _Repeats(self, indexes, part)
         try:
             for number, raw, offset, value in self._one_by_one():
-                ref = self.ref(number, offset, len(raw))
                 if number in found:
-                    found[number] = ref
-                if indexes:
-                    self._find_repeated(indexes, self._quietly(raw) if value is None else value, ref, part)
+                    found[number] = self.ref(number, offset, len(raw))
+                if value is None and indexes and raw:
+                    value = self._quietly(raw)
+                if value is not None:
+                    repeats.see(value, number, offset, len(raw))
         except (Broken, TooLarge, Unreadable):
             pass  # the file changed between the two looks: what was found stands
+        repeats.finish()
         self.tally.place_deferred(found)
-
-    def _find_repeated(self, indexes: Sequence[UniqueIndex], value: Any, ref: Ref, part: tuple[int, str]) -> None:
-        for index in indexes if value is not None else ():
-            finding = index.look_again(value, ref, part) if index.may_be_repeated(value) else None
-            if finding:
-                self.tally.defer(self.named(finding))
 
     def _one_by_one(self) -> Iterator[tuple[int, bytes, int, Any]]:
         """The number, bytes, offset and value of each record; as `cuts`, but good ones are read many at a time."""
@@ -308,6 +338,33 @@ class RecordsJudge:
                     self._known_records.clear()
                 self._known_records[raw] = known
         return known
+
+
+class _Repeats:
+    """Tells which records of a file repeat a key. Once no more of that is kept, it is counted only."""
+
+    def __init__(self, judge: RecordsJudge, indexes: Sequence[UniqueIndex], part: Part) -> None:
+        self._judge = judge
+        self._indexes = indexes
+        self._part = part
+        self._counted: Counter[UniqueIndex] = Counter()
+
+    def see(self, value: Any, number: int, offset: int, length: int) -> None:
+        judge, part = self._judge, self._part
+        for index in self._indexes:
+            first = index.look_again(value, lambda: judge.ref(number, offset, length), part)
+            if first is None:
+                continue
+            if index in self._counted:
+                self._counted[index] += 1
+            elif not judge.tally.defer(judge.named(index.repeated(judge.ref(number, offset, length), part, first))):
+                self._counted[index] = 0
+
+    def finish(self) -> None:
+        for index, times in self._counted.items():
+            if times:
+                rule = index.rule
+                self._judge.tally.add_more(self._judge.named(rule.finding((rule.fields[-1],))), times)
 
 
 def run_parts(parts: Sequence[RecordsJudge]) -> None:

@@ -126,9 +126,9 @@ def recognise(source: Source, container: str) -> str:
     if container == "json":
         return recognition.of_outline(outline(source, recognition.certain))
     if container == "parquet":
-        from medcontract.reading import parquet
+        from medcontract.tables import parquet_columns
 
-        return recognition.of_columns(frozenset(parquet.columns(source)))
+        return recognition.of_columns(frozenset(parquet_columns(source)))
     if container == "csv":
         header = CsvFile(source).header
         try:

@@ -94,17 +94,27 @@ class TableJudge(RecordsJudge):
             return None, None
         return super()._thorough(raw, offset, index)
 
-    def tell(self, finding: Finding, ref: Ref) -> None:
+    def tell(self, finding: Finding, ref: Ref) -> bool:
         """Name the column; a column that the whole table lacks is told once."""
+        named = self._in_a_column(finding)
+        return named is not None and super().tell(named, ref)
+
+    def tell_more(self, finding: Finding, times: int) -> None:
+        named = self._in_a_column(finding)
+        if named is not None:
+            super().tell_more(named, times)
+
+    def _in_a_column(self, finding: Finding) -> Finding | None:
+        """The finding as the table names its place; None for one about a column that the whole table lacks."""
         if finding.code == "MC101" and finding.field:
             for name in self.contract.spread.get(finding.field, (finding.field,)):
                 self._lacks(name)
-            return
+            return None
         finding = self.named(finding)
         if finding.field is not None and finding.field not in self.names:
             self._lacks(finding.field)
-            return
-        super().tell(finding if finding.offset is None else finding._replace(offset=None), ref)
+            return None
+        return finding if finding.offset is None else finding._replace(offset=None)
 
     def named(self, finding: Finding) -> Finding:
         if finding.ref or finding.offset is not None:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
-from medcontract.errors import CallError
 from medcontract.problems import Finding
 from medcontract.reading.gunzip import size_text
 from medcontract.reading.limits import MAX_DOCUMENT
@@ -31,7 +30,7 @@ Cells = tuple[Any, ...]
 
 
 def columns(source: Source) -> list[str]:
-    """The column names of a Parquet file. Raises `Unreadable` when it is damaged, `CallError` without pyarrow."""
+    """The column names of a Parquet file. Raises `Unreadable` when it is damaged, `ImportError` without pyarrow."""
     with source.open() as stream:
         return list(_columns(_open(stream)).values())
 
@@ -175,11 +174,9 @@ def _columns(file: Any) -> dict[int, str]:
 
 
 def _open(stream: BinaryIO, as_dictionary: Sequence[str] = ()) -> Any:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise CallError("reading Parquet needs pyarrow", "pip install 'medcontract[parquet]'") from None
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     try:
         return pq.ParquetFile(stream, read_dictionary=list(as_dictionary))
     except (pa.ArrowException, OSError, ValueError):

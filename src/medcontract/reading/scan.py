@@ -38,13 +38,15 @@ class Scanned(NamedTuple):
     value: Any
     end: int
     faults: list[Fault]
-    """At most `MOST_FAULTS`."""
+    """The first `MOST_FAULTS`, and after these the first of each sort."""
     rest: dict[Fault, int]
     """How many more there are, for each sort of fault: indexes in the path are stars, and there is no place."""
 
 
 MOST_FAULTS = 10_000
 """Of one text, that are kept: millions of them in one record would take far more memory than the record."""
+_MOST_LATE = 3
+"""Of each sort, that are kept beyond that number."""
 
 
 _SPACE = re.compile(rb"[ \t\n\r]*+")
@@ -194,6 +196,7 @@ class Scanner:
         self.depth = depth
         self.faults: list[Fault] = []
         self.rest: dict[Fault, int] = {}
+        self._late: dict[Fault, int] = {}
         self.path: list[Token] = []
 
     def run(self, start: int) -> Scanned:
@@ -271,14 +274,19 @@ class Scanner:
     def _fault(
         self, code: str, message: str, hint: str | None, offset: int, path: Path | None = None, at_key: bool = False
     ) -> None:
-        """Keep a fault at the current path, or another; beyond a number of them, count it."""
+        """Keep a fault at the current path, or another; beyond a number of them, the first of each sort, and count."""
         if path is None:
             path = tuple(self.path)
         if len(self.faults) < MOST_FAULTS:
             self.faults.append(Fault(code, message, hint, path, offset, at_key))
             return
         sort = Fault(code, message, hint, tuple("*" if type(token) is int else token for token in path), 0, at_key)
-        if sort not in self.rest and len(self.rest) >= MOST_FAULTS:
+        late = self._late.get(sort, 0)
+        if late < _MOST_LATE and len(self._late) < MOST_FAULTS:
+            self._late[sort] = late + 1
+            self.faults.append(Fault(code, message, hint, path, offset, at_key))
+            return
+        if sort not in self._late:
             sort = sort._replace(path=())  # too many sorts to be told apart
         self.rest[sort] = self.rest.get(sort, 0) + 1
 

@@ -88,6 +88,10 @@ UNKNOWN = -1
 """The offset of a record of which only the index was kept: a second look at the file tells."""
 
 
+Part = tuple[int, str]
+"""The number and name of a file that a list is spread over."""
+
+
 class UniqueIndex:
     """Remembers a 60-bit hash of each key, far less than the keys. Records whose hash is met twice are *suspects*;
     whether a key really is repeated, and where it stood first, a second look at the file tells."""
@@ -98,7 +102,7 @@ class UniqueIndex:
         self._seen: set[int] = set()
         self.suspects: set[int] = set()
         """Hashes that were met more than once."""
-        self._first: dict[Any, tuple[Ref, tuple[int, str]]] = {}
+        self._first: dict[Any, tuple[Ref, Part]] = {}
 
     def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
         code = hash(self.key(value)) & _HASH_BITS
@@ -132,23 +136,25 @@ class UniqueIndex:
         """Keys that two processes saw are for the caller to notice."""
         return not other.suspects
 
-    def may_be_repeated(self, value: Any) -> bool:
-        """Whether a second look at this record is worth while."""
-        return hash(self.key(value)) & _HASH_BITS in self.suspects
+    def look_again(self, value: Any, ref: Callable[[], Ref], part: Part = (0, "")) -> tuple[Ref, Part] | None:
+        """The second look at a record: where an earlier one has the same key, if there is one.
 
-    def look_again(self, value: Any, ref: Ref, part: tuple[int, str] = (0, "")) -> Finding | None:
-        """The second look at a record that may be repeated: a finding when an earlier one has the same key.
-
-        `part` is the number and name of the file, where the list is spread over several.
+        `ref` says where the record stands, `part` in which file, where the list is spread over several.
         """
         key = self.key(value)
-        first, where = self._first.setdefault(key, (ref, part))
-        if first is ref:
+        if hash(key) & _HASH_BITS not in self.suspects:
             return None
+        first = self._first.get(key)
+        if first is None:
+            self._first[key] = ref(), part
+        return first
+
+    def repeated(self, ref: Ref, part: Part, first: tuple[Ref, Part]) -> Finding:
+        """The finding about a record whose key stood somewhere first."""
         finding = self.rule.repeated(ref)
-        if where == part:
-            return finding._replace(first=first)
-        return finding._replace(hint=f"it stands in another part already: {where[1]}")
+        if first[1] == part:
+            return finding._replace(first=first[0])
+        return finding._replace(hint=f"it stands in another part already: {first[1][1]}")
 
 
 def _key_with_defaults(rule: Unique) -> Callable[[Any], tuple[Any, ...]]:
