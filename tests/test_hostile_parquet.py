@@ -156,3 +156,13 @@ def test_all_types_are_read_as_before() -> None:
     source = Source(stream.getvalue(), "x.parquet")
     source.prepare()
     assert list(parquet.rows(source)) == [tuple(row.values()) for row in pq.read_table(stream).to_pylist()]
+
+
+def test_lists_of_very_many_equal_values_are_refused_before_they_are_read(tmp_path: Path) -> None:
+    """A list of millions of equal values is a few hundred bytes in a file, and gigabytes in memory."""
+    many = 30 * _MIB
+    values = pa.nulls(many, pa.int8()).fill_null(1)
+    ids = pa.ListArray.from_arrays(pa.array([0, many], pa.int32()), values)
+    path = _written(tmp_path / "x.parquet", pa.table({"image_id": ids, "label": ["NV"]}))
+    assert path.stat().st_size < 10_000
+    assert _codes(_judged(path)) == ["MC027"]

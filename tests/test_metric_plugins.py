@@ -246,6 +246,22 @@ def test_bad_metrics_in_a_ranking(run: Run, tmp_path: Path, body: str, jobs: str
     assert "'odd'" in ran.err + ran.out
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_metric_that_fails_for_one_submission(run: Run, tmp_path: Path, jobs: str) -> None:
+    """It is that submission's refusal: whoever finds an answer that a metric cannot take does not end the ranking."""
+    (tmp_path / "plugin.py").write_text(metric("return 1 / (prediction.answer != 'boom')"))
+    truth, sent = samples(40)
+    paths = [write(tmp_path, REFERENCES, truth)]
+    paths += [put(tmp_path / name / "sent.json", PREDICTIONS, sent).parent for name in ("a", "b")]
+    bad = [{**sent[0], "prediction": {"answer": "boom"}}, *sent[1:]]
+    paths.append(put(tmp_path / "c" / "sent.json", PREDICTIONS, bad).parent)
+    ran = run("leaderboard", *paths, "--plugin", "plugin.py", "--jobs", jobs, "--format", "json")
+    assert ran.code == 0
+    entries = {each["name"]: each for each in ran.json["submissions"]}
+    assert [entries[name]["valid"] for name in "abc"] == [True, True, False]
+    assert "the metric 'odd' failed" in entries["c"]["reasons"][0]
+
+
 @pytest.mark.parametrize("body", ["return float('nan')", "return 1 / 0", "return int(prediction.answer)"])
 def test_a_sample_that_is_somebodys(run: Run, tmp_path: Path, body: str) -> None:
     """The message holds no value of a record, off a terminal: neither its id nor what an exception quotes."""

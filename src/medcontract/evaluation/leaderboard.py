@@ -165,13 +165,13 @@ def leaderboard(
 def _all_scores(
     scorer: _Scorer, submissions: Sequence[Submission], jobs: int, progress: Progress | None
 ) -> list[Scored | str]:
-    """The score of each submission, or why there is none. Raises `CallError` where the weights fit nobody."""
+    """The score of each submission, or why there is none. Raises `CallError` where the call is to blame for all."""
     scored = []
     for number, outcome in enumerate(_scores(scorer, submissions, jobs), 1):
         scored.append(outcome)
         if progress:
             progress(number, len(submissions))
-    if scored and all(isinstance(outcome, _Weightless) for outcome in scored):
+    if scored and all(isinstance(outcome, _Blamed) for outcome in scored):
         raise CallError(str(scored[0]))
     return scored
 
@@ -207,8 +207,8 @@ def _combined(found: dict[str, Any] | None) -> dict[str, CombinedScore] | None:
     return {name: CombinedScore(**how) for name, how in found.items()} if found else None
 
 
-class _Weightless(str):
-    """Why there is no score: the weights do not fit. Where that is so of all, they are to blame."""
+class _Blamed(str):
+    """Why there is no score: the weights do not fit, or a plugin fails. If that is so of all, the call is to blame."""
 
     __slots__ = ()
 
@@ -272,10 +272,8 @@ class _Scorer:
             self._take_measured(submission, files)
             given = Given(self._job.header, strict=False)
             score = score_against(self.truth, files, self.protocol, self._job.settings, given)
-        except BrokenPlugin:
-            raise
-        except WrongWeights as error:
-            return _Weightless(_told(error, submission))
+        except (BrokenPlugin, WrongWeights) as error:
+            return _Blamed(_told(error, submission))
         except MedcontractError as error:
             return _told(error, submission)
         if not self._job.settings.participant:

@@ -49,6 +49,7 @@ def rows(source: Source) -> Iterator[Cells | None]:
 def _rows(stream: BinaryIO, source: Source) -> Iterator[Cells | None]:
     file = _open(stream)
     check_size(source, _announced(file))
+    _check_values(file, source)
     _check_pages(stream, file, source)
     places = list(_columns(file))  # by place: a name may stand there twice
     file = _open(stream, [field.name for field in file.schema_arrow if _is_text(field.type)])
@@ -74,6 +75,22 @@ def _announced(file: Any) -> int:
     encoded = sum(max(group.total_byte_size, group.num_rows * group.num_columns) for group in groups)
     least: int = max(encoded, metadata.num_rows * metadata.num_columns)
     return least
+
+
+def _check_values(file: Any, source: Source) -> None:
+    """Raise `Unreadable` where a row group has more values in a column than a record may have bytes.
+
+    A list is read as a whole, and many equal values take no room in a file.
+    """
+    metadata = file.metadata
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        most = max(source.limits.record, group.num_rows)
+        if any(group.column(place).num_values > most for place in range(group.num_columns)):
+            raise Unreadable(Finding(
+                "MC027", f"a list column has more than {most:,} values in one row group",
+                "no contract has lists in tables: write one value per cell, or smaller row groups",
+            ))  # fmt: skip
 
 
 def _check_pages(stream: BinaryIO, file: Any, source: Source) -> None:
