@@ -42,7 +42,7 @@ from medcontract.evaluation.score import (
     track_of,
 )
 from medcontract.judging.beside import Beside, look_beside
-from medcontract.problems import Finding, plain_name, tells_of_the_truth
+from medcontract.problems import Finding, plain_name, plural, tells_of_the_truth
 from medcontract.reading.folders import leads_out_of
 from medcontract.results.preflight import Check, Preflight, Status
 from medcontract.results.score import FileProblem, in_file
@@ -276,8 +276,8 @@ def _contract_checks(session: _Session) -> Iterator[Check]:
         )
         records = sum((part.judge.records if part.judge else 0) or 0 for part in parts)
         hidden = session.participant and parts[0] in session.truth.parts and session.has_truth
-        counted = [_plural(errors, "error")] * bool(errors) + [_plural(warnings, "warning")] * bool(warnings)
-        counted += [_plural(records, "record")] * (parts[0].contract.kind == "collection")
+        counted = [plural(errors, "error")] * bool(errors) + [plural(warnings, "warning")] * bool(warnings)
+        counted += [plural(records, "record")] * (parts[0].contract.kind == "collection")
         yield Check(
             id=contract_id,
             title=f"{', '.join(part.name for part in parts)} keeps {contract_id}",
@@ -290,10 +290,6 @@ def _contract_checks(session: _Session) -> Iterator[Check]:
 
 def _of_the_file(code: str) -> bool:
     return not code.startswith("MC3")
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count:,} {word}{'s' * (count != 1)}"
 
 
 def _look_at_images(session: _Session, images: Beside | None) -> list[NamedFiles]:
@@ -321,7 +317,7 @@ def _image_checks(session: _Session, images: Beside | None, looked: Sequence[Nam
         id="images",
         title=title,
         status="failed" if bad else "passed",
-        detail=f"{_plural(checked, 'image')} checked" + (f", {bad:,} bad" if bad else ""),
+        detail=f"{plural(checked, 'image')} checked" + (f", {bad:,} bad" if bad else ""),
         problems=_problems(cases, _is_image),
         _found=_count(cases, _is_image),
     )
@@ -364,7 +360,7 @@ def _between_check(session: _Session) -> Check:
         id="between-files",
         title=title,
         status="failed" if errors else "passed",
-        detail=_plural(errors, "error") if errors else done,
+        detail=plural(errors, "error") if errors else done,
         problems=_problems(parts, _is_between),
         _found=_count(parts, _is_between),
     )
@@ -404,9 +400,9 @@ def _coverage_check(session: _Session) -> Check:
 def _coverage(session: _Session, expected: int, missing: int, unknown: int) -> str:
     """How many ids are expected, and what became of them."""
     pairings = session.pairings.values()
-    detail = f"{_plural(expected, 'id')} in {', '.join(part.name for part in session.roll)}"
+    detail = f"{plural(expected, 'id')} in {', '.join(part.name for part in session.roll)}"
     detail += f", {missing:,} without a record" if missing else ""
-    detail += f", {_plural(unknown, 'record')} of other ids" if unknown else ""
+    detail += f", {plural(unknown, 'record')} of other ids" if unknown else ""
     if not (session.participant and session.has_truth):
         detail += "".join(f"; {note}" for note in near_misses(pairings)[0])
     if unknown and not any(sheet for pairing in pairings for sheet in pairing.sheets.values()):

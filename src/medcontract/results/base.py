@@ -115,8 +115,3 @@ def dumps(data: Any) -> str:
     text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
     harmless = text.isascii() and "\x7f" not in text
     return text if harmless else _UNPRINTABLE.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
-
-
-def counted(count: int, noun: str) -> str:
-    """`1 error`, `1,204 errors`."""
-    return f"{count:,} {noun}{'s' * (count != 1)}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any, NamedTuple
 
-from medcontract.results.base import Item, Result, Row, counted
+from medcontract.problems import plural
+from medcontract.results.base import Item, Result, Row
 from medcontract.results.score import Environment
 from medcontract.results.types import Sha256, Str
 
@@ -116,7 +117,7 @@ class Comparison(Result, frozen=True, kw_only=True):
 
     def _summary(self) -> str:
         changed = sum(delta.changed for delta in self.figures)
-        return f"{self.track}: {counted(changed, 'figure')} of {len(self.figures):,} changed"
+        return f"{self.track}: {plural(changed, 'figure')} of {len(self.figures):,} changed"
 
 
 def _frame_row(kind: str, name: str | None, delta: Delta) -> Row:

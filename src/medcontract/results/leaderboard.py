@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from medcontract.results.base import Item, Result, Row, counted, plain
+from medcontract.problems import plural
+from medcontract.results.base import Item, Result, Row, plain
 from medcontract.results.score import Environment, InputFile, Processing, ProtocolUsed
 from medcontract.results.types import NonNegative, Position, Str
 
@@ -92,4 +93,4 @@ class Leaderboard(Result, frozen=True, kw_only=True):
 
     def _summary(self) -> str:
         valid = sum(entry.valid for entry in self.submissions)
-        return f"{self.track}: {counted(len(self.submissions), 'submission')}, {valid:,} valid"
+        return f"{self.track}: {plural(len(self.submissions), 'submission')}, {valid:,} valid"

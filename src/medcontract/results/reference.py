@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from medcontract.results.base import Item, Result, Row, counted
+from medcontract.problems import plural
+from medcontract.results.base import Item, Result, Row
 from medcontract.results.types import Code, Position, Sha256, Str
 
 
@@ -45,7 +46,7 @@ class ContractList(Result, frozen=True, kw_only=True):
         return len(self.contracts)
 
     def _summary(self) -> str:
-        return counted(len(self.contracts), "contract")
+        return plural(len(self.contracts), "contract")
 
 
 class ExplainedCode(Item, frozen=True, kw_only=True):
@@ -85,7 +86,7 @@ class Explanation(Result, frozen=True, kw_only=True):
         return len(self.codes)
 
     def _summary(self) -> str:
-        return counted(len(self.codes), "code")
+        return plural(len(self.codes), "code")
 
 
 class Parameter(Item, frozen=True, kw_only=True):
@@ -142,7 +143,7 @@ class Protocol(Result, frozen=True, kw_only=True):
         return [parameter.to_dict() for parameter in self.parameters]
 
     def _summary(self) -> str:
-        return f"{self.id} v{self.version}, {counted(len(self.parameters), 'parameter')}"
+        return f"{self.id} v{self.version}, {plural(len(self.parameters), 'parameter')}"
 
 
 class ProtocolInfo(Item, frozen=True, kw_only=True):
@@ -175,7 +176,7 @@ class ProtocolList(Result, frozen=True, kw_only=True):
         return len(self.protocols)
 
     def _summary(self) -> str:
-        return counted(len(self.protocols), "protocol")
+        return plural(len(self.protocols), "protocol")
 
 
 class NormalizationStep(Item, frozen=True, kw_only=True):
@@ -217,4 +218,4 @@ class Normalization(Result, frozen=True, kw_only=True):
         return len(self.texts)
 
     def _summary(self) -> str:
-        return counted(len(self.texts), "text")
+        return plural(len(self.texts), "text")

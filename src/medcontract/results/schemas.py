@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from medcontract.results.base import Item, Result, Row, counted
+from medcontract.problems import plural
+from medcontract.results.base import Item, Result, Row
 from medcontract.results.types import Position, RelativePath, Sha256, Str
 
 Draft = Literal["2020-12", "draft-07"]
@@ -119,7 +120,7 @@ class SchemaDiff(Result, frozen=True, kw_only=True):
         return len(self.changes)
 
     def _summary(self) -> str:
-        return f"{counted(len(self.changes), 'change')}, {'breaking' if self.breaking else 'breaking nothing'}"
+        return f"{plural(len(self.changes), 'change')}, {'breaking' if self.breaking else 'breaking nothing'}"
 
 
 class SchemaFault(Item, frozen=True, kw_only=True):
@@ -170,7 +171,7 @@ class SchemaCheck(Result, frozen=True, kw_only=True):
         return len(self.faults)
 
     def _summary(self) -> str:
-        return f"{counted(self.schemas, 'schema')}, {counted(len(self.faults), 'fault')}"
+        return f"{plural(self.schemas, 'schema')}, {plural(len(self.faults), 'fault')}"
 
 
 class SchemaExport(Result, frozen=True, kw_only=True):
@@ -188,4 +189,4 @@ class SchemaExport(Result, frozen=True, kw_only=True):
         return len(self.files)
 
     def _summary(self) -> str:
-        return f"{counted(len(self.files), 'file')} of {counted(self.contracts, 'contract')}"
+        return f"{plural(len(self.files), 'file')} of {plural(self.contracts, 'contract')}"

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from msgspec.structs import asdict
 
-from medcontract.results.base import Item, Result, Row, counted
+from medcontract.problems import plural
+from medcontract.results.base import Item, Result, Row
 from medcontract.results.types import Count, Position, Sha256, Str, Unit
 from medcontract.results.validation import Problem
 
@@ -241,7 +242,7 @@ class Score(Result, frozen=True, kw_only=True):
     def _summary(self) -> str:
         state = "valid" if self.valid else "not valid"
         decision = f", {self._decision}" if self._decision else ""
-        return f"{self.track}: {state}{decision}, {counted(len(self.problems), 'problem')} listed"
+        return f"{self.track}: {state}{decision}, {plural(len(self.problems), 'problem')} listed"
 
 
 def _numbers(result: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, float | None]]:

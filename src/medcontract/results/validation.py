@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from medcontract.problems import NO_CARET, is_plain
-from medcontract.results.base import Item, Result, Row, counted
+from medcontract.problems import NO_CARET, is_plain, plural
+from medcontract.results.base import Item, Result, Row
 from medcontract.results.types import Code, Count, Position, Str
 
 
@@ -132,8 +132,8 @@ class FileReport(Result, frozen=True, kw_only=True):
         return len(self.problems)
 
     def _summary(self) -> str:
-        records = "" if self.records is None else f", {counted(self.records, 'record')}"
-        found = f"{counted(self.errors, 'error')}, {counted(self.warnings, 'warning')}"
+        records = "" if self.records is None else f", {plural(self.records, 'record')}"
+        found = f"{plural(self.errors, 'error')}, {plural(self.warnings, 'warning')}"
         return f"{self.contract or 'no contract'}: {found}{records}"
 
 
@@ -172,4 +172,4 @@ class Validation(Result, frozen=True, kw_only=True):
 
     def _summary(self) -> str:
         errors = sum(file.errors for file in self.files)
-        return f"{'ok' if self.ok else 'not ok'}: {counted(len(self.files), 'file')}, {counted(errors, 'error')}"
+        return f"{'ok' if self.ok else 'not ok'}: {plural(len(self.files), 'file')}, {plural(errors, 'error')}"
