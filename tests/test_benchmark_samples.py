@@ -36,7 +36,7 @@ from medcontract.evaluation.inputs import DEFAULT
 from medcontract.evaluation.published import score_result
 from medcontract.evaluation.score import score_files
 from medcontract.reading import slices
-from medcontract.scoring.engine import Wishes
+from medcontract.scoring.scorer import ScoringOptions
 
 SAMPLES, REFERENCES, PREDICTIONS = "benchmark/samples", "benchmark/references", "benchmark/predictions"
 MODEL = HEADERS[SAMPLES]["model_id"]
@@ -71,14 +71,17 @@ def make_samples(rng: random.Random, tame: bool = False) -> list[Sent]:
 
 
 def scored(
-    files: Sequence[tuple[str, Sequence[Record]]], weights: Record | None, minimum: str, wishes: Wishes | None = None
+    files: Sequence[tuple[str, Sequence[Record]]],
+    weights: Record | None,
+    minimum: str,
+    options: ScoringOptions | None = None,
 ) -> medcontract.Score:
     """The score of records in `.json` files."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         given = [(str(write(folder, contract, records)), contract) for contract, records in files]
         given += [(str(path), "benchmark/weights") for path in document(folder, "weights", weights)]
-        settings = DEFAULT if wishes is None else DEFAULT._replace(wishes=wishes)
+        settings = DEFAULT if options is None else DEFAULT._replace(scoring=options)
         return score_result(score_files(given, parameters=[("min_processed", minimum)], settings=settings))
 
 
@@ -144,7 +147,7 @@ def test_every_expected_sample_is_detailed() -> None:
     def law(rng: random.Random) -> None:
         made = make_benchmark(rng)
         files = [(REFERENCES, made.truth), (PREDICTIONS, [one.record for one in made.sent])]
-        score = scored(files, made.beside, "0", Wishes(breakdown=True))
+        score = scored(files, made.beside, "0", ScoringOptions(breakdown=True))
         wanted = naive.benchmark(made.truth, made.sent, MODEL, made.beside, Fraction(0)).result
         assert score.result is not None
         assert wanted is not None

@@ -25,7 +25,7 @@ from medcontract.definitions.rules import (
     run_checks,
 )
 from medcontract.problems import tells_of_the_truth
-from medcontract.scoring.gate import INVALID, Expected, Pair, Pairing
+from medcontract.scoring.pairing import INVALID, Expected, Pair, Pairing
 
 _WORDS: dict[str, Any] = {"other": "x/truth", "code": "MC303", "message": "wrong"}
 

@@ -19,7 +19,7 @@ from medcontract.reading import slices
 from medcontract.reading.limits import Limits
 from medcontract.reading.slices import Slice, Span
 from medcontract.reading.source import Source
-from medcontract.scoring.gate import REPEATED, Sheet, merge
+from medcontract.scoring.pairing import REPEATED, Sheet, merge
 
 Record = dict[str, Any]
 COUNT = 400

@@ -363,13 +363,12 @@ def test_index_says_where_records_are() -> None:
 def test_index_says_what_stands_in_for_a_truth() -> None:
     """What preflight takes for a truth that is not given stands in the index, with the records that it takes."""
     listed = {(e["id"], s["contract"]): s["where"] for e in entries().values() for s in e["stands_in_for"]}
-    known = list(tracks.every())
-    assert set(listed) == {pair for each in known for pair in each.expecting}
-    for each in known:
-        for name, truth in each.expecting:
-            for example in example_records(name):
-                taken = all(example[field] == value for field, value in listed[name, truth].items())
-                assert taken == each.expects(truth, SimpleNamespace(**example))
+    known = [ids for track in tracks.every() for ids in track.roles.expected_ids]
+    assert set(listed) == {(ids.contract, ids.truth) for ids in known}
+    for ids in known:
+        for example in example_records(ids.contract):
+            taken = all(example[field] == value for field, value in listed[ids.contract, ids.truth].items())
+            assert taken == (ids.only is None or ids.only(SimpleNamespace(**example)))
 
 
 def test_index_says_which_list_of_a_document_is_meant() -> None:

@@ -47,7 +47,7 @@ import medcontract
 from medcontract.definitions.contract import Validated
 from medcontract.evaluation.published import score_result
 from medcontract.evaluation.score import score_files
-from medcontract.scoring.gate import Expected, Pair, Pairing, validated
+from medcontract.scoring.pairing import Expected, Pair, Pairing, validated
 
 F = Fraction
 

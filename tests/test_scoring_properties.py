@@ -55,7 +55,7 @@ from medcontract.evaluation.published import score_result
 from medcontract.evaluation.score import score_files
 from medcontract.normalizers.terms import CATEGORIES, LEXICON
 from medcontract.scoring import tracks
-from medcontract.scoring.engine import Figure
+from medcontract.scoring.track import Figure
 
 AWKWARD = (0.0, 5e-324, 1e-300, 0.1, 0.2, 0.3, 1 / 3, 1.0, 4.999999999999999, 5.0, 7.5, 1e15 + 0.1, 2.0**53 + 2, 1e300)
 SPECIALTIES = ("Cardiology", "Neurology", "Oncology", "Internal Medicine", "Emergency Medicine", "Other")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint, EntryPoints
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.support import ROOT
 from tests.test_score_command import Call
 
@@ -17,7 +19,7 @@ import medcontract
 from medcontract.definitions import plugins, registry
 from medcontract.definitions.registry import TRACKS
 from medcontract.errors import CallError
-from medcontract.modeling import Option, register_track
+from medcontract.modeling import Option, Roles, Scorer, Track, register_track
 from medcontract.scoring import tracks
 
 PACKAGE = ROOT / "src" / "medcontract"
@@ -170,11 +172,36 @@ def test_tracks_that_cannot_work_are_refused(started: Call) -> None:
         (object(), "not a Track"),
         (kind(), "another track has this id"),
         (type("Other", (kind,), {"id": "other", "options": ()})(), "of another track"),
-        (type("Lost", (kind,), {"id": "lost", "options": (), "truths": ("lost/nothing",)})(), "no contract"),
+        (
+            type(
+                "Lost", (kind,), {"id": "lost", "options": (), "roles": replace(toy.roles, truths=("lost/nothing",))}
+            )(),
+            "no contract",
+        ),
     ]
     for wrong, why in wrongs:
         with pytest.raises(CallError, match=why):
             register_track(wrong)
+
+
+def test_a_track_that_lacks_something_is_refused() -> None:
+    """With the name of what it lacks."""
+    medcontract.load_plugin(str(TOY))
+    toy: Any = tracks.track("toy")
+    for name in ("roles", "protocol", "figures", "headline", "scorer"):
+        lacking = {each: getattr(toy, each) for each in Track.__annotations__ if each != name and hasattr(toy, each)}
+        with pytest.raises(CallError, match=f"has no '{name}'"):
+            register_track(type("Lacking", (Track,), {**lacking, "id": "lacking"})())
+
+
+def test_contributing_lists_what_a_track_can_have() -> None:
+    """Every attribute and method of `Track` and `Scorer` is named in the steps for a track."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    steps = text.partition("## Adding a track")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`(?:Roles\.)?([a-z_]+)`", steps))
+    members = {name for kind in (Track, Scorer) for name in (*kind.__annotations__, *vars(kind)) if name[0] != "_"}
+    assert members - named == set()
+    assert set(Roles.__struct_fields__) - named == {"truths", "submissions", "result"}
 
 
 def test_tracks_of_installed_packages(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ from medcontract.modeling import (
     MIN_PROCESSED,
     Answers,
     Change,
+    Comparison,
     Contract,
     Counts,
     Covers,
@@ -22,7 +23,9 @@ from medcontract.modeling import (
     Parameter,
     Protocol,
     Reference,
+    Roles,
     Rows,
+    Scorer,
     Str,
     Strictest,
     Track,
@@ -114,14 +117,29 @@ def _said(item: tuple[str, str], record: Any) -> str:
     return str(record.said)
 
 
-class Toy(Track):
-    id = "toy"
-    truths = ("toy/truth",)
-    submissions = ("toy/answers",)
-    result_contract = "toy/score"
+class ToyScorer(Scorer):
     pairs = (
         Pair(truth="toy/truth", submission="toy/answers", key=("item",), item=_word, measure=_said, can_fail=False),
     )
+
+    def count(self, answers: Answers) -> Counts:
+        pairing = answers.pairing()
+        items = list(zip(pairing.expected.items, marks(pairing, ""), strict=True))
+        return Counts(expected=len(items), processed=counts_of_sheets(pairing), data=items)
+
+    def finish(self, counts: Counts) -> Finished:
+        fold = str.casefold if self.protocol.word("case") == "ignored" else str
+        rows = [
+            {"item": name, "right": 0.0 if said is None else float(fold(said) == fold(word))}
+            for (name, word), said in counts.data
+        ]
+        share = Fraction(sum(int(row["right"]) for row in rows), counts.expected)
+        return Finished(result={"share_right": float(share), "items": rows}, headline=share)
+
+
+class Toy(Track):
+    id = "toy"
+    roles = Roles(truths=("toy/truth",), submissions=("toy/answers",), result="toy/score")
     protocol = Protocol(
         id="toy", version=1, changes=(Change(1, "first version"),),
         parameters=(
@@ -131,22 +149,10 @@ class Toy(Track):
     )  # fmt: skip
     figures = (Figure(name="share_right", about="right items / expected items", perfect=1),)
     headline = "share_right"
-    rows = (Rows(name="items", id="item", decides="right"),)
+    scorer = ToyScorer
+
+    comparison = Comparison(rows=(Rows(name="items", id="item", decides="right"),))
     options = (Option(name="case", choices=("kept", "ignored"), parameter=True, help="Whether case matters."),)
-
-    def count(self, answers: Answers) -> Counts:
-        pairing = answers.pairing()
-        items = list(zip(pairing.expected.items, marks(pairing, ""), strict=True))
-        return Counts(expected=len(items), processed=counts_of_sheets(pairing), data=items)
-
-    def finish(self, counts: Counts, protocol: Protocol) -> Finished:
-        fold = str.casefold if protocol.word("case") == "ignored" else str
-        rows = [
-            {"item": name, "right": 0.0 if said is None else float(fold(said) == fold(word))}
-            for (name, word), said in counts.data
-        ]
-        share = Fraction(sum(int(row["right"]) for row in rows), counts.expected)
-        return Finished(result={"share_right": float(share), "items": rows}, headline=share)
 
 
 TRACKS = (Toy(),)

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from medcontract.results.schemas import Draft, SchemaCheck, SchemaDiff, SchemaExport
     from medcontract.results.score import Score
     from medcontract.results.validation import FileReport, Validation
-    from medcontract.scoring.engine import Option
+    from medcontract.scoring.track import Option
 
 MAX_PROBLEMS = 10_000
 MAX_SCORE_PROBLEMS = 100
@@ -539,10 +539,11 @@ def _images_were_named(report: Validation, beside: Beside | None) -> Validation:
     """The report, unless a folder was given in vain: silence would look as if the images had been checked."""
     if beside is None:
         return report
-    if not any(file.contract is None or file.contract in beside.fields for file in report.files):
+    if not any(file.contract is None or beside.field(file.contract) for file in report.files):
+        contracts = beside.contracts()
         raise CallError(
-            f"images were given, but no file of {' or '.join(beside.fields)}, which names them",
-            f"if one of the files is, say so: {next(iter(beside.fields))}=FILE",
+            f"images were given, but no file of {' or '.join(contracts)}, which names them",
+            f"if one of the files is, say so: {contracts[0]}=FILE",
         )
     return report
 
@@ -601,7 +602,7 @@ def _judge_for(
 
         return partial(judge, beside=beside)
     if beside is not None:
-        wanted = " or ".join(beside.fields)
+        wanted = " or ".join(beside.contracts())
         raise CallError(f"images are checked for {wanted}, not for a schema", "give the one or the other")
     from medcontract.foreign import Foreign, judge_foreign
 
@@ -649,12 +650,12 @@ def _settings(
 ) -> Settings:  # fmt: skip
     """How files are read for a score, and what is asked of the track."""
     from medcontract.evaluation.inputs import Settings
-    from medcontract.scoring.engine import Wishes
+    from medcontract.scoring.scorer import ScoringOptions
 
     return Settings(
         keep=min(max_problems, MAX_SCORE_PROBLEMS), alike=max_alike, excerpts=excerpts,
         limits=_limits(max_record, max_unpacked), participant=participant,
-        wishes=Wishes(
+        scoring=ScoringOptions(
             breakdown=breakdown, values=values, plugin_errors=plugin_errors and not participant, options=options,
             plugins=tuple(plugins),
         ),

@@ -47,28 +47,32 @@ from medcontract.definitions.rules import (
     Unique,
     Unlike,
 )  # fmt: skip
-from medcontract.scoring.engine import (
-    Answers,
-    Counts,
+from medcontract.scoring.comparison import Comparison, RowGroup, Rows
+from medcontract.scoring.pairing import Pair, marks
+from medcontract.scoring.processing_gate import counts_of_sheets
+from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol
+from medcontract.scoring.scorer import Answers, Counts, Finished, Scorer, ScoringOptions
+from medcontract.scoring.scorer import Limit as TrackLimit
+from medcontract.scoring.track import (
+    Auxiliary,
+    ExpectedIds,
     Figure,
-    Finished,
+    LinkedFiles,
     NamedFile,
     Option,
-    Rows,
+    Ranking,
+    ResultFields,
+    Roles,
     Track,
-    counts_of_sheets,
-    marks,
-)  # fmt: skip
-from medcontract.scoring.engine import Limit as TrackLimit
-from medcontract.scoring.gate import Pair
-from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol
+)
 from medcontract.scoring.tracks import register as register_track
 
 __all__ = [
-    "MIN_PROCESSED", "WHOLE", "Answers", "Change", "Constant", "Contract", "Count", "Counts", "Covers", "Date",
-    "Distinct", "Document", "Either", "Empty", "Exists", "Figure", "Finished", "Flag", "Guid", "Limit", "Many",
-    "Matching", "NamedFile", "NonNegative", "Open", "Option", "Order", "Pair", "Parameter", "Position", "Positive",
-    "Protocol", "Reference", "RelativePath", "Requires", "Rising", "Rows", "SomeAbove", "Something", "Str",
+    "MIN_PROCESSED", "WHOLE", "Answers", "Auxiliary", "Change", "Comparison", "Constant", "Contract", "Count", "Counts",
+    "Covers", "Date", "Distinct", "Document", "Either", "Empty", "Exists", "ExpectedIds", "Figure", "Finished", "Flag",
+    "Guid", "Limit", "LinkedFiles", "Many", "Matching", "NamedFile", "NonNegative", "Open", "Option", "Order", "Pair",
+    "Parameter", "Position", "Positive", "Protocol", "Ranking", "Reference", "RelativePath", "Requires",
+    "ResultFields", "Rising", "Roles", "RowGroup", "Rows", "Scorer", "ScoringOptions", "SomeAbove", "Something", "Str",
     "Strictest", "Sum", "Text", "Track", "TrackLimit", "Unique", "Unit", "Unlike", "Yes", "ZeroOrOne",
     "counts_of_sheets", "marks", "register", "register_metrics", "register_track",
 ]  # fmt: skip

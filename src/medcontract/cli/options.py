@@ -176,7 +176,7 @@ def _plugins_in(args: Sequence[str]) -> Iterator[str]:
 
 
 def _click_option(option: Any) -> click.Option:
-    """An option that a track declares (`scoring.engine.Option`)."""
+    """An option that a track declares (`scoring.track.Option`)."""
     names = [option.on_command_line, option.name]
     if option.sets is not None:
 

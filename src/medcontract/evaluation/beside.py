@@ -11,9 +11,16 @@ from medcontract.problems import Finding
 from medcontract.scoring import tracks
 
 
-def naming_images() -> dict[str, str]:
-    """The contracts whose records name images, and the field that does."""
-    return dict(track.images for track in tracks.every() if track.images)
+def naming_images() -> tuple[str, ...]:
+    """The contracts whose records name images, of all tracks."""
+    return tuple(track.linked_files.images[0] for track in tracks.every() if track.linked_files.images)
+
+
+def image_field(contract_id: str) -> str | None:
+    """The field in which records of a contract name images. Only the track of the contract is loaded."""
+    track = tracks.find(contract_id.partition("/")[0])
+    contract, field = track.linked_files.images if track and track.linked_files.images else (None, None)
+    return field if contract == contract_id else None
 
 
 def images_beside(folder: str | os.PathLike[str], jobs: int | None = None, progress: Progress | None = None) -> Beside:
@@ -27,4 +34,4 @@ def images_beside(folder: str | os.PathLike[str], jobs: int | None = None, progr
         show = None if progress is None else lambda done, _: progress(done, total)
         return (problem.finding for problem in check_images(cases, root, jobs=jobs, progress=show))
 
-    return Beside(naming_images(), check)
+    return Beside(image_field, naming_images, check)

@@ -15,8 +15,9 @@ from medcontract.problems import plain_name
 from medcontract.reading.source import Source
 from medcontract.results.comparison import ComparedRow, Comparison, Delta, RowKind
 from medcontract.scoring import tracks
-from medcontract.scoring.engine import RowGroup, Track
-from medcontract.scoring.gate import validated
+from medcontract.scoring.comparison import RowGroup, without_metadata
+from medcontract.scoring.pairing import validated
+from medcontract.scoring.track import Track
 from medcontract.tally import Tally
 
 _STATES = {True: "passed", False: "not passed", None: "not judged"}
@@ -53,7 +54,7 @@ def _broken_contract(score: Any, word: str) -> Iterator[str]:
     track = tracks.find(score.track)
     if score.result is None or track is None or not _truths(score):
         return
-    contract = track.result_contract
+    contract = track.roles.result
     text = json.dumps(score.result, ensure_ascii=False).encode()
     errors = judge(Source(text, "result.json"), contract, Tally(1)).errors
     if errors:
@@ -129,8 +130,8 @@ def _warnings(before: Any, after: Any) -> Iterator[str]:
     if not _truths(before):
         yield "neither score tells what its truth was: they can be compared only if it was the same"
     track = tracks.find(before.track)
-    if track is not None:
-        yield from track.about_comparison(before.result or {}, after.result or {})
+    if track is not None and track.comparison.warnings:
+        yield from track.comparison.warnings(before.result or {}, after.result or {})
     for score, word in ((before, "baseline"), (after, "rerun")):
         if score.result is None:
             yield f"the {word} was refused: it has no figures"
@@ -142,12 +143,19 @@ def _figures(track: str, result: Mapping[str, Any]) -> Mapping[str, Any]:
         return {}
     found = tracks.find(track)
     if found is None:
-        return {name: value for name, value in result.items() if name != "metadata"}
-    figures = found.figures_in(result)
+        return without_metadata(result)
+    figures = found.comparison.figures_in(result)
     if found.headline in figures:
         return figures
-    headline = found.headline_of(result)
+    headline = _headline(found, result)
     return figures if headline is None else {found.headline: headline, **figures}
+
+
+def _headline(track: Track, result: Mapping[str, Any]) -> float | None:
+    if track.comparison.headline:
+        return track.comparison.headline(result)
+    value = result.get(track.headline)
+    return value if isinstance(value, float) else None
 
 
 def _table(mapping: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -181,7 +189,7 @@ def _row_groups(
     """What is compared row by row, on both sides; nothing where a side has no result."""
     if track is None or not before or not after:
         return []
-    return list(zip(track.row_groups(before), track.row_groups(after), strict=True))
+    return list(zip(track.comparison.row_groups(before), track.comparison.row_groups(after), strict=True))
 
 
 def _rows(old: RowGroup, new: RowGroup) -> list[ComparedRow]:

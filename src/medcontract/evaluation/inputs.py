@@ -19,7 +19,7 @@ from medcontract.problems import Finding
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import STDIN, Source
 from medcontract.results.validation import FileReport, Problem
-from medcontract.scoring.engine import NO_WISHES, Wishes
+from medcontract.scoring.scorer import NO_OPTIONS, ScoringOptions
 from medcontract.tally import Tally
 
 Header = dict[str, Any]
@@ -41,8 +41,8 @@ class Settings(NamedTuple):
     participant: bool = False
     """Nothing is told that only the truth can tell."""
 
-    wishes: Wishes = NO_WISHES
-    """What the caller asks of the track."""
+    scoring: ScoringOptions = NO_OPTIONS
+    """What the caller asks of a score."""
 
     def tally(self) -> Tally:
         return Tally(self.keep, self.alike, self.excerpts, self.participant)

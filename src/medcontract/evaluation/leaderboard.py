@@ -25,12 +25,13 @@ from medcontract.evaluation.score import (
 )
 from medcontract.problems import is_plain
 from medcontract.reading.source import Source
-from medcontract.results.leaderboard import CombinedScore, Leaderboard, LeaderboardEntry
+from medcontract.results.leaderboard import Leaderboard, LeaderboardEntry
 from medcontract.results.score import InputFile
 from medcontract.scoring import tracks
-from medcontract.scoring.engine import Counts, Track, Verdict, judge_counts
 from medcontract.scoring.exact import rounded
-from medcontract.scoring.protocol import Protocol
+from medcontract.scoring.processing_gate import Verdict, judge_counts
+from medcontract.scoring.scorer import Counts, Scorer
+from medcontract.scoring.track import Track
 from medcontract.workers import WorkerDied, Workers
 
 Progress = Callable[[int, int], None]
@@ -131,43 +132,44 @@ def leaderboard(
         header=dict(header or {}),
         settings=settings._replace(progress=None),
     )
-    scorer = _Scorer(job)
-    scored = _all_scores(scorer, submissions, jobs, progress)
+    contest = _Contest(job)
+    track = contest.track
+    scored = _all_scores(contest, submissions, jobs, progress)
     competing = _competing(submissions, scored)
-    protocol = scorer.track.for_competition(scorer.protocol, [counts for _, counts in competing])
+    scorer = contest.final_scorer([counts for _, counts in competing])
     entries = [
-        _entry_or_error(submission, outcome, scorer.track, protocol)
+        _entry_or_error(submission, outcome, track, scorer)
         for submission, outcome in zip(submissions, scored, strict=True)
     ]
     by = _ranked_by(entries)
     ranked = _ranked(entries, by)
     warnings = (
-        *scorer.unused,
+        *contest.unused,
         *(measured.unknown(submissions) if measured else ()),
-        *scorer.track.about_competition(scorer.protocol, competing),
+        *(track.ranking.warnings(contest.scorer.protocol, competing) if track.ranking.warnings else ()),
         *_shared_warnings(ranked),
     )
-    headline = (ranked[0].verdict.headline_name if by == "headline" else None) or getattr(scorer.track, by)
+    headline = (ranked[0].verdict.headline_name if by == "headline" else None) or getattr(track, by)
     names = _shown_names(ranked, headline)
     return Leaderboard(
-        track=scorer.track.id,
-        protocol=protocol_used(protocol),
-        truth=() if settings.participant else tuple(input_file(part, scorer.truth) for part in scorer.told),
-        combined=_combined(scorer.combined),
+        track=track.id,
+        protocol=protocol_used(scorer.protocol),
+        truth=() if settings.participant else tuple(input_file(part, contest.truth) for part in contest.told),
+        combined=contest.combined,
         headline=headline,
         warnings=warnings,
         submissions=tuple(_result(entry, names) for entry in ranked),
         **versions(),
-        _figures=scorer.track.figures,
+        _figures=track.figures,
     )
 
 
 def _all_scores(
-    scorer: _Scorer, submissions: Sequence[Submission], jobs: int, progress: Progress | None
+    contest: _Contest, submissions: Sequence[Submission], jobs: int, progress: Progress | None
 ) -> list[Scored | str]:
     """The score of each submission, or why there is none. Raises `CallError` where the call is to blame for all."""
     scored = []
-    for number, outcome in enumerate(_scores(scorer, submissions, jobs), 1):
+    for number, outcome in enumerate(_scores(contest, submissions, jobs), 1):
         scored.append(outcome)
         if progress:
             progress(number, len(submissions))
@@ -203,18 +205,14 @@ def _result(entry: Candidate, names: Mapping[str, str]) -> LeaderboardEntry:
     )  # fmt: skip
 
 
-def _combined(found: dict[str, Any] | None) -> dict[str, CombinedScore] | None:
-    return {name: CombinedScore(**how) for name, how in found.items()} if found else None
-
-
 class _Blamed(str):
     """Why there is no score: the weights do not fit, or a plugin fails. If that is so of all, the call is to blame."""
 
     __slots__ = ()
 
 
-class _Scorer:
-    """Scores submissions against one truth, which is read once."""
+class _Contest:
+    """One truth, which is read once, and what scores submissions against it."""
 
     def __init__(self, job: _Job) -> None:
         self._job = job
@@ -222,27 +220,37 @@ class _Scorer:
         if files.unread:
             raise InvalidData(files.unread[0])
         self.track = track_of(files)
-        self.protocol = changed_protocol(self.track, _for_rankings(self.track, job.parameters), job.settings.wishes)
+        self.roles, options = self.track.roles, job.settings.scoring
+        protocol = changed_protocol(self.track, _for_rankings(self.track, job.parameters), options)
+        self.scorer = self.track.scorer(protocol, options, files.groups)
         _not_swapped(self.track, files)
-        names = [name for pair in self.track.pairs for name in (pair.truth, pair.submission)]
+        names = [name for pair in self.scorer.pairs for name in (pair.truth, pair.submission)]
         Given(job.header).check_names([registry.find(name) for name in names])
-        self.track = self.track.under(self.protocol, job.settings.wishes)
-        self.truth: Truth = read_truth(self.track, files, Given(job.header))
-        shared = [name for name in self.track.measured if name not in self.track.identifying and name in files.groups]
+        self.truth: Truth = read_truth(self.track, self.scorer, files, Given(job.header))
+        self.measured = self.roles.auxiliaries("submission")
+        self.identifying = [each.contract for each in self.roles.auxiliary if each.names_team]
+        shared = [name for name in self.measured if name not in self.identifying and name in files.groups]
         self.truth.documents, wrong = read_auxiliary(self.truth, files.take(shared))
         self.truth.reasons += tuple(wrong)
-        theirs = [part for name in (*self.track.organizers, *shared) for part in files.groups.get(name, [])]
-        self.told = [*self.truth.parts, *theirs]
-        self.combined = self.track.decided(self.truth.documents)
+        for_all = (*self.roles.auxiliaries("competition"), *shared)
+        self.told = [*self.truth.parts, *(part for name in for_all for part in files.groups.get(name, []))]
+        self.combined = self.scorer.combined(self.truth.documents)
         self.unused = list(self._about_files(files, shared))
         if self.truth.reasons:
             raise MedcontractError(f"{'; '.join(self.truth.reasons)}: nothing can be scored against it")
 
+    def final_scorer(self, valid: Sequence[Counts]) -> Scorer:
+        """The scorer under the protocol that the valid submissions make together."""
+        if self.track.ranking.protocol is None:
+            return self.scorer
+        protocol = self.track.ranking.protocol(self.scorer.protocol, valid)
+        return self.track.scorer(protocol, self.scorer.options, self.truth.expected)
+
     def _about_files(self, files: Files, shared: Sequence[str]) -> Iterator[str]:
         """What becomes of the files beside the truth."""
-        read = {*self.truth.expected, *self.truth.documents, *self.track.identifying}
+        read = {*self.truth.expected, *self.truth.documents, *self.identifying}
         fates = {
-            "is beside the truth: it is about no submission, and ignored (see --measured)": self.track.identifying,
+            "is beside the truth: it is about no submission, and ignored (see --measured)": self.identifying,
             "is beside the truth: it counts for all, except where --measured gives another": shared,
             "was not used": sorted(files.groups.keys() - read),
         }
@@ -264,14 +272,14 @@ class _Scorer:
             return submission.trouble
         try:
             files = gather(submission.files, self._job.settings, lenient=submission.strangers)
-            files.pass_over_broken(submission.strangers, self.track.submissions)
+            files.pass_over_broken(submission.strangers, self.roles.submissions)
             found = track_of(files) if files.groups else self.track
             if found.id != self.track.id:
                 return f"these are files of the track {found.id}, not of {self.track.id}"
             self._drop_organizers_files(files)
             self._take_measured(submission, files)
             given = Given(self._job.header, strict=False)
-            score = score_against(self.truth, files, self.protocol, self._job.settings, given)
+            score = score_against(self.truth, files, self._job.settings, given)
         except (BrokenPlugin, WrongWeights) as error:
             return _Blamed(_told(error, submission))
         except MedcontractError as error:
@@ -282,18 +290,18 @@ class _Scorer:
 
     def _drop_organizers_files(self, files: Files) -> None:
         """A submission has no truth and nothing else that is the same for all; what stands beside the truth wins."""
-        lists = (name for name, _ in self.track.expecting)
-        for name in dict.fromkeys((*self.track.truths, *self.track.organizers, *lists, *self.truth.documents)):
+        theirs = (*self.roles.truths, *self.roles.auxiliaries("competition"), *self.roles.id_lists)
+        for name in dict.fromkeys((*theirs, *self.truth.documents)):
             for part in files.groups.pop(name, []):
                 files.notes.append(f"{part.name} ({name}) is the organizer's to give: ignored")
 
     def _take_measured(self, submission: Submission, files: Files) -> None:
         """What the organizer measured, in place of what the submission says of itself; else that, with a warning."""
         if submission.measured is None:
-            own = [name for name in self.track.measured if name in files.groups]
+            own = [name for name in self.measured if name in files.groups]
             files.notes += [f"its own {name} counts: it is self-reported (--measured gives another)" for name in own]
             return
-        for name in self.track.measured:
+        for name in self.measured:
             for part in files.groups.pop(name, []):
                 files.notes.append(f"{part.name} ({name}) is the submission's own: ignored, for --measured was given")
         if not submission.measured:
@@ -302,7 +310,7 @@ class _Scorer:
         given = gather([(path, None) for path in submission.measured], self._job.settings, submission.measured)
         files.unread += given.unread
         for name, parts in given.groups.items():
-            if name in self.track.measured:
+            if name in self.measured:
                 files.groups[name] = parts
             else:
                 files.notes += [
@@ -316,15 +324,14 @@ class _Scorer:
         """Only what a ranking needs: there may be thousands."""
         if score.result is not None:
             score.verdict.result = self.track.for_participants(score.result, _double(score.verdict.headline))
-        return replace(
-            score, problems=(), hints=(), mending=(), counts=score.counts if self.track.ranks_together else None
-        )
+        counts = score.counts if self.track.ranking.protocol else None
+        return replace(score, problems=(), hints=(), remediation=(), counts=counts)
 
 
 def _for_rankings(track: Track, parameters: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The parameters of the call, and those that are otherwise in a ranking."""
     given = {name for name, _ in parameters}
-    return [*((name, value) for name, value in track.in_rankings if name not in given), *parameters]
+    return [*((name, value) for name, value in track.ranking.parameters.items() if name not in given), *parameters]
 
 
 def _told(error: MedcontractError, submission: Submission) -> str:
@@ -337,25 +344,25 @@ def _told(error: MedcontractError, submission: Submission) -> str:
 
 
 def _not_swapped(track: Track, files: Files) -> None:
-    if not any(name in files.groups for name in track.truths):
+    if not any(name in files.groups for name in track.roles.truths):
         there = ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts())
         raise CallError("the first argument holds no truth", f"are truth and submissions swapped? {there}")
 
 
 _FELL = "scoring it brought its process down again and again: it ran out of memory or was killed"
-_here: _Scorer | None = None
-"""In a worker process: its scorer."""
+_here: _Contest | None = None
+"""In a worker process."""
 
 
 def _prepare(job: _Job) -> None:
     global _here  # noqa: PLW0603  # what a worker process is for
-    for plugin in job.settings.wishes.plugins:
+    for plugin in job.settings.scoring.plugins:
         tracks.load_plugin(plugin)
-    scorer = _Scorer(job)
-    for part, digest in zip(scorer.told, job.digests, strict=True):
+    contest = _Contest(job)
+    for part, digest in zip(contest.told, job.digests, strict=True):
         if part.source.sha256() != digest:
             raise part.source.changed()
-    _here = scorer
+    _here = contest
 
 
 def _score_there(submission: Submission) -> Scored | str:
@@ -364,32 +371,32 @@ def _score_there(submission: Submission) -> Scored | str:
     return _here.score(submission)
 
 
-def _scores(scorer: _Scorer, submissions: Sequence[Submission], jobs: int) -> Iterator[Scored | str]:
+def _scores(contest: _Contest, submissions: Sequence[Submission], jobs: int) -> Iterator[Scored | str]:
     count = min(jobs, len(submissions))
     if count < 2:
-        yield from map(scorer.score, submissions)
+        yield from map(contest.score, submissions)
         return
     try:
-        digests = tuple(part.source.sha256() for part in scorer.told)
-        workers = Workers(count, _prepare, replace(scorer._job, digests=digests))
+        digests = tuple(part.source.sha256() for part in contest.told)
+        workers = Workers(count, _prepare, replace(contest._job, digests=digests))
     except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: one process may do
-        yield from map(scorer.score, submissions)
+        yield from map(contest.score, submissions)
         return
     with workers:
         for _, outcome in workers.each(_score_there, submissions):
             yield _FELL if isinstance(outcome, WorkerDied) else outcome
 
 
-def _entry_or_error(submission: Submission, outcome: Scored | str, track: Track, protocol: Protocol) -> Candidate:
+def _entry_or_error(submission: Submission, outcome: Scored | str, track: Track, scorer: Scorer) -> Candidate:
     try:
-        return _entry(submission, outcome, track, protocol)
+        return _entry(submission, outcome, track, scorer)
     except MedcontractError:
         raise
     except Exception as error:  # noqa: BLE001  # as while it was scored
-        return _entry(submission, internal_error(error), track, protocol)
+        return _entry(submission, internal_error(error), track, scorer)
 
 
-def _entry(submission: Submission, outcome: Scored | str, track: Track, protocol: Protocol) -> Candidate:
+def _entry(submission: Submission, outcome: Scored | str, track: Track, scorer: Scorer) -> Candidate:
     if isinstance(outcome, str):
         return Candidate(
             name=submission.name, team=None, verdict=Verdict(valid=False, processing=None, reasons=(outcome,))
@@ -397,12 +404,13 @@ def _entry(submission: Submission, outcome: Scored | str, track: Track, protocol
     verdict = outcome.verdict
     coarse: dict[str, Any] = verdict.result or {}
     if outcome.counts is not None and verdict.result is not None:
-        again = judge_counts(track, outcome.counts, protocol)
+        again = judge_counts(scorer, outcome.counts)
         verdict = replace(again, warnings=verdict.warnings, reasons=verdict.reasons)
         coarse = track.for_participants(again.result or {}, _double(again.headline))
     known = {figure.name for figure in track.figures}
-    found = track.figures_in(coarse)
-    figures = {name: value for name, value in found.items() if track.open_figures or name in known}
+    figures = {name: value for name, value in coarse.items() if name in known}
+    if track.comparison.figures:
+        figures = dict(track.comparison.figures(coarse))
     own = tuple(file for file in outcome.inputs if file.content_sha256 is None)
     return Candidate(name=submission.name, team=outcome.team, verdict=verdict, inputs=own, figures=figures)
 

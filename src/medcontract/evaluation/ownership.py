@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from medcontract.errors import CallError
 from medcontract.evaluation.inputs import Files, Part
-from medcontract.scoring.engine import Track
+from medcontract.scoring.track import Roles
 
 _NAMED, _ORGANIZER, _WITH_TRUTH, _SUBMISSION = range(4)
 """Who gives a file, the first that does wins: the caller by name, a folder without a submission, a folder with a
@@ -37,7 +37,7 @@ class _Folders(NamedTuple):
 
 
 def keep_organizers_files(
-    track: Track, files: Files, found: Mapping[str, str], by_option: Collection[str] = ()
+    roles: Roles, files: Files, found: Mapping[str, str], by_option: Collection[str] = ()
 ) -> frozenset[str]:
     """Of each kind of file besides the submission, keep what comes from the best giver; the rest is ignored.
 
@@ -47,30 +47,25 @@ def keep_organizers_files(
     """
     everywhere = {found.get(part.source.name) for part in files.parts()}
     alone = len(everywhere) == 1 and None not in everywhere
-    folders = _Folders(found, _submission_folders(track, files, found), alone=alone)
-    truths = _settle(track.truths, files, folders)
+    folders = _Folders(found, _submission_folders(roles, files, found), alone=alone)
+    truths = _settle(roles.truths, files, folders)
     if truths and folders.giver(truths[0]) != _NAMED and len(folders.of(truths)) > 1:
         raise CallError("more than one folder holds a truth", "name the file that is the truth")
     folders = folders._replace(with_truth=folders.of(truths))
     for part in truths:
         _note_own(part, files, folders)
-    for name in _other_kinds(track):
+    for name in dict.fromkeys((*roles.auxiliaries(), *roles.id_lists)):
         for part in _settle((name,), files, folders, by_option):
             _note_own(part, files, folders)
     files.groups = {name: parts for name, parts in files.groups.items() if parts}
     return folders.of_submissions
 
 
-def _submission_folders(track: Track, files: Files, found: Mapping[str, str]) -> frozenset[str]:
+def _submission_folders(roles: Roles, files: Files, found: Mapping[str, str]) -> frozenset[str]:
     """Those with predictions; where there are none anywhere, those with a report that is to be weighed."""
-    there = [name for name in track.submissions if name in files.groups] or [track.result_contract]
+    there = [name for name in roles.submissions if name in files.groups] or [roles.result]
     parts = [part for name in there for part in files.groups.get(name, ())]
     return frozenset(found[part.source.name] for part in parts if part.source.name in found)
-
-
-def _other_kinds(track: Track) -> Iterator[str]:
-    lists = (name for name, _ in track.expecting)
-    yield from dict.fromkeys((*track.auxiliary, *track.organizers, *lists))
 
 
 def _settle(kind: Collection[str], files: Files, folders: _Folders, by_option: Collection[str] = ()) -> list[Part]:

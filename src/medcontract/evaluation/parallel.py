@@ -28,9 +28,10 @@ from medcontract.reading.limits import Limits
 from medcontract.reading.slices import SMALLEST, Slice, Span, same_bytes, spans
 from medcontract.reading.source import Unreadable
 from medcontract.scoring import tracks
-from medcontract.scoring.engine import Wishes
-from medcontract.scoring.gate import Expected, Pairing, Sheet
+from medcontract.scoring.pairing import Expected, Pairing, Sheet
 from medcontract.scoring.protocol import Protocol
+from medcontract.scoring.scorer import Scorer, ScoringOptions
+from medcontract.scoring.track import Track
 from medcontract.tally import Tally
 from medcontract.workers import Workers
 
@@ -41,7 +42,7 @@ class _Truth(Struct):
     track: str
     contracts: tuple[str, str]
     protocol: Protocol
-    wishes: Wishes
+    options: ScoringOptions
     pair: int
     index: dict[Any, int]
     items: list[Any]
@@ -87,12 +88,14 @@ def worth_while(parts: Sequence[Part], jobs: int) -> bool:
     return jobs > 1 and size >= 2 * SMALLEST and all(part.source.path is not None for part in parts)
 
 
-def read_in_workers(parts: Sequence[Part], pairing: Pairing[Any, Any], protocol: Protocol, settings: Settings) -> bool:
+def read_in_workers(
+    parts: Sequence[Part], pairing: Pairing[Any, Any], track: Track, scorer: Scorer, settings: Settings
+) -> bool:
     """Judge files as parts of one collection, and pair their records. False, and nothing done: it takes one process."""
     if any(rule.in_order for rule in pairing.rules):
         return False
     try:
-        truth = pickle.dumps(_truth_for_workers(pairing, protocol, settings), pickle.HIGHEST_PROTOCOL)
+        truth = pickle.dumps(_truth_for_workers(pairing, track, scorer), pickle.HIGHEST_PROTOCOL)
     except (pickle.PicklingError, TypeError, AttributeError):  # records as they are, for metrics of users
         return False
     tasks = [_tasks(part, settings.jobs) for part in parts]
@@ -109,14 +112,14 @@ def read_in_workers(parts: Sequence[Part], pairing: Pairing[Any, Any], protocol:
     return _put_together(parts, pairing, cuts, seen)
 
 
-def _truth_for_workers(pairing: Pairing[Any, Any], protocol: Protocol, settings: Settings) -> _Truth:
+def _truth_for_workers(pairing: Pairing[Any, Any], track: Track, scorer: Scorer) -> _Truth:
     pair, expected = pairing.pair, pairing.expected
-    track = pair.submission.partition("/")[0]
     contracts = (pair.truth, pair.submission)
-    pairs = [each.truth for each in tracks.track(track).among(contracts).pairs]
+    pairs = [each.truth for each in track.pairs(contracts)]
     others = {rule.other: pairing.others[rule.other] for rule in pairing.rules if rule.other != pair.truth}
     return _Truth(
-        track=track, contracts=contracts, protocol=protocol, wishes=settings.wishes, pair=pairs.index(pair.truth),
+        track=track.id, contracts=contracts, protocol=scorer.protocol, options=scorer.options,
+        pair=pairs.index(pair.truth),
         index=expected.index, items=expected.items, rules=pairing.rules, unique=pairing.unique,
         others={name: replace(other, header=None) for name, other in others.items()},  # this process compares headers
     )  # fmt: skip
@@ -171,10 +174,10 @@ _here: Pairing[Any, Any] | None = None
 def _prepare(pickled: bytes) -> None:
     global _here  # noqa: PLW0603  # what a worker process is for
     truth: _Truth = pickle.loads(pickled)  # noqa: S301  # from the process that started this one
-    for plugin in truth.wishes.plugins:
+    for plugin in truth.options.plugins:
         tracks.load_plugin(plugin)
-    track = tracks.track(truth.track).among(truth.contracts).under(truth.protocol, truth.wishes)
-    pair = track.pairs[truth.pair]
+    scorer = tracks.track(truth.track).scorer(truth.protocol, truth.options, truth.contracts)
+    pair = scorer.pairs[truth.pair]
     expected: Expected[Any] = Expected.of(pair, truth.index, truth.items)
     others = {**truth.others, pair.truth: expected.as_other_file()}
     _here = Pairing(pair, expected, truth.rules, others, truth.unique)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -47,9 +46,10 @@ from medcontract.reading.folders import leads_out_of
 from medcontract.results.preflight import Check, Preflight, Status
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import NamedFiles, Problem
-from medcontract.scoring.engine import Track, below_the_gate, counts_of_sheets
-from medcontract.scoring.gate import Anything, Expected, Pair, Processing, Unscored, validated
-from medcontract.scoring.protocol import Protocol
+from medcontract.scoring.pairing import Anything, Expected, Pair, Unscored, validated
+from medcontract.scoring.processing_gate import Processing, below_the_gate, gate_of, processed_by_run
+from medcontract.scoring.scorer import Scorer
+from medcontract.scoring.track import ExpectedIds, Track
 
 _MB = 1_000_000
 _FEW_FILES = 4
@@ -69,21 +69,21 @@ class _Session:
     """The files of one call, read once, and what the checks need of them."""
 
     def __init__(
-        self, files: Files, track: Track, protocol: Protocol, settings: Settings, header: Mapping[str, str] | None
+        self, files: Files, track: Track, scorer: Scorer, settings: Settings, header: Mapping[str, str] | None
     ) -> None:
         self.files = files
-        self.protocol = protocol
         self.settings = settings
         self.participant = settings.participant
-        self.track = track.under(protocol, settings.wishes)
+        self.track = track
+        self.scorer = scorer
         self.settled = tuple(files.notes)
         """What became of files before they were read."""
         given = Given(header)
-        self.truth = _truth_or_roll(self.track, files, given)
+        self.truth = _truth_or_roll(track, scorer, files, given)
         self.readings = read_files(self.truth, files, settings, given)
         self.readings.settle(given)
         self.documents, self.headers = self.readings.documents, self.readings.headers
-        self.track.decided(self.documents)  # a wrong call is no fault of the submission
+        scorer.combined(self.documents)  # a wrong call is no fault of the submission
         self.pairings = {
             name: pairing.changed(lambda look: look.probe) for name, pairing in self.readings.pairings.items()
         }
@@ -97,7 +97,7 @@ class _Session:
         files = self.files.take(self.files.groups)
         files.unread, files.notes = self.files.unread, self.files.notes[len(self.settled) :]
         marks = {name: each.changed(lambda look: look.mark) for name, each in self.readings.pairings.items()}
-        score = score_readings(replace(self.readings, files=files, pairings=marks), self.protocol, self.settings)
+        score = score_readings(replace(self.readings, files=files, pairings=marks), self.settings)
         score.verdict.warnings += self.settled
         return score
 
@@ -111,49 +111,55 @@ class _Session:
         return self.truth.parts
 
     def submissions(self) -> list[Part]:
-        return [part for pair in self.track.pairs for part in self.files.groups.get(pair.submission, [])]
+        return [part for pair in self.scorer.pairs for part in self.files.groups.get(pair.submission, [])]
 
 
 def _concerns(track: Track, part: Part) -> bool:
     return part.contract.id.partition("/")[0] == track.id and not part.contract.model.output
 
 
-def _looking(track: Track, pair: Pair[Any, Any], scored: bool) -> Pair[Any, Any]:
+def _looking(scorer: Scorer, pair: Pair[Any, Any], scored: bool) -> Pair[Any, Any]:
     """The pair with a look at a record in the place of its mark; the mark itself is there where it is scored."""
 
     def look(item: Any, record: Any) -> Any:
         mark = pair.measure(item, record) if scored else None
-        return mark if type(mark) is Unscored else _Look(track.probe(record), mark)
+        return mark if type(mark) is Unscored else _Look(scorer.probe(record), mark)
 
     return replace(pair, measure=look)
 
 
-def _truth_or_roll(track: Track, files: Files, given: Given) -> Truth:
+def _truth_or_roll(track: Track, scorer: Scorer, files: Files, given: Given) -> Truth:
     """The truth; without one, a list of the expected ids; without that, nothing is expected."""
-    listed = any(name in files.groups for name, _ in track.expecting)
-    if any(pair.truth in files.groups and not (pair.own_truth and listed) for pair in track.pairs):
-        truth = read_truth(track, files, given)
-        truth.pairs = tuple(_looking(track, pair, True) for pair in track.pairs)
+    listed = any(name in files.groups for name in track.roles.id_lists)
+    if any(pair.truth in files.groups and not (pair.own_truth and listed) for pair in scorer.pairs):
+        truth = read_truth(track, scorer, files, given)
+        truth.pairs = tuple(_looking(scorer, pair, True) for pair in scorer.pairs)
         return truth
-    probing = tuple(_looking(track, pair, False) for pair in track.pairs)
-    truth = Truth(track=track, parts=[], expected={}, headers={}, content={}, pairs=probing)
+    probing = tuple(_looking(scorer, pair, False) for pair in scorer.pairs)
+    truth = Truth(track=track, scorer=scorer, parts=[], expected={}, headers={}, content={}, pairs=probing)
     lists: dict[str, list[Expected[Any]]] = {}
-    for pair in track.pairs:
+    for pair in scorer.pairs:
         truth.expected[pair.truth] = Anything(pair.key)
         truth.headers[pair.truth] = {}
-        roll = next((name for name, of in track.expecting if of == pair.truth and name in files.groups), None)
+        roll = _list_for(pair, track, files)
         if roll:
-            wanted = partial(track.expects, pair.truth)
-            truth.expected[pair.truth] = Expected(pair.key, lambda record: None, wanted=wanted)
-            lists.setdefault(roll, []).append(truth.expected[pair.truth])
-    for roll, sinks in lists.items():
-        _read_list(roll, sinks, files, truth)
+            truth.expected[pair.truth] = Expected(pair.key, lambda record: None, wanted=roll.only)
+            lists.setdefault(roll.contract, []).append(truth.expected[pair.truth])
+    for name, sinks in lists.items():
+        _read_list(name, sinks, files, truth)
     return truth
+
+
+def _list_for(pair: Pair[Any, Any], track: Track, files: Files) -> ExpectedIds | None:
+    """The list of expected ids that stands for a truth, if it is there."""
+    lists = (each for each in track.roles.expected_ids if each.truth == pair.truth)
+    return next((each for each in lists if each.contract in files.groups), None)
 
 
 def _read_list(roll: str, sinks: Sequence[Expected[Any]], files: Files, truth: Truth) -> None:
     """Read a list of expected ids, for each truth that it stands for."""
-    keep = truth.track.keeps.get(roll)
+    role = truth.track.roles.find_auxiliary(roll)
+    keep = role.keep if role else None
     fan = _Fan(sinks, keep)
     read(files.groups[roll], fan)
     truth.parts += files.groups[roll]
@@ -202,10 +208,11 @@ def preflight(
         return Preflight.of((_files_check(files, None),))
     track = track_of(files)
     settle_files(track, files, found, settings)
-    protocol = changed_protocol(track, parameters, settings.wishes)
-    session = _Session(files, track, protocol, settings, header)
-    if images is not None and track.images is None:
-        raise CallError(f"images are checked for {' or '.join(images.fields)}, not for {track.id}")
+    protocol = changed_protocol(track, parameters, settings.scoring)
+    scorer = track.scorer(protocol, settings.scoring, files.groups)
+    session = _Session(files, track, scorer, settings, header)
+    if images is not None and track.linked_files.images is None:
+        raise CallError(f"images are checked for {' or '.join(images.contracts())}, not for {track.id}")
     looked = _look_at_images(session, images)
     checks = [_files_check(files, track), *_contract_checks(session), *_image_checks(session, images, looked)]
     checks += _header_check(session)
@@ -218,10 +225,10 @@ def preflight(
 
 def _files_check(files: Files, track: Track | None) -> Check:
     problems = tuple(in_file(base_name(r.path), p) for r in files.unread for p in r.problems)
-    missing = track is not None and not any(pair.submission in files.groups for pair in track.pairs)
+    missing = track is not None and not any(pair.submission in files.groups for pair in track.pairs(files.groups))
     there = _what_is_there(files)
     if track is not None and missing and not files.unread:
-        message, hint = no_submission(track, files).as_options
+        message, hint = no_submission(track.roles, files).as_options
         there = f"{message}; {there if files.strangers else hint}"
     if files.unread:
         names = ", ".join(base_name(report.path) for report in files.unread)
@@ -294,21 +301,25 @@ def _of_the_file(code: str) -> bool:
 
 def _look_at_images(session: _Session, images: Beside | None) -> list[NamedFiles]:
     """Before any report is made of the cases: what is found belongs in it."""
-    cases = _naming_images(session)
-    return [look_beside(part.judge, images) for part in cases if part.judge and images]
+    named = session.track.linked_files.images
+    if images is None or named is None:
+        return []
+    return [look_beside(part.judge, named[1], images) for part in _naming_images(session) if part.judge]
 
 
 def _naming_images(session: _Session) -> list[Part]:
-    return session.files.groups.get(session.track.images[0], []) if session.track.images else []
+    images = session.track.linked_files.images
+    return session.files.groups.get(images[0], []) if images else []
 
 
 def _image_checks(session: _Session, images: Beside | None, looked: Sequence[NamedFiles]) -> Iterator[Check]:
-    if session.track.images is None:
+    named = session.track.linked_files.images
+    if named is None:
         return
     title = "The images can be used"
     cases = _naming_images(session)
     if images is None or not cases:
-        wanted = f"a file of {session.track.images[0]}, which names the images"
+        wanted = f"a file of {named[0]}, which names the images"
         missing = "--images DIR" if images is None else wanted
         yield Check(id="images", title=title, status="skipped", detail=f"needs {missing}")
         return
@@ -325,7 +336,8 @@ def _image_checks(session: _Session, images: Beside | None, looked: Sequence[Nam
 
 def _header_check(session: _Session) -> Iterator[Check]:
     """Header fields that the result holds, as far as the submission must say them."""
-    if not session.track.needs:
+    needed = session.track.result_fields.needed
+    if not needed:
         return
     title = "The header fields of the result are there"
     if not session.submissions():
@@ -333,7 +345,7 @@ def _header_check(session: _Session) -> Iterator[Check]:
         return
     headers = [*session.headers.values(), *session.truth.headers.values()]
     said = {name for header in headers for name, value in header.items() if value is not None}
-    wanted = [name for name in session.track.needs if session.has_truth or name not in _said_by_truth(session.track)]
+    wanted = [name for name in needed if session.has_truth or name not in _said_by_truth(session.track)]
     lacking = [name for name in wanted if name not in said]
     detail = f"{', '.join(lacking)} not said: --set {lacking[0]}=…" if lacking else ", ".join(wanted)
     yield Check(
@@ -344,7 +356,7 @@ def _header_check(session: _Session) -> Iterator[Check]:
 
 def _said_by_truth(track: Track) -> set[str]:
     """The header fields that a truth may say."""
-    return {name for truth in track.truths for name in header_fields(registry.find(truth))}
+    return {name for truth in track.roles.truths for name in header_fields(registry.find(truth))}
 
 
 def _between_check(session: _Session) -> Check:
@@ -353,7 +365,7 @@ def _between_check(session: _Session) -> Check:
     errors = sum(part.tally.count("error", _is_between) for part in parts)
     compared = any(rule.other in session.documents for part in parts for rule in part.contract.file_rules)
     if not errors and not session.has_truth and not compared:
-        wanted = " or ".join(session.track.truths)
+        wanted = " or ".join(session.track.roles.truths)
         return Check(id="between-files", title=title, status="skipped", detail=f"needs a truth ({wanted})")
     done = "" if session.has_truth else "what can be compared without a truth"
     return Check(
@@ -368,14 +380,12 @@ def _between_check(session: _Session) -> Check:
 
 def _lacks(session: _Session) -> str | None:
     """What is missing for a comparison with the expected ids."""
-    track = session.track
     if not session.submissions():
         return "needs a submission"
     if session.roll:
         return None
-    return "needs the expected ids: " + " or ".join(
-        dict.fromkeys((*track.truths, *(name for name, _ in track.expecting)))
-    )
+    roles = session.track.roles
+    return "needs the expected ids: " + " or ".join(dict.fromkeys((*roles.truths, *roles.id_lists)))
 
 
 def _coverage_check(session: _Session) -> Check:
@@ -411,17 +421,13 @@ def _coverage(session: _Session, expected: int, missing: int, unknown: int) -> s
 
 
 def _gate_check(session: _Session) -> Check:
-    title = f"At least {Processing(1, 1, session.protocol['min_processed']).asked} are processed"
+    protocol = session.scorer.protocol
+    title = f"At least {Processing(1, 1, protocol['min_processed']).asked} are processed"
     expected = sum(len(pairing.expected.items) for pairing in session.pairings.values())
     lacking = _lacks(session) or (None if expected else "nothing is expected")
     if lacking:
         return Check(id="gate", title=title, status="skipped", detail=lacking)
-    runs: dict[str, int] = {}
-    for pairing in session.pairings.values():
-        for run, count in counts_of_sheets(pairing).items():
-            runs[run] = runs.get(run, 0) + count
-    run, least = min(runs.items(), key=lambda item: (item[1], item[0]))
-    gate = Processing(expected, least, session.protocol["min_processed"])
+    gate, run = gate_of(processed_by_run(session.pairings.values()), expected, protocol)
     if gate.passed:
         detail = f"{gate.share}: {gate.processed:,} of {gate.expected:,}"
         return Check(id="gate", title=title, status="passed", detail=detail)
@@ -438,7 +444,7 @@ def _error(code: str, message: str, hint: str) -> Problem:
 def _track_checks(session: _Session, score: Scored | None) -> Iterator[Check]:
     """Limits of time, memory, CPU, size; gates."""
     result = score.result if score else None
-    for limit in session.track.limits(session.pairings, session.documents, session.protocol, result):
+    for limit in session.scorer.limits(session.pairings, session.documents, result):
         problems: tuple[FileProblem, ...] = ()
         if limit.passed is False:
             parts = session.files.groups.get(limit.contract, [])
@@ -450,7 +456,7 @@ def _track_checks(session: _Session, score: Scored | None) -> Iterator[Check]:
 
 def _named_file_checks(session: _Session, found: Mapping[str, str]) -> Iterator[Check]:
     """The files that documents of the submission name, such as a model, in their folder."""
-    for wanted in session.track.named_files:
+    for wanted in session.track.linked_files.named:
         check_id = wanted.field.replace("_", "-")
         document = session.documents.get(wanted.contract)
         parts = session.files.groups.get(wanted.contract, [])
@@ -497,9 +503,9 @@ def _score_check(
 ) -> tuple[Scored | None, Check]:
     title = "It can be scored"
     if not session.has_truth and not any(
-        pair.own_truth and pair.truth in session.files.groups for pair in session.track.pairs
+        pair.own_truth and pair.truth in session.files.groups for pair in session.scorer.pairs
     ):
-        wanted = " and ".join(session.track.truths)
+        wanted = " and ".join(session.track.roles.truths)
         return None, Check(id="score", title=title, status="skipped", detail=f"needs a truth ({wanted})")
     if not session.submissions():
         return None, Check(id="score", title=title, status="skipped", detail="needs a submission")
@@ -518,7 +524,7 @@ def _verdict(score: Scored) -> str:
     detail = "; ".join(score.reasons) if not score.valid else _headline(score)
     if not score.verdict.decision:
         return detail
-    gates = [gate["gate"] for gate in (score.result or {}).get("gates", ()) if not gate["passed"]]
+    gates = [name for name, passed in score.verdict.gates if not passed]
     because = f": {', '.join(gates)}" if gates else ""
     return f"{score.verdict.decision}{because}; {detail}"
 

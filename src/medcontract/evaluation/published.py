@@ -14,17 +14,13 @@ from medcontract._version import __version__
 from medcontract.catalogue import CATALOGUE
 from medcontract.results.score import (
     Environment,
-    FailureMode,
-    FieldDifference,
-    ItemBreakdown,
     Processing,
     ProtocolUsed,
     Score,
 )
 from medcontract.results.tables import Table
-from medcontract.scoring import gate as exact
+from medcontract.scoring import processing_gate as exact
 from medcontract.scoring import tracks
-from medcontract.scoring.engine import Explanation
 from medcontract.scoring.exact import rounded_or_none
 from medcontract.scoring.protocol import Protocol
 
@@ -75,11 +71,11 @@ def score_result(scored: Any) -> Score:
         warnings=(*scored.warnings, *(broken_rules if scored.participant else ())),
         problems=scored.problems,
         result=scored.shown,
-        failure_modes=tuple(_failure_mode(*row) for row in scored.mending) or None,
-        breakdown=tuple(map(_item_breakdown, scored.breakdown or ())) or None,
+        failure_modes=scored.remediation or None,
+        breakdown=scored.breakdown or None,
         **versions(),
         _decision=verdict.decision,
-        _gates=tuple((gate["gate"], gate["passed"]) for gate in (verdict.result or {}).get("gates", ())),
+        _gates=verdict.gates,
         _team=scored.team,
         _participant=scored.participant,
         _found=scored.found,
@@ -107,25 +103,3 @@ def _tables(track: str, score: Score) -> Iterator[Table]:
 def _broken_rules(counted: tuple[tuple[str, int], ...]) -> tuple[str, ...]:
     """How often each rule between files was broken, by code: all that participants may know of it."""
     return tuple(f"{code} {CATALOGUE[code].title}: {times:,}" for code, times in counted)
-
-
-def _failure_mode(field: str, difference: str, count: int) -> FailureMode:
-    return FailureMode(field=field, difference=difference, count=count)
-
-
-def _item_breakdown(item: Explanation) -> ItemBreakdown:
-    name, nearest = item.nearest or (None, None)
-    return ItemBreakdown(
-        doc_type=item.doc_type, doc_id=item.doc_id, item=item.item, state=item.state, nearest=nearest,
-        fields=tuple(_difference(*field) for field in item.fields),
-        name=item.name, paired_name=item.paired, nearest_name=name,
-    )  # fmt: skip
-
-
-def _difference(
-    field: str, difference: str, expected: str, got: str, expected_normalized: str, got_normalized: str
-) -> FieldDifference:
-    return FieldDifference(
-        field=field, difference=difference, expected=expected, got=got, expected_normalized=expected_normalized,
-        got_normalized=got_normalized,
-    )  # fmt: skip

@@ -14,9 +14,9 @@ from medcontract.definitions.rules import OtherFile, RecordCheck, Unique, record
 from medcontract.errors import CallError
 from medcontract.evaluation.inputs import Files, Given, Header, Part, Settings, header_of, read
 from medcontract.problems import Finding, Ref
-from medcontract.scoring.engine import Track
-from medcontract.scoring.gate import Expected, Pair, Pairing, validated
-from medcontract.scoring.protocol import Protocol
+from medcontract.scoring.pairing import Expected, Pair, Pairing, validated
+from medcontract.scoring.scorer import Scorer
+from medcontract.scoring.track import Roles, Track
 from medcontract.tally import Tally
 
 
@@ -24,6 +24,7 @@ class Truth(Struct, kw_only=True):
     """What submissions are scored against."""
 
     track: Track
+    scorer: Scorer
     parts: list[Part]
     expected: dict[str, Expected[Any]]
     """By contract."""
@@ -33,19 +34,17 @@ class Truth(Struct, kw_only=True):
     reasons: tuple[str, ...] = ()
     """Why nothing can be scored against it."""
     pairs: tuple[Pair[Any, Any], ...] = ()
-    """Where these are not to be those of the track."""
+    """Where these are not to be those of the scorer."""
     documents: dict[str, Any] = {}
     """Auxiliary files that its own rules refer to."""
-    protocol: Protocol | None = None
-    """What records are measured by; None where they are only probed."""
 
 
-def read_truth(track: Track, files: Files, given: Given | None = None) -> Truth:
+def read_truth(track: Track, scorer: Scorer, files: Files, given: Given | None = None) -> Truth:
     """Read the truth among the files. Raises `CallError` where there is none."""
-    wanted = [pair for pair in track.pairs if pair.truth in files.groups]
+    wanted = [pair for pair in scorer.pairs if pair.truth in files.groups]
     if not wanted:
-        raise no_truth(track, files)
-    truth = Truth(track=track, parts=[], expected={}, headers={}, content={})
+        raise no_truth(track.roles, files)
+    truth = Truth(track=track, scorer=scorer, parts=[], expected={}, headers={}, content={})
     reasons = _read_what_it_refers_to(wanted, files, truth)
     for pair in wanted:
         parts = files.groups[pair.truth]
@@ -64,8 +63,9 @@ def _read_what_it_refers_to(wanted: Sequence[Pair[Any, Any]], files: Files, trut
     """Auxiliary files that come before the truth: those of the organizer, and those that its rules are about."""
     reasons: list[str] = []
     rules = [rule for pair in wanted for rule in files.groups[pair.truth][0].contract.file_rules]
-    first = {*truth.track.organizers, *(rule.other for rule in rules)}
-    for name in truth.track.auxiliary:
+    roles = truth.track.roles
+    first = {*roles.auxiliaries("competition"), *(rule.other for rule in rules)}
+    for name in roles.auxiliaries():
         if name in first and name in files.groups:
             truth.documents[name] = _read_one(files.groups[name], truth, truth.documents)
             reasons += _errors(name, files.groups[name])
@@ -99,8 +99,9 @@ def other_files(truth: Truth, documents: Mapping[str, Any]) -> dict[str, OtherFi
             others[name] = OtherFile(ids=expected.index)
     for name, document in documents.items():
         if document is not None:
-            ids_in = truth.track.ids_in.get(name)
-            others[name] = OtherFile(ids=frozenset(ids_in(document)) if ids_in else None, header=document)
+            role = truth.track.roles.find_auxiliary(name)
+            ids = frozenset(role.ids(document)) if role and role.ids else None
+            others[name] = OtherFile(ids=ids, header=document)
     return others
 
 
@@ -115,8 +116,8 @@ def _read_own(name: str, expected: Expected[Any], parts: Sequence[Part], truth: 
         truth.reasons += (f"there is no sample: {', '.join(part.name for part in parts)}",)
 
 
-def no_truth(track: Track, files: Files) -> CallError:
-    names = " or ".join(track.truths)
+def no_truth(roles: Roles, files: Files) -> CallError:
+    names = " or ".join(roles.truths)
     return CallError("there is no truth among these files", f"a file of {names} is asked for; {_there_is(files)}")
 
 
@@ -159,7 +160,7 @@ class _Auxiliary:
 def read_auxiliary(truth: Truth, files: Files) -> tuple[dict[str, Any], list[str]]:
     documents: dict[str, Any] = dict(truth.documents)
     reasons: list[str] = []
-    for name in truth.track.auxiliary:
+    for name in truth.track.roles.auxiliaries():
         parts = files.groups.get(name)
         if parts and not parts[0].judge:  # it may have said which ids are expected
             documents[name] = _read_one(parts, truth, documents)
@@ -175,7 +176,8 @@ def _read_one(parts: Sequence[Part], truth: Truth, documents: Mapping[str, Any])
     """An auxiliary file: a document as it is, of a collection what the track keeps."""
     contract = parts[0].contract
     others = other_files(truth, documents)
-    keep = truth.track.keeps.get(contract.id)
+    role = truth.track.roles.find_auxiliary(contract.id)
+    keep = role.keep if role else None
     sink = _Auxiliary(record_checks(contract.file_rules, others), keep)
     read(parts, sink)
     header = parts[0].judge.header if parts[0].judge else None
@@ -193,8 +195,8 @@ def _check_document(part: Part, document: Any, others: Mapping[str, OtherFile]) 
                 part.tally.defer(finding._replace(ref=whole))
 
 
-def no_submission(track: Track, files: Files) -> CallError:
-    names = " or ".join(track.submissions)
+def no_submission(roles: Roles, files: Files) -> CallError:
+    names = " or ".join(roles.submissions)
     return CallError("there is no submission among these files", f"a file of {names} is asked for; {_there_is(files)}")
 
 
@@ -206,7 +208,7 @@ def read_submission(
     headers: dict[str, Header] = {}
     reasons: list[str] = []
     others = other_files(truth, documents)
-    for pair in truth.pairs or truth.track.pairs:
+    for pair in truth.pairs or truth.scorer.pairs:
         parts = files.groups.get(pair.submission, [])
         if pair.truth not in truth.expected:
             _read_unscored(pair, parts, files)
@@ -214,13 +216,13 @@ def read_submission(
         pairing = pairings[pair.truth] = _pairing(pair, truth, others)
         headers[pair.submission] = {}
         if parts:
-            _read_pair(parts, pairing, truth.protocol, settings)
+            _read_pair(parts, pairing, truth, settings)
             header = headers[pair.submission] = given.complete(header_of(parts), parts[0].contract)
             reasons += [f"the header is wrong ({p.name})" for p in parts if p.judge and p.judge.bad_header]
             reasons += _compare_headers(parts[0], SimpleNamespace(**header), others)
             if truth.parts:
                 _report_missing(parts[0], pairing)
-        elif any(name in files.groups for name in truth.track.submissions) and truth.content:
+        elif any(name in files.groups for name in truth.track.roles.submissions) and truth.content:
             files.notes.append(f"there is no file of {pair.submission}: nothing of it is processed")
     return pairings, headers, reasons
 
@@ -239,15 +241,13 @@ def _pairing(pair: Pair[Any, Any], truth: Truth, others: Mapping[str, OtherFile]
     return Pairing(pair, truth.expected[pair.truth], contract.file_rules, others, unique)
 
 
-def _read_pair(
-    parts: Sequence[Part], pairing: Pairing[Any, Any], protocol: Protocol | None, settings: Settings
-) -> None:
-    """Stream the records past their truth, in workers where that pays."""
-    if settings.jobs > 1 and protocol is not None:
+def _read_pair(parts: Sequence[Part], pairing: Pairing[Any, Any], truth: Truth, settings: Settings) -> None:
+    """Stream the records past their truth, in workers where that pays; these measure records as the scorer does."""
+    if settings.jobs > 1 and not truth.pairs:
         from medcontract.evaluation.parallel import read_in_workers, worth_while
 
         quick = worth_while(parts, settings.jobs)
-        if quick and read_in_workers(parts, pairing, protocol, settings):
+        if quick and read_in_workers(parts, pairing, truth.track, truth.scorer, settings):
             return
     read(parts, pairing, settings.progress)
 

@@ -9,32 +9,33 @@ from medcontract.evaluation.inputs import Files, Given, Part, Settings, base_nam
 from medcontract.evaluation.reading import Truth
 from medcontract.evaluation.score import Scored, input_file, set_by_caller, teams_of
 from medcontract.results.score import in_file
-from medcontract.scoring.engine import Track, Verdict
-from medcontract.scoring.protocol import Protocol
+from medcontract.scoring.processing_gate import Verdict
+from medcontract.scoring.scorer import Scorer
+from medcontract.scoring.track import Track
 
 
-def rescore(track: Track, files: Files, protocol: Protocol, settings: Settings, given: Given) -> Scored:
-    """Score the result among the files anew; the track says how. Raises `CallError`."""
-    used = (track.result_contract, *track.auxiliary)
+def rescore(track: Track, scorer: Scorer, files: Files, settings: Settings, given: Given) -> Scored:
+    """Score the result among the files anew; the scorer says how. Raises `CallError`."""
+    used = (track.roles.result, *track.roles.auxiliaries())
     parts = [part for name in used for part in files.groups.get(name, [])]
     documents = {name: _read(files.groups[name]) for name in used if name in files.groups}
-    result = documents.pop(track.result_contract)
+    result = documents.pop(track.roles.result)
     reasons = [f"{part.name} has {part.tally.errors:,} error{'s' * (part.tally.errors != 1)}" for part in parts
                if part.tally.errors]  # fmt: skip
     reasons += [f"{base_name(report.path)} cannot be read" for report in files.unread]
     verdict = Verdict(valid=False, processing=None, reasons=tuple(reasons))
     if not reasons:
-        said = {name: getattr(result, name) for name in track.settable}
+        said = {name: getattr(result, name) for name in track.result_fields.settable}
         fields = set_by_caller(track, given, said)
-        verdict = track.under(protocol, settings.wishes).rescore(parts[0].name, result, documents, fields)
+        verdict = scorer.rescore(parts[0].name, result, documents, fields)
     given.check()
     others = [part for name, group in files.groups.items() if name not in used for part in group]
     verdict.warnings += (
-        *_without_effect(track, protocol, settings),
+        *_without_effect(track, scorer),
         *(f"{part.name} ({part.contract.id}) is not needed" for part in others),
         *files.notes,
     )
-    return _assembled(track, parts, files, protocol, verdict, settings)
+    return _assembled(track, scorer, parts, files, verdict, settings)
 
 
 def _read(parts: list[Part]) -> Any:
@@ -42,33 +43,34 @@ def _read(parts: list[Part]) -> Any:
     return parts[0].judge.header if parts[0].judge else None
 
 
-def _without_effect(track: Track, protocol: Protocol, settings: Settings) -> Iterator[str]:
+def _without_effect(track: Track, scorer: Scorer) -> Iterator[str]:
     """What was asked for, but is about records."""
-    idle = ["--breakdown"] if settings.wishes.breakdown else []
-    idle += [each.on_command_line for each in track.options if each.measuring and each.name in settings.wishes.options]
-    if not idle and protocol.fingerprint != track.protocol.fingerprint:
+    options = scorer.options
+    idle = ["--breakdown"] if options.breakdown else []
+    idle += [each.on_command_line for each in track.options if each.measuring and each.name in options.options]
+    if not idle and scorer.protocol.fingerprint != track.protocol.fingerprint:
         idle = ["--parameter"]
     return (f"{name} changes nothing in a report that is already made" for name in idle)
 
 
 def _assembled(
-    track: Track, parts: list[Part], files: Files, protocol: Protocol, verdict: Verdict, settings: Settings
+    track: Track, scorer: Scorer, parts: list[Part], files: Files, verdict: Verdict, settings: Settings
 ) -> Scored:
-    nothing = Truth(track=track, parts=[], expected={}, headers={}, content={})
+    nothing = Truth(track=track, scorer=scorer, parts=[], expected={}, headers={}, content={})
     reports = [(part.name, part.report) for part in parts]
     reports += [(base_name(report.path), report) for report in files.unread]
     result = parts[0].judge.header if parts[0].judge else None
     said = {name: getattr(result, name, None) for name in ("team_name", "model_id")}
     return Scored(
         track=track.id,
-        protocol=protocol,
+        protocol=scorer.protocol,
         inputs=tuple(input_file(part, nothing) for part in parts),
         verdict=verdict,
         problems=tuple(in_file(name, problem) for name, each in reports for problem in each.problems),
         found=sum(each.errors + each.warnings for _, each in reports),
         errors=sum(each.errors for _, each in reports),
         participant=settings.participant,
-        team=next(iter(teams_of({track.result_contract: said}, {})), None),
+        team=next(iter(teams_of({track.roles.result: said}, {})), None),
         figures=track.figures,
         headline=verdict.headline_name or track.headline,
         second=track.second,

@@ -32,24 +32,15 @@ from medcontract.evaluation.reading import (
     read_submission,
     read_truth,
 )
-from medcontract.results.score import FileProblem, InputFile, in_file
+from medcontract.results.score import FailureMode, FileProblem, InputFile, ItemBreakdown, in_file
 from medcontract.results.validation import FileReport
 from medcontract.scoring import tracks
-from medcontract.scoring.engine import (
-    NO_WISHES,
-    Answers,
-    Counts,
-    Explanation,
-    Figure,
-    Track,
-    Verdict,
-    Wishes,
-    judge_counts,
-    refused_by_gate,
-)
 from medcontract.scoring.exact import rounded
-from medcontract.scoring.gate import Pairing, Processing
+from medcontract.scoring.pairing import Pairing
+from medcontract.scoring.processing_gate import Processing, Verdict, judge_counts, refused_by_gate
 from medcontract.scoring.protocol import Protocol
+from medcontract.scoring.scorer import NO_OPTIONS, Answers, Counts, Scorer, ScoringOptions
+from medcontract.scoring.track import Figure, Roles, Track
 
 MOST_PROBLEMS = 100
 _EXAMPLES = 3
@@ -83,9 +74,9 @@ class Scored(Struct, kw_only=True):
     """The name of the figure that submissions are ranked by."""
     second: str = ""
     """The one that matters where there is no such figure."""
-    mending: tuple[tuple[str, str, int], ...] = ()
-    """(where, what, how often): what to mend first."""
-    breakdown: tuple[Explanation, ...] | None = None
+    remediation: tuple[FailureMode, ...] = ()
+    """What to fix first."""
+    breakdown: tuple[ItemBreakdown, ...] | None = None
     """Why items lost points, where that was asked for."""
     counts: Counts | None = None
     """What the figures were made of: another protocol can be applied to it."""
@@ -135,35 +126,37 @@ def score_files(
     files = gather(given, settings, lenient=found)
     track = _track_or_broken(files)
     settle_files(track, files, found, settings)
-    protocol = changed_protocol(track, parameters, settings.wishes)
+    protocol = changed_protocol(track, parameters, settings.scoring)
+    scorer = track.scorer(protocol, settings.scoring, files.groups)
     given_header = Given(header)
     if is_result_alone(track, files):
         from medcontract.evaluation.rescore import rescore
 
-        return rescore(track, files, protocol, settings, given_header)
-    truth = read_truth(track.under(protocol, settings.wishes), files, given_header)
-    truth.protocol = protocol
-    return score_against(truth, files, protocol, settings, given_header)
+        return rescore(track, scorer, files, settings, given_header)
+    return score_against(read_truth(track, scorer, files, given_header), files, settings, given_header)
 
 
 def settle_files(track: Track, files: Files, found: Mapping[str, str], settings: Settings) -> None:
     """Leave aside what does not count: files that the organizer gives otherwise, broken files beside a submission."""
-    by_option = [option.stands_for for option in track.options if option.name in settings.wishes.options]
-    folders = keep_organizers_files(track, files, found, by_option)
-    files.pass_over_broken([path for path, folder in found.items() if folder in folders], track.submissions)
+    by_option = [option.stands_for for option in track.options if option.name in settings.scoring.options]
+    folders = keep_organizers_files(track.roles, files, found, by_option)
+    files.pass_over_broken([path for path, folder in found.items() if folder in folders], track.roles.submissions)
 
 
 def is_result_alone(track: Track, files: Files) -> bool:
     """A result that was made elsewhere, to be scored again."""
-    needed = (name for pair in track.pairs for name in (pair.truth, pair.submission))
-    return track.rescores and track.result_contract in files.groups and not any(name in files.groups for name in needed)
+    if not track.scorer.rescores or track.roles.result not in files.groups:
+        return False
+    needed = (name for pair in track.pairs(files.groups) for name in (pair.truth, pair.submission))
+    return not any(name in files.groups for name in needed)
 
 
 def _track_or_broken(files: Files) -> Track:
     try:
         track = track_of(files)
-        if not any(pair.truth in files.groups for pair in track.pairs) and not is_result_alone(track, files):
-            raise no_truth(track, files)
+        has_truth = any(pair.truth in files.groups for pair in track.pairs(files.groups))
+        if not has_truth and not is_result_alone(track, files):
+            raise no_truth(track.roles, files)
     except CallError:
         if files.unread:
             raise InvalidData(files.unread[0]) from None
@@ -171,25 +164,29 @@ def _track_or_broken(files: Files) -> Track:
     return track
 
 
-def changed_protocol(track: Track, parameters: Sequence[tuple[str, str]], wishes: Wishes = NO_WISHES) -> Protocol:
+def changed_protocol(
+    track: Track, parameters: Sequence[tuple[str, str]], options: ScoringOptions = NO_OPTIONS
+) -> Protocol:
     """The protocol as the caller wants it. Raises `CallError`."""
     own = {option.name for option in track.options}
-    for name in wishes.options:
+    for name in options.options:
         if name not in own:
             owner, option = tracks.options()[name]
             raise CallError(f"{option.on_command_line} is for the track {owner.id}, not for {track.id}")
-    if wishes.breakdown and not track.explains:
-        those = " and ".join(each.id for each in tracks.every() if each.explains)
+    if options.breakdown and not track.scorer.explains:
+        those = " and ".join(each.id for each in tracks.every() if each.scorer.explains)
         raise CallError(f"--breakdown is for the tracks {those}, not for {track.id}")
     protocol = track.protocol
     for name, value in parameters:
         protocol = protocol.changed(name, value)
-    track.check(protocol)
-    return track.completed(protocol, wishes)
+    return track.completed(protocol, options)
 
 
 def track_of(files: Files) -> Track:
-    """The one track that all files are of, output of medcontract itself left aside."""
+    """The one track that all files are of, output of medcontract itself left aside.
+
+    Raises `CallError` where there is none, and for files of it that make no submission together.
+    """
     by_track: dict[str, Part] = {}
     for contract_id, parts in files.groups.items():
         name = contract_id.partition("/")[0]
@@ -200,7 +197,9 @@ def track_of(files: Files) -> Track:
     if len(by_track) > 1:
         what = "; ".join(f"{part.name} is {part.contract.id}" for part in by_track.values())
         raise CallError("the files are of different tracks", what)
-    return tracks.track(next(iter(by_track))).among(files.groups)
+    found = tracks.track(next(iter(by_track)))
+    found.pairs(files.groups)
+    return found
 
 
 class Readings(Struct, kw_only=True):
@@ -232,82 +231,84 @@ def read_files(truth: Truth, files: Files, settings: Settings, given: Given) -> 
     )  # fmt: skip
 
 
-def score_against(
-    truth: Truth, files: Files, protocol: Protocol, settings: Settings = DEFAULT, given: Given | None = None
-) -> Scored:
-    """Score the submission among the files."""
-    truth = replace(truth, track=truth.track.among({*files.groups, *truth.expected}))
+def score_against(truth: Truth, files: Files, settings: Settings = DEFAULT, given: Given | None = None) -> Scored:
+    """Score the submission among the files, by a scorer for the files that are there."""
+    protocol, options = truth.scorer.protocol, truth.scorer.options
+    truth = replace(truth, scorer=truth.track.scorer(protocol, options, {*files.groups, *truth.expected}))
     given = given or Given()
     readings = read_files(truth, files, settings, given)
-    if not any(files.groups.get(pair.submission) for pair in truth.track.pairs) and not files.unread:
-        raise no_submission(truth.track, files)
+    if not any(files.groups.get(pair.submission) for pair in truth.scorer.pairs) and not files.unread:
+        raise no_submission(truth.track.roles, files)
     readings.settle(given)
-    return score_readings(readings, protocol, settings)
+    return score_readings(readings, settings)
 
 
-def score_readings(readings: Readings, protocol: Protocol, settings: Settings) -> Scored:
+def score_readings(readings: Readings, settings: Settings) -> Scored:
     """The score of what was read."""
     truth, files, pairings = readings.truth, readings.files, readings.pairings
     counts = None
     reasons = (*truth.reasons, *map(_unread, files.unread), *readings.reasons)
     if reasons:
-        verdict = Verdict(valid=False, processing=_nothing(truth, files, protocol), reasons=reasons)
+        verdict = Verdict(valid=False, processing=_nothing(truth, files), reasons=reasons)
     else:
-        verdict, counts = _judged(truth.track, _answers(readings), protocol)
+        verdict, counts = _judged(truth, _answers(readings))
     teams = teams_of(readings.headers, readings.documents)
-    verdict.warnings = (*verdict.warnings, *_notes(files, truth.track), *_remarks(teams, settings))
+    verdict.warnings = (*verdict.warnings, *_notes(files, truth), *_remarks(teams, settings))
     if not truth.reasons:
         verdict.reasons = (*verdict.reasons, *_mixed_up(verdict, pairings, files))
-    score = _assemble(truth, files, protocol, verdict, counts, teams, settings.participant)
+    score = _assemble(truth, files, verdict, counts, teams, settings.participant)
     private, hints = near_misses(pairings.values())
     score.private, score.hints = tuple(private), tuple(hints)
     if counts is not None:
-        _explain(score, truth.track, counts, settings)
+        _explain(score, truth.scorer, counts, settings)
     return score
 
 
-def _judged(track: Track, answers: Answers, protocol: Protocol) -> tuple[Verdict, Counts | None]:
+def _judged(truth: Truth, answers: Answers) -> tuple[Verdict, Counts | None]:
     """The verdict on answers that can be counted, and the counts that it rests on."""
-    refused = refused_by_gate(track, answers, protocol)
+    refused = refused_by_gate(truth.scorer, answers)
     if refused:
         return refused, None
-    counts = track.count(answers)
-    verdict = judge_counts(track, counts, protocol)
+    counts = truth.scorer.count(answers)
+    verdict = judge_counts(truth.scorer, counts)
     if verdict.result is not None:
-        _check_needs(track, answers.headers)
+        _check_needed(truth.track.result_fields.needed, answers.headers)
     return verdict, counts
 
 
 def _remarks(teams: Sequence[str], settings: Settings) -> Iterator[str]:
     if len(set(teams)) > 1:
         yield "the files name different teams"
-    if settings.participant and settings.wishes.breakdown:
+    if settings.participant and settings.scoring.breakdown:
         yield "a breakdown is not for participants: it tells of the truth"
 
 
-def _explain(score: Scored, track: Track, counts: Counts, settings: Settings) -> None:
+def _explain(score: Scored, scorer: Scorer, counts: Counts, settings: Settings) -> None:
     """Add what the counts say beyond the figures, to participants nothing about single items."""
     score.private = (*counts.about_truth, *score.private)
     if not settings.participant:
-        score.mending = tuple(track.mending(counts))
-        score.breakdown = tuple(track.breakdown(counts)) if settings.wishes.breakdown else None
-        score.hints = (*score.hints, *track.hints(counts))
+        score.remediation = tuple(scorer.remediation(counts))
+        score.breakdown = tuple(scorer.breakdown(counts)) if settings.scoring.breakdown else None
+        score.hints = (*score.hints, *scorer.hints(counts))
 
 
 def set_by_caller(track: Track, given: Given, said: Mapping[str, Any] | None = None) -> dict[str, str]:
     """Fields of the result that no file has."""
-    if not track.settable:
+    settable = track.result_fields.settable
+    if not settable:
         return {}
-    fields = {**dict.fromkeys(track.settable), **(said or {})}
-    known = given.complete(fields, registry.find(track.result_contract), set(track.settable))
+    fields = {**dict.fromkeys(settable), **(said or {})}
+    known = given.complete(fields, registry.find(track.roles.result), set(settable))
     return {name: value for name, value in known.items() if value is not None}
 
 
-def _nothing(truth: Truth, files: Files, protocol: Protocol) -> Processing | None:
+def _nothing(truth: Truth, files: Files) -> Processing | None:
     """A submission that cannot be read at all has processed nothing."""
     expected = sum(len(each.items) for each in truth.expected.values())
-    there = any(pair.submission in files.groups for pair in truth.track.pairs)
-    return None if truth.reasons or there or not expected else Processing(expected, 0, protocol["min_processed"])
+    there = any(pair.submission in files.groups for pair in truth.scorer.pairs)
+    if truth.reasons or there or not expected:
+        return None
+    return Processing(expected, 0, truth.scorer.protocol["min_processed"])
 
 
 def _unread(report: FileReport) -> str:
@@ -320,7 +321,7 @@ def _answers(readings: Readings) -> Answers:
     truth, groups = readings.truth, readings.files.groups
     names = {
         pair.submission: tuple(sorted(part.name for part in groups.get(pair.submission, [])))
-        for pair in truth.track.pairs
+        for pair in truth.scorer.pairs
     }
     return Answers(
         pairings=readings.pairings, documents=readings.documents, headers={**truth.headers, **readings.headers},
@@ -328,25 +329,25 @@ def _answers(readings: Readings) -> Answers:
     )  # fmt: skip
 
 
-def _check_needs(track: Track, headers: Mapping[str, Header]) -> None:
+def _check_needed(needed: Sequence[str], headers: Mapping[str, Header]) -> None:
     """The result holds header fields that some file must say. Raises `CallError` where none does."""
     known = {name for header in headers.values() for name, value in header.items() if value is not None}
-    lacking = [name for name in track.needs if name not in known]
+    lacking = [name for name in needed if name not in known]
     if lacking:
         raise CallError(
             f"the result needs {', '.join(lacking)}, which the files do not say", f"give it: --set {lacking[0]}=…"
         )
 
 
-def used_contracts(track: Track) -> set[str]:
+def used_contracts(roles: Roles, scorer: Scorer) -> set[str]:
     """The contracts of files that a score is made from."""
-    return {name for pair in track.pairs for name in (pair.truth, pair.submission)} | set(track.auxiliary)
+    return {name for pair in scorer.pairs for name in (pair.truth, pair.submission)} | set(roles.auxiliaries())
 
 
-def _notes(files: Files, track: Track) -> list[str]:
+def _notes(files: Files, truth: Truth) -> list[str]:
     """Files that a score has no use for."""
-    used = used_contracts(track)
-    by_option = {option.contract: f"used with {option.on_command_line} only" for option in track.options}
+    used = used_contracts(truth.track.roles, truth.scorer)
+    by_option = {option.contract: f"used with {option.on_command_line} only" for option in truth.track.options}
     strange = [f"{base_name(report.path)} is of no contract: it was not looked at" for report in files.strangers]
     return (
         files.notes
@@ -416,13 +417,13 @@ def _mixed_up(verdict: Verdict, pairings: Mapping[str, Pairing[Any, Any]], files
 def _assemble(
     truth: Truth,
     files: Files,
-    protocol: Protocol,
     verdict: Verdict,
     counts: Counts | None,
     teams: Sequence[str],
     participant: bool,
 ) -> Scored:
-    own = [part for part in files.take(sorted(used_contracts(truth.track))).parts() if part not in truth.parts]
+    used = sorted(used_contracts(truth.track.roles, truth.scorer))
+    own = [part for part in files.take(used).parts() if part not in truth.parts]
     told = own if participant else [*truth.parts, *own]  # a mistake of the truth explains those of the submission
     parts = sorted(told, key=lambda part: (part.contract.id, part.name))
     reports = [(part.name, part.report) for part in told]
@@ -431,7 +432,7 @@ def _assemble(
     unread = sum(report.errors + report.warnings for report in files.unread)
     return Scored(
         track=truth.track.id,
-        protocol=protocol,
+        protocol=truth.scorer.protocol,
         inputs=tuple(input_file(part, truth) for part in parts),
         verdict=verdict,
         problems=tuple(problems[:MOST_PROBLEMS]),

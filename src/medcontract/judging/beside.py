@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from medcontract.judging.examining import examine
@@ -21,13 +21,15 @@ references know the number of the record only, as `Ref(UNKNOWN, UNKNOWN, number)
 class Beside(NamedTuple):
     """What is to be checked beside the files of some contracts."""
 
-    fields: Mapping[str, str]
-    """Where the records name a file: the field, by contract."""
+    field: Callable[[str], str | None]
+    """Where the records of a contract name a file; None: nowhere."""
+    contracts: Callable[[], tuple[str, ...]]
+    """All contracts whose records name files."""
     check: Check
 
 
-def look_beside(judge: RecordsJudge, beside: Beside) -> NamedFiles:
-    """Check what the records name, after the file itself: its judge has run. Findings go to the judge's tally.
+def look_beside(judge: RecordsJudge, field: str, beside: Beside) -> NamedFiles:
+    """Check what the records name in a field, after the file itself: its judge has run. Findings go to its tally.
 
     Names are read as they are needed; where their records stand is looked up afterwards, for what is wrong only.
     """
@@ -37,7 +39,7 @@ def look_beside(judge: RecordsJudge, beside: Beside) -> NamedFiles:
 
     def counted() -> Iterator[tuple[int, str]]:
         nonlocal checked
-        for named in _names(judge, beside.fields[judge.contract.id]):
+        for named in _names(judge, field):
             checked += 1
             yield named
 

@@ -46,7 +46,8 @@ def judge(
         return contract
     judging = judge_for(source, contract, tally, progress)
     judging.run()
-    images = look_beside(judging, beside) if beside and contract.id in beside.fields else None
+    field = beside.field(contract.id) if beside else None
+    images = look_beside(judging, field, beside) if beside and field else None
     report = judging.report()
     return report if images is None else replace(report, _images=images)
 

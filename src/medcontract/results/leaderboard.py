@@ -1,4 +1,8 @@
-"""What `leaderboard` returns."""
+"""What `leaderboard` returns.
+
+`CombinedScore` is here, though only some tracks weigh metrics: the published schema of `medcontract/leaderboard`, which
+is one for all tracks, describes it. A scorer makes it (`Scorer.combined`).
+"""
 
 from __future__ import annotations
 
@@ -73,7 +77,7 @@ class Leaderboard(Result, frozen=True, kw_only=True):
     _optional = frozenset({"combined"})
 
     _figures: tuple[Any, ...] = ()
-    """What the figures are (`scoring.engine.Figure`)."""
+    """What the figures are (`scoring.track.Figure`)."""
 
     def _columns(self) -> tuple[str, ...]:
         return ("rank", "name", "team_name", "valid", "headline")

@@ -1,4 +1,9 @@
-"""What `score` returns: the figures, and everything that makes them defensible."""
+"""What `score` returns: the figures, and everything that makes them defensible.
+
+`ItemBreakdown` and `FailureMode` have the shape that one track needs, but they are here and not with it: the published
+schema of `medcontract/score` describes them, and it is one for all tracks. A scorer makes them
+(`Scorer.breakdown`, `Scorer.remediation`).
+"""
 
 from __future__ import annotations
 
@@ -187,7 +192,7 @@ class Score(Result, frozen=True, kw_only=True):
     _hints: tuple[str, ...] = ()
     """What would help a person; they hold ids, which are values."""
     _figures: tuple[Any, ...] = ()
-    """What the figures of the result are (`scoring.engine.Figure`)."""
+    """What the figures of the result are (`scoring.track.Figure`)."""
     _headline: tuple[str, float | None] = ("", None)
     """The figure that submissions are ranked by."""
     _second: tuple[str, float | None] = ("", None)

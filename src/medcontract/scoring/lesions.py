@@ -10,21 +10,22 @@ from typing import Any, NamedTuple
 from medcontract.errors import CallError
 from medcontract.results.score import Score
 from medcontract.results.tables import Table, by_class_table, figures_table
-from medcontract.scoring.engine import (
-    Answers,
-    Counts,
+from medcontract.scoring.exact import ONE, ZERO, clamped, f1, mean, rounded, rounded_or_none
+from medcontract.scoring.pairing import Pair, Pairing, marks
+from medcontract.scoring.processing_gate import counts_of_sheets
+from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol, parameters
+from medcontract.scoring.scorer import Answers, Counts, Finished, Limit, Scorer, ScoringOptions
+from medcontract.scoring.track import (
+    Auxiliary,
+    ExpectedIds,
     Figure,
-    Finished,
-    Limit,
+    LinkedFiles,
     NamedFile,
     Option,
+    Ranking,
+    Roles,
     Track,
-    counts_of_sheets,
-    marks,
 )
-from medcontract.scoring.exact import ONE, ZERO, clamped, f1, mean, rounded, rounded_or_none
-from medcontract.scoring.gate import Pair, Pairing
-from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol, parameters
 
 CLASSES = ("AK", "BCC", "SK", "SCC", "VASC", "DF", "NV", "NON", "MEL", "ON")
 GROUPS = {
@@ -131,89 +132,47 @@ class _Data(NamedTuple):
     time_ms: Fraction | None
 
 
-class Lesions(Track):
-    id = "lesions"
-    truths = ("lesions/truth",)
-    submissions = ("lesions/predictions",)
-    result_contract = "lesions/score"
+def _protocol_of_competition(protocol: Protocol, valid: Sequence[Counts]) -> Protocol:
+    """The shortest and the longest inference time, unless the caller gave them."""
+    times = [counts.data.time_ms for counts in valid if counts.data.time_ms is not None]
+    if not times or protocol.get("t_min_ms") is not None:
+        return protocol
+    return protocol.measured(t_min_ms=rounded(min(times)), t_max_ms=rounded(max(times)))
+
+
+def _about_competition(protocol: Protocol, valid: Sequence[tuple[str, Counts]]) -> Iterator[str]:
+    """One entry that alone makes the range of times wide, so that the others all come near the best."""
+    times = sorted((counts.data.time_ms, name) for name, counts in valid if counts.data.time_ms is not None)
+    if len(times) < _FEWEST_TIMES or protocol.get("t_max_ms") is not None:
+        return
+    (next_longest, _), (longest, name) = times[-2:]
+    if longest > _FAR * next_longest:
+        yield (
+            f"{name} alone sets t_max_ms: its inference time, {float(longest):g} ms, is more than {_FAR} times the "
+            f"next longest, {float(next_longest):g} ms (--t-min-ms and --t-max-ms set the range)"
+        )
+
+
+class LesionsScorer(Scorer):
     pairs = (
         Pair(
             truth="lesions/truth", submission="lesions/predictions", key=("image_id",), item=_class_of,
             measure=_measure,
         ),
     )  # fmt: skip
-    auxiliary = measured = identifying = ("lesions/model",)
-    expecting = (("lesions/cases", "lesions/truth"),)
-    protocol = PROTOCOL
-    figures = _FIGURES
-    headline = "final_score"
-    second = "prediction_score"
-    ranks_together = True
-    options = (
-        Option(
-            name="t_min_ms", metavar="MS", parameter=True,
-            help="Shortest inference time of the competition; a leaderboard has that of the valid submissions.",
-        ),
-        Option(name="t_max_ms", metavar="MS", parameter=True, help="Longest inference time of the competition."),
-    )  # fmt: skip
-    images = ("lesions/cases", "image_path")
-    named_files = (
-        NamedFile(
-            contract="lesions/model", field="model_file", size_mb="model_size_mb",
-            title="The model is there, of the size stated",
-        ),
-        NamedFile(contract="lesions/model", field="inference_script", title="The inference script is there"),
-    )  # fmt: skip
-
-    def check(self, protocol: Protocol) -> None:
-        fastest, slowest = protocol.get("t_min_ms"), protocol.get("t_max_ms")
-        if (fastest is None) != (slowest is None):
-            raise CallError("t_min_ms and t_max_ms belong together", "give both or none")
-        if fastest is not None and slowest is not None and fastest > slowest:
-            raise CallError("t_min_ms is larger than t_max_ms")
-        if protocol["size_min_mb"] > protocol["size_max_mb"]:
-            raise CallError("size_min_mb is larger than size_max_mb")
 
     def limits(
         self,
         pairings: Mapping[str, Pairing[Any, Any]],
         documents: Mapping[str, Any],
-        protocol: Protocol,
-        result: dict[str, Any] | None = None,
+        result: Mapping[str, Any] | None,
     ) -> Iterator[Limit]:
-        model, most = documents.get("lesions/model"), protocol["size_max_mb"]
+        model, most = documents.get("lesions/model"), self.protocol["size_max_mb"]
         detail = "needs a valid file of lesions/model" if model is None else f"{model.model_size_mb:g} MB"
         yield Limit(
             id="model-size", title=f"The model has less than {float(most):g} MB", contract="lesions/model",
             passed=None if model is None else Fraction(model.model_size_mb) < most, detail=detail,
         )  # fmt: skip
-
-    def for_competition(self, protocol: Protocol, valid: Sequence[Counts]) -> Protocol:
-        """The shortest and the longest inference time, unless the caller gave them."""
-        times = [counts.data.time_ms for counts in valid if counts.data.time_ms is not None]
-        if not times or protocol.get("t_min_ms") is not None:
-            return protocol
-        return protocol.measured(t_min_ms=rounded(min(times)), t_max_ms=rounded(max(times)))
-
-    def about_competition(self, protocol: Protocol, valid: Sequence[tuple[str, Counts]]) -> Iterator[str]:
-        """One entry that alone makes the range of times wide, so that the others all come near the best."""
-        times = sorted((counts.data.time_ms, name) for name, counts in valid if counts.data.time_ms is not None)
-        if len(times) < _FEWEST_TIMES or protocol.get("t_max_ms") is not None:
-            return
-        (next_longest, _), (longest, name) = times[-2:]
-        if longest > _FAR * next_longest:
-            yield (
-                f"{name} alone sets t_max_ms: its inference time, {float(longest):g} ms, is more than {_FAR} times the "
-                f"next longest, {float(next_longest):g} ms (--t-min-ms and --t-max-ms set the range)"
-            )
-
-    def tables(self, score: Score) -> Iterator[Table]:
-        result = score.result or {}
-        yield figures_table(score)
-        if "f1_by_class" in result:
-            yield by_class_table("Classes", result["f1_by_class"])
-        if "confusion_matrix" in result:
-            yield _matrix_table(result["confusion_matrix"])
 
     def count(self, answers: Answers) -> Counts:
         pairing = answers.pairing()
@@ -242,8 +201,9 @@ class Lesions(Track):
             about_truth=tuple(absent),
         )
 
-    def finish(self, counts: Counts, protocol: Protocol) -> Finished:
+    def finish(self, counts: Counts) -> Finished:
         data: _Data = counts.data
+        protocol = self.protocol
         by_class = {name: _f1_of(data.confusion, number) for number, name in enumerate(CLASSES)}
         accuracy = Fraction(sum(data.confusion[n, n] for n in range(len(CLASSES))), counts.expected)
         groups = {name: mean(by_class[symbol] for symbol in symbols) for name, symbols in GROUPS.items()}
@@ -266,6 +226,59 @@ class Lesions(Track):
             "confusion_matrix": _matrix(data.confusion),
         }
         return Finished(result=result, headline=final, second=prediction)
+
+
+class Lesions(Track):
+    id = "lesions"
+    roles = Roles(
+        truths=("lesions/truth",),
+        submissions=("lesions/predictions",),
+        result="lesions/score",
+        auxiliary=(Auxiliary(contract="lesions/model", about="submission", names_team=True),),
+        expected_ids=(ExpectedIds(contract="lesions/cases", truth="lesions/truth"),),
+    )
+    protocol = PROTOCOL
+    figures = _FIGURES
+    headline = "final_score"
+    scorer = LesionsScorer
+
+    second = "prediction_score"
+    options = (
+        Option(
+            name="t_min_ms", metavar="MS", parameter=True,
+            help="Shortest inference time of the competition; a leaderboard has that of the valid submissions.",
+        ),
+        Option(name="t_max_ms", metavar="MS", parameter=True, help="Longest inference time of the competition."),
+    )  # fmt: skip
+    linked_files = LinkedFiles(
+        images=("lesions/cases", "image_path"),
+        named=(
+            NamedFile(
+                contract="lesions/model", field="model_file", size_mb="model_size_mb",
+                title="The model is there, of the size stated",
+            ),
+            NamedFile(contract="lesions/model", field="inference_script", title="The inference script is there"),
+        ),
+    )  # fmt: skip
+    ranking = Ranking(protocol=_protocol_of_competition, warnings=_about_competition)
+
+    def completed(self, protocol: Protocol, options: ScoringOptions) -> Protocol:
+        fastest, slowest = protocol.get("t_min_ms"), protocol.get("t_max_ms")
+        if (fastest is None) != (slowest is None):
+            raise CallError("t_min_ms and t_max_ms belong together", "give both or none")
+        if fastest is not None and slowest is not None and fastest > slowest:
+            raise CallError("t_min_ms is larger than t_max_ms")
+        if protocol["size_min_mb"] > protocol["size_max_mb"]:
+            raise CallError("size_min_mb is larger than size_max_mb")
+        return protocol
+
+    def tables(self, score: Score) -> Iterator[Table]:
+        result = score.result or {}
+        yield figures_table(score)
+        if "f1_by_class" in result:
+            yield by_class_table("Classes", result["f1_by_class"])
+        if "confusion_matrix" in result:
+            yield _matrix_table(result["confusion_matrix"])
 
 
 def _matrix_table(matrix: dict[str, dict[str, int]]) -> Table:

@@ -5,28 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from medcontract.definitions.forms import BLANKS
 from medcontract.results.score import Score
 from medcontract.results.tables import Table, by_class_table, figures_table, first_rows, number
-from medcontract.scoring.engine import (
-    Answers,
-    Counts,
-    Figure,
-    Finished,
-    Limit,
-    Rows,
-    Track,
-    counts_of_sheets,
-    marks,
-    shown_id,
-)
+from medcontract.scoring.comparison import Comparison, Rows
 from medcontract.scoring.exact import ZERO, exact_sum, f1, mean, mean_or_none, rounded, rounded_or_none
-from medcontract.scoring.gate import Pair, Pairing
+from medcontract.scoring.pairing import Pair, Pairing, marks
+from medcontract.scoring.processing_gate import counts_of_sheets, shown_id
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol, parameters
+from medcontract.scoring.scorer import Answers, Counts, Finished, Limit, Scorer
+from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, Roles, Track
 
 URGENCIES = ("Emergency", "Urgent", "Routine")
 _POSITIVE = {"above": True}
@@ -176,59 +168,13 @@ def _run_ids(telemetry: Any) -> list[str]:
     return [run.run_id for run in telemetry.runs]
 
 
-class Reports(Track):
-    id = "reports"
-    truths = ("reports/truth",)
-    submissions = ("reports/predictions",)
-    result_contract = "reports/score"
+class ReportsScorer(Scorer):
     pairs = (
         Pair(
             truth="reports/truth", submission="reports/predictions", key=("report_id",), run="run_id", default_run="1",
             item=_labels, measure=_measure,
         ),
     )  # fmt: skip
-    auxiliary = measured = identifying = ("reports/telemetry",)
-    ids_in: ClassVar = {"reports/telemetry": _run_ids}
-    expecting = (("reports/cases", "reports/truth"),)
-    protocol = PROTOCOL
-    figures = _FIGURES + _OF_RUNS
-    headline = "total_score"
-    second = "accuracy_score"
-    rows = (Rows(name="runs", id="run_id", decides="total_score", state="valid"),)
-
-    def probe(self, record: Any) -> float:
-        seconds: float = record.processing_time_sec
-        return seconds
-
-    def limits(
-        self,
-        pairings: Mapping[str, Pairing[Any, Any]],
-        documents: Mapping[str, Any],
-        protocol: Protocol,
-        result: dict[str, Any] | None = None,
-    ) -> Iterator[Limit]:
-        (pairing,) = pairings.values()
-        times = {run: [m for m in sheet.values() if type(m) is float] for run, sheet in pairing.runs().items()}
-        seconds = {run: exact_sum(found) / len(found) if found else None for run, found in times.items()}
-        yield _limit("time", "reports/predictions", seconds, protocol)
-        telemetry = documents.get("reports/telemetry")
-        runs = [] if telemetry is None else telemetry.runs
-        yield _limit("memory", "reports/telemetry", {r.run_id: Fraction(r.max_memory_mb) for r in runs}, protocol)
-        yield _limit("cpu", "reports/telemetry", {r.run_id: Fraction(r.avg_cpu_percent) for r in runs}, protocol)
-        ended = [f"run {shown_id(r.run_id)}: {_ENDED}" for r in runs if r.exception and r.exception.strip(BLANKS)]
-        yield Limit(
-            id="exceptions", title="No run ended with an exception", contract="reports/telemetry",
-            passed=None if telemetry is None else not ended,
-            detail="; ".join(ended) or ("needs a valid file of reports/telemetry" if telemetry is None else ""),
-        )  # fmt: skip
-
-    def tables(self, score: Score) -> Iterator[Table]:
-        result = score.result or {}
-        yield figures_table(score)
-        if "urgency_f1_by_class" in result:
-            yield by_class_table("Urgency", result["urgency_f1_by_class"])
-        if "runs" in result:
-            yield from _runs_table(score, result["runs"])
 
     def count(self, answers: Answers) -> Counts:
         pairing = answers.pairing()
@@ -247,10 +193,10 @@ class Reports(Track):
             about_truth=tuple(_absent_classes(items)),
         )
 
-    def finish(self, counts: Counts, protocol: Protocol) -> Finished:
+    def finish(self, counts: Counts) -> Finished:
         runs: tuple[RunCounts, ...] = counts.data
-        figures = [_figures(run, counts.expected, protocol) for run in runs]
-        reasons = [_reasons(run, exact, protocol) for run, exact in zip(runs, figures, strict=True)]
+        figures = [_figures(run, counts.expected, self.protocol) for run in runs]
+        reasons = [_reasons(run, exact, self.protocol) for run, exact in zip(runs, figures, strict=True)]
         valid = not any(reasons)
         whole = _mean_of_runs(figures)
         totals = [_total(run) for run in figures]
@@ -274,6 +220,58 @@ class Reports(Track):
             second=whole.accuracy,
             reasons=told,
         )
+
+    def probe(self, record: Any) -> float:
+        seconds: float = record.processing_time_sec
+        return seconds
+
+    def limits(
+        self,
+        pairings: Mapping[str, Pairing[Any, Any]],
+        documents: Mapping[str, Any],
+        result: Mapping[str, Any] | None,
+    ) -> Iterator[Limit]:
+        (pairing,) = pairings.values()
+        protocol = self.protocol
+        times = {run: [m for m in sheet.values() if type(m) is float] for run, sheet in pairing.runs().items()}
+        seconds = {run: exact_sum(found) / len(found) if found else None for run, found in times.items()}
+        yield _limit("time", "reports/predictions", seconds, protocol)
+        telemetry = documents.get("reports/telemetry")
+        runs = [] if telemetry is None else telemetry.runs
+        yield _limit("memory", "reports/telemetry", {r.run_id: Fraction(r.max_memory_mb) for r in runs}, protocol)
+        yield _limit("cpu", "reports/telemetry", {r.run_id: Fraction(r.avg_cpu_percent) for r in runs}, protocol)
+        ended = [f"run {shown_id(r.run_id)}: {_ENDED}" for r in runs if r.exception and r.exception.strip(BLANKS)]
+        yield Limit(
+            id="exceptions", title="No run ended with an exception", contract="reports/telemetry",
+            passed=None if telemetry is None else not ended,
+            detail="; ".join(ended) or ("needs a valid file of reports/telemetry" if telemetry is None else ""),
+        )  # fmt: skip
+
+
+class Reports(Track):
+    id = "reports"
+    roles = Roles(
+        truths=("reports/truth",),
+        submissions=("reports/predictions",),
+        result="reports/score",
+        auxiliary=(Auxiliary(contract="reports/telemetry", about="submission", names_team=True, ids=_run_ids),),
+        expected_ids=(ExpectedIds(contract="reports/cases", truth="reports/truth"),),
+    )
+    protocol = PROTOCOL
+    figures = _FIGURES + _OF_RUNS
+    headline = "total_score"
+    scorer = ReportsScorer
+
+    second = "accuracy_score"
+    comparison = Comparison(rows=(Rows(name="runs", id="run_id", decides="total_score", state="valid"),))
+
+    def tables(self, score: Score) -> Iterator[Table]:
+        result = score.result or {}
+        yield figures_table(score)
+        if "urgency_f1_by_class" in result:
+            yield by_class_table("Urgency", result["urgency_f1_by_class"])
+        if "runs" in result:
+            yield from _runs_table(score, result["runs"])
 
     def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
         """Of runs, no figures: who names the runs could ask a question with each of them."""

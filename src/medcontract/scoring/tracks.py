@@ -9,7 +9,7 @@ from typing import Any
 
 from medcontract.definitions import plugins, registry
 from medcontract.errors import CallError
-from medcontract.scoring.engine import Option, Track
+from medcontract.scoring.track import Option, Track
 
 GROUP = "medcontract.tracks"
 _registered: dict[str, Track] = {}
@@ -68,15 +68,13 @@ def _check(found: Any) -> None:
     """A track that could not work is refused at once, with the reason."""
     if not isinstance(found, Track):
         raise CallError(f"{found!r} is not a Track", "derive it from medcontract.modeling.Track, and give an instance")
-    missing = [name for name in ("id", "protocol", "figures", "headline", "pairs") if not hasattr(found, name)]
+    missing = [name for name in Track.__annotations__ if not hasattr(found, name)]
     if missing:
         raise CallError(f"the track {type(found).__name__} has no '{missing[0]}'", "see CONTRIBUTING, Adding a track")
     if found.id in registry.TRACKS or _registered.get(found.id, found) is not found:
         raise CallError(f"{found.id}: another track has this id", "choose another id")
-    contracts = {found.result_contract, *found.truths, *found.submissions, *found.auxiliary, *found.organizers}
-    contracts |= {name for name, _ in found.expecting}
     _check_options(found)
-    for name in sorted(contracts):
+    for name in sorted(found.roles.all):
         if name not in registry.compiled():
             raise CallError(f"the track {found.id} names {name}, which is no contract", "register its contracts first")
         if name.partition("/")[0] != found.id:

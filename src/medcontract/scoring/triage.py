@@ -8,10 +8,13 @@ from typing import Any, NamedTuple
 
 from medcontract.results.score import Score
 from medcontract.results.tables import Table, figures_table, first_rows, number
-from medcontract.scoring.engine import Answers, Counts, Figure, Finished, Rows, Track, counts_of_sheets
+from medcontract.scoring.comparison import Comparison, Rows
 from medcontract.scoring.exact import ONE, ZERO, exact_sum, mean, rounded
-from medcontract.scoring.gate import Pair, Unscored
+from medcontract.scoring.pairing import Pair, Unscored
+from medcontract.scoring.processing_gate import counts_of_sheets
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol
+from medcontract.scoring.scorer import Answers, Counts, Finished, Scorer
+from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, ResultFields, Roles, Track
 
 _TEXTS = {
     "missing": "no response for this segment",
@@ -104,29 +107,28 @@ class _Data(NamedTuple):
     cases: tuple[CaseCounts, ...]
 
 
-class Triage(Track):
-    id = "triage"
-    truths = ("triage/ground-truth",)
-    submissions = ("triage/response",)
-    result_contract = "triage/metrics"
+_HEADER = ("team_name", "event", "evaluation_date")
+
+
+def _mean_jaccard_index(result: Mapping[str, Any]) -> float | None:
+    """The headline of a result, which holds the figures of its cases only."""
+    cases = result.get("metrics")
+    listed = cases if isinstance(cases, list) else []  # a score that was written down may hold anything
+    found = [case.get("jaccard_index") for case in listed if isinstance(case, dict)]
+    known = [value for value in found if isinstance(value, float | int)]
+    if known:
+        return rounded(exact_sum(map(float, known)) / len(known))
+    written = result.get("mean_jaccard_index")
+    return written if isinstance(written, float) else None
+
+
+class TriageScorer(Scorer):
     pairs = (
         Pair(
             truth="triage/ground-truth", submission="triage/response", key=("segment_id",), item=_segment,
             measure=_measure,
         ),
     )  # fmt: skip
-    auxiliary = ("triage/inventory",)
-    expecting = (("triage/inventory", "triage/ground-truth"),)
-    needs = ("team_name", "event", "evaluation_date")
-    protocol = PROTOCOL
-    figures = _FIGURES
-    headline = "mean_jaccard_index"
-    rows = (Rows(name="metrics", title="cases", id="case_id", decides="jaccard_index"),)
-
-    def tables(self, score: Score) -> Iterator[Table]:
-        yield figures_table(score)
-        if score.result and "metrics" in score.result:
-            yield _cases_table(score.result["metrics"])
 
     def count(self, answers: Answers) -> Counts:
         pairing = answers.pairing()
@@ -135,7 +137,7 @@ class Triage(Track):
         for place, segment in enumerate(pairing.expected.items):
             cases.setdefault(segment.case_id, []).append((segment, sheet.get(place)))
         sources = (answers.headers["triage/response"], answers.headers["triage/ground-truth"])
-        header = {name: next((h[name] for h in sources if h.get(name) is not None), None) for name in self.needs}
+        header = {name: next((h[name] for h in sources if h.get(name) is not None), None) for name in _HEADER}
         names = ", ".join(answers.names["triage/response"])
         return Counts(
             expected=len(pairing.expected.items),
@@ -146,7 +148,7 @@ class Triage(Track):
             ),
         )
 
-    def finish(self, counts: Counts, protocol: Protocol) -> Finished:
+    def finish(self, counts: Counts) -> Finished:
         data: _Data = counts.data
         average = mean(case.jaccard for case in data.cases)
         return Finished(
@@ -154,15 +156,34 @@ class Triage(Track):
             headline=average,
         )
 
-    def headline_of(self, result: Mapping[str, Any]) -> float | None:
-        cases = result.get("metrics")
-        listed = cases if isinstance(cases, list) else []  # a score that was written down may hold anything
-        found = [case.get("jaccard_index") for case in listed if isinstance(case, dict)]
-        known = [value for value in found if isinstance(value, float | int)]
-        return rounded(exact_sum(map(float, known)) / len(known)) if known else super().headline_of(result)
+
+class Triage(Track):
+    id = "triage"
+    roles = Roles(
+        truths=("triage/ground-truth",),
+        submissions=("triage/response",),
+        result="triage/metrics",
+        auxiliary=(Auxiliary(contract="triage/inventory"),),
+        expected_ids=(ExpectedIds(contract="triage/inventory", truth="triage/ground-truth"),),
+    )
+    protocol = PROTOCOL
+    figures = _FIGURES
+    headline = "mean_jaccard_index"
+    scorer = TriageScorer
+
+    result_fields = ResultFields(needed=_HEADER)
+    comparison = Comparison(
+        rows=(Rows(name="metrics", title="cases", id="case_id", decides="jaccard_index"),),
+        headline=_mean_jaccard_index,
+    )
+
+    def tables(self, score: Score) -> Iterator[Table]:
+        yield figures_table(score)
+        if score.result and "metrics" in score.result:
+            yield _cases_table(score.result["metrics"])
 
     def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
-        header = {name: result[name] for name in (*self.needs, "response_file_name")}
+        header = {name: result[name] for name in (*_HEADER, "response_file_name")}
         return {**header, self.headline: headline}
 
 

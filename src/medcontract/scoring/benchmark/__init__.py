@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from math import isfinite
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -18,6 +17,7 @@ from medcontract.definitions.plugins import metrics_of_users
 from medcontract.errors import BrokenPlugin, CallError
 from medcontract.normalizers.terms import CATEGORIES, VERSION, Terms, UnsoundTerms, shipped
 from medcontract.problems import Finding, plain_name
+from medcontract.results.leaderboard import CombinedScore
 from medcontract.results.score import Score
 from medcontract.results.tables import Table
 from medcontract.scoring.benchmark.combining import (
@@ -31,7 +31,7 @@ from medcontract.scoring.benchmark.combining import (
     used_by,
     weighting_of,
 )
-from medcontract.scoring.benchmark.comparing import row_groups, table_in, weighed_differently
+from medcontract.scoring.benchmark.comparing import figures_in, row_groups, weighed_differently
 from medcontract.scoring.benchmark.metrics import (
     CLINICAL,
     DIAGNOSTIC,
@@ -45,22 +45,13 @@ from medcontract.scoring.benchmark.metrics import (
 from medcontract.scoring.benchmark.rescoring import free_name, weighed, with_first
 from medcontract.scoring.benchmark.tables import tables
 from medcontract.scoring.canonical import record_text
-from medcontract.scoring.engine import (
-    NO_WISHES,
-    Answers,
-    Counts,
-    Figure,
-    Finished,
-    Option,
-    RowGroup,
-    Track,
-    Verdict,
-    Wishes,
-    shown_id,
-)
+from medcontract.scoring.comparison import Comparison
 from medcontract.scoring.exact import ZERO, exact_sum, mean, rounded, total
-from medcontract.scoring.gate import REPEATED, Expected, Pair, Unscored, processed, read_field, validated
+from medcontract.scoring.pairing import REPEATED, Expected, Pair, Unscored, read_field, validated
+from medcontract.scoring.processing_gate import Verdict, processed, shown_id
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters
+from medcontract.scoring.scorer import Answers, Counts, Finished, Scorer, ScoringOptions
+from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, Option, Ranking, ResultFields, Roles, Track
 
 REFERENCES, PREDICTIONS, SAMPLES = "benchmark/references", "benchmark/predictions", "benchmark/samples"
 WEIGHTS = "benchmark/weights"
@@ -180,102 +171,42 @@ class _Data(Struct, kw_only=True):
     details: list[dict[str, Any]] | None
 
 
-class Benchmark(Track):
-    id = "benchmark"
-    result_contract = "benchmark/report"
-    auxiliary = (WEIGHTS,)
-    organizers = (WEIGHTS,)
-    in_rankings = (("given_scores", "ignored"),)
-    expecting = (("benchmark/cases", REFERENCES), ("benchmark/cases", SAMPLES))
-    needs = ("model_id",)
-    protocol = PROTOCOL
-    figures = _FIGURES
-    headline = COMBINED
-    second = CLINICAL
-    settable = ("timestamp",)
+class BenchmarkScorer(Scorer):
+    """Records are measured with the terms and the metrics of the caller."""
+
     explains = True
-    truths = (REFERENCES,)
-    submissions = (PREDICTIONS, SAMPLES)
-    open_figures = True
     rescores = True
-    options = (
-        Option(
-            name="weights", metavar="NAME=W,...", stands_for=WEIGHTS, parse=parse_weights,
-            help="Weights of the combined score.",
-        ),
-        Option(name="metric_name", metavar="NAME", help="The combined score's name."),
-        Option(
-            name="renormalize_missing", flag="--keep-missing", sets=False,
-            help="What a task lacks counts 0, with its weight.",
-        ),
-        Option(name="replace", sets=True, help="Replace a metric of the combined score's name."),
-        Option(
-            name="lexicon", metavar="FILE", contract="benchmark/lexicon", measuring=True, help="Terms of your own.",
-        ),
-    )  # fmt: skip
 
-    def __init__(
-        self,
-        protocol: Protocol = PROTOCOL,
-        wishes: Wishes = NO_WISHES,
-        contracts: Collection[str] = (PREDICTIONS,),
-        own: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
-    ) -> None:
-        self._protocol, self._wishes, self._own = protocol, wishes, own
-        self._terms = _terms(wishes)
-        self.pairs = (self._pair(contracts),)  # type: ignore[misc]  # bound to the protocol and the files
-
-    def _pair(self, contracts: Collection[str]) -> Pair[Item, Any]:
-        submission = SAMPLES if SAMPLES in contracts and PREDICTIONS not in contracts else PREDICTIONS
-        truth = SAMPLES if submission == SAMPLES and REFERENCES not in contracts else REFERENCES
-        item = partial(_item, self._terms, bool(self._own))
-        return Pair(
-            truth=truth, submission=submission, key=_KEY, item=item,
-            measure=partial(_measure, self._terms, self._protocol, self._own, self._wishes),
-            own_truth=partial(OwnTruth, item) if truth == submission else None,
-        )  # fmt: skip
-
-    def under(self, protocol: Protocol, wishes: Wishes = NO_WISHES) -> Benchmark:
-        return Benchmark(protocol, wishes, (self.pairs[0].truth, self.pairs[0].submission), _own_metrics())
-
-    def among(self, contracts: Collection[str]) -> Benchmark:
+    def __init__(self, protocol: Protocol, options: ScoringOptions, contracts: Collection[str]) -> None:
+        super().__init__(protocol, options, contracts)
         if SAMPLES in contracts and PREDICTIONS in contracts:
             raise CallError(
                 "there are both predictions and samples of a model", f"give {PREDICTIONS} or {SAMPLES}, not both"
             )
-        return Benchmark(self._protocol, self._wishes, contracts, self._own)
+        submission = SAMPLES if SAMPLES in contracts else PREDICTIONS
+        truth = SAMPLES if submission == SAMPLES and REFERENCES not in contracts else REFERENCES
+        terms, own = _terms(options), metrics_of_users()
+        item = partial(_item, terms, bool(own))
+        pair = Pair(
+            truth=truth, submission=submission, key=_KEY, item=item,
+            measure=partial(_measure, terms, protocol, own, options),
+            own_truth=partial(OwnTruth, item) if truth == submission else None,
+        )  # fmt: skip
+        self.pairs = (pair,)
 
-    def decided(self, documents: Mapping[str, Any]) -> dict[str, Any] | None:
-        weights = weighting(documents.get(WEIGHTS), self._wishes.options)
-        return weights.describe() if weights else None
+    def combined(self, documents: Mapping[str, Any]) -> dict[str, CombinedScore] | None:
+        weights = weighting(documents.get(WEIGHTS), self.options.options)
+        return {name: CombinedScore(**how) for name, how in weights.describe().items()} if weights else None
 
     def rescore(self, name: str, result: Any, documents: Mapping[str, Any], fields: Mapping[str, str]) -> Verdict:
         """Weigh the scores of a report; what it says besides stays as it is."""
-        weights = weighting(documents.get(WEIGHTS), self._wishes.options)
+        weights = weighting(documents.get(WEIGHTS), self.options.options)
         if weights is None:
             raise CallError(
                 f"{name} is a report: it can be given a combined score, which needs weights",
                 "give --weights or a file of benchmark/weights; to score a model, give references and predictions",
             )
-        return weighed(result, weights, bool(self._wishes.options.get("replace")), fields)
-
-    def completed(self, protocol: Protocol, wishes: Wishes = NO_WISHES) -> Protocol:
-        """Terms and metrics of the caller's own make another fingerprint."""
-        protocol = protocol.following("lexicon", _terms(wishes).sha256)
-        own = _own_metrics()
-        return protocol.following("own_metrics", ", ".join(own)) if own else protocol
-
-    def tables(self, score: Score) -> Iterator[Table]:
-        return tables(score)
-
-    def figures_in(self, result: Mapping[str, Any]) -> Mapping[str, Any]:
-        return table_in(result, "overall_scores") or super().figures_in(result)
-
-    def row_groups(self, result: Mapping[str, Any]) -> Iterator[RowGroup]:
-        return row_groups(result)
-
-    def about_comparison(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-        return weighed_differently(before, after)
+        return weighed(result, weights, bool(self.options.options.get("replace")), fields)
 
     def count(self, answers: Answers) -> Counts:
         pairing = answers.pairing()
@@ -289,8 +220,8 @@ class Benchmark(Track):
         rows = _rows(marks)
         data = _Data(
             tasks={name: _sums(each) for name, each in rows.items()}, header=_header(answers, pairing.pair.submission),
-            weights=weighting(answers.documents.get(WEIGHTS), self._wishes.options), given=dict(sorted(given.items())),
-            details=_details(rows) if self._wishes.breakdown else None,
+            weights=weighting(answers.documents.get(WEIGHTS), self.options.options), given=dict(sorted(given.items())),
+            details=_details(rows) if self.options.breakdown else None,
         )  # fmt: skip
         warnings = ["there are no references: the submission itself chose what is expected"] * chosen
         ignored = sum(isinstance(mark, Mark) and mark.ignored for _, mark in marks)
@@ -299,7 +230,7 @@ class Benchmark(Track):
             warnings.append(f"scores that the submission gives itself are ignored: {much} (given_scores)")
         return Counts(expected=len(marks), processed={"": processed(sheet)}, data=data, warnings=tuple(warnings))
 
-    def finish(self, counts: Counts, protocol: Protocol) -> Finished:
+    def finish(self, counts: Counts) -> Finished:
         data: _Data = counts.data
         tasks = {
             name: {metric: amount / number for metric, (amount, number) in task.sums.items()}
@@ -310,7 +241,7 @@ class Benchmark(Track):
         combined = None
         if data.weights is not None:
             name = data.weights.metric_name
-            if not self._wishes.options.get("replace"):
+            if not self.options.options.get("replace"):
                 free_name(name, overall)
             found = combine(tasks, data.weights)
             warnings += _warnings_of_combining(data.weights, found, tasks, overall, data.given)
@@ -336,6 +267,53 @@ class Benchmark(Track):
             result=report, headline=combined, second=second, warnings=tuple(warnings),
             headline_name=data.weights.metric_name if data.weights else None,
         )  # fmt: skip
+
+
+_WEIGHTS = Option(
+    name="weights", metavar="NAME=W,...", stands_for=WEIGHTS, parse=parse_weights, help="Weights of the combined score."
+)
+_ABOUT_WEIGHTS = (
+    Option(name="metric_name", metavar="NAME", help="The combined score's name."),
+    Option(
+        name="renormalize_missing", flag="--keep-missing", sets=False,
+        help="What a task lacks counts 0, with its weight.",
+    ),
+    Option(name="replace", sets=True, help="Replace a metric of the combined score's name."),
+)  # fmt: skip
+"""They need weights."""
+_LEXICON = Option(
+    name="lexicon", metavar="FILE", contract="benchmark/lexicon", measuring=True, help="Terms of your own."
+)
+
+
+class Benchmark(Track):
+    id = "benchmark"
+    roles = Roles(
+        truths=(REFERENCES,),
+        submissions=(PREDICTIONS, SAMPLES),
+        result="benchmark/report",
+        auxiliary=(Auxiliary(contract=WEIGHTS, about="competition"),),
+        expected_ids=tuple(ExpectedIds(contract="benchmark/cases", truth=truth) for truth in (REFERENCES, SAMPLES)),
+    )
+    protocol = PROTOCOL
+    figures = _FIGURES
+    headline = COMBINED
+    scorer = BenchmarkScorer
+
+    second = CLINICAL
+    options = (_WEIGHTS, *_ABOUT_WEIGHTS, _LEXICON)
+    result_fields = ResultFields(needed=("model_id",), settable=("timestamp",))
+    comparison = Comparison(groups=row_groups, figures=figures_in, warnings=weighed_differently)
+    ranking = Ranking(parameters={"given_scores": "ignored"})
+
+    def completed(self, protocol: Protocol, options: ScoringOptions) -> Protocol:
+        """Terms and metrics of the caller's own make another fingerprint."""
+        protocol = protocol.following("lexicon", _terms(options).sha256)
+        own = _own_metrics()
+        return protocol.following("own_metrics", ", ".join(own)) if own else protocol
+
+    def tables(self, score: Score) -> Iterator[Table]:
+        return tables(score)
 
     def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
         """Without figures by task and sample."""
@@ -365,8 +343,8 @@ def _own_metrics() -> dict[str, Callable[..., Any]]:
     return own
 
 
-def _terms(wishes: Wishes) -> Terms:
-    lexicon = wishes.options.get("lexicon")
+def _terms(options: ScoringOptions) -> Terms:
+    lexicon = options.options.get("lexicon")
     if lexicon is None:
         return shipped()
     try:
@@ -435,7 +413,12 @@ def _item(terms: Terms, keep: bool, record: Any) -> Item:
 
 
 def _measure(
-    terms: Terms, protocol: Protocol, own: Mapping[str, Callable[..., Any]], wishes: Wishes, item: Item, record: Any
+    terms: Terms,
+    protocol: Protocol,
+    own: Mapping[str, Callable[..., Any]],
+    options: ScoringOptions,
+    item: Item,
+    record: Any,
 ) -> Mark | Unscored:
     """Computed metrics, then users' own, then those that the record brings along: the later wins."""
     if item.side is None:  # there is another record of this sample
@@ -443,15 +426,15 @@ def _measure(
     computed = measured(terms, protocol, item.side, side_of(terms, record.prediction))
     values: dict[str, Value] = {name: each.value for name, each in computed.items()}
     for name, function in own.items():
-        value = _called(name, function, item, record.prediction, wishes.plugin_errors)
+        value = _called(name, function, item, record.prediction, options.plugin_errors)
         if value is not None:
             values[name] = value
     taken = protocol.word("given_scores") == "taken"
     given = record.scores or {} if taken else {}
     values.update(given)
     parts = None
-    if wishes.breakdown:
-        parts = {name: _shown(each.parts, wishes.values) for name, each in computed.items() if name not in given}
+    if options.breakdown:
+        parts = {name: _shown(each.parts, options.values) for name, each in computed.items() if name not in given}
     return Mark(values, tuple(sorted(given)), parts, bool(record.scores) and not taken)
 
 
@@ -539,7 +522,7 @@ def weighting(document: Any, options: Mapping[str, Any]) -> Weighting | None:
     if document is not None and weights is not None:
         raise CallError("there are weights in a file and in --weights", "give one of them")
     if document is None and weights is None:
-        lonely = [option.on_command_line for option in Benchmark.options[1:4] if option.name in options]
+        lonely = [option.on_command_line for option in _ABOUT_WEIGHTS if option.name in options]
         if lonely:
             raise CallError(f"{lonely[0]} is about a combined score, which needs weights", "give --weights or a file")
         return None

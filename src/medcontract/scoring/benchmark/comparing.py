@@ -6,13 +6,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from medcontract.problems import plain_name
-from medcontract.scoring.engine import RowGroup
+from medcontract.scoring.comparison import RowGroup, without_metadata
 
 
 def table_in(mapping: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """What stands under a name, if it is an object: a report made elsewhere may hold anything."""
     found = mapping.get(name)
     return found if isinstance(found, dict) else {}
+
+
+def figures_in(report: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The metrics over all tasks, those that were given and combined ones too."""
+    return table_in(report, "overall_scores") or without_metadata(report)
 
 
 def row_groups(report: Mapping[str, Any]) -> Iterator[RowGroup]:

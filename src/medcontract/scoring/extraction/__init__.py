@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial
 from operator import itemgetter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from medcontract.normalizers.names import look_alikes_sha256
 from medcontract.normalizers.text import VERSION, normalize
 from medcontract.problems import shorten
-from medcontract.results.score import Score
+from medcontract.results.score import FailureMode, FieldDifference, ItemBreakdown, Score
 from medcontract.results.tables import Table
-from medcontract.scoring.engine import (
-    NO_WISHES,
-    Answers,
-    Counts,
-    Explanation,
-    Figure,
-    Finished,
-    Limit,
-    Option,
-    Rows,
-    Track,
-    Wishes,
-)
+from medcontract.scoring.comparison import Comparison, Rows
 from medcontract.scoring.exact import ZERO, exact_sum, mean, rounded, rounded_or_none
 from medcontract.scoring.extraction.decision import NEEDED, Beside, gates, pipeline_success_rate, run_of
 from medcontract.scoring.extraction.documents import (
@@ -36,6 +24,7 @@ from medcontract.scoring.extraction.documents import (
     LAB,
     PRESCRIPTION,
     DocMark,
+    FieldMiss,
     ItemReport,
     Label,
     Options,
@@ -43,8 +32,11 @@ from medcontract.scoring.extraction.documents import (
     measure,
 )
 from medcontract.scoring.extraction.tables import tables
-from medcontract.scoring.gate import Pair, Pairing, Unscored, processed
+from medcontract.scoring.pairing import Pair, Pairing, Unscored
+from medcontract.scoring.processing_gate import processed
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters
+from medcontract.scoring.scorer import Answers, Counts, Finished, Limit, Scorer, ScoringOptions
+from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, Option, Roles, Track
 
 _MOST_HINTS = 5
 PROTOCOL = Protocol(
@@ -139,79 +131,21 @@ class _Data(Struct, kw_only=True):
     beside: Beside
 
 
-class Extraction(Track):
-    id = "extraction"
-    explains = True
-    truths = (PRESCRIPTION.labels, LAB.labels)
-    submissions = (PRESCRIPTION.predictions, LAB.predictions)
-    result_contract = "extraction/decision"
-    auxiliary = ("extraction/manifest", "extraction/runs", "extraction/evidence")
-    organizers = ("extraction/manifest",)
-    measured = ("extraction/runs", "extraction/evidence")
-    keeps: ClassVar = {"extraction/manifest": _doc_id, "extraction/runs": run_of}
-    ids_in: ClassVar = {"extraction/manifest": frozenset}
-    expecting = (
-        ("extraction/manifest", PRESCRIPTION.labels),
-        ("extraction/manifest", LAB.labels),
-    )
-    protocol = PROTOCOL
-    figures = _FIGURES
-    headline = "mean_accuracy"
-    second = ""
+class ExtractionScorer(Scorer):
     result_below_gate = True
-    options = (Option(name="match", choices=("exact", "fuzzy"), parameter=True, help="How names find each other."),)
-    rows = (
-        Rows(name="documents", id="doc_id", also="doc_type", decides="score"),
-        Rows(name="gates", id="gate", decides="measured", state="passed", judged=True),
-    )
+    explains = True
 
-    def __init__(self, protocol: Protocol = PROTOCOL) -> None:
+    def __init__(self, protocol: Protocol, options: ScoringOptions, contracts: Collection[str]) -> None:
+        super().__init__(protocol, options, contracts)
         fuzzy = protocol.word("match") == "fuzzy"
-        options = Options(protocol["value_tolerance"], float(protocol["fuzzy_threshold"]) if fuzzy else None)
-        self.pairs = tuple(  # type: ignore[misc]  # bound to the protocol
+        comparing = Options(protocol["value_tolerance"], float(protocol["fuzzy_threshold"]) if fuzzy else None)
+        self.pairs = tuple(
             Pair(
                 truth=kind.labels, submission=kind.predictions, key=("doc_id",), can_fail=False,
-                item=partial(label_of, kind), measure=partial(measure, kind, options),
+                item=partial(label_of, kind), measure=partial(measure, kind, comparing),
             )
             for kind in (PRESCRIPTION, LAB)
         )  # fmt: skip
-
-    def under(self, protocol: Protocol, wishes: Wishes = NO_WISHES) -> Extraction:
-        return Extraction(protocol)
-
-    def completed(self, protocol: Protocol, wishes: Wishes = NO_WISHES) -> Protocol:
-        """With fuzzy names, the list of look-alikes is part of the protocol."""
-        if protocol.word("match") == "fuzzy":
-            return protocol.following("look_alikes", look_alikes_sha256())
-        return protocol
-
-    def expects(self, truth: str, record: Any) -> bool:
-        kind = PRESCRIPTION if truth == PRESCRIPTION.labels else LAB
-        return bool(record.doc_type == kind.doc_type)
-
-    def limits(
-        self,
-        pairings: Mapping[str, Pairing[Any, Any]],
-        documents: Mapping[str, Any],
-        protocol: Protocol,
-        result: dict[str, Any] | None = None,
-    ) -> Iterator[Limit]:
-        """The gates; without a result those that need no labels."""
-        beside = Beside.of(documents)
-        found = gates(beside, None, None, pipeline_success_rate(beside), protocol)
-        rows = [(gate.name, gate.goal, gate.passed, gate.reason) for gate in found]
-        if result is not None:
-            rows = [(gate["gate"], gate["goal"], gate["passed"], gate["reason"]) for gate in result["gates"]]
-        for name, goal, passed, reason in rows:
-            contract, needs = NEEDED[name]
-            yield Limit(
-                id=name, title=f"Gate {name}: at least {float(goal):g}", contract=contract, passed=passed,
-                detail=f"needs {needs}" if passed is None else reason,
-                failure=("a gate is not passed", "the decision is NO-GO"),
-            )  # fmt: skip
-
-    def tables(self, score: Score) -> Iterator[Table]:
-        return tables(score)
 
     def count(self, answers: Answers) -> Counts:
         documents = []
@@ -232,8 +166,9 @@ class Extraction(Track):
             warnings=tuple(_not_compared(documents)), about_truth=tuple(_surplus(documents)),
         )  # fmt: skip
 
-    def finish(self, counts: Counts, protocol: Protocol) -> Finished:
+    def finish(self, counts: Counts) -> Finished:
         data: _Data = counts.data
+        protocol = self.protocol
         figures = cache(partial(_figures, protocol))
         rows = [_row(document, figures) for document in data.documents]
         accuracies = {
@@ -263,17 +198,35 @@ class Extraction(Track):
             "decision": "GO" if go else "NO-GO",
         }
         known = [accuracy for accuracy in accuracies.values() if accuracy is not None]
-        return Finished(result=result, headline=mean(known) if known else None, decision=str(result["decision"]))
+        return Finished(
+            result=result, headline=mean(known) if known else None, decision=str(result["decision"]),
+            gates=tuple((gate.name, gate.passed) for gate in judged),
+        )  # fmt: skip
 
-    def headline_of(self, result: Mapping[str, Any]) -> float | None:
-        found = [result.get(name) for name in ("prescription_accuracy", "lab_accuracy")]
-        known = [value for value in found if isinstance(value, float | int)]
-        return rounded(exact_sum(map(float, known)) / len(known)) if known else None
+    def limits(
+        self,
+        pairings: Mapping[str, Pairing[Any, Any]],
+        documents: Mapping[str, Any],
+        result: Mapping[str, Any] | None,
+    ) -> Iterator[Limit]:
+        """The gates; without a result those that need no labels."""
+        beside = Beside.of(documents)
+        found = gates(beside, None, None, pipeline_success_rate(beside), self.protocol)
+        rows = [(gate.name, gate.goal, gate.passed, gate.reason) for gate in found]
+        if result is not None:
+            rows = [(gate["gate"], gate["goal"], gate["passed"], gate["reason"]) for gate in result["gates"]]
+        for name, goal, passed, reason in rows:
+            contract, needs = NEEDED[name]
+            yield Limit(
+                id=name, title=f"Gate {name}: at least {float(goal):g}", contract=contract, passed=passed,
+                detail=f"needs {needs}" if passed is None else reason,
+                failure=("a gate is not passed", "the decision is NO-GO"),
+            )  # fmt: skip
 
-    def mending(self, counts: Counts) -> list[tuple[str, str, int]]:
+    def remediation(self, counts: Counts) -> list[FailureMode]:
         return failure_modes(counts)
 
-    def breakdown(self, counts: Counts) -> list[Explanation]:
+    def breakdown(self, counts: Counts) -> list[ItemBreakdown]:
         data: _Data = counts.data
         return [explanation for document in data.documents for explanation in _explained(document)]
 
@@ -291,6 +244,58 @@ class Extraction(Track):
             yield f"{shorten(name)!r} was not matched; nearest prediction {shorten(nearest)!r}, {score:.0f}{often}"
         if len(ordered) > _MOST_HINTS:
             yield f"{len(ordered) - _MOST_HINTS:,} more names were missed by little: --breakdown has them all"
+
+
+def _is_of(doc_type: str, record: Any) -> bool:
+    """Whether a document of the manifest has this type."""
+    return bool(record.doc_type == doc_type)
+
+
+def _mean_accuracy(result: Mapping[str, Any]) -> float | None:
+    """The headline of a result, which holds the two accuracies."""
+    found = [result.get(name) for name in ("prescription_accuracy", "lab_accuracy")]
+    known = [value for value in found if isinstance(value, float | int)]
+    return rounded(exact_sum(map(float, known)) / len(known)) if known else None
+
+
+class Extraction(Track):
+    id = "extraction"
+    roles = Roles(
+        truths=(PRESCRIPTION.labels, LAB.labels),
+        submissions=(PRESCRIPTION.predictions, LAB.predictions),
+        result="extraction/decision",
+        auxiliary=(
+            Auxiliary(contract="extraction/manifest", about="competition", keep=_doc_id, ids=frozenset),
+            Auxiliary(contract="extraction/runs", about="submission", keep=run_of),
+            Auxiliary(contract="extraction/evidence", about="submission"),
+        ),
+        expected_ids=tuple(
+            ExpectedIds(contract="extraction/manifest", truth=kind.labels, only=partial(_is_of, kind.doc_type))
+            for kind in (PRESCRIPTION, LAB)
+        ),
+    )
+    protocol = PROTOCOL
+    figures = _FIGURES
+    headline = "mean_accuracy"
+    scorer = ExtractionScorer
+
+    options = (Option(name="match", choices=("exact", "fuzzy"), parameter=True, help="How names find each other."),)
+    comparison = Comparison(
+        rows=(
+            Rows(name="documents", id="doc_id", also="doc_type", decides="score"),
+            Rows(name="gates", id="gate", decides="measured", state="passed", judged=True),
+        ),
+        headline=_mean_accuracy,
+    )
+
+    def completed(self, protocol: Protocol, options: ScoringOptions) -> Protocol:
+        """With fuzzy names, the list of look-alikes is part of the protocol."""
+        if protocol.word("match") == "fuzzy":
+            return protocol.following("look_alikes", look_alikes_sha256())
+        return protocol
+
+    def tables(self, score: Score) -> Iterator[Table]:
+        return tables(score)
 
     def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
         return {**{name: value for name, value in result.items() if name != "documents"}, self.headline: headline}
@@ -365,7 +370,7 @@ def _accuracy(rows: Sequence[dict[str, Any]], figures: Callable[..., _Figures]) 
     return 100 * total / len(rows) if rows else None
 
 
-def _explained(document: _Document) -> Iterator[Explanation]:
+def _explained(document: _Document) -> Iterator[ItemBreakdown]:
     """What became of each item of a document."""
     mark = document.mark
     reports = {report.number: report for report in mark.items} if mark else {}
@@ -377,18 +382,23 @@ def _explained(document: _Document) -> Iterator[Explanation]:
             state = "no valid record" if mark is None else "document failed"
         elif report.paired is None or report.misses:
             state = "not matched" if report.paired is None else "wrong fields"
-        yield Explanation(
+        nearest_name, nearest = report.nearest or (None, None)
+        yield ItemBreakdown(
             doc_type=document.doc_type, doc_id=document.label.doc_id, item=number, state=state, name=name,
-            paired=report.paired, nearest=report.nearest,
-            fields=tuple(
-                (miss.field, miss.how, miss.expected, miss.got, normalize(miss.expected), normalize(miss.got))
-                for miss in report.misses
-            ),
+            paired_name=report.paired, nearest=nearest, nearest_name=nearest_name,
+            fields=tuple(map(_difference, report.misses)),
         )  # fmt: skip
 
 
-def failure_modes(counts: Counts) -> list[tuple[str, str, int]]:
-    """(field, sort of difference, how often), the most frequent first: what to mend first."""
+def _difference(miss: FieldMiss) -> FieldDifference:
+    return FieldDifference(
+        field=miss.field, difference=miss.how, expected=miss.expected, got=miss.got,
+        expected_normalized=normalize(miss.expected), got_normalized=normalize(miss.got),
+    )  # fmt: skip
+
+
+def failure_modes(counts: Counts) -> list[FailureMode]:
+    """How often each field was wrong in each way, the most frequent first."""
     found: Counter[tuple[str, str]] = Counter()
     data: _Data = counts.data
     for document in data.documents:
@@ -402,7 +412,8 @@ def failure_modes(counts: Counts) -> list[tuple[str, str, int]]:
                 found[name, "not found, a near name was" if item.nearest else "not found"] += 1
             for miss in item.misses:
                 found[miss.field, miss.how] += 1
-    return [(field, how, times) for (field, how), times in sorted(found.items(), key=lambda row: (-row[1], row[0]))]
+    ordered = sorted(found.items(), key=lambda row: (-row[1], row[0]))
+    return [FailureMode(field=field, difference=how, count=times) for (field, how), times in ordered]
 
 
 TRACK = Extraction()

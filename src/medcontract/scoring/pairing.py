@@ -1,11 +1,9 @@
-"""Which expected items were processed, and whether they are enough: one implementation for all tracks."""
+"""How the records of a submission find their expected items: one implementation for all tracks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
-from fractions import Fraction
-from math import ceil
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
@@ -26,7 +24,6 @@ from medcontract.definitions.rules import (
 )
 from medcontract.problems import Finding
 from medcontract.scoring.canonical import content_sha256, record_text
-from medcontract.scoring.exact import rounded
 
 Item = TypeVar("Item")
 Mark = TypeVar("Mark")
@@ -333,60 +330,8 @@ def read_field(parsed: Any, name: str) -> Any:
     return parsed.get(name) if isinstance(parsed, dict) else getattr(parsed, name, None)
 
 
-class Processing(Struct, frozen=True):
-    """How many of the expected items were processed, and whether that is enough."""
-
-    expected: int
-    processed: int
-    minimum: Fraction
-
-    @property
-    def failed(self) -> int:
-        return self.expected - self.processed
-
-    @property
-    def passed(self) -> bool:
-        """Exact: 19 of 20 are 95 %."""
-        return self.expected > 0 and Fraction(self.processed, self.expected) >= self.minimum
-
-    @property
-    def needed(self) -> int:
-        """How many more records would pass."""
-        return max(0, ceil(self.minimum * self.expected) - self.processed)
-
-    @property
-    def success_rate(self) -> float:
-        return rounded(Fraction(self.processed, self.expected))
-
-    @property
-    def share(self) -> str:
-        return percent(Fraction(self.processed, self.expected), self.minimum)
-
-    @property
-    def asked(self) -> str:
-        return percent(self.minimum)
-
-    def describe(self) -> dict[str, Any]:
-        return {
-            "expected": self.expected,
-            "processed": self.processed,
-            "failed": self.failed,
-            "success_rate": self.success_rate,
-            "minimum": rounded(self.minimum),
-            "passed": self.passed,
-        }
-
-
-def processed(sheet: Sheet) -> int:
-    return sum(type(mark) is not Unscored for mark in sheet.values())
-
-
-def percent(share: Fraction, border: Fraction | None = None) -> str:
-    """A share for people; with as many digits as it takes to show on which side of the border it is."""
-    digits = 1
-    while True:
-        text = f"{float(share * 100):.{digits}f}"
-        same = border is not None and Fraction(text) >= border * 100 and share < border
-        if not same or digits > 12:
-            return f"{text.rstrip('0').rstrip('.')} %"
-        digits += 1
+def marks(pairing: Pairing[Any, Any], run: str) -> list[Any]:
+    """For each expected item its mark, or None when it is not processed."""
+    sheet = pairing.sheets.get(run, {})
+    found = (sheet.get(number) for number in range(len(pairing.expected.items)))
+    return [None if type(mark) is Unscored else mark for mark in found]
