@@ -683,9 +683,9 @@ def test_a_plugin_changes_the_fingerprint(score: Call, files: list[Path], tmp_pa
     try:
         with_it = score(*files, "--plugin", "tiny_metric.py", "--format", "json").json["protocol"]
     finally:
-        from medcontract.definitions import plugins
+        from medcontract.scoring import custom_metrics
 
-        plugins._metrics.pop("tiny", None)
+        custom_metrics._metrics.pop("tiny", None)
     assert (plain["parameters"]["own_metrics"], with_it["parameters"]["own_metrics"]) == (None, "tiny")
     assert plain["fingerprint"] != with_it["fingerprint"]
 

@@ -16,6 +16,7 @@ import medcontract
 from medcontract.cli import output
 from medcontract.definitions import plugins, registry
 from medcontract.modeling import Contract, Document, Many, Strictest
+from medcontract.scoring import custom_metrics
 
 MARKER = "Pérez"
 
@@ -23,7 +24,7 @@ MARKER = "Pérez"
 @pytest.fixture(autouse=True)
 def _no_plugins_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test loads is gone after it."""
-    monkeypatch.setattr(plugins, "_metrics", {})
+    monkeypatch.setattr(custom_metrics, "_metrics", {})
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.delitem(sys.modules, "plugin", raising=False)
 

@@ -18,7 +18,7 @@ from tests.test_score_command import Call
 import medcontract
 from medcontract.definitions import plugins, registry
 from medcontract.definitions.registry import TRACKS
-from medcontract.errors import CallError
+from medcontract.errors import CallError, in_python
 from medcontract.modeling import Option, Roles, Scorer, Track, register_track
 from medcontract.scoring import tracks
 
@@ -182,6 +182,18 @@ def test_tracks_that_cannot_work_are_refused(started: Call) -> None:
     for wrong, why in wrongs:
         with pytest.raises(CallError, match=why):
             register_track(wrong)
+
+
+def test_messages_name_arguments_as_tracks_declare_them(started: Call) -> None:
+    """An option of a track is the argument that it declares, also where it has another name or stands for a value."""
+    tracks.track("benchmark")
+    assert in_python("--keep-missing, or --replace it") == "renormalize_missing=False, or replace=True it"
+    medcontract.load_plugin(str(TOY))
+    toy: Any = tracks.track("toy")
+    tracks._registered.clear()
+    loose = Option(name="strict_words", flag="--loose", sets=False, help="Accept any word.")
+    register_track(type("Loose", (type(toy),), {"options": (loose,)})())
+    assert in_python("give --loose, not --looser") == "give strict_words=False, not looser"
 
 
 def test_a_track_that_lacks_something_is_refused() -> None:

@@ -15,7 +15,8 @@ What is wrong *in* a file is never raised while it is checked: problems are valu
 `medcontract.problems`). `InvalidData` is for callers who asked for data and nothing else.
 
 Messages and hints are written with the options of the command line (`--set name=…`). In Python they are read in its
-terms (`header={"name": …}`): `in_python` translates, in one place, for all of them.
+terms (`header={"name": …}`): `in_python` translates, in one place, for all of them. What an option of a track is in
+Python follows from its declaration (`scoring.track.Option`).
 """
 
 from __future__ import annotations
@@ -130,21 +131,32 @@ _IN_PYTHON: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"--contract ([a-z0-9-]+/[a-z0-9-]+)", r'contract="\1"'),
     (r"--draft ([\w-]+)", r'draft="\1"'),
     (r"--images DIR\b", "images=…"),
-    (r"--keep-missing\b", "renormalize_missing=False"),
     (r"--plugin\b", "medcontract.load_plugin()"),
     (r"\bmedcontract schema list\b", "medcontract.list_contracts()"),
     (r"\bmedcontract schema show ([a-z0-9-]+/[a-z0-9-]+)", r'medcontract.json_schema("\1")'),
     (r"\bmedcontract protocol show ([a-z0-9-]+)", r'medcontract.get_protocol("\1")'),
     (r"\bmedcontract score --format json --out FILE\b", "medcontract.score(…).to_json()"),
-    (r"(?<![\w-])--(show-values|breakdown|replace|force|participant)\b",
+    (r"(?<![\w-])--(show-values|breakdown|force|participant)\b",
      lambda m: f"{m[1].replace('-', '_')}=True"),
     (r"(?<![\w-])--([a-z][a-z-]+)", lambda m: m[1].replace("-", "_")),
 )  # fmt: skip
 """Options and commands, and what they are in Python. The last line takes any option for an argument of its name."""
 
 
+_arguments: dict[str, str] = {}
+
+
+def name_argument(option: str, argument: str) -> None:
+    """Say what an option of the command line is in Python: tracks declare options of their own."""
+    _arguments[option] = argument
+
+
 def in_python(text: str) -> str:
     """A text for the command line, in terms of Python."""
-    for pattern, python in _IN_PYTHON if "--" in text or "medcontract " in text else ():
+    if "--" not in text and "medcontract " not in text:
+        return text
+    for option, argument in _arguments.items():
+        text = re.sub(rf"(?<![\w-]){re.escape(option)}(?![\w-])", argument, text)
+    for pattern, python in _IN_PYTHON:
         text = re.sub(pattern, python, text)
     return text

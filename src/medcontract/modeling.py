@@ -28,7 +28,7 @@ from medcontract.definitions.base import (
     ZeroOrOne,
 )  # fmt: skip
 from medcontract.definitions.contract import Contract
-from medcontract.definitions.plugins import register, register_metrics
+from medcontract.definitions.plugins import register
 from medcontract.definitions.rules import (
     Constant,
     Covers,
@@ -48,6 +48,7 @@ from medcontract.definitions.rules import (
     Unlike,
 )  # fmt: skip
 from medcontract.scoring.comparison import Comparison, RowGroup, Rows
+from medcontract.scoring.custom_metrics import register_metrics
 from medcontract.scoring.pairing import Pair, marks
 from medcontract.scoring.processing_gate import counts_of_sheets
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
@@ -20,10 +20,8 @@ from medcontract.definitions.rules import FilesRule, ListRule, ObjectRule, Rule
 from medcontract.errors import CallError
 
 GROUP = "medcontract.contracts"
-METRICS_GROUP = "medcontract.metrics"
 broken: list[str] = []
 """Installed plugins that could not be loaded: they are told of, and the others stand."""
-_METRIC = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*/[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
@@ -165,8 +163,12 @@ def _named_fields(rule: Any) -> list[str]:
     return names + list(getattr(rule, "fields", ()))
 
 
+_INSTEAD = ("METRICS", "TRACKS")
+"""What a plugin without contracts has (`scoring.tracks.load_plugin`)."""
+
+
 def load_module(name: str) -> ModuleType:
-    """Import a module, given by its name or as a `.py` file, and register its `CONTRACTS` and `METRICS`.
+    """Import a module, given by its name or as a `.py` file, and register its `CONTRACTS`.
 
     Modules beside the file are found too; those in the current folder only where `sys.path` names it.
     """
@@ -178,11 +180,8 @@ def load_module(name: str) -> ModuleType:
         raise CallError(f"the plugin '{name}' cannot be imported: {words(error)}") from None
     contracts = getattr(module, "CONTRACTS", None)
     contracts = (contracts,) if isinstance(contracts, Contract) else contracts
-    metrics = getattr(module, "METRICS", None)
-    if metrics is not None:
-        register_metrics(metrics)
     if not isinstance(contracts, Iterable):
-        if contracts is None and (metrics is not None or hasattr(module, "TRACKS")):
+        if contracts is None and any(getattr(module, name, None) is not None for name in _INSTEAD):
             return module
         raise CallError(
             f"the plugin '{name}' has no CONTRACTS",
@@ -190,39 +189,6 @@ def load_module(name: str) -> ModuleType:
         )
     register(*contracts)
     return module
-
-
-_metrics: dict[str, Callable[..., Any]] = {}
-
-
-def register_metrics(metrics: Mapping[str, Callable[..., Any]]) -> None:
-    """Make metrics known to `benchmark`: by name, functions of a reference and a prediction. Raises `CallError`."""
-    if not isinstance(metrics, Mapping):
-        raise CallError("METRICS is no dict", 'write METRICS = {"my_metric": my_function}')
-    for name, function in metrics.items():
-        if not _METRIC.fullmatch(str(name)):
-            raise CallError(f"'{name}' is no name of a metric", "write letters, digits and _, such as 'brevity'")
-        if not callable(function):
-            raise CallError(f"the metric '{name}' is no function", "it takes a reference and a prediction")
-        if _metrics.setdefault(name, function) is not function:
-            raise CallError(f"there is another metric '{name}'", "choose another name")
-
-
-def metrics_of_users() -> dict[str, Callable[..., Any]]:
-    """Metrics of plugins and of installed packages (entry points of the group `medcontract.metrics`), by name."""
-    _load_installed_metrics()
-    return dict(sorted(_metrics.items()))
-
-
-@cache
-def _load_installed_metrics() -> None:
-    from importlib.metadata import entry_points
-
-    for entry in sorted(entry_points(group=METRICS_GROUP)):
-        try:
-            register_metrics({entry.name: entry.load()})
-        except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a user's module does
-            broken.append(f"the metric '{entry.value}' cannot be loaded: {words(error)}")
 
 
 def _is_path(name: str) -> bool:

@@ -11,6 +11,7 @@
     scorer     how a track scores a submission
     comparison how two results of a track are compared
     tracks     the registry of tracks
+    custom_metrics  metrics of plugins, for scorers that take them
     reports, triage, lesions
     extraction  with documents (how items differ) and decision (gates)
     benchmark   with metrics (of one sample) and combining (weights, categories)

@@ -8,7 +8,8 @@ from importlib import import_module
 from typing import Any
 
 from medcontract.definitions import plugins, registry
-from medcontract.errors import CallError
+from medcontract.errors import CallError, name_argument
+from medcontract.scoring.custom_metrics import register_metrics
 from medcontract.scoring.track import Option, Track
 
 GROUP = "medcontract.tracks"
@@ -38,10 +39,20 @@ def find(name: str) -> Track | None:
 
 
 def _known(name: str) -> Track | None:
-    if name in registry.TRACKS:
-        found: Track = import_module(f"medcontract.scoring.{name}").TRACK
-        return found
-    return _registered.get(name)
+    return _shipped(name) if name in registry.TRACKS else _registered.get(name)
+
+
+@cache
+def _shipped(name: str) -> Track:
+    found: Track = import_module(f"medcontract.scoring.{name}").TRACK
+    _name_arguments(found)
+    return found
+
+
+def _name_arguments(found: Track) -> None:
+    """Messages name the options of the command line; in Python they name the arguments."""
+    for option in found.options:
+        name_argument(option.on_command_line, option.in_python)
 
 
 def track(name: str) -> Track:
@@ -62,6 +73,7 @@ def register(*tracks: Track) -> None:
     for each in tracks:
         _check(each)
         _registered[each.id] = each
+        _name_arguments(each)
 
 
 def _check(found: Any) -> None:
@@ -93,6 +105,9 @@ def _check_options(found: Track) -> None:
 def load_plugin(name: str) -> None:
     """Import a module, given by its name or as a `.py` file, and register its CONTRACTS, METRICS and TRACKS."""
     module = plugins.load_module(name)
+    metrics = getattr(module, "METRICS", None)
+    if metrics is not None:
+        register_metrics(metrics)
     found = getattr(module, "TRACKS", ())
     register(*(found if isinstance(found, tuple | list) else (found,)))
 

@@ -13,7 +13,6 @@ from msgspec import Struct
 
 from medcontract.definitions.contract import Validated
 from medcontract.definitions.forms import BLANKS
-from medcontract.definitions.plugins import metrics_of_users
 from medcontract.errors import BrokenPlugin, CallError
 from medcontract.normalizers.terms import CATEGORIES, VERSION, Terms, UnsoundTerms, shipped
 from medcontract.problems import Finding, plain_name
@@ -46,6 +45,7 @@ from medcontract.scoring.benchmark.rescoring import free_name, weighed, with_fir
 from medcontract.scoring.benchmark.tables import tables
 from medcontract.scoring.canonical import record_text
 from medcontract.scoring.comparison import Comparison
+from medcontract.scoring.custom_metrics import custom_metrics
 from medcontract.scoring.exact import ZERO, exact_sum, mean, rounded, total
 from medcontract.scoring.pairing import REPEATED, Expected, Pair, Unscored, read_field, validated
 from medcontract.scoring.processing_gate import Verdict, processed, shown_id
@@ -185,7 +185,7 @@ class BenchmarkScorer(Scorer):
             )
         submission = SAMPLES if SAMPLES in contracts else PREDICTIONS
         truth = SAMPLES if submission == SAMPLES and REFERENCES not in contracts else REFERENCES
-        terms, own = _terms(options), metrics_of_users()
+        terms, own = _terms(options), custom_metrics()
         item = partial(_item, terms, bool(own))
         pair = Pair(
             truth=truth, submission=submission, key=_KEY, item=item,
@@ -334,7 +334,7 @@ def _warnings_of_combining(
 
 def _own_metrics() -> dict[str, Callable[..., Any]]:
     """Those of users, by name. Raises `CallError` for one that would stand in for a metric of the protocol."""
-    own = metrics_of_users()
+    own = custom_metrics()
     taken = [name for name in METRICS if name in own]
     if taken:
         raise CallError(
