@@ -24,6 +24,7 @@ from medcontract import _version, api
 from medcontract.catalogue import CATALOGUE
 from medcontract.cli import output
 from medcontract.cli.main import COMMANDS, main
+from medcontract.definitions.registry import TRACKS
 from medcontract.rendering import json as json_format
 
 GOOD = lesions(3)
@@ -741,6 +742,26 @@ def test_validate_imports_no_more_than_it_needs(example: str) -> None:
     seen = _imported("validate", str(path))
     assert "click" in seen
     assert seen & {"pandas", "pandera", "numpy", "jsonschema", "unidecode", "rapidfuzz"} == set()
+
+
+def test_validate_imports_no_slow_part_of_the_standard_library() -> None:
+    """What only some calls need is imported by those: temporary files, hashes, paths, JSON output."""
+    path = Path(medcontract.__file__).parent / "examples" / "reports" / "truth.json"
+    seen = _imported("validate", str(path)) - _imported("--version")
+    assert "msgspec" in seen
+    assert seen & {"hashlib", "pathlib", "pydantic", "shutil", "tempfile", "urllib"} == set()
+
+
+def test_images_import_only_the_track_of_their_file(tmp_path: Path) -> None:
+    """`validate --images` looks the track up by the contract of the file, and imports no other."""
+    path = Path(medcontract.__file__).parent / "examples" / "lesions" / "cases.csv"
+    code = (
+        "import sys, medcontract; medcontract.validate(sys.argv[1], images=sys.argv[2]);"
+        "print(*(name for name in sys.modules if name.startswith('medcontract.scoring.')))"
+    )
+    call = [sys.executable, "-c", code, str(path), str(tmp_path)]
+    seen = subprocess.run(call, capture_output=True, text=True, check=True).stdout.replace("medcontract.scoring.", "")
+    assert set(seen.split()) & set(TRACKS) == {"lesions"}
 
 
 def test_import_of_the_package_is_quick() -> None:

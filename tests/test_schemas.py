@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -79,7 +80,7 @@ def test_files_are_not_stale() -> None:
 
 def test_compiled_contracts_are_not_stale() -> None:
     """What the package holds of its contracts in compiled form is what the models give."""
-    assert json.loads(registry.COMPILED.read_bytes()) == json.loads(json.dumps(registry.build_index()))
+    assert json.loads(Path(registry.COMPILED).read_bytes()) == json.loads(json.dumps(registry.build_index()))
 
 
 @each_schema

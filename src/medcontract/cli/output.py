@@ -7,7 +7,6 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -54,6 +53,8 @@ def format_of(result: str, chosen: str | None, out: str | None) -> str:
     if chosen or not out:
         return chosen or "text"
     endings = rendering.endings_of(result)
+    from pathlib import Path  # slow to import, and not needed without --out
+
     ending = Path(out).suffix.lower()
     if ending not in endings:
         known = ", ".join(f"{name} ({_endings(endings, name)})" for name in rendering.formats_of(result))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from msgspec import Struct
@@ -12,6 +11,8 @@ from medcontract.definitions.rules import ObjectRule, Rule
 from medcontract.problems import Finding
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pydantic import BaseModel, TypeAdapter
 
 Kind = Literal["collection", "document"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from medcontract.definitions import plugins
 from medcontract.definitions.registry import Compiled, compiled
 from medcontract.definitions.suggest import ALIKE, nearest
 from medcontract.errors import NotRecognised
@@ -111,10 +110,16 @@ def _cost(keys: frozenset[str], required: frozenset[str], known: frozenset[str])
     return len(required - keys) + len(keys - known)
 
 
+def _load_installed() -> bool:
+    from medcontract.definitions import plugins  # what registers contracts is not needed to recognise a file
+
+    return plugins.load_installed()
+
+
 def _choose(rate: Callable[[], Costs], seen: str, keys: frozenset[str]) -> str:
     """The cheapest contract. Installed plugins are looked for only when no contract fits to the letter."""
     costs = sorted(rate())
-    if not _perfect(costs) and plugins.load_installed():
+    if not _perfect(costs) and _load_installed():
         costs = sorted(rate())
     if not costs:
         near = _nearest(keys)

@@ -7,9 +7,9 @@ wrong with a file.
 
 from __future__ import annotations
 
+import os
 from functools import cache, cached_property
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 TRACKS = ("benchmark", "extraction", "lesions", "reports", "triage")
 """The tracks that come with the package: the only place outside their own modules that names them."""
 MODULES = (*TRACKS, "own")
-COMPILED = Path(__file__).with_name("compiled.json")
+COMPILED = os.path.join(os.path.dirname(__file__), "compiled.json")
 
 
 class Compiled(msgspec.Struct, dict=True):
@@ -125,7 +125,8 @@ def _in_doubt(raw: bytes) -> None:
 @cache
 def compiled() -> dict[str, Compiled]:
     """All contracts, by id."""
-    found = msgspec.json.decode(COMPILED.read_bytes(), type=list[Compiled])
+    with open(COMPILED, "rb") as file:
+        found = msgspec.json.decode(file.read(), type=list[Compiled])
     return {item.id: item for item in found}
 
 

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from medcontract.definitions import registry
 from medcontract.errors import CallError
 from medcontract.judging.start import CONTAINERS
-from medcontract.reading.folders import data_files
 from medcontract.reading.source import STDIN, Source
 
 FileName = str | os.PathLike[str]
@@ -90,6 +89,8 @@ def walk(paths: Iterable[str]) -> list[str | Source]:
     found: list[str | Source] = []
     for path in paths:
         if os.path.isdir(path):
+            from medcontract.reading.folders import data_files
+
             inside = data_files(path, CONTAINERS)
             if not inside:
                 endings = ", ".join(CONTAINERS)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib import import_module
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -13,24 +15,30 @@ from medcontract.definitions.contract import Sink
 from medcontract.definitions.decode import quick_parse
 from medcontract.definitions.registry import Compiled
 from medcontract.errors import NotRecognised
-from medcontract.judging.beside import Beside, look_beside
-from medcontract.judging.json import DocumentJudge, JsonJudge, LinesJudge, one_line_hint
 from medcontract.judging.records import Progress, RecordsJudge, broken_finding
 from medcontract.judging.report import make_report
-from medcontract.judging.table import CsvJudge, broken_header
 from medcontract.problems import Finding, Ref, empty_file
 from medcontract.reading import lines
 from medcontract.reading.json_file import JsonFile, TooLarge, check_syntax, is_json, outline, too_large
 from medcontract.reading.limits import MAX_DEPTH
 from medcontract.reading.scan import Broken, scan
 from medcontract.reading.source import Source, Unreadable
-from medcontract.reading.table import CsvFile
 from medcontract.results.validation import FileReport
 from medcontract.tally import Tally
 
+if TYPE_CHECKING:
+    from medcontract.judging.beside import Beside
+
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 CONTAINERS = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".parquet": "parquet"}
-_BY_CONTAINER: dict[str, type[RecordsJudge]] = {"json": JsonJudge, "jsonl": LinesJudge, "csv": CsvJudge}
+_JUDGES = {
+    "document": ("medcontract.judging.json", "DocumentJudge"),
+    "json": ("medcontract.judging.json", "JsonJudge"),
+    "jsonl": ("medcontract.judging.json", "LinesJudge"),
+    "csv": ("medcontract.judging.table", "CsvJudge"),
+    "parquet": ("medcontract.tables", "ParquetJudge"),
+}
+"""The judge of a document, or of a collection in each container: imported where it is needed."""
 
 
 def judge(
@@ -47,9 +55,12 @@ def judge(
     judging = judge_for(source, contract, tally, progress)
     judging.run()
     field = beside.field(contract.id) if beside else None
-    images = look_beside(judging, field, beside) if beside and field else None
-    report = judging.report()
-    return report if images is None else replace(report, _images=images)
+    if beside is None or field is None:
+        return judging.report()
+    from medcontract.judging.beside import look_beside
+
+    images = look_beside(judging, field, beside)
+    return replace(judging.report(), _images=images)
 
 
 def identify(source: Source, contract_id: str | None, tally: Tally) -> Compiled | FileReport:
@@ -83,14 +94,8 @@ def judge_for(
 ) -> RecordsJudge:
     """The judge of a file that was identified; `run` sets it to work. Good records go to `sink`, where there is one."""
     container = container_for(source, contract)
-    if contract.kind == "document":
-        judge_type: type[RecordsJudge] = DocumentJudge
-    elif container == "parquet":
-        from medcontract.tables import ParquetJudge
-
-        judge_type = ParquetJudge
-    else:
-        judge_type = _BY_CONTAINER[container]
+    module, name = _JUDGES["document" if contract.kind == "document" else container]
+    judge_type: type[RecordsJudge] = getattr(import_module(module), name)
     return judge_type(source, contract, tally, progress, sink)
 
 
@@ -131,6 +136,8 @@ def recognise(source: Source, container: str) -> str:
 
         return recognition.of_columns(frozenset(parquet_columns(source)))
     if container == "csv":
+        from medcontract.reading.table import CsvFile
+
         header = CsvFile(source).header
         try:
             return recognition.of_columns(frozenset(header))
@@ -162,6 +169,9 @@ def _unrecognised(source: Source, container: str, doubt: NotRecognised, tally: T
 def _syntax(source: Source, container: str) -> Iterator[Finding]:
     """What breaks the syntax of a file whose contract is not known."""
     if container == "csv":
+        from medcontract.judging.table import broken_header
+        from medcontract.reading.table import CsvFile
+
         table = CsvFile(source)
         if table.broken:
             yield broken_header(table.broken, source)
@@ -187,6 +197,8 @@ def _line_syntax(source: Source) -> Iterator[Finding]:
         try:
             check_syntax(raw)
         except Broken as broken:
+            from medcontract.judging.json import one_line_hint
+
             yield broken_finding(one_line_hint(broken), offset, ref)
     if index < 0:
         yield empty_file(source.start)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import re
 import stat
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from medcontract.errors import FileChanged
 from medcontract.problems import Finding
@@ -119,6 +117,8 @@ class Source:
             self._bytes = data
             self._path = ""
             return
+        import tempfile  # slow to import, and rarely needed
+
         self._copy = tempfile.NamedTemporaryFile()  # noqa: SIM115  # lives as long as this source
         while data:
             self._copy.write(data)
@@ -160,6 +160,8 @@ class Source:
     def sha256(self) -> str:
         """Of the bytes that were read, packed or not. Raises `FileChanged` where they were not always the same."""
         if self.is_parquet or not self._digests:  # it was not read from start to end
+            import hashlib
+
             with self.reading(), self._as_it_is() as stream:
                 self._digests.add(hashlib.file_digest(stream, "sha256").hexdigest())  # type: ignore[arg-type]  # a BinaryIO
             if self._before and self._state() != self._before:
@@ -235,7 +237,7 @@ class Watched(io.RawIOBase):
         self._raw = raw
         self._source = source
         self._at = 0
-        self._hash = hashlib.sha256()
+        self._hash: Any = None
         self._hashed = 0
 
     def readable(self) -> bool:
@@ -265,6 +267,8 @@ class Watched(io.RawIOBase):
 
     def _watch(self, data: memoryview) -> None:
         if self._at == 0:
+            import hashlib  # it loads OpenSSL: only where the bytes are watched
+
             self._hash, self._hashed = hashlib.sha256(), 0
         if self._at == self._hashed:
             self._hash.update(data)

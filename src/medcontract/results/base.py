@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -112,6 +111,8 @@ def printable(text: str) -> str:
 
 def dumps(data: Any) -> str:
     """JSON in which characters that a terminal obeys, or that nobody sees, are escaped."""
+    import json
+
     text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
     harmless = text.isascii() and "\x7f" not in text
     return text if harmless else _UNPRINTABLE.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
