@@ -603,10 +603,10 @@ def _judge_for(
     if beside is not None:
         wanted = " or ".join(beside.fields)
         raise CallError(f"images are checked for {wanted}, not for a schema", "give the one or the other")
-    from medcontract.foreign import Foreign, judge_foreign
+    from medcontract.jsonschema_files import SchemaChecker, validate_source
 
-    foreign = Foreign.load(schema, allowed)
-    return lambda source, contract_id, tally, progress: judge_foreign(source, foreign, tally, progress)
+    checker = SchemaChecker.load(schema, allowed)
+    return lambda source, contract_id, tally, progress: validate_source(source, checker, tally, progress)
 
 
 def _stage(progress: Progress | None, name: str) -> Callable[[int, int], None] | None:
