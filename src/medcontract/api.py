@@ -356,15 +356,14 @@ def normalize(*texts: str) -> Normalization:
 def explain(*codes: str) -> Explanation:
     """What problem codes such as "MC104" mean, with a mistake and its fix. Without a code: all of them."""
     from medcontract.catalogue import CATALOGUE
-    from medcontract.definitions.suggest import nearest
+    from medcontract.definitions.suggest import did_you_mean
     from medcontract.results.reference import ExplainedCode, Explanation
 
     wanted = []
     for code in codes:
         name = code.upper() if code.upper().startswith("MC") else f"MC{code}"
         if name not in CATALOGUE:
-            guess = nearest(name, CATALOGUE)
-            raise CallError(f"no problem has the code '{code}'", f"did you mean {guess}?" if guess else None)
+            raise CallError(f"no problem has the code '{code}'", did_you_mean(name, CATALOGUE))
         wanted.append(name)
     found = (ExplainedCode(**CATALOGUE[name]._asdict()) for name in wanted or CATALOGUE)
     return Explanation(codes=tuple(found), _all=not codes)
@@ -691,10 +690,9 @@ def _options(
 
 
 def _unknown_option(name: str, known: Iterable[str]) -> CallError:
-    from medcontract.definitions.suggest import nearest
+    from medcontract.definitions.suggest import did_you_mean
 
-    guess = nearest(name, sorted(known))
-    return CallError(f"no track has an option '{name}'", f"did you mean '{guess}'?" if guess else None)
+    return CallError(f"no track has an option '{name}'", did_you_mean(name, sorted(known)))
 
 
 def _parsed(option: Option, value: Any) -> Any:
