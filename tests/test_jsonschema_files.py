@@ -329,6 +329,10 @@ def test_words_for_forms(load: Load) -> None:
     assert types.message == "the value must be a string or null, not an object"
     tag = judged(load(SHAPES), {"kind": "crcle"}).problems[0]
     assert (tag.message, tag.hint) == ("'kind' must be one of circle, box", "did you mean 'circle'?")
+    merged = judged(load({"anyOf": [{"enum": [1, 1.0]}, {"oneOf": [{"const": True}, {"const": 2}]}]}), "x").problems[0]
+    assert merged.message == "the value must be one of 1, true, 2"
+    nested = {"anyOf": [{"type": "null"}, {"oneOf": [{"type": "string"}, {"type": "array"}]}]}
+    assert judged(load(nested), 1).problems[0].message == "the value must be null or a string or a list, not a number"
     either = judged(load({"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}), {}).problems[0]
     assert either.message == "the value must have 'a' or 'b' ('anyOf')"
 

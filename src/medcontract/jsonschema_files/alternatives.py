@@ -47,8 +47,9 @@ def _allowed(error: ValidationError) -> list[Any]:
 def _merged(keyword: str, errors: list[ValidationError]) -> ValidationError:
     """One error that allows what each of these allows."""
     allowed: list[Any] = []
-    for error in errors:
-        allowed += [value for value in _allowed(error) if value not in allowed]
+    for value in (value for error in errors for value in _allowed(error)):
+        if not any(value == each and isinstance(value, bool) == isinstance(each, bool) for each in allowed):
+            allowed.append(value)
     return ValidationError(
         "", keyword, errors[0].relative_path, validator_value=allowed, instance=errors[0].instance
     )  # fmt: skip
