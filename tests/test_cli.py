@@ -867,7 +867,7 @@ def test_explain_an_unknown_code(run: Run, code: str) -> None:
     ran = run("explain", code)
     assert (ran.code, ran.out) == (2, "")
     assert f"no problem has the code '{code}'" in ran.err
-    assert "did you mean MC" in ran.err
+    assert "did you mean 'MC" in ran.err
 
 
 # --- schema --------------------------------------------------------------------------------------

@@ -148,9 +148,16 @@ def test_truths_that_are_not_told(call: Call, tmp_path: Path) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("format_", ["text", "json", "markdown"])
 def test_odd_results(call: Call, tmp_path: Path, result: Any, format_: str) -> None:
-    """A score that was changed by hand is compared as far as it goes: never a traceback, nothing raw."""
+    """A score whose result breaks its contract is refused; one for participants, which has none, is compared.
+
+    Never a traceback, nothing raw.
+    """
     before = scored(call, "a.json", truth_file(tmp_path, "extraction"), sent_file(tmp_path, "extraction"))
     after = _changed(before, "b.json", lambda data: data.update(result=result))
+    refused = call("compare", before, after, "--format", format_)
+    assert (refused.code, "\x1b" in refused.out + refused.err) == (1, False)
+    assert "extraction/decision" in refused.out + refused.err
+    after = _changed(before, "b.json", lambda data: data.update(result=result, participant=True))
     ran = call("compare", before, after, "--format", format_)
     assert ran.code == 0
     assert "\x1b" not in ran.out
@@ -161,8 +168,10 @@ def test_odd_results(call: Call, tmp_path: Path, result: Any, format_: str) -> N
 def test_a_change_beyond_all_doubles(call: Call, tmp_path: Path) -> None:
     """It has no number: JSON knows no infinity."""
     before = scored(call, "a.json", truth_file(tmp_path, "lesions"), sent_file(tmp_path, "lesions"))
-    one = _changed(before, "b.json", lambda data: data["result"].update(points=1e308))
-    other = _changed(before, "c.json", lambda data: data["result"].update(points=-1e308))
+    # a score for participants: the contract of results has bounds
+    coarse = _changed(before, "b.json", lambda data: data.update(participant=True))
+    one = _changed(coarse, "c.json", lambda data: data["result"].update(points=1e308))
+    other = _changed(coarse, "d.json", lambda data: data["result"].update(points=-1e308))
     ran = call("compare", one, other, "--format", "json")
     (points,) = [each for each in ran.json["figures"] if each["name"] == "points"]
     assert points == {"name": "points", "before": 1e308, "after": -1e308, "delta": None}

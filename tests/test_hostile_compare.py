@@ -107,10 +107,15 @@ def test_odd_members_of_a_result(call: Call, tmp_path: Path, key: str) -> None:
 
 @pytest.mark.parametrize("format_", ["text", "json", "markdown"])
 def test_a_result_that_breaks_its_contract(call: Call, tmp_path: Path, format_: str) -> None:
-    """A triage score whose metrics are 1 is compared as far as it goes, with a warning."""
+    """A triage score whose metrics are 1 is refused; one for participants is compared as far as it goes."""
     score = score_of(call, tmp_path, "triage")
     (tmp_path / "a.json").write_text(json.dumps(score))
-    (tmp_path / "b.json").write_text(json.dumps({**score, "result": {**score["result"], "metrics": 1}}))
+    broken = {**score, "result": {**score["result"], "metrics": 1}}
+    (tmp_path / "b.json").write_text(json.dumps(broken))
+    refused = call("compare", "a.json", "b.json", "--format", format_)
+    assert refused.code == 1
+    assert "not a document of triage/metrics: see /metrics" in (refused.out + refused.err)
+    (tmp_path / "b.json").write_text(json.dumps({**broken, "participant": True}))
     ran = call("compare", "a.json", "b.json", "--format", format_)
     assert (ran.code, ran.err) == (0, "")
     told = ran.out.replace("\\", "")

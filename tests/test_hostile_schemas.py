@@ -19,7 +19,7 @@ import medcontract
 from medcontract.definitions import patterns, slow_patterns
 from medcontract.definitions.patterns import TooSlow, fits
 from medcontract.definitions.slow_patterns import search_in_time
-from medcontract.foreign import Foreign, checker
+from medcontract.jsonschema_files import SchemaChecker, keywords
 from medcontract.modeling import Matching
 
 # --- which files are read ------------------------------------------------------------------------
@@ -78,7 +78,7 @@ def test_whether_a_file_is_there_is_not_said(tmp_path: Path) -> None:
         (tmp_path / "there.json").write_text("{}")
         schema.write_text(json.dumps({"$ref": f"../{name}"}))
         with pytest.raises(medcontract.CallError) as raised:
-            Foreign.load(schema)
+            SchemaChecker.load(schema)
         messages.add(str(raised.value).replace(name, "x"))
     assert len(messages) == 1
 
@@ -93,7 +93,7 @@ def test_references_of_references(tmp_path: Path) -> None:
     (tmp_path / "own" / "b.json").write_text('{"$ref": "../c.json"}')
     (tmp_path / "c.json").write_text("{}")
     with pytest.raises(medcontract.CallError, match="leads out of the schema's folder"):
-        Foreign.load(tmp_path / "own" / "schema.json")
+        SchemaChecker.load(tmp_path / "own" / "schema.json")
 
 
 def test_allowing_without_a_schema(call: Call, tmp_path: Path) -> None:
@@ -122,9 +122,9 @@ def nested(levels: int) -> dict[str, Any]:
     return {"$ref": "#/$defs/d0", "$defs": definitions}
 
 
-def _load(tmp_path: Path, schema: Any) -> Foreign:
+def _load(tmp_path: Path, schema: Any) -> SchemaChecker:
     (tmp_path / "schema.json").write_text(json.dumps(schema))
-    return Foreign.load(tmp_path / "schema.json")
+    return SchemaChecker.load(tmp_path / "schema.json")
 
 
 @pytest.mark.parametrize("keyword", ["allOf", "anyOf", "oneOf"])
@@ -156,7 +156,7 @@ def test_doubled_references_and_unevaluated_properties(tmp_path: Path) -> None:
 
 def test_doubled_dynamic_references(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What cannot be remembered, because its meaning depends on the way, is given up with a message."""
-    monkeypatch.setattr(checker, "MOST_STEPS", 1000)
+    monkeypatch.setattr(keywords, "MOST_STEPS", 1000)
     schema = doubled(60, "allOf", type="null")
     schema["$defs"]["d0"]["$dynamicAnchor"] = "x"
     schema["allOf"] = [{"properties": {"never": {"$dynamicRef": "#x"}}}]

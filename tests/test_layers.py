@@ -35,7 +35,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "workers": {"errors"},
     "judging": {"definitions", "errors", "judging", "layout", "problems", "reading", "results", "tables", "tally"},
     "tables": {"definitions", "errors", "judging", "layout", "problems", "reading", "results", "tally"},
-    "foreign": {"definitions", "errors", "foreign", "judging", "layout", "problems", "reading", "results", "tally"},
+    "jsonschema_files": {
+        "definitions", "errors", "jsonschema_files", "judging", "layout", "problems", "reading", "results", "tally",
+    },
     "normalizers": {"normalizers"},
     "scoring": {"definitions", "errors", "normalizers", "problems", "results", "scoring"},
     "evaluation": {
@@ -45,8 +47,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "schema_files": {"_version", "definitions", "errors", "reading", "results", "writing"},
     "whole": {"definitions", "judging", "reading", "tables"},
     "api": {
-        "catalogue", "definitions", "errors", "evaluation", "foreign", "judging", "normalizers", "problems", "reading",
-        "results", "schema_files", "scoring", "starting", "tables", "tally", "whole", "writing",
+        "catalogue", "definitions", "errors", "evaluation", "jsonschema_files", "judging", "normalizers", "problems",
+        "reading", "results", "schema_files", "scoring", "starting", "tables", "tally", "whole", "writing",
     },
     "modeling": {"definitions", "scoring"},
     "docs": {"catalogue", "definitions", "errors", "problems"},

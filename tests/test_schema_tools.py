@@ -272,9 +272,9 @@ def test_check_of_some(run: Run) -> None:
     ]
     command = "medcontract schema export out lesions/model reports/truth --draft draft-07"
     remove = "rm -- out/lesions/cases/v1.draft-07.json"
-    assert err == f"2 files wrong.\nUpdate with: {command}\nRemove what is not in the index: {remove}\n"
+    assert err == f"Wrong files: 2.\nUpdate with: {command}\nRemove what is not in the index: {remove}\n"
     assert run(*command.split()[2:]).code == 0
-    assert run("check", "out").err == f"1 file wrong.\nRemove what is not in the index: {remove}\n"
+    assert run("check", "out").err == f"Wrong files: 1.\nRemove what is not in the index: {remove}\n"
     subprocess.run(remove.split(), check=True)
     assert run("check", "out").code == 0
 
@@ -289,7 +289,7 @@ def test_check_of_stray_files(run: Run, name: str) -> None:
     stray.parent.mkdir(parents=True, exist_ok=True)
     stray.write_text("{}", encoding="utf-8")
     Path("out/README.md").write_text("not a schema", encoding="utf-8")
-    removal = f"1 file wrong.\nRemove what is not in the index: rm -- out/{name}\n"
+    removal = f"Wrong files: 1.\nRemove what is not in the index: rm -- out/{name}\n"
     assert run("check", "out") == (1, f"out/{name}: not in the index\n", removal)
     stray.unlink()
     assert run("check", "out").code == 0
@@ -1087,6 +1087,18 @@ def test_todays_models_do_not_break_the_published_schemas() -> None:
     new = {name: json.loads(content) for name, content in publishing.published(CONTRACTS).items()}
     assert len(old) >= 26
     assert [change for change in compare_files(old, new) if change.breaks != "none"] == []
+
+
+def test_conditions() -> None:
+    """What `then` and `else` say is judged where `if` did not change; else it cannot be judged."""
+    old = {"if": {"required": ["a"]}, "then": {"required": ["b"]}, "else": {"properties": {"c": {"type": "null"}}}}
+    assert compare(old, old) == []
+    stricter = {**old, "then": {"required": ["b", "d"]}}
+    assert [change.breaks for change in compare(old, stricter)] == ["writers"]
+    assert [change.breaks for change in compare(stricter, old)] == ["readers"]
+    other = {**old, "else": {"properties": {"c": {"type": "string"}}}}
+    assert [(change.pointer, change.breaks) for change in compare(old, other)] == [("/else/properties/c/type", "both")]
+    assert {change.breaks for change in compare(old, {**old, "if": {"required": ["x"]}})} == {"both"}
 
 
 def test_the_promise_can_be_broken() -> None:

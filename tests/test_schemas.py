@@ -38,7 +38,7 @@ def nodes(schema: Schema) -> Iterator[Schema]:
     for word, value in schema.items():
         if word in ("properties", "$defs", "patternProperties"):
             inside = list(value.values())
-        elif word in ("items", "additionalProperties", "not", "anyOf", "oneOf", "allOf"):
+        elif word in ("items", "additionalProperties", "not", "anyOf", "oneOf", "allOf", "if", "then", "else"):
             inside = value if isinstance(value, list) else [value]
         else:
             continue

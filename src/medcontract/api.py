@@ -356,15 +356,14 @@ def normalize(*texts: str) -> Normalization:
 def explain(*codes: str) -> Explanation:
     """What problem codes such as "MC104" mean, with a mistake and its fix. Without a code: all of them."""
     from medcontract.catalogue import CATALOGUE
-    from medcontract.definitions.suggest import nearest
+    from medcontract.definitions.suggest import did_you_mean
     from medcontract.results.reference import ExplainedCode, Explanation
 
     wanted = []
     for code in codes:
         name = code.upper() if code.upper().startswith("MC") else f"MC{code}"
         if name not in CATALOGUE:
-            guess = nearest(name, CATALOGUE)
-            raise CallError(f"no problem has the code '{code}'", f"did you mean {guess}?" if guess else None)
+            raise CallError(f"no problem has the code '{code}'", did_you_mean(name, CATALOGUE))
         wanted.append(name)
     found = (ExplainedCode(**CATALOGUE[name]._asdict()) for name in wanted or CATALOGUE)
     return Explanation(codes=tuple(found), _all=not codes)
@@ -604,10 +603,10 @@ def _judge_for(
     if beside is not None:
         wanted = " or ".join(beside.contracts())
         raise CallError(f"images are checked for {wanted}, not for a schema", "give the one or the other")
-    from medcontract.foreign import Foreign, judge_foreign
+    from medcontract.jsonschema_files import SchemaChecker, validate_source
 
-    foreign = Foreign.load(schema, allowed)
-    return lambda source, contract_id, tally, progress: judge_foreign(source, foreign, tally, progress)
+    checker = SchemaChecker.load(schema, allowed)
+    return lambda source, contract_id, tally, progress: validate_source(source, checker, tally, progress)
 
 
 def _stage(progress: Progress | None, name: str) -> Callable[[int, int], None] | None:
@@ -692,10 +691,9 @@ def _options(
 
 
 def _unknown_option(name: str, known: Iterable[str]) -> CallError:
-    from medcontract.definitions.suggest import nearest
+    from medcontract.definitions.suggest import did_you_mean
 
-    guess = nearest(name, sorted(known))
-    return CallError(f"no track has an option '{name}'", f"did you mean '{guess}'?" if guess else None)
+    return CallError(f"no track has an option '{name}'", did_you_mean(name, sorted(known)))
 
 
 def _parsed(option: Option, value: Any) -> Any:

@@ -50,9 +50,7 @@ def _examples(track: str) -> dict[str, Path]:
 
 
 def _unknown(track: str, known: set[str]) -> CallError:
-    from medcontract.definitions.suggest import nearest
+    from medcontract.definitions.suggest import did_you_mean
 
-    guess = nearest(track, sorted(known))
-    hint = f"did you mean '{guess}'? " if guess else ""
-    there = ", ".join(shipped_tracks())
-    return CallError(f"no track is called '{track}'", f"{hint}there are {there}; --plugin brings others")
+    hints = filter(None, [did_you_mean(track, sorted(known)), f"there are {', '.join(shipped_tracks())}"])
+    return CallError(f"no track is called '{track}'", f"{' '.join(hints)}; --plugin brings others")

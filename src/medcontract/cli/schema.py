@@ -102,7 +102,7 @@ def check(folder: str, base_url: str | None) -> int:
     if found:
         return 0
     files = len({fault.file for fault in found.faults})
-    click.echo(f"{files} file{'s' * (files != 1)} wrong.", err=True)
+    click.echo(f"Wrong files: {files}.", err=True)
     stray = [os.path.join(folder, fault.file) for fault in found.faults if fault.stray]
     if len(stray) < len(found.faults):
         click.echo(f"Update with: {_export_command(folder, found)}", err=True)

@@ -233,7 +233,7 @@ WEIGHTS = Contract(
                      hint="give at least one metric or category a weight"),),
 )  # fmt: skip
 REPORT = Contract(
-    id="benchmark/report", model=BenchmarkReport, source="benchmark.md", title="Scores of a model",
+    id="benchmark/report", model=BenchmarkReport, source="benchmark.md", title="Scores of a model", result=True,
     rules=(Exists(field="timestamp", code="MC204", message="this day does not exist",
                   hint="check the month's number of days"),),
 )  # fmt: skip

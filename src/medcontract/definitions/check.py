@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from medcontract.definitions.forms import ANSWERED, FAILED, FORMS, NON_BLANK
 from medcontract.definitions.words import boolean_hint, kind, name, number_hint, shown, without
-from medcontract.problems import Finding, Path, is_plain, shorten
+from medcontract.problems import Finding, Path, is_plain, plural, shorten
 
 
 class Checked(NamedTuple):
@@ -165,7 +165,7 @@ def _too_many(path: Path, context: dict[str, Any], given: Any) -> Made:
 
 
 def _length(path: Path, word: str, limit: int, actual: int) -> str:
-    return f"{name(path)} must have {word} {limit} item{'s' if limit != 1 else ''}, not {actual}"
+    return f"{name(path)} must have {word} {plural(limit, 'item')}, not {actual}"
 
 
 def _missing(path: Path, context: dict[str, Any], given: Any) -> Made:

@@ -52,6 +52,8 @@ class Contract(Struct, Generic[Model], frozen=True, kw_only=True, eq=False):
     """The document that the contract comes from."""
     output: bool = False
     """Written by medcontract itself."""
+    result: bool = False
+    """What a score of its track holds as `result`."""
     examples: tuple[Path, ...] = ()
     """Files that keep it, for `medcontract init`; the built-in tracks have folders of their own."""
     version: int = 1

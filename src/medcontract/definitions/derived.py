@@ -12,13 +12,34 @@ from types import GenericAlias, NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
-from pydantic import Field, create_model
+from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, create_model
 
 from medcontract.definitions import base
 from medcontract.definitions.base import Document, Many, Strictest
+from medcontract.problems import pointer
 from medcontract.results.base import Result, public_fields
 
+RESULT_OF = "x-result-of"
+"""In the schema of a field: its value keeps the result contract of the track that this other field names."""
+
+
+def _keeps_result_contract(value: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+    from medcontract.definitions import registry
+
+    contract = registry.results().get(info.data.get("track", ""))
+    if contract is not None and not info.data.get("participant"):
+        try:
+            contract.model.model_validate(value)
+        except ValidationError as error:
+            where = pointer(error.errors(include_url=False, include_input=False)[0]["loc"], plain=True)
+            raise ValueError(f"not a document of {contract.id}: see {where or 'its keys'}") from None
+    return value
+
+
 _TYPES: dict[str, Any] = {
+    "TrackResult": Annotated[
+        dict[str, Any], AfterValidator(_keeps_result_contract), Field(json_schema_extra={RESULT_OF: "track"})
+    ],
     "Code": Annotated[str, Field(pattern="^MC[0-5][0-9][0-9]$", max_length=5)],
     "Sha256": Annotated[str, Field(pattern="^[0-9a-f]{64}$", max_length=64)],
     **{name: getattr(base, name) for name in ("Count", "NonNegative", "Position", "RelativePath", "Str", "Unit")},

@@ -424,7 +424,9 @@ EVIDENCE = Contract(
                      message="the manifest has no such document: the proof does not count",
                      hint="name a document of the manifest"),),
 )  # fmt: skip
-DECISION = Contract(id="extraction/decision", model=Decision, source="extraction.md", title="GO or NO-GO", output=True)
+DECISION = Contract(
+    id="extraction/decision", model=Decision, source="extraction.md", title="GO or NO-GO", output=True, result=True
+)
 
 CONTRACTS = (
     DECISION, EVIDENCE, LAB_LABELS, LAB_PREDICTIONS, MANIFEST, PRESCRIPTION_LABELS, PRESCRIPTION_PREDICTIONS, RUNS,

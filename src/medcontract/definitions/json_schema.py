@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from medcontract.definitions.base import Strictest
 from medcontract.definitions.contract import Contract
+from medcontract.definitions.derived import RESULT_OF
 from medcontract.definitions.draft07 import NAMED, NESTED
 from medcontract.definitions.patterns import NoPattern, read_pattern
 from medcontract.results.base import Item
@@ -79,6 +80,7 @@ def _published(
 ) -> dict[str, Any]:
     """The schema with its names, description and examples, for people and for generators, and with its rules."""
     _name_types(schema, contract)
+    _add_results(schema)
     _drop_wrong_defaults(schema)
     about = f"{contract.title}{' (one record)' if record else ''}. {schema.pop('description', '')}".strip()
     found = {
@@ -105,6 +107,53 @@ def _name_types(schema: dict[str, Any], contract: Contract[Any]) -> None:
             node["$ref"] = "#/$defs/" + names[node["$ref"].rpartition("/")[2]]
     if definitions:
         schema["$defs"] = {names[key]: {"title": names[key], **node} for key, node in definitions.items()}
+
+
+def _add_results(schema: dict[str, Any]) -> None:
+    """Where a field holds the result of a track: which contract that is, track by track.
+
+    Other tracks may have any result. The contracts are definitions, so that a schema can be used by itself. It is a
+    chain of `if`, `then` and `else`, which generators of types leave out: of alternatives quicktype would make one
+    type, and for `allOf` json-schema-to-typescript writes copies.
+    """
+    from medcontract.definitions import registry
+
+    added: dict[str, Any] = {}
+    for node in list(subschemas(schema)):
+        for name, field in node.get("properties", {}).items():
+            if [option for option in subschemas(field) if option.pop(RESULT_OF, None)]:
+                chain: dict[str, Any] = {}
+                for track, contract in sorted(registry.results().items(), reverse=True):
+                    chain = _result_of(track, contract, name, added) | ({"else": chain} if chain else {})
+                node.update(chain)
+                break
+    if added:
+        schema["$defs"] = dict(sorted({**schema.get("$defs", {}), **added}.items()))
+
+
+def _result_of(track: str, contract: Contract[Any], name: str, added: dict[str, Any]) -> dict[str, Any]:
+    """That a score of this track, if it is not for a participant, has a result of this contract."""
+    whole = contract_schema(contract)
+    added.update(whole.get("$defs", {}))
+    dropped = ("$schema", "$id", "$defs", "examples", RULES_KEYWORD)
+    added[whole["title"]] = {word: value for word, value in whole.items() if word not in dropped}
+    about = {"track": "The track.", "participant": "Not for a participant.", name: f"A document of {contract.id}."}
+    return {
+        "if": {
+            "description": f"A score of {track}.",
+            "properties": {
+                "track": {"description": about["track"], "const": track},
+                "participant": {"description": about["participant"], "enum": [False, None]},
+            },
+            "required": ["track"],
+        },
+        "then": {
+            "description": f"Its result is a document of {contract.id}.",
+            "properties": {
+                name: {"description": about[name], "anyOf": [{"$ref": f"#/$defs/{whole['title']}"}, {"type": "null"}]}
+            },
+        },
+    }
 
 
 def _drop_wrong_defaults(schema: dict[str, Any]) -> None:

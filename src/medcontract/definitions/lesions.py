@@ -266,6 +266,8 @@ MODEL = Contract(
               message="the model has 50 MB or more", hint="below 50 MB it gets all points for size"),
     ),
 )  # fmt: skip
-SCORE = Contract(id="lesions/score", model=Score, source="lesions.md", title="Score of a submission", output=True)
+SCORE = Contract(
+    id="lesions/score", model=Score, source="lesions.md", title="Score of a submission", output=True, result=True
+)
 
 CONTRACTS = (CASES, MODEL, PREDICTIONS, SCORE, TRUTH)

@@ -166,6 +166,12 @@ def tracks() -> dict[str, list[Compiled]]:
     return found
 
 
+@cache
+def results() -> dict[str, Contract[Any]]:
+    """The contracts of results, by track; without plugins, so that the published schemas are the same everywhere."""
+    return {track: found for track in TRACKS for found in _module_contracts(track).values() if found.result}
+
+
 def build_index() -> list[dict[str, Any]]:
     """What `compiled.json` should hold, from the models."""
     from medcontract.definitions.keys import compile_contract

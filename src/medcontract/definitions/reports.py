@@ -241,6 +241,8 @@ TELEMETRY = Contract(
                hint="one record a run"),
     ),
 )  # fmt: skip
-SCORE = Contract(id="reports/score", model=Score, source="reports.md", title="Score of a submission", output=True)
+SCORE = Contract(
+    id="reports/score", model=Score, source="reports.md", title="Score of a submission", output=True, result=True
+)
 
 CONTRACTS = (CASES, PREDICTIONS, SCORE, TELEMETRY, TRUTH)

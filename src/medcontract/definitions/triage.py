@@ -257,7 +257,13 @@ RESPONSE = Contract(
     ),
 )  # fmt: skip
 METRICS = Contract(
-    id="triage/metrics", model=Metrics, source="triage.md", title="Metrics by case", output=True, rules=(_DATE_RULE,)
+    id="triage/metrics",
+    model=Metrics,
+    source="triage.md",
+    title="Metrics by case",
+    output=True,
+    result=True,
+    rules=(_DATE_RULE,),
 )
 INVENTORY = Contract(
     id="triage/inventory", model=Inventory, record=InventoryRow, list_key="segments", flat=True, source="triage.md",

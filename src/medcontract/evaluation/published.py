@@ -63,6 +63,7 @@ def score_result(scored: Any) -> Score:
     broken_rules = _broken_rules(scored.between)
     return Score(
         track=scored.track,
+        participant=scored.participant or None,
         protocol=protocol_used(scored.protocol),
         inputs=scored.inputs,
         processing=processing(verdict.processing),
@@ -77,7 +78,6 @@ def score_result(scored: Any) -> Score:
         _decision=verdict.decision,
         _gates=verdict.gates,
         _team=scored.team,
-        _participant=scored.participant,
         _found=scored.found,
         _errors=scored.errors,
         _broken_rules=broken_rules,

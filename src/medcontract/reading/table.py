@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from medcontract.layout import CellKind, Column
-from medcontract.problems import Finding, Ref, empty_file, is_plain, shorten
+from medcontract.problems import Finding, Ref, empty_file, is_plain, plural, shorten
 from medcontract.reading.json_file import Decode, too_large
 from medcontract.reading.limits import BLOCK, MAX_MEMBERS
 from medcontract.reading.scan import LATE_MARK_HINT, not_utf8
@@ -378,7 +378,7 @@ def _never_closed(offset: int | None) -> Finding:
 
 
 def _ragged(cells: int, columns: int) -> Finding:
-    message = f"the row has {cells} cell{'s' if cells != 1 else ''}, the header {columns}"
+    message = f"the row has {plural(cells, 'cell')}, the header {columns}"
     hint = (
         "put a cell that holds a comma in double quotes"
         if cells > columns

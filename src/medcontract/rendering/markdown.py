@@ -37,7 +37,7 @@ def score(score: Score, view: View) -> str:
         lines += ["", *markdown_table(table)]
     if score.breakdown:
         lines += ["", *markdown_table(_breakdown_table(score.breakdown, show_values))]
-    if score._hints and show_values and not score._participant:
+    if score._hints and show_values and not score.participant:
         lines += ["", "## Hints", "", *(f"- {escaped(hint)}" for hint in score._hints)]
     if score.problems:
         lines += ["", *markdown_table(_problems_table(score, show_values))]

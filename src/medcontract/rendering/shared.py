@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from medcontract.problems import plain_name, shorten
+from medcontract.problems import plain_name, plural, shorten
 from medcontract.rendering.view import clean
 from medcontract.results.comparison import ComparedRow, Comparison, Delta
 from medcontract.results.leaderboard import CombinedScore, Leaderboard, LeaderboardEntry
@@ -35,7 +35,7 @@ def fate(item: ItemBreakdown, show_values: bool) -> str:
     if item.state in WHOLE_DOCUMENT:
         return item.state
     if item.paired_name is not None:
-        return f"{len(item.fields)} field{'s' * (len(item.fields) != 1)} not right"
+        return f"{plural(len(item.fields), 'field')} not right"
     if item.nearest is None:
         return "not matched"
     score = f"{item.nearest:.0f}"

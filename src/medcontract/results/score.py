@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 
 from medcontract.problems import plural
 from medcontract.results.base import Item, Result, Row
-from medcontract.results.types import Count, Position, Sha256, Str, Unit
+from medcontract.results.types import Count, Position, Sha256, Str, TrackResult, Unit
 from medcontract.results.validation import Problem
 
 
@@ -151,6 +151,8 @@ class Score(Result, frozen=True, kw_only=True):
 
     track: Str
     """The track."""
+    participant: bool | None = None
+    """True: made for a participant, so that `result` holds headline figures only. Absent otherwise."""
     protocol: ProtocolUsed
     """What the score depends on, besides the files."""
     inputs: tuple[InputFile, ...]
@@ -165,7 +167,7 @@ class Score(Result, frozen=True, kw_only=True):
     """What one should know."""
     problems: tuple[FileProblem, ...]
     """The first 100 of all files."""
-    result: dict[str, Any] | None
+    result: TrackResult | None
     """A document of the track's result contract; for participants its headline figures."""
     failure_modes: tuple[FailureMode, ...] | None = None
     """What to mend first; where the track says so."""
@@ -176,14 +178,12 @@ class Score(Result, frozen=True, kw_only=True):
     environment: Environment
     """What it ran with."""
 
-    _optional = frozenset({"failure_modes", "breakdown"})
+    _optional = frozenset({"breakdown", "failure_modes", "participant"})
 
     _decision: str | None = None
     _gates: tuple[tuple[str, bool | None], ...] = ()
     """The gates of the decision, and whether each is passed."""
     _team: str | None = None
-    _participant: bool = False
-    """Made for a participant: it reveals nothing that only the truth can."""
     _found: int = 0
     """Problems in all, those that are not listed too."""
     _errors: int = 0

@@ -6,7 +6,7 @@ derived from these Structs by `definitions.derived`, without Pydantic being impo
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 Str = Annotated[str, "Str"]
 """Not blank."""
@@ -20,3 +20,5 @@ RelativePath = Annotated[str, "RelativePath"]
 Code = Annotated[str, "Code"]
 """Of a problem, such as MC104."""
 Sha256 = Annotated[str, "Sha256"]
+TrackResult = Annotated[dict[str, Any], "TrackResult"]
+"""A document of the result contract of the track that the field `track` names."""

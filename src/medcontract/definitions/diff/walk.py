@@ -20,7 +20,7 @@ _JUDGED = frozenset({
     "minItems", "maxItems", "minProperties", "maxProperties", "pattern", "not", "required", "properties",
     "additionalProperties", "items",
 })  # fmt: skip
-"""And `anyOf` and `oneOf`, where they stand alone."""
+"""And `anyOf` and `oneOf`, where they stand alone; `then` and `else`, where `if` did not change."""
 _ENTANGLED = frozenset({
     "patternProperties", "unevaluatedProperties", "prefixItems", "additionalItems", "unevaluatedItems",
 })  # fmt: skip
@@ -83,7 +83,12 @@ class _Walk:
             yield from self._properties(old, new, label)
         if "array" in kinds:
             yield from self.nodes(old.child("items"), new.child("items"), f"an item of {label}")
-        yield from keywords.unknown([word for word in words if word not in _JUDGED], old, new, label)
+        judged = _JUDGED
+        if "if" in old.words and "if" in new.words and key(old.words["if"]) == key(new.words["if"]):
+            judged = _JUDGED | {"if", "then", "else"}
+            for word in ("then", "else"):
+                yield from self.nodes(old.child(word), new.child(word), label)
+        yield from keywords.unknown([word for word in words if word not in judged], old, new, label)
 
     def _properties(self, old: Node, new: Node, label: str) -> Iterator[Change]:
         before, now = (node.words.get("properties", {}) for node in (old, new))

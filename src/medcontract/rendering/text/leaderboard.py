@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from medcontract.problems import shorten
+from medcontract.problems import plural, shorten
 from medcontract.rendering.shared import not_ranked, ranked, ranking, ranking_warnings, reasons_of, weights, who
 from medcontract.rendering.text.score import aligned
 from medcontract.rendering.view import View, clean
@@ -22,8 +22,8 @@ def leaderboard(board: Leaderboard, view: View) -> str:
     lines += [f"{style('warning:', 'warning')} {warning}" for warning in ranking_warnings(board)]
     lines += [style(line, "dim") for line in _provenance(board)]
     valid = sum(entry.valid for entry in board.submissions)
-    many = len(board.submissions)
-    lines.append(f"{many} submission{'s' * (many != 1)}, {valid} valid, ranked by {shorten(board.headline)}.")
+    many = plural(len(board.submissions), "submission")
+    lines.append(f"{many}, {valid} valid, ranked by {shorten(board.headline)}.")
     return "\n".join(lines) + "\n"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from medcontract.problems import plural
 from medcontract.rendering.text.score import problem_lines
 from medcontract.rendering.view import Style, View, clean
 from medcontract.results.preflight import Preflight
@@ -26,8 +27,8 @@ def preflight(checklist: Preflight, view: View) -> str:
 def _last_line(checklist: Preflight, style: Style) -> str:
     failed = sum(check.status == "failed" for check in checklist.checks)
     if failed:
-        return f"{style('NOT READY', 'error')}: {failed} check{'s' * (failed != 1)} failed."
+        return f"{style('NOT READY', 'error')}: {plural(failed, 'check')} failed."
     skipped = checklist.skipped
     if skipped:
-        return f"{style('READY', 'warning')} with {skipped} check{'s' * (skipped != 1)} not possible."
+        return f"{style('READY', 'warning')} with {plural(skipped, 'check')} not possible."
     return f"{style('READY', 'good')}."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from medcontract.problems import plural
 from medcontract.rendering.view import Style, View
 from medcontract.results.base import printable
 from medcontract.results.schemas import SchemaChange, SchemaCheck, SchemaDiff
@@ -32,7 +33,7 @@ def _changes(changes: Sequence[SchemaChange], style: Style) -> Iterator[str]:
 
 
 def _verdict(changes: Sequence[SchemaChange], style: Style) -> str:
-    total = f"{len(changes)} change{'s' * (len(changes) != 1)}" if changes else "No change"
+    total = plural(len(changes), "change") if changes else "No change"
     writers = sum(change.breaks in ("writers", "both") for change in changes)
     readers = sum(change.breaks in ("readers", "both") for change in changes)
     counts = [f"{n} break{'s' * (n == 1)} {who}" for n, who in ((writers, "writers"), (readers, "readers")) if n]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from medcontract.problems import shorten
+from medcontract.problems import plural, shorten
 from medcontract.rendering.shared import WHOLE_DOCUMENT, clipped, fate, processed, seen
 from medcontract.rendering.tables import headline, tables
 from medcontract.rendering.text.validation import one_problem
@@ -25,7 +25,7 @@ def score(score: Score, view: View) -> str:
         lines += [*_breakdown(score.breakdown, style, show_values), ""]
     lines += problem_lines(score.problems, score._found, view)
     lines += [f"{style('warning:', 'warning')} {clean(warning)}" for warning in score.warnings]
-    if not score._participant:
+    if not score.participant:
         lines += [f"{style('hint:', 'hint')} {clean(hint)}" for hint in score._hints if show_values]
         lines += [f"{style('in all:', 'dim')} {line}" for line in score._broken_rules]
     lines += [style(line, "dim") for line in _provenance(score)]
@@ -64,7 +64,7 @@ def _breakdown(items: Sequence[ItemBreakdown], style: Style, show_values: bool) 
     yield style(f"Item by item: {len(items) - len(wrong):,} of {len(items):,} are right", "strong")
     lost = Counter((item.doc_id, item.doc_type, item.state) for item in wrong if item.state in WHOLE_DOCUMENT)
     for (doc_id, doc_type, state), items_of_it in lost.items():
-        yield f"  {clean(doc_id)} ({doc_type}), {items_of_it:,} item{'s' * (items_of_it != 1)}: {state}"
+        yield f"  {clean(doc_id)} ({doc_type}), {plural(items_of_it, 'item')}: {state}"
     for item in wrong:
         if item.state in WHOLE_DOCUMENT:
             continue
@@ -100,7 +100,7 @@ def problem_lines(problems: Sequence[FileProblem], found: int, view: View) -> li
         lines += one_problem(clean(each.file), each, view.style, view.show_values)
     left = found - len(shown) - sum(each._more for each in shown)
     if left > 0:
-        lines += [view.style(f"… and {left:,} more problem{'s' * (left != 1)} (--max-problems shows more)", "dim"), ""]
+        lines += [view.style(f"… and {plural(left, 'more problem')} (--max-problems shows more)", "dim"), ""]
     return lines
 
 
@@ -108,6 +108,6 @@ def _provenance(score: Score) -> Iterator[str]:
     protocol = score.protocol
     yield f"protocol {protocol.id} v{protocol.version}, fingerprint {protocol.fingerprint[:16]}"
     for file in score.inputs:
-        records = "" if file.records is None else f", {file.records:,} record{'s' * (file.records != 1)}"
+        records = "" if file.records is None else f", {plural(file.records, 'record')}"
         content = f", content {file.content_sha256[:16]}" if file.content_sha256 else ""
         yield f"{file.contract} {clean(file.name)}, sha256 {file.sha256[:16]}{content}{records}"

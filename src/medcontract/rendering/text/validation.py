@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from medcontract.problems import plural
 from medcontract.rendering.view import Style, View, clean
 from medcontract.results.validation import FileReport, Problem, Validation
 
@@ -22,17 +23,16 @@ def _file(file: FileReport, style: Style, show_values: bool) -> Iterator[str]:
         yield from one_problem(path, problem, style, show_values)
     left_out = file.omitted - sum(problem._more for problem in file.problems)
     if left_out > 0:
-        plural = "s" * (left_out != 1)
-        listed = f"… and {left_out:,} more problem{plural} of other sorts"
-        yield f"{path}: {listed if file.problems else f'{left_out:,} problem{plural}'} (--max-problems shows more)"
+        others = f"… and {plural(left_out, 'more problem')} of other sorts"
+        yield f"{path}: {others if file.problems else plural(left_out, 'problem')} (--max-problems shows more)"
         yield ""
     if file.ok and not file.wrong_call:
         yield f"{path}: {style('ok', 'good')}  {style(_about(file), 'dim')}"
 
 
 def _about(file: FileReport) -> str:
-    records = "" if file.records is None else f", {file.records:,} record{'s' * (file.records != 1)}"
-    images = "" if file.images is None else f", {file.images.checked:,} image{'s' * (file.images.checked != 1)}"
+    records = "" if file.records is None else f", {plural(file.records, 'record')}"
+    images = "" if file.images is None else f", {plural(file.images.checked, 'image')}"
     return f"{file.contract or 'by the schema'}{records}{images}"
 
 
@@ -56,7 +56,7 @@ def one_problem(path: str, problem: Problem, style: Style, show_values: bool) ->
 
 def _counted(problem: Problem) -> str:
     what = problem._more_are if problem.record is not None else "problem"
-    return f"{problem._more:,} more {what}{'s' * (problem._more != 1)}"
+    return plural(problem._more, f"more {what}")
 
 
 def _width(text: str) -> int:
@@ -73,10 +73,10 @@ def _summary(report: Validation, style: Style) -> str:
     warnings = sum(file.warnings for file in report.files)
     bad = sum(not file.ok for file in report.files)
     records = sum(file.records or 0 for file in report.files)
-    files = f"{len(report.files)} file{'s' * (len(report.files) != 1)}, {records:,} record{'s' * (records != 1)}"
+    files = f"{plural(len(report.files), 'file')}, {plural(records, 'record')}"
     if not errors and not warnings:
         return f"{style('All well.', 'good')} {files}."
-    counts = [f"{n:,} {word}{'s' * (n != 1)}" for n, word in ((errors, "error"), (warnings, "warning")) if n]
+    counts = [plural(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
     role = "error" if errors else "warning"
     where = f" in {bad} of {files}." if errors else f" in {files}."
     return style(" and ".join(counts), role) + where

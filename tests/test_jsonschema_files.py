@@ -23,8 +23,8 @@ import medcontract
 from medcontract.catalogue import CATALOGUE
 from medcontract.definitions import suggest
 from medcontract.errors import CallError
-from medcontract.foreign import Foreign, judge_foreign
-from medcontract.foreign.library import Library
+from medcontract.jsonschema_files import SchemaChecker, validate_source
+from medcontract.jsonschema_files.references import SchemaSet
 from medcontract.reading.source import Source
 from medcontract.results.validation import FileReport
 from medcontract.tally import Tally
@@ -39,20 +39,20 @@ STOCK = {
 }
 each_draft = pytest.mark.parametrize("draft", STOCK, ids=["draft-07", "2019-09", "2020-12"])
 
-Load = Callable[..., Foreign]
+Load = Callable[..., SchemaChecker]
 
 
 @pytest.fixture
 def load(tmp_path: Path) -> Load:
     """Writes files, the first of which is the schema, and loads it."""
 
-    def loaded(schema: Any, **others: Any) -> Foreign:
+    def loaded(schema: Any, **others: Any) -> SchemaChecker:
         files = {"schema.json": schema, **{name.replace("__", "/") + ".json": text for name, text in others.items()}}
         for name, content in files.items():
             path = tmp_path / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content if isinstance(content, bytes) else json.dumps(content, indent=1).encode())
-        return Foreign.load(tmp_path / "schema.json")
+        return SchemaChecker.load(tmp_path / "schema.json")
 
     return loaded
 
@@ -68,21 +68,21 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
 
 
-def judged(schema: Foreign, data: Any, name: str = "data.json", keep: int = 1000) -> FileReport:
+def judged(schema: SchemaChecker, data: Any, name: str = "data.json", keep: int = 1000) -> FileReport:
     content = data if isinstance(data, bytes) else json.dumps(data).encode()
-    report = judge_foreign(Source(content, name), schema, Tally(keep))
+    report = validate_source(Source(content, name), schema, Tally(keep))
     assert_sound(report)
     assert report.contract is None
     assert all(problem.code in CATALOGUE for problem in report.problems)
     return report
 
 
-def found(schema: Foreign, data: Any, name: str = "data.json") -> list[str]:
+def found(schema: SchemaChecker, data: Any, name: str = "data.json") -> list[str]:
     """The problems as `code line column record pointer`."""
     return [problem_line(problem).replace(" error", "") for problem in judged(schema, data, name).problems]
 
 
-def brief(schema: Foreign, data: Any) -> list[tuple[str, str]]:
+def brief(schema: SchemaChecker, data: Any) -> list[tuple[str, str]]:
     return [(problem.code, problem.pointer) for problem in judged(schema, data).problems]
 
 
@@ -108,7 +108,7 @@ KEYWORDS: list[tuple[dict[str, Any], Any, list[tuple[str, str, str]]]] = [
     (
         {"patternProperties": {"^x-": {}}, "additionalProperties": False},
         {"x-1": 1, "Ana María": 2},
-        [("MC102", "/Ana María", "a key that is not in the schema")],
+        [("MC102", "/Ana María", "this key is not in the schema")],
     ),
     ({"additionalProperties": {"type": "null"}}, {"a": 1}, [("MC103", "/a", "'a' must be null, not a number")]),
     ({"enum": ["red", "green"]}, "gren", [("MC104", "", "the value must be one of red, green")]),
@@ -134,14 +134,14 @@ KEYWORDS: list[tuple[dict[str, Any], Any, list[tuple[str, str, str]]]] = [
         [{"a": 1}, 1, {"a": 1.0}],
         [("MC110", "", "the value must have no equal items ('uniqueItems'): items 0 and 2 are equal")],
     ),
-    ({"not": {"type": "null"}}, None, [("MC110", "", "the value is of a form that 'not' excludes")]),
-    ({"contains": {"const": 1}}, [2], [("MC110", "", "the value has no item of the form that 'contains' asks for")]),
+    ({"not": {"type": "null"}}, None, [("MC110", "", "the value must not match the schema of 'not'")]),
+    ({"contains": {"const": 1}}, [2], [("MC110", "", "the value has no item that matches the schema of 'contains'")]),
     (
         {"propertyNames": {"maxLength": 2}},
         {"abc": 1, "a b c": 2},
         [
-            ("MC110", "/abc", "'abc' is no key that 'propertyNames' allows"),
-            ("MC110", "/a b c", "this is no key that 'propertyNames' allows"),
+            ("MC110", "/abc", "'abc' is not allowed by 'propertyNames'"),
+            ("MC110", "/a b c", "this key is not allowed by 'propertyNames'"),
         ],
     ),
     (
@@ -155,7 +155,7 @@ KEYWORDS: list[tuple[dict[str, Any], Any, list[tuple[str, str, str]]]] = [
     (
         {"oneOf": [{"minimum": 0}, {"maximum": 9}]},
         5,
-        [("MC110", "", "the value is of more than one of the forms in 'oneOf', of which exactly one must fit")],
+        [("MC110", "", "the value matches more than one schema of 'oneOf', but exactly one is allowed")],
     ),
 ]
 SINCE_2019: list[tuple[dict[str, Any], Any, list[tuple[str, str, str]]]] = [
@@ -165,22 +165,22 @@ SINCE_2019: list[tuple[dict[str, Any], Any, list[tuple[str, str, str]]]] = [
         [("MC102", "/doze", "'doze' is not in the schema")],
     ),
     ({"unevaluatedProperties": {"type": "null"}}, {"a": 1}, [("MC103", "/a", "'a' must be null, not a number")]),
-    ({"unevaluatedItems": False}, [1], [("MC110", "", "the value does not keep 'unevaluatedItems' of the schema")]),
+    ({"unevaluatedItems": False}, [1], [("MC110", "", "the value does not satisfy 'unevaluatedItems' of the schema")]),
     (
         {"dependentRequired": {"a": ["b"]}},
         {"a": 1},
-        [("MC110", "", "the value lacks 'b', which must stand beside 'a' ('dependentRequired')")],
+        [("MC110", "", "the value must have 'b', because it has 'a' ('dependentRequired')")],
     ),
     ({"dependentSchemas": {"a": {"required": ["b"]}}}, {"a": 1}, [("MC101", "", "'b' is missing")]),
     (
         {"contains": {"const": 1}, "minContains": 2, "maxContains": 3},
         [1],
-        [("MC110", "", "the value has too few items of the form that 'contains' asks for")],
+        [("MC110", "", "the value has too few items that match the schema of 'contains'")],
     ),
     (
         {"contains": {"const": 1}, "maxContains": 1},
         [1, 1],
-        [("MC110", "", "the value has too many items of the form that 'contains' asks for")],
+        [("MC110", "", "the value has too many items that match the schema of 'contains'")],
     ),
 ]
 
@@ -329,8 +329,12 @@ def test_words_for_forms(load: Load) -> None:
     assert types.message == "the value must be a string or null, not an object"
     tag = judged(load(SHAPES), {"kind": "crcle"}).problems[0]
     assert (tag.message, tag.hint) == ("'kind' must be one of circle, box", "did you mean 'circle'?")
+    merged = judged(load({"anyOf": [{"enum": [1, 1.0]}, {"oneOf": [{"const": True}, {"const": 2}]}]}), "x").problems[0]
+    assert merged.message == "the value must be one of 1, true, 2"
+    nested = {"anyOf": [{"type": "null"}, {"oneOf": [{"type": "string"}, {"type": "array"}]}]}
+    assert judged(load(nested), 1).problems[0].message == "the value must be null or a string or a list, not a number"
     either = judged(load({"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}), {}).problems[0]
-    assert either.message == "the value lacks 'a' or 'b' ('anyOf')"
+    assert either.message == "the value must have 'a' or 'b' ('anyOf')"
 
 
 # --- places, containers, syntax --------------------------------------------------------------------
@@ -369,7 +373,7 @@ def test_lines_are_not_held(load: Load) -> None:
     for count in (200, 3000):
         source = Source(b'{"a": "' + b"x" * 500 + b'"}\n' + b'{"a": 1}\n' * count, "data.jsonl")
         tracemalloc.start()
-        assert judge_foreign(source, schema, Tally(10)).records == count + 1
+        assert validate_source(source, schema, Tally(10)).records == count + 1
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < peaks[0] + 500_000
@@ -378,7 +382,9 @@ def test_lines_are_not_held(load: Load) -> None:
 def test_progress(load: Load) -> None:
     """Progress is told in bytes done and bytes in all."""
     told: list[tuple[int, int]] = []
-    judge_foreign(Source(b"1\n2\n3\n", "x.jsonl"), load(True), Tally(1), lambda done, total: told.append((done, total)))
+    validate_source(
+        Source(b"1\n2\n3\n", "x.jsonl"), load(True), Tally(1), lambda done, total: told.append((done, total))
+    )
     assert told == [(0, 6), (2, 6), (4, 6)]
 
 
@@ -417,7 +423,7 @@ def test_tables_are_wrong_calls(load: Load, tmp_path: Path) -> None:
     report = judged(load(True), b"a,b\n1,2\n", "data.csv")
     assert report.wrong_call
     assert "a table has no JSON form" in report.problems[0].message
-    assert judge_foreign(Source(tmp_path / "none.json"), load(True), Tally(1)).wrong_call
+    assert validate_source(Source(tmp_path / "none.json"), load(True), Tally(1)).wrong_call
 
 
 def test_container_without_an_ending(load: Load) -> None:
@@ -443,7 +449,7 @@ def test_values_stay_out_of_messages(load: Load) -> None:
     for schema, data in [(s, d) for s, d, _ in [*KEYWORDS, *SINCE_2019, *FORMS]]:
         loaded = load(schema)
         for value in (PATIENT, [PATIENT, PATIENT], {PATIENT: PATIENT}, data):
-            for problem in judge_foreign(Source(json.dumps(value).encode(), "x.json"), loaded, Tally(100)).problems:
+            for problem in validate_source(Source(json.dumps(value).encode(), "x.json"), loaded, Tally(100)).problems:
                 assert PATIENT not in f"{problem.message} {problem.hint}"
 
 
@@ -488,6 +494,20 @@ def test_ids_do_not_hide_local_files(load: Load, draft: str, base: str) -> None:
     )
     data = {"a": {"d": 1, "e": {"d": 2}}, "b": "x", "c": "x"}
     assert brief(schema, data) == [("MC103", "/a/d"), ("MC103", "/a/e/d"), ("MC103", "/b"), ("MC103", "/c")]
+
+
+def test_absolute_reference_to_a_relative_id(load: Load) -> None:
+    """An absolute reference finds a schema inside the file whose `$id` is relative to that of the file."""
+    base = "https://example.org/s/"
+    inner = {"$id": "inner.json", "type": "null"}
+    schema = {"$id": f"{base}root.json", "$ref": f"{base}inner.json", "$defs": {"inner": inner}}
+    assert brief(load(schema), 1) == [("MC103", "")]
+    itself = {
+        "$id": f"{base}root.json",
+        "items": {"$ref": f"{base}root.json#/$defs/a"},
+        "$defs": {"a": {"type": "null"}},
+    }
+    assert brief(load(itself), [1]) == [("MC103", "/0")]
 
 
 def test_absolute_reference_beside_the_id(load: Load) -> None:
@@ -569,37 +589,37 @@ BROKEN: list[tuple[Any, str, str | None]] = [
     ('{"a": 1}'.encode("utf-16"), r"schema\.json: the file is in UTF-16", "UTF-8"),
     (b'{"maximum": 1e999}', r":1:13: a number too large", None),
     (b'{"not": ' * 120 + b"{}" + b"}" * 120, r"nested deeper than 100", None),
-    (b"[]", r"an object, true or false", None),
-    (b'"x"', r"an object, true or false", None),
-    ({"$schema": "http://json-schema.org/draft-04/schema#"}, r"draft-04 is not supported", SUPPORTED),
-    ({"$schema": "http://json-schema.org/draft-06/schema#"}, r"draft-06 is not supported", SUPPORTED),
-    ({"$schema": "https://example.org/dialect"}, r"names no draft .*\(at /\$schema\)", SUPPORTED),
-    ({"$schema": 7}, r"'\$schema' must be a string", SUPPORTED),
+    (b"[]", r"expected an object, true or false", None),
+    (b'"x"', r"expected an object, true or false", None),
+    ({"$schema": "http://json-schema.org/draft-04/schema#"}, r"'\$schema' is not a supported draft", SUPPORTED),
+    ({"$schema": "http://json-schema.org/draft-06/schema#"}, r"'\$schema' is not a supported draft", SUPPORTED),
+    ({"$schema": "https://example.org/dialect"}, r"not a supported draft \(at /\$schema\)", SUPPORTED),
+    ({"$schema": 7}, r"'\$schema' is not a supported draft", SUPPORTED),
     ({"type": "strin"}, r":2:10: not a valid schema of 2020-12: 'type' must be .*\(at /type\)", "'string'"),
     ({"properties": {"a": {"minLength": -1}}}, r"'minLength' must be at least 0 \(at /properties/a/minLength\)", None),
     ({"items": [{}]}, r"'items' must be an object or true or false, not a list", "read as 2020-12"),
     ({"required": True, "type": 3}, r"and 1 more such problems", None),
-    ({"pattern": "("}, r"no regular expression: .*\(at /pattern\)", "Python's re"),
-    ({"pattern": "("*3000 + ")" * 3000}, r"no regular expression", None),
-    ({"patternProperties": {"[": {}}}, r"no regular expression: .*\(at /patternProperties/\[\)", "Python's re"),
-    ({"pattern": r"\p{L}"}, r"no regular expression: bad escape", "Python's re"),
-    ({"$ref": "#/$defs/x"}, r"reference to '#/\$defs/x': it leads to nothing \(at /\$ref\)", "after|follows"),
-    ({"$ref": "#x"}, r"reference to '#x': it leads to nothing", None),
-    ({"$ref": "#/required/x", "required": ["a"]}, r"it leads to nothing", None),
-    ({"$ref": "#/required/0", "required": ["a"]}, r"no schema", None),
-    ({"$ref": "#/minimum/0", "minimum": 1}, r"it leads to nothing", None),
+    ({"pattern": "("}, r"not a regular expression: .*\(at /pattern\)", "Python's re"),
+    ({"pattern": "("*3000 + ")" * 3000}, r"not a regular expression", None),
+    ({"patternProperties": {"[": {}}}, r"not a regular expression: .*\(at /patternProperties/\[\)", "Python's re"),
+    ({"pattern": r"\p{L}"}, r"not a regular expression: bad escape", "Python's re"),
+    ({"$ref": "#/$defs/x"}, r"reference to '#/\$defs/x': it leads nowhere \(at /\$ref\)", "after|follows"),
+    ({"$ref": "#x"}, r"reference to '#x': it leads nowhere", None),
+    ({"$ref": "#/required/x", "required": ["a"]}, r"it leads nowhere", None),
+    ({"$ref": "#/required/0", "required": ["a"]}, r"not a schema", None),
+    ({"$ref": "#/minimum/0", "minimum": 1}, r"it leads nowhere", None),
     ({"items": {"$ref": "none.json"}}, r"no such file: .*none\.json \(at /items/\$ref\)", "nothing is fetched"),
     ({"$id": "https://example.org/a/s.json", "$ref": "none.json"}, r"no such file: .*none\.json", "nothing is fetched"),
     ({"$ref": "."}, r"no such file", None),
-    ({"$ref": "http://example.org/x.json"}, r"it is on the network, and nothing is ever fetched", "beside this one"),
-    ({"$ref": "https://example.org/x.json#/a"}, r"it is on the network, and nothing is ever fetched", None),
+    ({"$ref": "http://example.org/x.json"}, r"it is on the network, and nothing is fetched", "next to this one"),
+    ({"$ref": "https://example.org/x.json#/a"}, r"it is on the network, and nothing is fetched", None),
     ({"$ref": "ftp://example.org/x.json"}, r"no schema here has this \$id", None),
     ({"$ref": "file://server/x.json"}, r"no schema here has this \$id", None),
     ({"$ref": "urn:example:x"}, r"no schema here has this \$id", None),
     ({"$ref": "http://[x"}, r"not a URI reference", None),
     ({"$id": "http://[x"}, r"'\$id' is not a URI reference", None),
     ({"$ref": "a%00b"}, r"no such file", None),
-    ({"$ref": "http://json-schema.org/draft-07/schema#"}, r"draft-07, but .* 2020-12", "one draft"),
+    ({"$ref": "http://json-schema.org/draft-07/schema#"}, r"on the network, and nothing is fetched", None),
     ({"$defs": {"a": {"$schema": DRAFT_7}}}, r"draft-07, but .* 2020-12 \(at /\$defs/a/\$schema\)", "one draft"),
     ({"$ref": "#"}, r"refers to itself without end", "properties"),
     ({"$schema": DRAFT_7, "$ref": "#"}, r"refers to itself without end", "properties"),
@@ -632,7 +652,7 @@ def test_missing_schema(tmp_path: Path) -> None:
     """No file, a folder, no permission: a wrong call each."""
     for path, message in [(str(tmp_path / "none.json"), "no such file"), (str(tmp_path), "folder"), ("a\0b", "name")]:
         with pytest.raises(CallError, match=message):
-            Foreign.load(path)
+            SchemaChecker.load(path)
 
 
 def test_byte_order_mark(load: Load) -> None:
@@ -645,7 +665,7 @@ def test_byte_order_mark(load: Load) -> None:
 
 def test_too_large_schema(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     """There is a limit to the size of a schema."""
-    monkeypatch.setattr("medcontract.foreign.documents.MAX_RECORD", 1000)
+    monkeypatch.setattr("medcontract.jsonschema_files.documents.MAX_RECORD", 1000)
     assert "larger than" in str(refused(load, {"description": "x" * 2000}))
 
 
@@ -689,7 +709,7 @@ def test_deep_schema(load: Load) -> None:
 
 def test_too_deep_for_the_schema(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where even the larger stack is too small there is a problem, not a crash."""
-    monkeypatch.setattr("medcontract.foreign.room._FRAMES", 100)
+    monkeypatch.setattr("medcontract.jsonschema_files.checker._FRAMES", 100)
     assert brief(load(RECURSIVE[-1]), nested(99, {"v": None})) == [("MC019", "")]
 
 
@@ -712,14 +732,14 @@ def test_words_are_not_remembered_by_the_thousand() -> None:
 def test_documents_are_registered_once(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     """References to where no schema is looked for do not have the whole document read again, each of them."""
     registered = 0
-    really_register = Library._register
+    really_add = SchemaSet._add
 
-    def counted(library: Library, document: Any, *more: str) -> None:
+    def counted(schemas: SchemaSet, file: Any) -> None:
         nonlocal registered
-        registered += document.source is not None  # the meta-schema may be read on the way
-        really_register(library, document, *more)
+        registered += 1
+        really_add(schemas, file)
 
-    monkeypatch.setattr(Library, "_register", counted)
+    monkeypatch.setattr(SchemaSet, "_add", counted)
     schema = load({"x": [{"type": "string"}] * 200, "prefixItems": [{"$ref": f"#/x/{n}"} for n in range(200)]})
     assert brief(schema, ["a"] * 199 + [1]) == [("MC103", "/199")]
     assert registered == 1
@@ -742,7 +762,7 @@ def test_alternatives_do_not_multiply(load: Load) -> None:
 def test_many_problems_are_located_in_one_pass(load: Load) -> None:
     """Thousands of problems in one document do not mean thousands of passes over it."""
     text = json.dumps(list(range(20_000))).encode()
-    report = judge_foreign(Source(text, "x.json"), load({"items": {"type": "string"}}), Tally(10_000))
+    report = validate_source(Source(text, "x.json"), load({"items": {"type": "string"}}), Tally(10_000))
     assert (report.errors, len(report.problems)) == (20_000, 10_000)
     assert report.problems[-1].pointer == "/9999"
 
@@ -805,10 +825,10 @@ values = st.recursive(
 
 
 @cache
-def _real(index: int, folder: str) -> Foreign:
+def _real(index: int, folder: str) -> SchemaChecker:
     path = Path(folder) / f"real-{index}.json"
     path.write_text(json.dumps(REAL[index]), encoding="utf-8")
-    return Foreign.load(path)
+    return SchemaChecker.load(path)
 
 
 @pytest.mark.parametrize("index", range(len(REAL)))
@@ -858,7 +878,7 @@ def test_any_bytes_as_schema(tmp_path: Path) -> None:
     def law(schema: Any) -> None:
         path.write_text(json.dumps(schema), encoding="utf-8")
         try:
-            loaded = Foreign.load(path)
+            loaded = SchemaChecker.load(path)
         except CallError:
             return
         judged(loaded, {"string": {"type": 1}})
@@ -878,8 +898,8 @@ def _with_schema() -> list[Vector]:
 
 
 @cache
-def _published(vector_folder: str, file: str) -> Foreign:
-    return Foreign.load(SCHEMAS / vector_folder / file)
+def _published(vector_folder: str, file: str) -> SchemaChecker:
+    return SchemaChecker.load(SCHEMAS / vector_folder / file)
 
 
 @pytest.mark.parametrize("vector", _with_schema(), ids=lambda vector: vector.name)
@@ -902,7 +922,7 @@ def test_published_schemas_mostly_say_the_same() -> None:
         schema = _published(vector.folder, "v1.record.json" if vector.path.suffix == ".jsonl" else "v1.json")
         ours = medcontract.validate(vector.path.read_bytes(), vector.folder, name=vector.path.name)
         shape = [(p.code, p.line, p.column) for p in ours.problems if not p.code.startswith(("MC2", "MC5"))]
-        report = judge_foreign(Source(vector.path), schema, Tally(1000))
+        report = validate_source(Source(vector.path), schema, Tally(1000))
         total += bool(shape)
         same += bool(shape) and shape == [(p.code, p.line, p.column) for p in report.problems]
     assert total > 100
@@ -917,7 +937,7 @@ def test_relative_path_of_the_schema(load: Load, tmp_path: Path, monkeypatch: py
     (folder / "s.json").write_text('{"$ref": "t.json"}', encoding="utf-8")
     (folder / "t.json").write_text('{"type": "null"}', encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    assert brief(Foreign.load("my schemas #1 %41/s.json"), 1) == [("MC103", "")]
+    assert brief(SchemaChecker.load("my schemas #1 %41/s.json"), 1) == [("MC103", "")]
 
 
 def test_documented_example(

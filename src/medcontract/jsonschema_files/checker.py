@@ -1,0 +1,111 @@
+"""A schema with all that it refers to, ready to be applied to values."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any, TypeVar
+
+from referencing.exceptions import Unresolvable
+
+from medcontract.definitions.patterns import TooSlow
+from medcontract.errors import CallError, internal_error
+from medcontract.jsonschema_files.documents import SchemaFile, draft_of, read_schema
+from medcontract.jsonschema_files.drafts import Draft
+from medcontract.jsonschema_files.errors import explain
+from medcontract.jsonschema_files.keywords import Memo, TooMuchWork, validator_class
+from medcontract.jsonschema_files.references import SchemaSet
+from medcontract.problems import Finding, Path
+from medcontract.reading.limits import MAX_DEPTH
+
+_FRAMES = 40_000
+_STACK = 512 << 20
+"""Bytes; only those that are used are taken from the system."""
+Result = TypeVar("Result")
+
+
+class SchemaChecker:
+    """A schema that was read, checked, and whose references were all followed. See `SchemaChecker.load`."""
+
+    def __init__(self, draft: Draft, schema: Any, schemas: SchemaSet) -> None:
+        self.draft = draft.name
+        self._schemas = schemas
+        targets = {} if schemas.dynamic else {key: id(found[0]) for key, found in schemas.targets.items()}
+        self._memo = Memo(targets)
+        root = {"not": {}} if schema is False else schema
+        self._validator = validator_class(draft.validator, self._memo)(root, registry=schemas.registry)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], allow_refs: Iterable[str | os.PathLike[str]] = ()) -> SchemaChecker:
+        """Read a schema file and all local files that it refers to. Raises `CallError`, which says what is wrong.
+
+        Those files are below the schema's folder, or below one of the folders `allow_refs`.
+        """
+        folders = [os.path.dirname(os.path.abspath(path)), *(os.fspath(folder) for folder in allow_refs)]
+        for folder in folders[1:]:
+            if not os.path.isdir(folder):
+                raise CallError(f"{folder}: no such folder, to allow references to", "check the spelling")
+        file = read_schema(os.fspath(path))
+        draft = draft_of(file, file.contents)
+        schemas = SchemaSet(draft, _check_schema, folders)
+        schemas.load(file)
+        return cls(draft, file.contents, schemas)
+
+    def findings(self, value: Any) -> list[Finding]:
+        """What is wrong with a parsed value; empty when it matches the schema."""
+        try:
+            return _with_deep_stack(lambda: self._findings(value))
+        except (TooMuchWork, TooSlow) as reason:
+            what = "a pattern" if isinstance(reason, TooSlow) else "the references"
+            hint = "simplify it, or split the file into records (.jsonl); see docs/any-schema.md"
+            return [Finding("MC024", f"{what} of this schema would take too long to check", hint)]
+        except RecursionError:
+            hint = f"values may be nested {MAX_DEPTH} levels deep, but this schema refers to itself too often in each"
+            return [Finding("MC019", "nested too deep to be checked with this schema", hint)]
+        except (Unresolvable, ArithmeticError, LookupError, TypeError, ValueError) as error:
+            # the schema was checked and all references were followed: this is a limit of jsonschema
+            message = f"this schema cannot be applied here ({type(error).__name__} in jsonschema)"
+            return [Finding("MC029", message, internal_error(error))]
+        finally:
+            self._memo.begin(None)
+
+    def _findings(self, value: Any) -> list[Finding]:
+        self._memo.begin(value)
+        return explain(self._validator.iter_errors(value), self._schemas.known_keys)
+
+
+@cache
+def _meta_checker(draft: Draft) -> SchemaChecker:
+    schemas = SchemaSet(draft, _check_schema, ())
+    schemas.dynamic = True
+    return SchemaChecker(draft, schemas.registry.contents(draft.uri.rstrip("#")), schemas)
+
+
+def _check_schema(draft: Draft, file: SchemaFile, schema: Any, path: Path) -> None:
+    """Check a schema against the meta-schema of its draft. Raises `CallError`."""
+    findings = _meta_checker(draft).findings(schema)
+    if not findings:
+        return
+    first, more = findings[0], f", and {len(findings) - 1} more such problems" * (len(findings) > 1)
+    undeclared = not path and "$schema" not in schema
+    hint = first.hint or (f"without '$schema' a schema is read as {draft.name}" if undeclared else None)
+    raise file.error((*path, *first.path), f"not a valid schema of {draft.name}: {first.message}{more}", hint)
+
+
+def _with_deep_stack(work: Callable[[], Result]) -> Result:
+    """Do the work, again with a deeper stack if it needs one: jsonschema calls itself several times for each level."""
+    try:
+        return work()
+    except RecursionError:
+        frames, stack = sys.getrecursionlimit(), threading.stack_size(_STACK)
+    sys.setrecursionlimit(max(_FRAMES, frames))
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(work).result()
+    finally:
+        sys.setrecursionlimit(frames)
+        threading.stack_size(stack)

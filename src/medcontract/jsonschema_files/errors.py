@@ -1,0 +1,159 @@
+"""From the errors of jsonschema to findings: our codes, our messages, and one problem for one wrong value.
+
+The messages of jsonschema are not used, because they quote the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from jsonschema.exceptions import ValidationError
+
+from medcontract.definitions.forms import FORMS, NON_BLANK
+from medcontract.definitions.suggest import did_you_mean
+from medcontract.definitions.words import boolean_hint, json_text, kind, name, number_hint, shown
+from medcontract.problems import Finding, Path, is_plain, plural, shorten
+
+KnownKeys = Callable[[Any], set[str]]
+"""From the schema of an object to the keys that it names."""
+
+_WEIGHT = {code: weight for weight, code in enumerate(("MC103", "MC104", "MC106", "MC107", "MC105", "MC108", "MC110"))}
+_MOST_HINTS = 100
+"""Looking for the nearest key takes as long as there are keys: not for each of thousands of unknown ones."""
+_MOST_CHOICES = 12
+_TYPES = {
+    "string": "a string", "number": "a number", "integer": "an integer", "boolean": "true or false",
+    "null": "null", "array": "a list", "object": "an object",
+}  # fmt: skip
+_UNITS = {"Length": ("MC107", "character"), "Items": ("MC108", "item"), "Properties": ("MC108", "key")}
+_BOUNDS = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "above", "exclusiveMaximum": "below"}
+_OTHERS = {
+    "multipleOf": "must be a multiple of {0} ('multipleOf')",
+    "uniqueItems": "must have no equal items ('uniqueItems'): items {1} and {2} are equal",
+    "dependentRequired": "must have '{1}', because it has '{2}' ('dependentRequired')",
+    "dependencies": "must have '{1}', because it has '{2}' ('dependencies')",
+    "not": "must not match the schema of 'not'",
+    "contains": "has no item that matches the schema of 'contains'",
+    "minContains": "has too few items that match the schema of 'contains'",
+    "maxContains": "has too many items that match the schema of 'contains'",
+}
+"""Of keywords with the code MC110. {0} is the value of the keyword, {1} and {2} are the names that the error has."""
+
+
+class _Found(NamedTuple):
+    finding: Finding
+    error: ValidationError
+
+
+def explain(errors: Iterable[ValidationError], known_keys: KnownKeys) -> list[Finding]:
+    """The findings for these errors. Offsets are not worked out."""
+    found: dict[tuple[Path, bool], dict[str, _Found]] = {}
+    doubtful: dict[Path, Finding] = {}
+    for each in (_Found(_finding(error), error) for error in errors):
+        finding, error = each
+        if (
+            error.validator == "unevaluatedProperties"
+            and finding.at_key
+            and finding.path[-1] in known_keys(error.schema)
+        ):
+            doubtful[finding.path] = finding  # the schema knows this key, but in a part that failed for another reason
+        else:
+            found.setdefault((finding.path, finding.at_key), {}).setdefault(finding.message, each)
+    around = {path[:length] for path, _ in found for length in range(len(path) + 1)}
+    kept = [each for alike in found.values() for each in _most_telling(list(alike.values()))]
+    findings = [_with_hint(each, known_keys) if n < _MOST_HINTS else each.finding for n, each in enumerate(kept)]
+    return findings + [finding for path, finding in doubtful.items() if path[:-1] not in around]
+
+
+def _most_telling(alike: list[_Found]) -> list[_Found]:
+    """One finding for a scalar or a value of the wrong type; a list or an object may break several keywords at once."""
+    first = min(alike, key=lambda each: _WEIGHT.get(each.finding.code, len(_WEIGHT)))
+    scalar = any(not isinstance(each.error.instance, dict | list) for each in alike)
+    return [first] if scalar or first.finding.at_key or first.finding.code in ("MC103", "MC104") else alike
+
+
+def _with_hint(found: _Found, known_keys: KnownKeys) -> Finding:
+    """An unknown key, with the nearest known one, if possible one that is not there yet."""
+    finding, given = found.finding, found.error.instance
+    if finding.code != "MC102" or not isinstance(given, dict):
+        return finding
+    key, known = str(finding.path[-1]), known_keys(found.error.schema)
+    hint = did_you_mean(key, sorted(known - set(given))) or did_you_mean(key, sorted(known))
+    return finding._replace(hint=hint)
+
+
+def _finding(error: ValidationError) -> Finding:
+    path: Path = tuple(error.absolute_path)
+    keyword, names = str(error.validator), error.cause.args if error.cause else ()
+    if keyword == "required":
+        return Finding("MC101", f"'{names[0]}' is missing", path=path)
+    if names and keyword in ("additionalProperties", "unevaluatedProperties", "propertyNames"):
+        key = f"'{names[0]}'" if is_plain(names[0]) else "this key"
+        code, reason = (
+            ("MC110", "allowed by 'propertyNames'") if keyword == "propertyNames" else ("MC102", "in the schema")
+        )
+        return Finding(code, f"{key} is not {reason}", path=path, at_key=True, value=shorten(names[0]))
+    code, text, hint = _message(keyword, error.validator_value, error.instance, error)
+    return Finding(code, f"{name(path)} {text}", hint, path=path, value=shown(error.instance))
+
+
+def _message(keyword: str, value: Any, given: Any, error: ValidationError) -> tuple[str, str, str | None]:
+    """Code, what to say after the name of the value, and hint."""
+    if keyword == "type":
+        return "MC103", *_wrong_type([value] if isinstance(value, str) else value, given)
+    if keyword in ("enum", "const"):
+        return "MC104", *_wrong_choice(value if keyword == "enum" else [value], given)
+    if keyword in _BOUNDS:
+        return "MC105", f"must be {_BOUNDS[keyword]} {json_text(value)}", None
+    if keyword == "pattern":
+        return _wrong_pattern(value, given)
+    if keyword == "minLength" and not given.strip():
+        return "MC106", "must not be blank" if given else "must not be empty", None
+    if keyword in ("items", "additionalItems"):  # after a tuple, where no more are allowed
+        schema: Any = error.schema
+        keyword, value = "maxItems", len(schema.get("prefixItems" if keyword == "items" else "items", ()))
+    if keyword[:3] in ("min", "max") and keyword[3:] in _UNITS:
+        code, unit = _UNITS[keyword[3:]]
+        bound = "at least" if keyword.startswith("min") else "at most"
+        return code, f"must have {bound} {plural(int(value), unit)}, not {len(given)}", None
+    return "MC110", _other(keyword, value, error), None
+
+
+def _wrong_type(allowed: list[str], given: Any) -> tuple[str, str | None]:
+    hint = number_hint(given) if {"number", "integer"} & set(allowed) and isinstance(given, str) else None
+    if hint is None and "boolean" in allowed and not {"number", "integer"} & set(allowed):
+        hint = boolean_hint(given)
+    return f"must be {' or '.join(_TYPES[word] for word in dict.fromkeys(allowed))}, not {kind(given)}", hint
+
+
+def _wrong_choice(allowed: list[Any], given: Any) -> tuple[str, str | None]:
+    texts = [
+        value if isinstance(value, str) and value.isprintable() and value.strip() else json_text(value)
+        for value in allowed[:_MOST_CHOICES]
+    ]
+    more = f" and {len(allowed) - _MOST_CHOICES} more" if len(allowed) > _MOST_CHOICES else ""
+    hint = (
+        did_you_mean(given, [value for value in allowed if isinstance(value, str)]) if isinstance(given, str) else None
+    )
+    return f"must be {'one of ' * (len(allowed) > 1)}{', '.join(map(shorten, texts))}{more}", hint
+
+
+def _wrong_pattern(pattern: str, given: str) -> tuple[str, str, str | None]:
+    if pattern == NON_BLANK:
+        return "MC106", "must not be blank", None
+    wanted = FORMS.get(pattern) or f"of the form {shorten(pattern)}"
+    return "MC107", f"must be {wanted}", "remove the blanks around it" if given != given.strip() else None
+
+
+def _other(keyword: str, value: Any, error: ValidationError) -> str:
+    if keyword in ("anyOf", "oneOf"):
+        if error.cause is None:
+            return "matches more than one schema of 'oneOf', but exactly one is allowed"
+        missing = " or ".join(f"'{key}'" for key in error.cause.args)
+        return f"must have {missing} ('{keyword}')" if missing else f"matches no schema of '{keyword}'"
+    if keyword == "None" or (keyword == "not" and value in ({}, True)):  # the loader turns false into {"not": {}}
+        return "is not allowed here: the schema for it is false"
+    names = error.cause.args if error.cause else ()
+    text = _OTHERS.get(keyword, f"does not satisfy '{keyword}' of the schema")
+    return text.format(json_text(value) if keyword == "multipleOf" else "", *names)

@@ -1,0 +1,243 @@
+"""The keywords that jsonschema does not report as needed here, or not in bounded time.
+
+- `required`, `additionalProperties`, `unevaluatedProperties`, `propertyNames`, `dependentRequired`, `dependencies`:
+  jsonschema names the key inside a sentence only, and reports several keys in one error.
+- `pattern`, `patternProperties`: Python's `re` backtracks without bound.
+- `uniqueItems`: compares each item with each other one, when they are objects.
+- `$ref`: alternatives and doubled references apply the same schema to the same value 2 to the power of n times. What
+  a schema said about a value is remembered, and how many references are followed is bounded.
+- `anyOf`, `oneOf`: see `alternatives`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from jsonschema.exceptions import ValidationError
+from jsonschema.protocols import Validator
+from jsonschema.validators import extend
+from referencing.jsonschema import lookup_recursive_ref
+
+from medcontract.definitions.patterns import fits
+from medcontract.jsonschema_files.alternatives import Names, closest
+
+Errors = Iterator[ValidationError]
+Keyword = Callable[[Any, Any, Any, Any], Errors | None]
+
+MOST_STEPS, _MOST_STEPS_PER_VALUE = 50_000, 200
+_MOST_REMEMBERED = 200_000
+_MOST_AGAIN = 20
+"""Errors that are reported once more when a value is met again: they have been reported in full before."""
+
+
+class TooMuchWork(Exception):
+    """A schema that asks for far more steps than a value has members."""
+
+
+class Memo:
+    """What schemas said about the value that is being checked and the values inside it."""
+
+    def __init__(self, targets: dict[int, int]) -> None:
+        self.targets = targets
+        """From the id of a schema with a `$ref` to that of its target; empty where dynamic references change it."""
+        self.begin(None)
+
+    def begin(self, value: Any) -> None:
+        """Forget everything."""
+        self.errors: dict[tuple[int, int], list[ValidationError]] = {}
+        self.evaluated: dict[tuple[int, int], set[str]] = {}
+        self._value, self._left, self._extended = value, MOST_STEPS, False
+
+    def step(self) -> None:
+        """One more reference is followed. Raises `TooMuchWork`."""
+        self._left -= 1
+        if self._left < 0 and not self._extended:
+            self._left, self._extended = _size(self._value) * _MOST_STEPS_PER_VALUE, True
+        if self._left < 0:
+            raise TooMuchWork
+        if len(self.errors) + len(self.evaluated) > _MOST_REMEMBERED:
+            self.errors.clear()
+            self.evaluated.clear()
+
+
+def _size(value: Any) -> int:
+    """The number of values inside a value, itself included."""
+    count, stack = 0, [value]
+    while stack:
+        item = stack.pop()
+        count += 1
+        if isinstance(item, dict | list):
+            stack += item.values() if isinstance(item, dict) else item
+    return count
+
+
+def validator_class(base: type[Validator], memo: Memo) -> type[Validator]:
+    """The validator of a draft, with the keywords of this module."""
+    ours: dict[str, Keyword] = {
+        "required": _required, "propertyNames": _property_names, "uniqueItems": _unique_items, "pattern": _pattern,
+        "patternProperties": _pattern_properties, "additionalProperties": _additional_properties,
+        "dependencies": _dependencies, "dependentRequired": _dependencies, "anyOf": _any_of, "oneOf": _one_of,
+        "unevaluatedProperties": _unevaluated_properties(memo),
+        **{name: _reference(base.VALIDATORS.get(name), memo) for name in ("$ref", "$dynamicRef", "$recursiveRef")},
+    }  # fmt: skip
+    made: type[Validator] = extend(base, {name: ours[name] for name in ours.keys() & base.VALIDATORS.keys()})  # type: ignore[no-untyped-call]  # the stubs leave it out
+    return made
+
+
+def _reference(original: Any, memo: Memo) -> Keyword:
+    def keyword(validator: Any, ref: str, instance: Any, schema: Any) -> Errors:
+        memo.step()
+        target = memo.targets.get(id(schema))
+        if target is None:
+            yield from original(validator, ref, instance, schema)
+            return
+        key, most = (id(instance), target), _MOST_AGAIN
+        if key not in memo.errors:
+            memo.errors[key], most = list(original(validator, ref, instance, schema)), -1
+        known = memo.errors[key]
+        yield from map(_copy, known if most < 0 else known[:most])
+
+    return keyword
+
+
+def _copy(error: ValidationError) -> ValidationError:
+    """A copy whose path jsonschema can extend."""
+    return ValidationError(
+        "", error.validator, error.relative_path, error.cause, (), error.validator_value, error.instance, error.schema
+    )
+
+
+def _error(*names: str | int, at: str | None = None) -> ValidationError:
+    return ValidationError("", cause=Names(*names), path=() if at is None else (at,))
+
+
+def _required(validator: Any, required: list[str], instance: Any, schema: Any) -> Errors:
+    if isinstance(instance, dict):
+        yield from (_error(key) for key in required if key not in instance)
+
+
+def _property_names(validator: Any, names: Any, instance: Any, schema: Any) -> Errors:
+    for key in instance if isinstance(instance, dict) else ():
+        if not _is_valid(validator, key, names):
+            yield _error(key, at=key)
+
+
+def _unique_items(validator: Any, unique: bool, instance: Any, schema: Any) -> Errors:
+    seen: dict[Any, int] = {}
+    for index, item in enumerate(instance if unique and isinstance(instance, list) else ()):
+        first = seen.setdefault(_hashable(item), index)
+        if first != index:
+            yield _error(first, index)
+            return
+
+
+def _hashable(value: Any) -> Any:
+    """Equal for two values if and only if JSON Schema calls them equal: 1 is 1.0, but not true."""
+    if isinstance(value, list):
+        return ("list", *map(_hashable, value))
+    if isinstance(value, dict):
+        return frozenset((key, _hashable(item)) for key, item in value.items())
+    return (bool, value) if isinstance(value, bool) else value
+
+
+def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Errors:
+    if isinstance(instance, str) and not fits(pattern, instance):
+        yield ValidationError("")
+
+
+def _pattern_properties(validator: Any, patterns: dict[str, Any], instance: Any, schema: Any) -> Errors:
+    for pattern, inner in patterns.items() if isinstance(instance, dict) else ():
+        for key in _matching(instance, {pattern}):
+            yield from validator.descend(instance[key], inner, path=key)
+
+
+def _matching(instance: dict[str, Any], patterns: Any) -> list[str]:
+    return [key for key in instance if any(fits(pattern, key) for pattern in patterns)]
+
+
+def _additional_properties(validator: Any, allowed: Any, instance: Any, schema: Any) -> Errors:
+    if isinstance(instance, dict):
+        known = {*schema.get("properties", ()), *_matching(instance, schema.get("patternProperties", ()))}
+        yield from _others(validator, allowed, instance, known)
+
+
+def _others(validator: Any, allowed: Any, instance: dict[str, Any], known: set[str]) -> Errors:
+    """What is wrong with the keys beside the known ones."""
+    for key, value in instance.items():
+        if key not in known:
+            yield from [_error(key, at=key)] if allowed is False else validator.descend(value, allowed, path=key)
+
+
+def _dependencies(validator: Any, dependencies: dict[str, Any], instance: Any, schema: Any) -> Errors:
+    for key, needed in dependencies.items() if isinstance(instance, dict) else ():
+        if key in instance and isinstance(needed, list):
+            yield from (_error(other, key) for other in needed if other not in instance)
+        elif key in instance:
+            yield from validator.descend(instance, needed)
+
+
+def _any_of(validator: Any, schemas: list[Any], instance: Any, schema: Any) -> Errors:
+    branches = []
+    for inner in schemas:
+        branches.append(list(validator.descend(instance, inner)))
+        if not branches[-1]:
+            return
+    yield from closest(branches, instance, "anyOf")
+
+
+def _one_of(validator: Any, schemas: list[Any], instance: Any, schema: Any) -> Errors:
+    branches = [list(validator.descend(instance, inner)) for inner in schemas]
+    if all(branches):
+        yield from closest(branches, instance, "oneOf")
+    elif branches.count([]) > 1:
+        yield ValidationError("")
+
+
+def _unevaluated_properties(memo: Memo) -> Keyword:
+    def keyword(validator: Any, allowed: Any, instance: Any, schema: Any) -> Errors:
+        if isinstance(instance, dict):
+            yield from _others(validator, allowed, instance, _evaluated(memo, validator, instance, schema))
+
+    return keyword
+
+
+def _evaluated(memo: Memo, validator: Any, instance: dict[str, Any], schema: Any) -> set[str]:
+    """The keys of an object that a schema evaluates, itself or through one that it applies to the same object."""
+    if not isinstance(schema, dict):
+        return set()
+    memo.step()
+    ids = id(instance), id(schema)
+    if ids in memo.evaluated:
+        return memo.evaluated[ids]
+    keys = {
+        *(schema.get("properties", {}).keys() & instance),
+        *_matching(instance, schema.get("patternProperties", ())),
+    }
+    for keyword in schema.keys() & {"additionalProperties", "unevaluatedProperties"}:
+        keys |= {key for key in instance if _is_valid(validator, instance[key], schema[keyword])}
+    for inner, within in _applied(validator, instance, schema):
+        keys |= _evaluated(memo, within, instance, inner)
+    if memo.targets:
+        memo.evaluated[ids] = keys
+    return keys
+
+
+def _applied(validator: Any, instance: dict[str, Any], schema: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """The schemas that a schema applies to the same object and that it satisfies, each with its validator."""
+    for keyword in schema.keys() & validator.VALIDATORS.keys() & {"$ref", "$dynamicRef", "$recursiveRef"}:
+        resolver = validator._resolver
+        found = lookup_recursive_ref(resolver) if keyword == "$recursiveRef" else resolver.lookup(schema[keyword])
+        yield found.contents, validator.evolve(schema=found.contents, _resolver=found.resolver)
+    yield from ((inner, validator) for key, inner in schema.get("dependentSchemas", {}).items() if key in instance)
+    for inner in (inner for keyword in ("allOf", "oneOf", "anyOf") for inner in schema.get(keyword, ())):
+        if _is_valid(validator, instance, inner):
+            yield inner, validator
+    if "if" in schema:
+        holds = _is_valid(validator, instance, schema["if"])
+        yield schema["if"] if holds else None, validator
+        yield schema.get("then" if holds else "else"), validator
+
+
+def _is_valid(validator: Any, instance: Any, schema: Any) -> bool:
+    return next(validator.descend(instance, schema), None) is None

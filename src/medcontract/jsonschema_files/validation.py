@@ -1,0 +1,132 @@
+"""Validate one file against a JSON Schema: `.json` as one document, `.jsonl` record by record."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from typing import Any
+
+from medcontract.definitions.decode import no_repeated_key
+from medcontract.jsonschema_files.checker import SchemaChecker
+from medcontract.judging.examining import Rest, counted_only, fault_finding
+from medcontract.judging.json import one_line_hint
+from medcontract.judging.records import Progress, broken_finding
+from medcontract.judging.report import make_report
+from medcontract.judging.start import container_of
+from medcontract.problems import Finding, Ref, empty_file
+from medcontract.reading import lines
+from medcontract.reading.json_file import too_large
+from medcontract.reading.limits import MAX_DEPTH, MAX_DOCUMENT
+from medcontract.reading.locate import Locator
+from medcontract.reading.scan import Broken, scan
+from medcontract.reading.source import Source, Unreadable
+from medcontract.results.validation import FileReport
+from medcontract.tally import Tally
+
+_HUGE = re.compile(rb"[0-9]{300}")
+
+
+def validate_source(
+    source: Source, schema: SchemaChecker, tally: Tally, progress: Progress | None = None
+) -> FileReport:  # fmt: skip
+    """Everything that is wrong with one file. Nothing that the file holds makes this raise."""
+    try:
+        source.prepare()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about the patterns of the schema
+            records = _validate(source, schema, tally, progress)
+    except Unreadable as unreadable:
+        tally.add(unreadable.finding)
+        return make_report(source, None, None, tally, wrong_call=unreadable.wrong_call)
+    return make_report(source, None, records, tally)
+
+
+def _validate(source: Source, schema: SchemaChecker, tally: Tally, progress: Progress | None) -> int | None:
+    container = container_of(source)
+    if container == "jsonl":
+        return _validate_lines(source, schema, tally, progress)
+    if container == "json" or (container == "csv" and source.ending != ".csv"):  # any JSON value is a document
+        _validate_document(source, schema, tally)
+        return None
+    message = f"a JSON Schema cannot be applied to .{container}: a table has no JSON form without a contract"
+    hint = "write the rows as JSON Lines (.jsonl), or name a contract"
+    raise Unreadable(Finding("MC033", message, hint), wrong_call=True)
+
+
+def _validate_document(source: Source, schema: SchemaChecker, tally: Tally) -> None:
+    raw = source.read(source.start, MAX_DOCUMENT + 1)
+    if len(raw) > MAX_DOCUMENT:
+        message = f"the document is larger than {MAX_DOCUMENT >> 20} MiB"
+        tally.add(Finding("MC020", message, "write one record per line, as .jsonl", offset=0))
+    elif not raw.strip(b" \t\r\n"):
+        tally.add(empty_file(source.start))
+    else:
+        _validate_text(raw, Ref(source.start, len(raw)), schema, tally)
+
+
+def _validate_lines(source: Source, schema: SchemaChecker, tally: Tally, progress: Progress | None) -> int:
+    count = 0
+    for raw, offset, _ in lines.records(source, lambda raw: None):
+        ref = Ref(offset, len(raw), count)
+        if raw:
+            _validate_text(raw, ref, schema, tally)
+        else:
+            tally.add(too_large(source.limits.record, None, ref))
+        count += 1
+        if tally.codes(lambda code: code == "MC024"):  # the next record would take as long
+            break
+        if progress:
+            progress(source.done(offset), source.size)
+    if not count and not tally.errors:
+        tally.add(empty_file(source.start))
+    return count
+
+
+def _validate_text(raw: bytes, ref: Ref, schema: SchemaChecker, tally: Tally) -> None:
+    """Add what is wrong with one JSON text at `ref`, in the order of the text."""
+    rest: Rest = []
+    try:
+        value, findings, rest = _parse(raw)
+    except Broken as broken:
+        findings = [broken_finding(broken if ref.record is None else one_line_hint(broken))]
+    else:
+        too_deep = [finding for finding in findings if finding.code == "MC019"]
+        if too_deep:
+            findings, rest = too_deep[:1], []
+        else:
+            findings += _checked(raw, value, findings, schema)
+    for finding in sorted(findings, key=lambda finding: finding.offset or 0):
+        tally.add(finding._replace(ref=ref, offset=ref.offset + (finding.offset or 0)))
+    tally.count_rest(rest, ref.record)
+
+
+def _checked(raw: bytes, value: Any, faults: list[Finding], schema: SchemaChecker) -> list[Finding]:
+    """What the schema says about a value, with offsets, except about values that are faulty already."""
+    faulty = {fault.path for fault in faults if not fault.at_key and fault.path}
+    locator, found = Locator(raw), []
+    for finding in schema.findings(value):
+        path = finding.path
+        if not faulty or not any(path[:length] in faulty for length in range(1, len(path) + 1)):
+            value_at, key_at = locator.find(path)
+            found.append(finding._replace(offset=key_at if finding.at_key else value_at))
+    return found
+
+
+def _parse(raw: bytes) -> tuple[Any, list[Finding], Rest]:
+    """The value of a JSON text, and the faults in it that do not break its syntax. May raise `Broken`."""
+    if not _HUGE.search(raw) and no_repeated_key(raw):
+        value = json.loads(raw)  # msgspec, which found nothing odd, would make floats of large integers
+        if _depth(value) <= MAX_DEPTH:
+            return value, [], []
+    scanned = scan(raw)
+    return scanned.value, list(map(fault_finding, scanned.faults)), counted_only(scanned)
+
+
+def _depth(value: Any) -> int:
+    """The levels of lists and objects."""
+    depth, level = 0, [value]
+    while level := [item for item in level if type(item) in (dict, list)]:
+        depth += 1
+        level = [inner for item in level for inner in (item.values() if type(item) is dict else item)]
+    return depth
