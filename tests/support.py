@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from functools import cache
 from pathlib import Path
@@ -27,6 +28,31 @@ NOT_RECOGNISABLE = frozenset(
 )
 """Vectors whose content fits no contract: here, and only here, the contract has to be named."""
 
+MANIFEST = "expected.txt"
+_MANIFEST_LINE = re.compile(r"(?P<name>\S+?)(?: \[(?P<contract>\S+)\])?: (?P<problem>ok|MC.+)")
+
+
+class Expected(NamedTuple):
+    """What a manifest says about one vector."""
+
+    contract: str | None
+    """The contract that is recognised, "-" for none; None: that of the folder."""
+    problems: list[str]
+
+
+@cache
+def expectations(folder: str) -> dict[str, Expected]:
+    """The manifest of a folder of vectors: a line per problem, or `ok`, after the name of the file."""
+    found: dict[str, Expected] = {}
+    for line in (VECTORS / folder / MANIFEST).read_text(encoding="utf-8").splitlines():
+        parts = _MANIFEST_LINE.fullmatch(line)
+        if not parts:
+            raise ValueError(f"{folder}/{MANIFEST}: {line!r} is not 'NAME: ok' or 'NAME: CODE severity ...'")
+        expected = found.setdefault(parts["name"], Expected(parts["contract"], []))
+        if parts["problem"] != "ok":
+            expected.problems.append(parts["problem"])
+    return found
+
 
 class Vector(NamedTuple):
     """One file that becomes a test by being there."""
@@ -45,15 +71,10 @@ class Vector(NamedTuple):
         return self.folder if self.name in NOT_RECOGNISABLE else None
 
     @property
-    def expected_file(self) -> Path:
-        return self.path.with_name(self.path.name + ".expected")
-
-    @property
     def expected(self) -> list[str]:
         """The lines that a report of this file gives."""
-        if not self.expected_file.exists():
-            return [f"contract {self.folder}"]
-        return self.expected_file.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        contract, problems = expectations(self.folder)[self.name.removeprefix(f"{self.folder}/")]
+        return [f"contract {contract or self.folder}", *problems]
 
 
 @cache
@@ -62,7 +83,7 @@ def vectors() -> tuple[Vector, ...]:
     found: list[Vector] = []
     for path in sorted(VECTORS.rglob("*")):
         parts = path.relative_to(VECTORS).parts
-        if not path.is_file() or path.name.endswith(".expected") or parts[0] == "between":
+        if not path.is_file() or path.name == MANIFEST or parts[0] == "between":
             continue
         folder, verdict = ("syntax", "syntax") if parts[0] == "syntax" else ("/".join(parts[:2]), parts[2])
         found.append(Vector(path, "/".join(parts), folder, verdict))
@@ -70,13 +91,13 @@ def vectors() -> tuple[Vector, ...]:
 
 
 def problem_line(problem: Problem) -> str:
-    """A problem as a line of an `.expected` file."""
+    """A problem as a manifest writes it."""
     numbers = ("-" if n is None else str(n) for n in (problem.line, problem.column, problem.record))
     return " ".join([problem.code, problem.severity, *numbers, problem.pointer or '""'])
 
 
 def report_lines(report: FileReport) -> list[str]:
-    """A report as the lines of an `.expected` file."""
+    """A report as `Vector.expected` gives it."""
     return [f"contract {report.contract or '-'}", *map(problem_line, report.problems)]
 
 

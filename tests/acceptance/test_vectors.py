@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.acceptance.test_score_command import Call
-from tests.support import NOT_RECOGNISABLE, VECTORS, Vector, assert_sound, report_lines, vectors
+from tests.support import MANIFEST, NOT_RECOGNISABLE, VECTORS, Vector, assert_sound, expectations, report_lines, vectors
 
 import medcontract
 from medcontract.definitions import registry
@@ -30,7 +30,7 @@ def _with_plain_line_feeds() -> list[Vector]:
 
 @each_vector
 def test_vector(vector: Vector) -> None:
-    """A file has exactly the problems that stand beside it, in that order and at those places."""
+    """A file has exactly the problems that its manifest lists, in that order and at those places."""
     report = medcontract.validate_files([vector.path], vector.given).files[0]
     assert report_lines(report) == vector.expected
     assert_sound(report)
@@ -38,19 +38,26 @@ def test_vector(vector: Vector) -> None:
 
 
 def test_verdict_of_folders() -> None:
-    """What is in `valid` has no errors, what is not has at least one, and each line beside a file is well formed."""
+    """What is in `valid` has no errors, what is not has at least one, and each line of a manifest is well formed."""
     assert len(vectors()) > 600
     for vector in vectors():
         lines = vector.expected[1:]
         assert [line for line in lines if not _EXPECTED_LINE.fullmatch(line)] == [], vector.name
         assert any(" error " in line for line in lines) == (vector.verdict != "valid"), vector.name
-        assert vector.expected_file.exists() == bool(lines), vector.name
 
 
-def test_no_expectation_without_a_file() -> None:
-    """Every `.expected` belongs to a file."""
-    orphans = [path for path in VECTORS.rglob("*.expected") if not path.with_name(path.stem).exists()]
-    assert orphans == []
+@pytest.mark.parametrize("folder", [*sorted({v.folder for v in vectors()}), "between"])
+def test_manifest(folder: str) -> None:
+    """Every vector has its lines in the manifest of its folder, sorted by name, and every line its vector."""
+    if folder == "between":
+        names = [path.name for path in _SETS]
+    else:
+        names = [v.name.removeprefix(f"{folder}/") for v in vectors() if v.folder == folder]
+    assert list(expectations(folder)) == sorted(names)
+    lines = (VECTORS / folder / MANIFEST).read_text(encoding="utf-8").splitlines()
+    assert [line for line in lines if line.endswith(": ok")] == [
+        f"{name}: ok" for name, expected in expectations(folder).items() if not expected.problems
+    ]
 
 
 def test_few_vectors_need_their_contract_named() -> None:
@@ -80,7 +87,7 @@ def test_line_ends(vector: Vector) -> None:
 
 # --- rules between files -------------------------------------------------------------------------
 
-_SETS = sorted((VECTORS / "between").iterdir())
+_SETS = sorted(path for path in (VECTORS / "between").iterdir() if path.is_dir())
 _NOT_SCORED = {
     "benchmark-cases-not-all-answered",
     "extraction-all-right",
@@ -98,11 +105,11 @@ each_set = pytest.mark.parametrize("folder", _SETS, ids=lambda folder: folder.na
 
 
 def _files_of(folder: Path) -> list[Path]:
-    return [path for path in sorted(folder.iterdir()) if path.name != "expected"]
+    return sorted(folder.iterdir())
 
 
 def _between(problems: Iterable[dict[str, Any]]) -> list[str]:
-    """Problems of rules between files as the lines of `expected`: those of a file as a whole, then by record."""
+    """Problems of rules between files as the lines of the manifest: those of a file as a whole, then by record."""
     found = []
     for problem in problems:
         if problem["code"].startswith("MC3"):
@@ -115,10 +122,10 @@ def _between(problems: Iterable[dict[str, Any]]) -> list[str]:
 
 @each_set
 def test_between(folder: Path, call: Call) -> None:
-    """`preflight` finds exactly the problems that stand beside a set of files."""
+    """`preflight` finds exactly the problems that the manifest lists for a set of files."""
     checks = call("preflight", "--format", "json", *_files_of(folder)).json["checks"]
-    expected = (folder / "expected").read_text(encoding="utf-8").splitlines()
-    assert _between(problem for check in checks for problem in check["problems"]) == expected
+    found = _between(problem for check in checks for problem in check["problems"])
+    assert found == expectations("between")[folder.name].problems
 
 
 @each_set
@@ -127,7 +134,7 @@ def test_between_scored(folder: Path, call: Call) -> None:
     ran = call("score", "--format", "json", *_files_of(folder))
     assert (ran.code == 2) == (folder.name in _NOT_SCORED)
     if ran.code != 2:
-        assert _between(ran.json["problems"]) == (folder / "expected").read_text(encoding="utf-8").splitlines()
+        assert _between(ran.json["problems"]) == expectations("between")[folder.name].problems
 
 
 def test_every_kind_of_rule_between_files_has_a_vector() -> None:
@@ -135,5 +142,5 @@ def test_every_kind_of_rule_between_files_has_a_vector() -> None:
     published = {rule.code for c in registry.contracts() for rule in c.rules if isinstance(rule, FilesRule)}
     scored = [folder for folder in _SETS if folder.name not in _NOT_SCORED]
     for folders in (_SETS, scored):
-        lines = [line for folder in folders for line in (folder / "expected").read_text(encoding="utf-8").splitlines()]
+        lines = [line for folder in folders for line in expectations("between")[folder.name].problems]
         assert {line.split()[0] for line in lines} == published

@@ -136,10 +136,7 @@ def test_load_a_table_with_a_spread_list() -> None:
 
 def test_load_every_valid_vector() -> None:
     """Whatever is valid can be loaded, as a value of its contract with as many records as were counted."""
-    paths = sorted(VECTORS.glob("*/*/valid/*"))
-    for path in paths:
-        if path.suffix == ".expected":
-            continue
+    for path in sorted(VECTORS.glob("*/*/valid/*")):
         loaded = medcontract.load(path)
         assert loaded.contract == "/".join(path.relative_to(VECTORS).parts[:2])
         list_key = registry.contract(loaded.contract).list_key

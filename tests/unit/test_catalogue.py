@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 from tests.acceptance.test_preflight import PREFLIGHT_CODES
-from tests.support import ROOT, VECTORS, lesion
+from tests.support import MANIFEST, ROOT, VECTORS, expectations, lesion
 
 import medcontract
 from medcontract.catalogue import CATALOGUE
@@ -30,14 +30,10 @@ _CODE = re.compile(r"MC[0-9]{3}")
 
 
 def _codes_of_vectors() -> set[str]:
-    """All codes that stand beside a vector or a set of vectors."""
-    files = [*VECTORS.rglob("*.expected"), *VECTORS.glob("between/*/expected")]
-    return {
-        line.split(" ")[0]
-        for path in files
-        for line in path.read_text(encoding="utf-8").splitlines()
-        if line and not line.startswith("contract ")
-    }
+    """All codes in the manifests of vectors."""
+    folders = [path.parent.relative_to(VECTORS).as_posix() for path in VECTORS.rglob(MANIFEST)]
+    expected = [entry for folder in folders for entry in expectations(folder).values()]
+    return {problem.split(" ")[0] for entry in expected for problem in entry.problems}
 
 
 # --- codes that no file alone can show -----------------------------------------------------------
