@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from tests.acceptance.test_score_command import BESIDE, SENT, TRUTH
+from tests.commands import BESIDE, SENT, TRUTH
 from tests.mutations import Path as Place
 from tests.mutations import at, put
 from tests.scoring_files import (

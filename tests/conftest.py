@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.acceptance.test_score_command import Call, caller
+from tests.commands import Call, caller
 
 
 @pytest.fixture

@@ -44,7 +44,7 @@ class Expected(NamedTuple):
 def expectations(folder: str) -> dict[str, Expected]:
     """The manifest of a folder of vectors: a line per problem, or `ok`, after the name of the file."""
     found: dict[str, Expected] = {}
-    for line in (VECTORS / folder / MANIFEST).read_text(encoding="utf-8").splitlines():
+    for line in (VECTORS / folder / MANIFEST).read_text(encoding="utf-8").removesuffix("\n").split("\n"):
         parts = _MANIFEST_LINE.fullmatch(line)
         if not parts:
             raise ValueError(f"{folder}/{MANIFEST}: {line!r} is not 'NAME: ok' or 'NAME: CODE severity ...'")
@@ -73,7 +73,10 @@ class Vector(NamedTuple):
     @property
     def expected(self) -> list[str]:
         """The lines that a report of this file gives."""
-        contract, problems = expectations(self.folder)[self.name.removeprefix(f"{self.folder}/")]
+        expected = expectations(self.folder).get(self.name.removeprefix(f"{self.folder}/"))
+        if expected is None:
+            raise LookupError(f"{self.name} has no line in {self.folder}/{MANIFEST}")
+        contract, problems = expected
         return [f"contract {contract or self.folder}", *problems]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.acceptance.test_leaderboard import entry, names, only, wrong
 from tests.acceptance.test_preflight import one, statuses
-from tests.acceptance.test_score_command import SENT, TRUTH, Call, all_files, keeps, on_a_terminal, put, truth_file
+from tests.commands import SENT, TRUTH, Call, all_files, keeps, on_a_terminal, put, truth_file
 from tests.scoring_files import Record, document, guess, reference, repeats, says, weights, write
 
 import medcontract

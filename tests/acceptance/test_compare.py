@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.test_score_command import SENT, TRACKS, Call, all_files, keeps, sent_file, truth_file
+from tests.commands import SENT, TRACKS, Call, all_files, keeps, sent_file, truth_file
 from tests.scoring_files import reference, says, write
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.acceptance.test_leaderboard import names
 from tests.acceptance.test_preflight import codes, one, statuses
-from tests.acceptance.test_score_command import Call, keeps, sent_file, truth_file
+from tests.commands import Call, keeps, sent_file, truth_file
 from tests.scoring_files import (
     CONTRACTS,
     LABS,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.test_score_command import Call, caller, keeps, on_a_terminal
+from tests.commands import Call, caller, keeps, on_a_terminal
 from tests.scoring_files import CONTRACTS, LABS, Record, drug, lab, labs, read_labs, read_rx, rx, write
 
 FORMATS = ("text", "json", "markdown")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.acceptance.test_leaderboard import entry, names, wrong
-from tests.acceptance.test_score_command import SENT, Call, sent_file, truth_file
+from tests.commands import SENT, Call, sent_file, truth_file
 from tests.scoring_files import (
     LABS,
     answer,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.test_score_command import TRACKS, TRUTH, Call, all_files, truth_file
+from tests.commands import TRACKS, TRUTH, Call, all_files, truth_file
 from tests.scoring_files import document, repeats, says, weights
 from tests.support import published
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from tests.acceptance.test_leaderboard import entry
-from tests.acceptance.test_score_command import Call, all_files, sent_file, truth_file
+from tests.commands import Call, all_files, sent_file, truth_file
 from tests.scoring_files import document, model
 
 import medcontract

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.test_score_command import KEYS, SENT, TRACKS, TRUTH, Call
+from tests.commands import KEYS, SENT, TRACKS, TRUTH, Call
 from tests.scoring_files import (
     CONTRACTS,
     HEADERS,

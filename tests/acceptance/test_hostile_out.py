@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.acceptance.test_score_command import Call
+from tests.commands import Call
 from tests.scoring_files import CLASSES, guess, image, reference, repeats, write
 
 from medcontract.cli.main import COMMANDS

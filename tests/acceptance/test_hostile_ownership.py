@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.acceptance.test_leaderboard import entry
-from tests.acceptance.test_score_command import SENT, TRUTH, Call, sent_file, truth_file
+from tests.commands import SENT, TRUTH, Call, sent_file, truth_file
 from tests.scoring_files import (
     Record,
     document,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import field_validator
 from tests.acceptance.test_metric_plugins import metric
-from tests.acceptance.test_score_command import SENT, Call, on_a_terminal, sent_file, truth_file
+from tests.commands import SENT, Call, on_a_terminal, sent_file, truth_file
 from tests.scoring_files import answer, document, reference, repeats, report, run, telemetry
 
 import medcontract

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.test_score_command import (
+from tests.commands import (
     BESIDE,
     HEADLINES,
     KEYS,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.test_score_command import Ran, keeps, put
+from tests.commands import Ran, keeps, put
 from tests.scoring_files import Record, document, reference, repeats, says, weights, write
 from tests.support import ROOT
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from tests.acceptance.test_score_command import (
+from tests.commands import (
     HEADLINES,
     KEYS,
     SENT,

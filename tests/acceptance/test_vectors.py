@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.test_score_command import Call
+from tests.commands import Call
 from tests.support import MANIFEST, NOT_RECOGNISABLE, VECTORS, Vector, assert_sound, expectations, report_lines, vectors
 
 import medcontract

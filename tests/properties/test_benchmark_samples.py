@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests import naive
-from tests.acceptance.test_score_command import Call, caller, keeps
+from tests.commands import Call, caller, keeps
 from tests.naive import Sent
 from tests.properties.test_scoring_properties import (
     MINIMA,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.test_score_command import Call
+from tests.commands import Call
 from tests.support import ROOT
 
 import medcontract

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from tests.acceptance.test_score_command import Call
+from tests.commands import Call
 
 from medcontract.definitions.registry import TRACKS
 from medcontract.evaluation import inputs

@@ -13,7 +13,7 @@ import pytest
 from fuzz.growth import MOST_GROWTH, NORMALIZERS, TEXTS, public_normalizers, text_growth
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.acceptance.test_score_command import Call
+from tests.commands import Call
 from tests.scoring_files import CONTRACTS, drug, read_rx, rx, write
 from tests.support import property_settings
 

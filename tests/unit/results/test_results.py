@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pandas as pd
 import pytest
-from tests.acceptance.test_score_command import Call
+from tests.commands import Call
 from tests.scoring_files import as_json, drug, read, rx
 from tests.support import published
 

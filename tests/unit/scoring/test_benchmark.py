@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.test_score_command import Call, keeps
+from tests.commands import Call, keeps
 from tests.scoring_files import HEADERS, Record, document, reference, repeats, says, weights, write
 
 import medcontract

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.acceptance.test_score_command import TRACKS, Call, all_files, keeps
+from tests.commands import TRACKS, Call, all_files, keeps
 
 from medcontract.cli import output
 from medcontract.scoring import tracks
