@@ -6,15 +6,17 @@ import json
 import os
 import re
 import signal
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from hypothesis import HealthCheck, settings
 from jsonschema import Draft202012Validator
 
 from medcontract.results.validation import FileReport, Problem
 
+T = TypeVar("T")
 ROOT = Path(__file__).parent.parent
 VECTORS = ROOT / "tests" / "vectors"
 SCHEMAS = ROOT / "schemas"
@@ -141,9 +143,23 @@ def lesions(count: int, **changes: Any) -> bytes:
     return "".join(json.dumps(lesion(number, **changes)) + "\n" for number in range(count)).encode()
 
 
+TEST_ALL = "MEDCONTRACT_TEST_ALL"
+"""Set by the option --all of pytest."""
+
+
+def sample(values: Sequence[T], every: int) -> Sequence[T]:
+    """All values with --all, else every n-th: for tests that go through very many."""
+    return values if os.environ.get(TEST_ALL) else values[::every]
+
+
 def property_settings(examples: int) -> settings:
-    """Laws are checked on the same examples each time; with `MEDCONTRACT_EXPLORE=20` on 20 times as many, at random."""
+    """Laws are checked on the same examples each time, on a quarter of them without --all.
+
+    With `MEDCONTRACT_EXPLORE=20` they are checked on 20 times as many, at random.
+    """
     explore = int(os.environ.get("MEDCONTRACT_EXPLORE", "0"))
+    if not os.environ.get(TEST_ALL) and not explore:
+        examples = max(examples // 4, min(examples, 10))
     return settings(
         max_examples=examples * (explore or 1),
         derandomize=not explore,

@@ -363,6 +363,7 @@ def test_samples_are_no_truth_of_a_ranking(board: Call, tmp_path: Path) -> None:
     assert SAMPLES in ran.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extra", [(), ("--participant",)])
 def test_rankings_in_workers(call: Call, tmp_path: Path, extra: tuple[str, ...]) -> None:
     """One process and two print the same bytes, with weights, a lexicon and another name."""
@@ -529,6 +530,7 @@ def test_a_breakdown_keeps_the_scores(score: Call, secret: list[Path]) -> None:
     assert detailed == plain
 
 
+@pytest.mark.slow
 def test_long_texts(score: Call, tmp_path: Path) -> None:
     """Texts of a megabyte, of one word over and over, are scored."""
     long = "because chest pain " * 50_000

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from tests.support import ROOT
 
 SIZES = (
@@ -14,6 +15,7 @@ SIZES = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_every_benchmark_runs_on_tiny_files(tmp_path: Path) -> None:
     """Files with and without a truth are measured, and no command fails."""
     data = tmp_path / "data"

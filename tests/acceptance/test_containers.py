@@ -34,6 +34,7 @@ def _lines(report: medcontract.FileReport) -> list[Any]:
 # --- gzip ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("part", range(8))
 def test_gzipped_files_get_the_same_problems(part: int) -> None:
     """Packing a file changes nothing: not its contract, not its problems, not their places."""
@@ -277,6 +278,7 @@ def test_nested_contracts_do_not_fit_a_frame() -> None:
         medcontract.validate_frame(pd.DataFrame(), "triage/response")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("contract", ["reports/truth", "reports/predictions", "lesions/truth", "lesions/cases"])
 def test_pandera_agrees(contract: str) -> None:
     """The pandera schema accepts a frame if and only if `validate_frame` does."""
@@ -430,6 +432,7 @@ def test_a_small_document_takes_little_memory(pack: Any, tmp_path: Path) -> None
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_blank_lines_without_end() -> None:
     """Blank lines cost next to nothing and count as nothing, in lines and in tables."""
     line = b'{"image_id": "I-1", "label": "MEL"}'

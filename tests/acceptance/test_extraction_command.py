@@ -532,6 +532,7 @@ def test_labels_outside_the_manifest(checked: Call, tmp_path: Path) -> None:
 # --- workers -------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("how", ["nothing", "invalid", "repeated", "failed", "missing"])
 @pytest.mark.parametrize("ending", ["jsonl", "json"])
 def test_workers(call: Call, tmp_path: Path, how: str, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,6 +84,7 @@ def test_a_number_with_very_many_digits(call: Call, tmp_path: Path) -> None:
     assert call("score", *files).code == 1
 
 
+@pytest.mark.slow
 def test_very_many_items(call: Call, tmp_path: Path) -> None:
     """Tens of thousands of items for one document, all near the labels, are soon compared."""
     items = [drug(f"Medicamento {number}") for number in range(10, 30_000)]
@@ -168,6 +169,7 @@ def test_located_problems_come_first(call: Call, tmp_path: Path) -> None:
     assert any("problems in all" in warning for warning in ran.json["warnings"])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("extra", [(), ("--participant",)])
 def test_workers_tell_participants_no_more(
     call: Call, tmp_path: Path, extra: tuple[str, ...], monkeypatch: pytest.MonkeyPatch

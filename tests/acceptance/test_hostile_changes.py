@@ -173,6 +173,7 @@ def test_a_change_after_workers_read_it(tmp_path: Path, monkeypatch: pytest.Monk
     assert (accuracy(score), told_hash(score)) == (1.0, before)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.usefixtures("_small_slices")
 @pytest.mark.parametrize("moment", ["_tasks", "same_bytes"])
 def test_a_change_while_workers_read_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
@@ -215,6 +216,7 @@ def test_slices_are_those_of_the_file(
         assert not slices.same_bytes(source, cuts, digests)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.usefixtures("_small_slices")
 @pytest.mark.parametrize(
     ("ending", "size", "moment"),

@@ -84,6 +84,7 @@ def outcome(before: Any, after: Any) -> str:
     return text + as_json + markdown
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("track", TRACKS)
 @pytest.mark.parametrize("extra", [(), ("--participant",)])
 def test_mutated_scores(call: Call, tmp_path: Path, track: str, extra: tuple[str, ...]) -> None:
@@ -96,6 +97,7 @@ def test_mutated_scores(call: Call, tmp_path: Path, track: str, extra: tuple[str
         assert "\x1b" not in outcome(before, after)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("key", ["metrics", "documents", "gates", "runs", "overall_scores", "task_scores", "metadata"])
 def test_odd_members_of_a_result(call: Call, tmp_path: Path, key: str) -> None:
     """Every list and table of a result may be anything, in every track."""

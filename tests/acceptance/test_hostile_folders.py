@@ -59,6 +59,7 @@ def deep(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["rm", "-rf", folder], check=True)  # shutil.rmtree is recursive
 
 
+@pytest.mark.slow
 def test_deep_folders(call: Call, tmp_path: Path, deep: Path) -> None:
     """A file 1,500 folders deep is found by every command that takes folders."""
     truth = truth_file(tmp_path, "lesions")

@@ -72,12 +72,14 @@ def check(folder: Path, program: list[str], command: str) -> None:
     assert ("MC3" in done.stdout) == ("--images" in arguments)  # no image is there: workers looked
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("command", list(COMMANDS))
 def test_the_command(folder: Path, command: str) -> None:
     """The installed command and its workers import nothing from the current folder."""
     check(folder, [str(SCRIPT)], command)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("command", ["validate", "leaderboard"])
 def test_the_module(folder: Path, command: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Nor does `python -m medcontract`, but for what `python -m` needs to run a line of anything."""

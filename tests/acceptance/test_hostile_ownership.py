@@ -222,6 +222,7 @@ def test_self_reported(call: Call, tmp_path: Path, track: str) -> None:
     assert all(found["headline"] is not None for found in ran.json["submissions"])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("shape", ["folder", "file"])
 def test_measured(call: Call, tmp_path: Path, shape: str, jobs: str) -> None:

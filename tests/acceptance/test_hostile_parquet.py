@@ -70,6 +70,7 @@ def test_a_repeated_text_takes_little_memory(repeated: Path) -> None:
     assert pool.max_memory() < 30 * _MIB
 
 
+@pytest.mark.slow
 def test_a_repeated_text_counts_as_often_as_it_is_there(repeated: Path) -> None:
     assert _codes(_judged(repeated, unpacked=10 * _MIB)) == ["MC027"]
     assert _judged(repeated, unpacked=101 * _MIB).records == 400
@@ -158,6 +159,7 @@ def test_all_types_are_read_as_before() -> None:
     assert list(parquet.rows(source)) == [tuple(row.values()) for row in pq.read_table(stream).to_pylist()]
 
 
+@pytest.mark.slow
 def test_lists_of_very_many_equal_values_are_refused_before_they_are_read(tmp_path: Path) -> None:
     """A list of millions of equal values is a few hundred bytes in a file, and gigabytes in memory."""
     many = 30 * _MIB

@@ -36,6 +36,7 @@ def files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_standard_input(tmp_path: Path, number: signal.Signals) -> None:
     """What came in is kept in a temporary file while it is read, and not longer."""
@@ -107,6 +108,7 @@ def exists(process: int) -> bool:
         return False
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("everyone", [False, True])
 def test_workers(tmp_path: Path, everyone: bool) -> None:
     """They end with the process that asked, also where the signal goes to all of them."""

@@ -81,6 +81,7 @@ def files(tmp_path: Path) -> list[Path]:
 VALUE = 27 / 32
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["brevity_metric.py", "./brevity_metric.py"])
 def test_a_plugin(run: Run, tmp_path: Path, files: list[Path], name: str) -> None:
     """A file of the current folder: its metrics are means like any other, and can be weighed."""
@@ -103,6 +104,7 @@ def test_given_scores_win(run: Run, tmp_path: Path) -> None:
     assert result["overall_scores"]["brevity"] == 0.25
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["brevity_metric.py", "./brevity_metric.py"])
 def test_workers(run: Run, tmp_path: Path, name: str) -> None:
     """One process and two print the same bytes."""
@@ -151,6 +153,7 @@ METRICS = {"view": view}
 """
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("ending", ["json", "jsonl"])
 @pytest.mark.parametrize("clean", [True, False])
 def test_what_a_metric_sees(run: Run, tmp_path: Path, ending: str, clean: bool) -> None:
@@ -197,6 +200,7 @@ BAD: list[Any] = [
 ]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("text", "words"), BAD)
 def test_bad_metrics(run: Run, tmp_path: Path, files: list[Path], text: str, words: list[str]) -> None:
     """A clear message on standard error, nothing on standard output, no traceback."""
@@ -222,6 +226,7 @@ def test_the_same_plugin_twice(run: Run, tmp_path: Path, files: list[Path]) -> N
     assert run("score", *files, "--plugin", "plugin.py", "--plugin", "./plugin.py").code == 0
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("body", ["raise ValueError('no good')", "return 2", "return float('nan')"])
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_bad_metrics_in_workers(run: Run, tmp_path: Path, body: str, jobs: str) -> None:
@@ -234,6 +239,7 @@ def test_bad_metrics_in_workers(run: Run, tmp_path: Path, body: str, jobs: str) 
     assert "'odd'" in ran.err
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("body", ["raise ValueError('no good')", "return 2", "return float('nan')"])
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_bad_metrics_in_a_ranking(run: Run, tmp_path: Path, body: str, jobs: str) -> None:
@@ -246,6 +252,7 @@ def test_bad_metrics_in_a_ranking(run: Run, tmp_path: Path, body: str, jobs: str
     assert "'odd'" in ran.err + ran.out
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_metric_that_fails_for_one_submission(run: Run, tmp_path: Path, jobs: str) -> None:
     """It is that submission's refusal: whoever finds an answer that a metric cannot take does not end the ranking."""
@@ -262,6 +269,7 @@ def test_a_metric_that_fails_for_one_submission(run: Run, tmp_path: Path, jobs: 
     assert "the metric 'odd' failed" in entries["c"]["reasons"][0]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("body", ["return float('nan')", "return 1 / 0", "return int(prediction.answer)"])
 def test_a_sample_that_is_somebodys(run: Run, tmp_path: Path, body: str) -> None:
     """The message holds no value of a record, off a terminal: neither its id nor what an exception quotes."""
@@ -302,6 +310,7 @@ def test_an_installed_metric_in_workers(run: Run, tmp_path: Path) -> None:
     assert run("score", *paths, "--format", "json", "--jobs", "2", path=[site]) == alone
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "entries",
     ["brevity = brevity_metric:nothing", "brevity = no_such_module:x", "brevity = brevity_metric:METRICS"],

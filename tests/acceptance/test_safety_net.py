@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from tests.support import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -66,6 +66,7 @@ def test_few_vectors_need_their_contract_named() -> None:
     assert need_it == NOT_RECOGNISABLE
 
 
+@pytest.mark.sampled(4)
 @each_recognised_vector
 def test_named_contract_and_bytes(vector: Vector) -> None:
     """A file has the same problems when its contract is named, and when its content is given as bytes."""
@@ -76,6 +77,7 @@ def test_named_contract_and_bytes(vector: Vector) -> None:
     assert report_lines(as_bytes) == vector.expected
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("vector", _with_plain_line_feeds(), ids=lambda vector: vector.name)
 def test_line_ends(vector: Vector) -> None:
     """CRLF and CR for LF change neither lines nor columns."""

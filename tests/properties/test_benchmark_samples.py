@@ -38,6 +38,8 @@ from medcontract.evaluation.score import score_files
 from medcontract.reading import slices
 from medcontract.scoring.engine import Wishes
 
+pytestmark = pytest.mark.sampled(3)
+
 SAMPLES, REFERENCES, PREDICTIONS = "benchmark/samples", "benchmark/references", "benchmark/predictions"
 MODEL = HEADERS[SAMPLES]["model_id"]
 
@@ -252,6 +254,7 @@ def test_the_order_of_repeated_samples(score: Call, tmp_path: Path, how: str) ->
 SPOILT = ("nothing", "failed", "invalid", "repeated", "valid, then invalid")
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("ending", ["json", "jsonl"])
 @pytest.mark.parametrize("how", [*SPOILT, "invalid, then valid"])
 def test_workers(score: Call, tmp_path: Path, how: str, ending: str) -> None:
@@ -276,6 +279,7 @@ def test_workers(score: Call, tmp_path: Path, how: str, ending: str) -> None:
     assert score(path, *extra, "--jobs", "3") == alone
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("how", ["nothing", "failed", "invalid", "repeated", "unknown"])
 def test_workers_with_references(score: Call, tmp_path: Path, how: str) -> None:
     """So it is with references and predictions."""

@@ -9,18 +9,20 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from tests.mutations import EXAMPLES, SORTS, Path, all_values_at, at, documents, encode, mutants, paths, put, records
-from tests.support import ROOT, vectors
+from tests.support import ROOT, property_settings, vectors
 
 import medcontract
 from medcontract.definitions import registry
 from medcontract.definitions.contract import Contract
 from medcontract.definitions.decode import row_decoder
 from medcontract.results.validation import FileReport
+
+pytestmark = pytest.mark.sampled(6)
 
 T = TypeVar("T")
 
@@ -444,7 +446,7 @@ def object_text(members: list[tuple[str, str]]) -> str:
 @pytest.mark.parametrize(
     "contract", [c for c in COLLECTIONS if form(c, record=True).decode], ids=lambda contract: contract.id
 )
-@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+@property_settings(40)
 @given(data=st.data())
 def test_random_texts(contract: Contract[Any], data: st.DataObject) -> None:
     """Whatever is made of a record's keys and values: what the fast path takes, Pydantic takes, as the same value."""
@@ -463,6 +465,7 @@ def test_random_texts(contract: Contract[Any], data: st.DataObject) -> None:
     assert wrongly_accepted(text, form(contract, record=True)) is None
 
 
+@pytest.mark.slow
 def test_blank_string_in_a_record_of_a_million_keys() -> None:
     """However many keys a record has, none of them makes up for a blank string."""
     contract = registry.contract("triage/response")

@@ -214,6 +214,7 @@ def test_contracts() -> None:
     assert isinstance(medcontract.get_contract("lesions/truth"), medcontract.Contract)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "before",
     [

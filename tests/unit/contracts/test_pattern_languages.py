@@ -139,6 +139,7 @@ def java(tmp_path_factory: pytest.TempPathFactory) -> Find:
     return find
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("javac") is None, reason="no Java")
 @each_type
 def test_java(name: str, java: Find) -> None:
@@ -146,6 +147,7 @@ def test_java(name: str, java: Find) -> None:
     assert by_search(name, java) == by_model(name)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("javac") is None, reason="no Java")
 def test_java_reads_the_dollar_sign_otherwise(java: Find) -> None:
     """Why no schema may rely on `$` alone: Java finds `^[ ]*$` in a string that is not blank."""

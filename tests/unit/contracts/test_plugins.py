@@ -313,6 +313,7 @@ def _with_field(annotation: Any, default: Any = ...) -> Contract[Any]:
     return _contract(model=model, record=record)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", SOUND)
 @pytest.mark.parametrize("default", [..., None], ids=["required", "optional"])
 def test_a_type_that_is_accepted_has_one_verdict(name: str, default: Any) -> None:

@@ -87,6 +87,7 @@ def spoil(records: list[Record], how: str) -> list[Record]:
 SPOILS = ("nothing", "invalid", "off", "failed", "unknown", "repeated", "twice")
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("how", SPOILS)
 @pytest.mark.parametrize(("ending", "chosen"), [("jsonl", "json"), ("json", "json"), ("csv", "text")])
 def test_same_bytes(ending: str, how: str, chosen: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,6 +101,7 @@ def test_same_bytes(ending: str, how: str, chosen: str, tmp_path: Path, capsys: 
     assert alone[0] == 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("ending", "quick"), [("jsonl", True), ("json", True), ("csv", True)])
 def test_workers_do_it(ending: str, quick: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file without repetitions is read by the workers: this process reads it only to be sure of nothing."""
@@ -116,6 +118,7 @@ def test_workers_do_it(ending: str, quick: bool, tmp_path: Path, monkeypatch: py
     assert seen == [quick]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("cut", [0.3, 0.9])
 @pytest.mark.parametrize("ending", ["jsonl", "json", "csv"])
 def test_a_truncated_file(ending: str, cut: float, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,6 +151,7 @@ def response(number: int) -> Record:
     }  # fmt: skip
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("how", ["nothing", "fell", "two runs", "other case", "error", "late header"])
 def test_same_bytes_of_nested_records(how: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Borders that only look like borders, rules about the list, header fields behind the list."""

@@ -277,6 +277,7 @@ def test_many_scans(check: Check) -> None:
 # --- laws ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("whole", [JPEG_FILE, PROGRESSIVE_FILE, PNG_FILE], ids=["jpeg", "progressive", "png"])
 def test_truncated_at_every_byte(whole: bytes, check: Check) -> None:
     """However an image is cut, it is refused: near its ends at each byte, between them at some."""
@@ -802,6 +803,7 @@ def placed(report: FileReport) -> list[tuple[object, ...]]:
     return [(p.code, p.line, p.column, p.pointer, p.record, p.field) for p in report.problems]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize("name", [*WRITTEN, "x.json.gz", "x.jsonl.gz", "x.csv.gz"])
 def test_places(name: str, jobs: int, folder: Path) -> None:

@@ -23,6 +23,7 @@ from medcontract.normalizers import names, terms
 _SIZE = 8_000
 
 
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name", NORMALIZERS)
 def test_twice_the_text_takes_twice_as_long(name: str) -> None:
     """Whatever the text is made of."""

@@ -466,6 +466,7 @@ def test_a_named_pipe_is_read_like_a_file(name: str, tmp_path: Path) -> None:
     assert report.errors == 2
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     """Of a record nothing stays but a place in an index: at most 100 bytes."""
     path = tmp_path / "x.jsonl"
@@ -657,6 +658,7 @@ _NO_CONTRACT: dict[str, Callable[[], str]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", _NO_CONTRACT)
 def test_a_file_of_no_contract_is_told_quickly(name: str) -> None:
     """12 MB that are good JSON, and of no contract, are told so at parser speed, whatever their shape."""

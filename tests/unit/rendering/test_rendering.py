@@ -96,6 +96,7 @@ def test_no_format_is_named_in_a_command() -> None:
 # --- the ending of --out --------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("result", COMMANDS)
 @pytest.mark.parametrize("name", ["x.json", "x.JSON", "x.txt", "x", "x.md", ".hidden"])
 def test_the_ending_sets_the_format(result: str, name: str, ready: Call) -> None:
@@ -111,6 +112,7 @@ def test_the_ending_sets_the_format(result: str, name: str, ready: Call) -> None
     assert Path(name).read_text(encoding="utf-8") == printed.out
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("result", COMMANDS)
 @pytest.mark.parametrize("ending", [".csv", ".xlsx", ".sarif", ".html", ".jsn", ".json.gz"])
 def test_an_ending_that_means_no_format(result: str, ending: str, ready: Call) -> None:

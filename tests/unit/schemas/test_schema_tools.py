@@ -118,6 +118,7 @@ def test_draft07_is_draft07(contract: Contract[Any], record: bool) -> None:
         assert word != "$ref" or set(node) == {"$ref"}
 
 
+@pytest.mark.sampled(4)
 @each_form
 def test_draft07_has_the_same_verdict(contract: Contract[Any], record: bool) -> None:
     """Both drafts accept and refuse the same values."""
@@ -238,6 +239,7 @@ def test_index_of_some(run: Run) -> None:
     assert [entry["id"] for entry in json.loads(content)["schemas"]] == ["lesions/model", "reports/truth"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
@@ -413,6 +415,7 @@ def test_index_has_no_columns_where_there_is_no_table(contract: Contract[Any]) -
 # --- base URL ------------------------------------------------------------------------------------
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("url", [BASE, BASE + "/", "http://localhost:8000", "file:///srv/schemas", "https://a.b/c%20d"])
 def test_base_url(run: Run, url: str) -> None:
     """`$id` is the address of the file below the base, with one slash between."""
@@ -1014,6 +1017,7 @@ def test_what_is_referred_to_is_checked_once(monkeypatch: pytest.MonkeyPatch) ->
     assert checked == [schema, {"type": "string"}]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("word", ["anyOf", "oneOf"])
 def test_very_many_alternatives(word: str) -> None:
     """Of thousands of alternatives the same ones are paired, in any order, and no two are compared needlessly."""

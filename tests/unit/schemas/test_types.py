@@ -193,6 +193,7 @@ def declared(language: str, source: str) -> set[str]:
     return set(re.findall(DECLARED[language], source, re.MULTILINE))
 
 
+@pytest.mark.slow
 @needs_node
 def test_quicktype_keeps_names(tmp_path: Path) -> None:
     """quicktype gives the types of every schema their names, but for the few that it cannot, and makes up none."""
@@ -206,6 +207,7 @@ def test_quicktype_keeps_names(tmp_path: Path) -> None:
     assert lost == LOST
 
 
+@pytest.mark.slow
 @needs_node
 @pytest.mark.parametrize("draft", DRAFTS)
 def test_typescript(draft: publishing.Draft, tmp_path: Path) -> None:
@@ -231,6 +233,7 @@ def test_typescript(draft: publishing.Draft, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
+@pytest.mark.slow
 @needs_datamodel
 def test_datamodel_code_generator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """datamodel-code-generator keeps every name, and the Pydantic models that it writes accept the examples."""
