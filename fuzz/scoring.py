@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
+from tests.commands import BESIDE, SENT, TRUTH
 from tests.mutations import Path as Place
 from tests.mutations import at, put
 from tests.scoring_files import (
@@ -32,7 +33,6 @@ from tests.scoring_files import (
     telemetry,
     weights,
 )
-from tests.test_score_command import BESIDE, SENT, TRUTH
 
 import medcontract
 from fuzz.calling import Trial, call, published

@@ -1,12 +1,60 @@
-"""What many tests start from."""
+"""What many tests start from, and what `--all` adds to a run."""
 
 from __future__ import annotations
 
+import os
+from collections import Counter
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.test_score_command import Call, caller
+from tests.commands import Call, caller
+from tests.support import TEST_ALL
+
+PROPERTIES = Path(__file__).parent / "properties"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--all", action="store_true", help="also slow tests, all cases of sampled ones, and many examples of each law"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Tell modules that choose their cases when they are imported."""
+    os.environ[TEST_ALL] = "1" if config.getoption("--all") else ""
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return "all tests" if config.getoption("--all") else "without slow tests: --all runs them, too"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave slow tests out, and most cases of sampled ones, unless they are asked for: by --all, -m or their file."""
+    for item in items:
+        if item.path.is_relative_to(PROPERTIES) and not item.get_closest_marker("sampled"):
+            item.add_marker("slow")
+    if config.getoption("--all") or config.option.markexpr or any(".py" in argument for argument in config.args):
+        return
+    skipped = left_out(items)
+    if skipped:
+        config.hook.pytest_deselected(items=skipped)
+        gone = set(skipped)
+        items[:] = [item for item in items if item not in gone]
+
+
+def left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """Slow tests, and of sampled ones all cases but every n-th."""
+    found = []
+    cases: Counter[str] = Counter()
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        sampled = item.get_closest_marker("sampled")
+        if item.get_closest_marker("slow") or (sampled and cases[test] % sampled.args[0]):
+            found.append(item)
+        cases[test] += 1
+    return found
 
 
 @pytest.fixture

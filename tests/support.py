@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from hypothesis import HealthCheck, settings
 from jsonschema import Draft202012Validator
 
 from medcontract.results.validation import FileReport, Problem
 
+T = TypeVar("T")
 ROOT = Path(__file__).parent.parent
 VECTORS = ROOT / "tests" / "vectors"
 SCHEMAS = ROOT / "schemas"
@@ -26,6 +29,31 @@ NOT_RECOGNISABLE = frozenset(
     }
 )
 """Vectors whose content fits no contract: here, and only here, the contract has to be named."""
+
+MANIFEST = "expected.txt"
+_MANIFEST_LINE = re.compile(r"(?P<name>\S+?)(?: \[(?P<contract>\S+)\])?: (?P<problem>ok|MC.+)")
+
+
+class Expected(NamedTuple):
+    """What a manifest says about one vector."""
+
+    contract: str | None
+    """The contract that is recognised, "-" for none; None: that of the folder."""
+    problems: list[str]
+
+
+@cache
+def expectations(folder: str) -> dict[str, Expected]:
+    """The manifest of a folder of vectors: a line per problem, or `ok`, after the name of the file."""
+    found: dict[str, Expected] = {}
+    for line in (VECTORS / folder / MANIFEST).read_text(encoding="utf-8").removesuffix("\n").split("\n"):
+        parts = _MANIFEST_LINE.fullmatch(line)
+        if not parts:
+            raise ValueError(f"{folder}/{MANIFEST}: {line!r} is not 'NAME: ok' or 'NAME: CODE severity ...'")
+        expected = found.setdefault(parts["name"], Expected(parts["contract"], []))
+        if parts["problem"] != "ok":
+            expected.problems.append(parts["problem"])
+    return found
 
 
 class Vector(NamedTuple):
@@ -45,15 +73,13 @@ class Vector(NamedTuple):
         return self.folder if self.name in NOT_RECOGNISABLE else None
 
     @property
-    def expected_file(self) -> Path:
-        return self.path.with_name(self.path.name + ".expected")
-
-    @property
     def expected(self) -> list[str]:
         """The lines that a report of this file gives."""
-        if not self.expected_file.exists():
-            return [f"contract {self.folder}"]
-        return self.expected_file.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+        expected = expectations(self.folder).get(self.name.removeprefix(f"{self.folder}/"))
+        if expected is None:
+            raise LookupError(f"{self.name} has no line in {self.folder}/{MANIFEST}")
+        contract, problems = expected
+        return [f"contract {contract or self.folder}", *problems]
 
 
 @cache
@@ -62,7 +88,7 @@ def vectors() -> tuple[Vector, ...]:
     found: list[Vector] = []
     for path in sorted(VECTORS.rglob("*")):
         parts = path.relative_to(VECTORS).parts
-        if not path.is_file() or path.name.endswith(".expected") or parts[0] == "between":
+        if not path.is_file() or path.name == MANIFEST or parts[0] == "between":
             continue
         folder, verdict = ("syntax", "syntax") if parts[0] == "syntax" else ("/".join(parts[:2]), parts[2])
         found.append(Vector(path, "/".join(parts), folder, verdict))
@@ -70,13 +96,13 @@ def vectors() -> tuple[Vector, ...]:
 
 
 def problem_line(problem: Problem) -> str:
-    """A problem as a line of an `.expected` file."""
+    """A problem as a manifest writes it."""
     numbers = ("-" if n is None else str(n) for n in (problem.line, problem.column, problem.record))
     return " ".join([problem.code, problem.severity, *numbers, problem.pointer or '""'])
 
 
 def report_lines(report: FileReport) -> list[str]:
-    """A report as the lines of an `.expected` file."""
+    """A report as `Vector.expected` gives it."""
     return [f"contract {report.contract or '-'}", *map(problem_line, report.problems)]
 
 
@@ -117,9 +143,23 @@ def lesions(count: int, **changes: Any) -> bytes:
     return "".join(json.dumps(lesion(number, **changes)) + "\n" for number in range(count)).encode()
 
 
+TEST_ALL = "MEDCONTRACT_TEST_ALL"
+"""Set by the option --all of pytest."""
+
+
+def sample(values: Sequence[T], every: int) -> Sequence[T]:
+    """All values with --all, else every n-th: for tests that go through very many."""
+    return values if os.environ.get(TEST_ALL) else values[::every]
+
+
 def property_settings(examples: int) -> settings:
-    """Laws are checked on the same examples each time; with `MEDCONTRACT_EXPLORE=20` on 20 times as many, at random."""
+    """Laws are checked on the same examples each time, on a quarter of them without --all.
+
+    With `MEDCONTRACT_EXPLORE=20` they are checked on 20 times as many, at random.
+    """
     explore = int(os.environ.get("MEDCONTRACT_EXPLORE", "0"))
+    if not os.environ.get(TEST_ALL) and not explore:
+        examples = max(examples // 4, min(examples, 10))
     return settings(
         max_examples=examples * (explore or 1),
         derandomize=not explore,

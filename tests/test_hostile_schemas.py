@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import pytest
 from pydantic import TypeAdapter
-from tests.test_score_command import Call
+from tests.commands import Call
 
 import medcontract
 from medcontract.definitions import patterns, slow_patterns

@@ -1,0 +1,339 @@
+"""Files that change, or go, while they are read: a score never has the hash of other bytes than it was made of."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.commands import Call
+from tests.scoring_files import CLASSES, guess, image, write
+
+import medcontract
+from medcontract.errors import FileChanged
+from medcontract.evaluation import leaderboard, parallel
+from medcontract.evaluation import score as scoring
+from medcontract.judging import start
+from medcontract.reading import slices
+from medcontract.reading.source import Source
+
+COUNT = 200
+RIGHT = [guess(f"I-{n:03}", CLASSES[n % 10]) for n in range(COUNT)]
+WRONG = [guess(f"I-{n:03}", CLASSES[(n + 1) % 10]) for n in range(COUNT)]
+SENT = "lesions/predictions"
+
+
+def truth(folder: Path) -> Path:
+    return write(folder, "lesions/truth", [image(f"I-{n:03}", CLASSES[n % 10]) for n in range(COUNT)])
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def then(
+    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, change: Callable[[], Any], first: bool = False
+) -> None:
+    """Change something before or after a function is called, the first time only."""
+    real = getattr(module, name)
+    left = [change]
+
+    def both(*given: Any, **named: Any) -> Any:
+        if first and left:
+            left.pop()()
+        result = real(*given, **named)
+        if not first and left:
+            left.pop()()
+        return result
+
+    monkeypatch.setattr(module, name, both)
+
+
+def told_hash(score: medcontract.Score) -> str:
+    return next(file.sha256 for file in score.inputs if file.contract == SENT)
+
+
+def accuracy(score: medcontract.Score) -> Any:
+    assert score.result is not None
+    return score.result["accuracy"]
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl", "csv", "json.gz", "csv.gz"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_the_hash_is_that_of_what_was_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, mark: bytes
+) -> None:
+    """A file that changes after it was read has the hash of the bytes that the score was made of."""
+    sent = write(tmp_path, SENT, RIGHT, ending)
+    if not ending.endswith("gz"):
+        sent.write_bytes(mark + sent.read_bytes())
+    before = sha256(sent)
+    then(monkeypatch, scoring, "read_submission", lambda: write(tmp_path, SENT, WRONG, ending))
+    score = medcontract.score(truth(tmp_path), sent)
+    assert (accuracy(score), told_hash(score)) == (1.0, before)
+    assert sha256(sent) != before
+
+
+def test_parts_of_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a file is read more than once, all must be of the same bytes."""
+    for name, records in (("a", RIGHT[:100]), ("b", RIGHT[100:])):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, SENT, records, "jsonl")
+    organizer = truth(tmp_path)
+    assert medcontract.score(organizer, tmp_path / "a", tmp_path / "b").valid
+    then(monkeypatch, scoring, "gather", lambda: write(tmp_path / "a", SENT, WRONG[:100], "jsonl"))
+    with pytest.raises(FileChanged, match="the file changed while it was read"):
+        medcontract.score(organizer, tmp_path / "a", tmp_path / "b")
+
+
+def test_a_wrong_moment_on_the_command_line(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit code 1 and a clear message; in a ranking it is a refusal of that submission."""
+    for name in ("a", "b"):
+        for part, records in (("x", RIGHT[:100]), ("y", RIGHT[100:])):
+            (tmp_path / name / part).mkdir(parents=True)
+            write(tmp_path / name / part, SENT, records, "jsonl")
+
+    def change() -> None:
+        write(tmp_path / "a" / "x", SENT, WRONG[:100], "jsonl")
+
+    organizer = truth(tmp_path)
+    then(monkeypatch, scoring, "gather", change)
+    ran = call("score", organizer, "a")
+    assert (ran.code, ran.out) == (1, "")
+    assert "changed while it was read" in ran.err
+    (tmp_path / "a" / "x" / "lesions-predictions.jsonl").unlink()
+    write(tmp_path / "a" / "x", SENT, RIGHT[:100], "jsonl")
+    then(monkeypatch, leaderboard, "score_against", change, first=True)
+    ran = call("leaderboard", organizer, "a", "b", "--format", "json")
+    assert ran.code == 0
+    found = {entry["name"]: (entry["rank"], entry["reasons"]) for entry in ran.json["submissions"]}
+    assert found["b"] == (1, [])
+    assert found["a"] == (None, ["lesions-predictions.jsonl: the file changed while it was read"])
+
+
+def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parquet is not read from start to end: a file that changed meanwhile is refused."""
+    frames = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "sent.parquet"
+
+    def save(records: Sequence[dict[str, Any]]) -> None:
+        rows = [{"image_id": r["image_id"], **dict(zip(CLASSES, r["probabilities"], strict=True))} for r in records]
+        frames.DataFrame(rows).to_parquet(path)
+
+    save(RIGHT)
+    organizer = truth(tmp_path)
+    assert told_hash(medcontract.score(organizer, path)) == sha256(path)
+    then(monkeypatch, scoring, "read_submission", lambda: save(WRONG))
+    with pytest.raises(FileChanged, match="changed while it was read"):
+        medcontract.score(organizer, path)
+
+
+def test_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is loaded is what was checked."""
+    sent = write(tmp_path, SENT, RIGHT)
+    assert len(medcontract.load(sent).value.predictions) == COUNT
+    then(monkeypatch, start, "judge", lambda: write(tmp_path, SENT, WRONG))
+    with pytest.raises(FileChanged, match="changed while it was read"):
+        medcontract.load(sent)
+
+
+def test_files_are_not_read_once_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hash is made while a file is read, not by reading it again."""
+
+    def fail(*_: object) -> None:
+        raise AssertionError("read again")
+
+    monkeypatch.setattr(hashlib, "file_digest", fail)
+    for ending in ("json", "jsonl", "csv", "csv.gz"):
+        sent = write(tmp_path, SENT, RIGHT, ending)
+        assert told_hash(medcontract.score(truth(tmp_path), sent)) == sha256(sent)
+
+
+# --- workers --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def _small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slices, "SMALLEST", 4096)
+    monkeypatch.setattr(parallel, "SMALLEST", 4096)
+
+
+@pytest.mark.usefixtures("_small_slices")
+def test_a_change_after_workers_read_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hash is that of what they read."""
+    sent = write(tmp_path, SENT, RIGHT, "jsonl")
+    before = sha256(sent)
+    then(monkeypatch, parallel, "_put_together", lambda: write(tmp_path, SENT, WRONG, "jsonl"))
+    score = medcontract.score(truth(tmp_path), sent, jobs=2)
+    assert (accuracy(score), told_hash(score)) == (1.0, before)
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.usefixtures("_small_slices")
+@pytest.mark.parametrize("moment", ["_tasks", "same_bytes"])
+def test_a_change_while_workers_read_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
+    """This process has seen other bytes than they: refused."""
+    sent = write(tmp_path, SENT, RIGHT, "jsonl")
+    then(monkeypatch, parallel, moment, lambda: write(tmp_path, SENT, WRONG, "jsonl"), first=moment == "same_bytes")
+    with pytest.raises(FileChanged, match="changed while it was read"):
+        medcontract.score(truth(tmp_path), sent, jobs=2)
+
+
+@pytest.mark.parametrize(("ending", "list_key"), [("json", "predictions"), ("jsonl", None), ("csv", None)])
+def test_slices_are_those_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, list_key: str | None
+) -> None:
+    """Slices that were read are compared with the file, to the byte; its hash is known then."""
+    monkeypatch.setattr(slices, "SMALLEST", 4096)
+    path = write(tmp_path, SENT, RIGHT, ending)
+    path.write_bytes(path.read_bytes().replace(b"\r", b"") + b" " * 4096)
+    source = Source(path)
+    source.prepare()
+    cuts = slices.spans(source, ending, list_key, 3)
+    assert len(cuts) == 3
+    digests = []
+    for span in cuts:
+        each = slices.Slice(str(path), path.name, span, source.limits)
+        each.prepare()
+        with each.open() as stream:
+            stream.read()
+        digests.append(each.sha256())
+    assert slices.same_bytes(source, cuts, digests)
+    assert source.sha256() == sha256(path)
+    data = bytearray(path.read_bytes())
+    for place in (0, len(data) // 2, cuts[1].start - 1, cuts[1].start, len(data) - 1):
+        changed = bytearray(data)
+        changed[place] ^= 1
+        path.write_bytes(changed)
+        assert not slices.same_bytes(source, cuts, digests)
+    for other in (data[:-1], data + b" ", b""):
+        path.write_bytes(other)
+        assert not slices.same_bytes(source, cuts, digests)
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.usefixtures("_small_slices")
+@pytest.mark.parametrize(
+    ("ending", "size", "moment"),
+    [("json", 0, "worth_while"), ("csv", 0, "_tasks"), ("jsonl", 5000, "worth_while"), ("json", 5000, "_tasks")],
+)
+def test_a_file_that_is_cut_off(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, size: int, moment: str
+) -> None:
+    """Under `--jobs 2`: no traceback, no killed process, and no score of what is left."""
+    sent = write(tmp_path, SENT, RIGHT, ending)
+
+    def cut() -> None:
+        with sent.open("r+b") as stream:
+            stream.truncate(size)
+
+    then(monkeypatch, parallel, moment, cut)
+    ran = call("score", truth(tmp_path), sent, "--jobs", "2", "--format", "json")
+    assert ran.code == 1
+    assert "internal error" not in ran.out + ran.err
+    if ran.out:
+        assert not ran.json["valid"]
+        told = {file["sha256"] for file in ran.json["inputs"]}
+        assert sha256(sent) in told
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_the_truth_of_a_ranking(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gone: bool) -> None:
+    """Workers read it again: it must be what this process read, or there is no ranking."""
+    organizer = truth(tmp_path)
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, SENT, RIGHT)
+
+    def change() -> None:
+        if gone:
+            organizer.unlink()
+        else:
+            write(tmp_path, "lesions/truth", [image(f"I-{n:03}", "NV") for n in range(COUNT)])
+
+    then(monkeypatch, leaderboard, "Workers", change, first=True)
+    ran = call("leaderboard", organizer, "a", "b", "--jobs", "2")
+    assert (ran.code, ran.out) == (2 if gone else 1, "")
+    assert ("no such file" if gone else "the file changed while it was read") in ran.err
+    assert "Traceback" not in ran.err
+
+
+# --- files that go --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def vanishing(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
+    """Take a file away once it is known what it is."""
+
+    def arrange(path: Path) -> None:
+        real = start.identify
+
+        def identify(source: Source, *more: Any) -> Any:
+            result = real(source, *more)
+            if source.name == path.name:
+                path.unlink()
+            return result
+
+        for module in ("judging.start", "evaluation.inputs"):
+            monkeypatch.setattr(f"medcontract.{module}.identify", identify)
+
+    return arrange
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl", "csv", "json.gz"])
+@pytest.mark.parametrize("command", ["score", "preflight"])
+def test_a_file_that_goes(
+    call: Call, tmp_path: Path, vanishing: Callable[[Path], None], ending: str, command: str
+) -> None:
+    """The message is about reading, and names the file."""
+    sent = write(tmp_path, SENT, RIGHT, ending)
+    organizer = truth(tmp_path)
+    vanishing(sent)
+    ran = call(command, organizer, sent.name)
+    assert (ran.code, ran.out) == (1, "")
+    assert f"{sent.name}: the file cannot be read any more: no such file" in ran.err
+
+
+def test_one_of_many_that_goes(call: Call, tmp_path: Path, vanishing: Callable[[Path], None]) -> None:
+    """In `validate` it is a problem of that file; the others are reported. In Python, too."""
+    for name in ("a", "b", "c"):
+        write(tmp_path, SENT, RIGHT, "jsonl", name)
+    vanishing(tmp_path / "b.jsonl")
+    ran = call("validate", "a.jsonl", "b.jsonl", "c.jsonl", "--format", "json")
+    assert ran.code == 1
+    assert [file["ok"] for file in ran.json["files"]] == [True, False, True]
+    assert [p["code"] for p in ran.json["files"][1]["problems"]] == ["MC003"]
+    write(tmp_path, SENT, RIGHT, "jsonl", "b")
+    assert [p.code for p in medcontract.validate("b.jsonl").problems] == ["MC003"]
+
+
+def test_a_ranking_with_a_file_that_goes(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refusal of that submission."""
+    organizer = truth(tmp_path)
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, SENT, RIGHT)
+    then(monkeypatch, leaderboard, "score_against", (tmp_path / "a" / "lesions-predictions.json").unlink, first=True)
+    ran = call("leaderboard", organizer, "a", "b", "--format", "json")
+    assert ran.code == 0
+    found = {entry["name"]: (entry["rank"], " ".join(entry["reasons"])) for entry in ran.json["submissions"]}
+    assert found["b"] == (1, "")
+    assert found["a"][0] is None
+    assert found["a"][1].startswith("lesions-predictions.json: the file cannot be read any more")
+
+
+def test_watched_archives(tmp_path: Path) -> None:
+    """The hash of an archive is that of its packed bytes."""
+    path = tmp_path / "x.jsonl.gz"
+    path.write_bytes(gzip.compress(json.dumps(image("I-1", "NV")).encode()))
+    source = Source(path)
+    source.watched = True
+    source.prepare()
+    with source.open() as stream:
+        stream.read()
+    assert source.sha256() == sha256(path)

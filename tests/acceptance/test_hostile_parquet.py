@@ -1,0 +1,170 @@
+"""A small Parquet file may stand for gigabytes: both limits hold, and memory stays small."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import medcontract
+from medcontract.api import validate_files
+from medcontract.reading import parquet
+from medcontract.reading.parquet_pages import page_sizes
+from medcontract.reading.source import Source
+from medcontract.results.validation import FileReport
+
+_MIB = 1 << 20
+
+
+def _table(ids: list[Any]) -> pa.Table:
+    return pa.table({"image_id": ids, "label": ["NV"] * len(ids)})
+
+
+def _written(path: Path, table: pa.Table, **options: Any) -> Path:
+    pq.write_table(table, path, compression="zstd", **options)
+    return path
+
+
+def _judged(path: Path, record: int | None = None, unpacked: int | None = None) -> FileReport:
+    (report,) = validate_files([path], "lesions/truth", max_record=record, max_unpacked=unpacked).files
+    return report
+
+
+def _codes(report: FileReport) -> list[str]:
+    return [problem.code for problem in report.problems]
+
+
+@contextmanager
+def _counted() -> Iterator[pa.MemoryPool]:
+    """Counts what pyarrow takes meanwhile."""
+    before = pa.default_memory_pool()
+    counting = pa.proxy_memory_pool(before)
+    pa.set_memory_pool(counting)
+    try:
+        yield counting
+    finally:
+        pa.set_memory_pool(before)
+
+
+@pytest.fixture
+def repeated(tmp_path: Path) -> Path:
+    """A text of a quarter of a megabyte in 400 rows: some kilobytes, since it stands in a dictionary once."""
+    path = _written(tmp_path / "x.parquet", _table(["a" * (_MIB // 4)] * 400))
+    assert path.stat().st_size < 10_000
+    return path
+
+
+def test_a_repeated_text_takes_little_memory(repeated: Path) -> None:
+    """It is read as a dictionary, and written out a few rows at a time."""
+    source = Source(repeated)
+    source.prepare()
+    with _counted() as pool:
+        assert sum(1 for _ in parquet.rows(source)) == 400
+    assert pool.max_memory() < 30 * _MIB
+
+
+@pytest.mark.slow
+def test_a_repeated_text_counts_as_often_as_it_is_there(repeated: Path) -> None:
+    assert _codes(_judged(repeated, unpacked=10 * _MIB)) == ["MC027"]
+    assert _judged(repeated, unpacked=101 * _MIB).records == 400
+
+
+def test_the_limit_of_a_record_holds(tmp_path: Path) -> None:
+    """A row that is too large is one bad record, in its place, and is never written out."""
+    path = _written(tmp_path / "x.parquet", _table(["a", "b" * 5000, "c", "d" * 100]))
+    report = _judged(path, record=1000)
+    assert [(p.code, p.record) for p in report.problems] == [("MC020", 1)]
+    assert report.records == 4
+
+
+def test_the_limit_of_a_record_counts_what_is_written(tmp_path: Path) -> None:
+    """Also where escapes make a record larger than its cells."""
+    path = _written(tmp_path / "x.parquet", _table(["\x01" * 300]))
+    assert _codes(_judged(path, record=1000)) == ["MC020"]
+    assert _codes(_judged(path, record=3000)) == []
+
+
+def test_pages_are_sized_before_they_are_unpacked(tmp_path: Path) -> None:
+    """A file that is refused for its size is not unpacked."""
+    path = _written(tmp_path / "x.parquet", _table(["a" * _MIB] * 40), use_dictionary=False)
+    with _counted() as pool:
+        assert _codes(_judged(path, unpacked=20 * _MIB)) == ["MC027"]
+    assert pool.max_memory() < _MIB
+
+
+def test_one_huge_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would be unpacked as a whole, so it is refused, whatever the limit of the file is."""
+    path = _written(tmp_path / "x.parquet", _table(["a" * _MIB] * 10), use_dictionary=False)
+    assert _codes(_judged(path))[:1] == ["MC201"]
+    monkeypatch.setattr(parquet, "MAX_DOCUMENT", 5 * _MIB)
+    (problem,) = _judged(path).problems
+    assert (problem.code, problem.message) == ("MC027", "a page of the file unpacks to more than 5 MiB")
+
+
+def test_very_many_rows_are_refused_at_once(tmp_path: Path) -> None:
+    """A million rows in some kilobytes: the footer says so."""
+    path = _written(tmp_path / "x.parquet", _table(["a"] * 1_000_000))
+    assert path.stat().st_size < 20_000
+    assert _codes(_judged(path, unpacked=_MIB)) == ["MC027"]
+
+
+def test_a_footer_that_lies(tmp_path: Path) -> None:
+    """Rows that the footer does not announce count where they are read."""
+    path = _written(tmp_path / "x.parquet", _table([f"{number:09}" for number in range(1000)]))
+    assert _codes(_judged(path, unpacked=30_000)) == ["MC027"]
+
+
+def test_damaged_page_headers(tmp_path: Path) -> None:
+    """Whatever stands where a header should, there is a problem, and no crash."""
+    data = _written(tmp_path / "x.parquet", _table(["a", "b"])).read_bytes()
+    for at in range(4, 60):
+        for byte in (0x00, 0x0B, 0x15, 0x19, 0xFF):
+            medcontract.validate(data[:at] + bytes([byte]) + data[at + 1 :], "lesions/truth", name="x.parquet")
+
+
+@pytest.mark.parametrize(("version", "dictionary", "rest"), list(product(("1.0", "2.0"), (True, False), (True, False))))
+def test_the_sizes_of_pages(version: str, dictionary: bool, rest: bool) -> None:
+    """All pages are found: with their headers, they are what the footer says of the columns."""
+    table = pa.table({"a": [f"{number % 7}" for number in range(5000)], "b": range(5000), "c": [[1, 2]] * 5000})
+    stream = io.BytesIO()
+    pq.write_table(
+        table, stream, data_page_version=version, use_dictionary=dictionary, data_page_size=1000, row_group_size=2000,
+        write_page_checksum=rest, write_page_index=rest, compression="gzip",
+    )  # fmt: skip
+    metadata = pq.ParquetFile(stream).metadata
+    sizes = list(page_sizes(stream, metadata, len(stream.getvalue())))
+    chunks = [metadata.row_group(g).column(c) for g in range(3) for c in range(3)]
+    headers = sum(chunk.total_uncompressed_size for chunk in chunks) - sum(sizes)
+    assert len(sizes) * 10 < headers < len(sizes) * 120
+
+
+def test_all_types_are_read_as_before() -> None:
+    """Reading texts as dictionaries changes no value."""
+    table = pa.table({
+        "text": ["a", None, "é" * 50], "large": pa.array(["a", None, "b"], pa.large_string()), "number": [1, 2, None],
+        "bytes": [b"a", None, b""], "fixed": pa.array([b"ab", None, b"cd"], pa.binary(2)), "list": [["a"], [], None],
+        "category": pa.array(["x", "y", None]).dictionary_encode(), "object": [{"a": "b"}, None, {"a": None}],
+    })  # fmt: skip
+    stream = io.BytesIO()
+    pq.write_table(table, stream)
+    source = Source(stream.getvalue(), "x.parquet")
+    source.prepare()
+    assert list(parquet.rows(source)) == [tuple(row.values()) for row in pq.read_table(stream).to_pylist()]
+
+
+@pytest.mark.slow
+def test_lists_of_very_many_equal_values_are_refused_before_they_are_read(tmp_path: Path) -> None:
+    """A list of millions of equal values is a few hundred bytes in a file, and gigabytes in memory."""
+    many = 30 * _MIB
+    values = pa.nulls(many, pa.int8()).fill_null(1)
+    ids = pa.ListArray.from_arrays(pa.array([0, many], pa.int32()), values)
+    path = _written(tmp_path / "x.parquet", pa.table({"image_id": ids, "label": ["NV"]}))
+    assert path.stat().st_size < 10_000
+    assert _codes(_judged(path)) == ["MC027"]

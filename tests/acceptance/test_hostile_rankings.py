@@ -1,0 +1,227 @@
+"""One submission never ends a ranking: neither by what nobody expected, nor by killing the process that scores it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.commands import Call
+from tests.deadly import kill, kill_once, refuse
+from tests.scoring_files import CLASSES, drug, evidence, guess, image, pipeline_run, read, rx, write
+
+from medcontract.errors import InvalidData
+from medcontract.evaluation import leaderboard, parallel
+from medcontract.evaluation.score import score_against
+from medcontract.judging import start
+from medcontract.reading import slices
+from medcontract.workers import WorkerDied, Workers
+
+needs_kill = pytest.mark.skipif(sys.platform == "win32", reason="a signal that cannot be caught")
+TROUBLE = """
+import os, signal
+from medcontract.evaluation import leaderboard
+
+real = leaderboard.score_against
+
+def score_against(truth, files, *more):
+    name = os.path.dirname(files.parts()[0].source.name)
+    if name == "crashes":
+        raise ZeroDivisionError("MARIA")
+    if name == "kills" and multiple or name == "killed" and not os.path.exists("killed-once"):
+        open("killed-once", "w").close()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(truth, files, *more)
+
+import multiprocessing
+multiple = multiprocessing.parent_process() is not None
+leaderboard.score_against = score_against
+METRICS = {}
+"""
+"""A plugin that changes what is done with some submissions, in this process and in workers."""
+
+
+@pytest.fixture
+def _troubled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(leaderboard, "score_against", score_against)  # restored afterwards
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "troubled_scoring.py").write_text(TROUBLE)
+    yield
+    sys.modules.pop("troubled_scoring", None)
+
+
+def competition(folder: Path, *names: str) -> list[Path]:
+    """A truth of `lesions`, and submissions that are all right."""
+    records = [guess(f"I-{number}", CLASSES[number]) for number in range(10)]
+    truth = write(folder, "lesions/truth", [image(f"I-{number}", CLASSES[number]) for number in range(10)])
+    for name in names:
+        (folder / name).mkdir()
+        write(folder / name, "lesions/predictions", records)
+    return [truth, *(Path(name) for name in names)]
+
+
+def outcomes(board: Any) -> dict[str, tuple[int | None, list[str]]]:
+    return {entry["name"]: (entry["rank"], entry["reasons"]) for entry in board["submissions"]}
+
+
+@pytest.mark.usefixtures("_troubled")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_unexpected_exception_is_a_refusal(call: Call, tmp_path: Path, jobs: str) -> None:
+    """Of the one submission; the message says where, and how to report it, and holds nothing of the data."""
+    files = competition(tmp_path, "a", "crashes", "z")
+    plugin = ("--plugin", "./troubled_scoring.py")
+    ran = call("leaderboard", *files, *plugin, "--format", "json", "--jobs", jobs)
+    assert ran.code == 0
+    found = outcomes(ran.json)
+    assert (found["a"][0], found["z"][0]) == (1, 2)
+    rank, reasons = found["crashes"]
+    assert rank is None
+    assert "internal error (ZeroDivisionError in evaluation/leaderboard.py, line " in reasons[0]
+    assert "please report it" in reasons[0]
+    assert "MARIA" not in ran.out + ran.err
+
+
+@needs_kill
+@pytest.mark.usefixtures("_troubled")
+def test_a_worker_that_is_killed(call: Call, tmp_path: Path) -> None:
+    """What it was at is done again: the ranking has the bytes that one process gives."""
+    files = competition(tmp_path, "a", "b", "killed", "x", "y", "z")
+    alone = call("leaderboard", *files, "--format", "json")
+    ran = call("leaderboard", *files, "--plugin", "./troubled_scoring.py", "--jobs", "2", "--format", "json")
+    assert (tmp_path / "killed-once").exists()
+    assert ran == alone
+
+
+@needs_kill
+@pytest.mark.usefixtures("_troubled")
+def test_a_submission_that_kills_every_worker(call: Call, tmp_path: Path) -> None:
+    """It is refused, and all others are ranked."""
+    files = competition(tmp_path, "a", "kills", "y", "z")
+    ran = call("leaderboard", *files, "--plugin", "./troubled_scoring.py", "--jobs", "2", "--format", "json")
+    found = outcomes(ran.json)
+    assert [found[name][0] for name in ("a", "y", "z")] == [1, 2, 3]
+    assert found["kills"][0] is None
+    assert "brought its process down" in found["kills"][1][0]
+
+
+@needs_kill
+def test_workers_that_are_killed_while_they_start(tmp_path: Path) -> None:
+    """They are started again, but not for ever."""
+    mark = str(tmp_path / "mark")
+    with Workers(1, kill_once, mark) as workers:
+        assert workers.submit(len, "abc").result() == 3
+        assert workers.alone(kill_once, str(tmp_path / "other")) == str(tmp_path / "other")
+        assert isinstance(workers.alone(kill, ""), WorkerDied)
+    with pytest.raises(RuntimeError, match="terminated abruptly"):
+        Workers(1, kill, "")
+
+
+def test_what_a_preparation_raises(tmp_path: Path) -> None:
+    """Is raised where the workers were asked for, with all that it carries."""
+    with pytest.raises(InvalidData) as caught:
+        Workers(1, refuse, "")
+    assert caught.value.report.errors == 1
+
+
+@pytest.mark.parametrize("error", [OSError, ImportError])
+def test_a_ranking_without_workers(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    """Where there are no semaphores one process does it all."""
+    files = competition(tmp_path, "a", "b")
+    alone = call("leaderboard", *files)
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(leaderboard, "Workers", fail)
+    assert call("leaderboard", *files, "--jobs", "2") == alone
+
+
+@needs_kill
+def test_a_large_file_whose_worker_is_killed(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One process reads it, and gives the same bytes."""
+    truth = write(tmp_path, "lesions/truth", [image(f"I-{n}", "NV") for n in range(200)])
+    sent = write(tmp_path, "lesions/predictions", [guess(f"I-{n}", "NV") for n in range(200)], "jsonl")
+    alone = call("score", truth, sent, "--format", "json")
+    monkeypatch.setattr(slices, "SMALLEST", 4096)
+    monkeypatch.setattr(parallel, "SMALLEST", 4096)
+    monkeypatch.setattr(parallel, "_look", kill)
+    assert call("score", truth, sent, "--format", "json", "--jobs", "2") == alone
+
+
+# --- the cause that was found ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_time_with_thousands_of_digits(call: Call, tmp_path: Path, jobs: str) -> None:
+    """It is a valid time, and runs are ordered by it to the last digit."""
+    label = rx("D-1", drug("Losartán", "50 mg"))
+    truth = write(tmp_path, "extraction/prescription-labels", [label])
+    digits = "1" * 5000
+    late, early = f"2026-01-01T00:00:00.{digits}2Z", f"2026-01-01T00:00:00.{digits}10Z"
+    runs = [pipeline_run(0, started_at=late), *(pipeline_run(n, started_at=early) for n in range(1, 11))]
+    runs[0]["parse_success"] = False
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, "extraction/prescription-predictions", [read(label)])
+        write(tmp_path / name, "extraction/runs", runs, "jsonl")
+        (tmp_path / name / "evidence.json").write_text(json.dumps(evidence(1)))
+    ran = call("leaderboard", truth, "a", "b", "--format", "json", "--jobs", jobs)
+    assert (ran.code, ran.err) == (0, "")
+    assert not any("internal error" in reason for entry in ran.json["submissions"] for reason in entry["reasons"])
+    ran = call("score", truth, "a", "--format", "json")
+    assert "4 of 5 succeeded" in ran.out
+
+
+# --- one submission, or a file by itself ----------------------------------------------------------
+
+
+@pytest.fixture
+def crash(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Make a function of ours fail, as nobody expects."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise KeyError("MARIA")
+
+    return lambda name: monkeypatch.setattr(name, fail)
+
+
+@pytest.mark.parametrize("command", ["score", "preflight"])
+def test_no_traceback(
+    call: Call, tmp_path: Path, crash: Callable[[str], None], command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A message without any value, exit code 1; the traceback is there for those who ask for it."""
+    monkeypatch.delenv("MEDCONTRACT_DEBUG", raising=False)
+    files = competition(tmp_path, "a")
+    crash(f"medcontract.evaluation.{command}.track_of")
+    ran = call(command, *files)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith("medcontract: internal error (KeyError in evaluation/")
+    assert "Traceback" not in ran.err
+    assert "MARIA" not in ran.err
+    monkeypatch.setenv("MEDCONTRACT_DEBUG", "1")
+    assert "KeyError: 'MARIA'" in call(command, *files).err
+
+
+def test_one_file_of_many(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In `validate` it is a problem of that file, and the others are reported."""
+
+    real = start.judge
+
+    def judge(source: Any, *more: Any, **named: Any) -> Any:
+        if source.name == "b.json":
+            raise KeyError("MARIA")
+        return real(source, *more, **named)
+
+    monkeypatch.setattr(start, "judge", judge)
+    for name in ("a.json", "b.json", "c.json"):
+        (tmp_path / name).write_text(json.dumps({"labels": [image("I-1", "NV")]}))
+    ran = call("validate", "a.json", "b.json", "c.json", "--format", "json")
+    assert ran.code == 1
+    assert [file["ok"] for file in ran.json["files"]] == [True, False, True]
+    assert "internal error (KeyError" in ran.json["files"][1]["problems"][0]["message"]
+    assert "MARIA" not in ran.out + ran.err

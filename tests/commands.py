@@ -1,0 +1,170 @@
+"""The command line as a function, and twenty items of each track as files: what tests of whole commands share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from tests.scoring_files import (
+    CLASSES,
+    CONTRACTS,
+    HEADERS,
+    LIST_KEYS,
+    Record,
+    answer,
+    case,
+    document,
+    drug,
+    guess,
+    image,
+    model,
+    read,
+    reference,
+    repeats,
+    report,
+    response,
+    rx,
+    telemetry,
+)
+from tests.support import published
+
+import medcontract
+from medcontract.cli import output
+from medcontract.cli.main import main
+
+TRACKS = ("reports", "triage", "lesions", "extraction", "benchmark")
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Call = Callable[..., Ran]
+
+
+def caller(capsys: pytest.CaptureFixture[str]) -> Call:
+    """The command line as a function."""
+
+    def run(*arguments: object) -> Ran:
+        code = main([str(argument) for argument in arguments])
+        return Ran(code, *capsys.readouterr())
+
+    return run
+
+
+# --- twenty items of each track, all answered rightly ---------------------------------------------
+
+
+def _reports() -> list[Record]:
+    urgencies = ("Emergency", "Urgent", "Routine")
+    return [report(f"R-{n:02}", "Oncology", urgencies[n % 3], n % 2 == 0) for n in range(20)]
+
+
+def _segments() -> list[Record]:
+    """Ten cases of two segments."""
+    found: list[Record] = []
+    for n in range(10):
+        first, second = f"S-{2 * n:02}", f"S-{2 * n + 1:02}"
+        found += case(f"C-{n}", (first, 0, 30, [("airway", 50.0)]), (second, 30, 60, [("bleeding", 90.0)]))
+    return found
+
+
+TRUTH: dict[str, list[Record]] = {
+    "reports": _reports(),
+    "triage": _segments(),
+    "lesions": [image(f"I-{n:02}", CLASSES[n % 10]) for n in range(20)],
+    "extraction": [rx(f"P-{n:02}", drug("Losartán", "50 mg"), drug("Insulina", f"{n} UI")) for n in range(20)],
+    "benchmark": [reference(f"B-{n:02}", answer="Asthma", diagnosis="asthma") for n in range(20)],
+}
+SENT: dict[str, list[Record]] = {
+    "reports": [answer(true) for true in TRUTH["reports"]],
+    "triage": [response(true, true["gt_lsi_list"][0]["lsi_group"]) for true in TRUTH["triage"]],
+    "lesions": [guess(true["image_id"], true["label"]) for true in TRUTH["lesions"]],
+    "extraction": [read(true) for true in TRUTH["extraction"]],
+    "benchmark": [repeats(true) for true in TRUTH["benchmark"]],
+}
+BESIDE: dict[str, Record | None] = {
+    "reports": telemetry(), "triage": None, "lesions": model(), "extraction": None, "benchmark": None,
+}  # fmt: skip
+KEYS = {
+    "reports": "report_id", "triage": "segment_id", "lesions": "image_id", "extraction": "doc_id",
+    "benchmark": "sample_id",
+}  # fmt: skip
+EXIT = {"reports": 0, "triage": 0, "lesions": 0, "extraction": 1, "benchmark": 0}
+"""Of a valid score: prescriptions alone are NO-GO, for gates without input are not passed."""
+HEADLINES = {
+    "reports": ("total_score 100.00 points", 100.0),
+    "triage": ("mean_jaccard_index 1.0000", 1.0),
+    "lesions": ("final_score 1.0000", 1.0),
+    "extraction": ("mean_accuracy 100.00 %", 100.0),
+    "benchmark": ("clinical_accuracy 1.0000", 1.0),
+}
+"""Of a perfect submission."""
+
+
+def coarse(result: Any) -> Any:
+    """The figures of a submission: a benchmark report has them in a place of their own."""
+    return result.get("overall_scores", result)
+
+
+def without_figures(track: str, result: Any) -> bool:
+    """What is below the gate has no result; in extraction it stays, and says NO-GO."""
+    return result["decision"] == "NO-GO" if track == "extraction" else result is None
+
+
+def put(path: Path, contract: str, records: Sequence[Record], **header: Any) -> Path:
+    """A collection as `.json`, its header changed; None takes a field away."""
+    fields = {key: value for key, value in {**HEADERS[contract], **header}.items() if value is not None}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    value = {**fields, LIST_KEYS[contract]: list(records)}
+    path.write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")
+    return path
+
+
+def truth_file(folder: Path, track: str, records: Sequence[Record] | None = None, **header: Any) -> Path:
+    chosen = TRUTH[track] if records is None else records
+    return put(folder / "truth.json", CONTRACTS[track][0], chosen, **header)
+
+
+def sent_file(
+    folder: Path, track: str, records: Sequence[Record] | None = None, name: str = "sent.json", **header: Any
+) -> Path:
+    chosen = SENT[track] if records is None else records
+    return put(folder / name, CONTRACTS[track][1], chosen, **header)
+
+
+def beside_files(folder: Path, track: str) -> list[Path]:
+    """The telemetry or the model file, where the track has one."""
+    return document(folder, CONTRACTS[track][2], BESIDE[track])
+
+
+def all_files(folder: Path, track: str) -> list[Path]:
+    """A truth and a perfect submission."""
+    return [truth_file(folder, track), sent_file(folder, track), *beside_files(folder, track)]
+
+
+def keeps(text: str, contract: str) -> Any:
+    """The JSON in a text, which keeps its published contract, and which medcontract recognises as such."""
+    value = json.loads(text)
+    published(contract).validate(value)
+    checked = medcontract.validate(text.encode(), name="out.json")
+    assert (checked.contract, checked.problems) == (contract, ())
+    return value
+
+
+def codes(envelope: Any) -> list[str]:
+    return [problem["code"] for problem in envelope["problems"]]
+
+
+def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if a person sat there."""
+    monkeypatch.setattr(output, "terminal", lambda: True)

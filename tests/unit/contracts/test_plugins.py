@@ -1,0 +1,717 @@
+"""Contracts of users: the example in `examples/sepsis`, and what can go wrong with one."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import enum
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias
+
+import pytest
+from jsonschema import Draft7Validator, Draft202012Validator
+from msgspec.structs import replace
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    create_model,
+    field_validator,
+    model_validator,
+)  # fmt: skip
+from tests.support import ROOT
+
+import medcontract
+from medcontract.cli.main import main
+from medcontract.definitions import plugins, publishing, registry
+from medcontract.definitions.rules import Agrees, Equal, FilesRule, Reference, SameOrder
+from medcontract.definitions.sound import tells_all
+from medcontract.modeling import (
+    WHOLE,
+    Contract,
+    Count,
+    Date,
+    Document,
+    Either,
+    Flag,
+    Guid,
+    Limit,
+    Many,
+    Matching,
+    NonNegative,
+    Open,
+    Order,
+    Position,
+    RelativePath,
+    Rising,
+    Str,
+    Strictest,
+    Text,
+    Unique,
+    Unit,
+    Yes,
+    ZeroOrOne,
+    register,
+)  # fmt: skip
+
+SEPSIS = ROOT / "examples" / "sepsis"
+
+
+@pytest.fixture(autouse=True)
+def forget() -> Iterator[None]:
+    """What a test registers is gone after it."""
+    known = dict(registry.compiled())
+    yield
+    registry.compiled().clear()
+    registry.compiled().update(known)
+    sys.modules.pop("sepsis_challenge", None)
+
+
+@pytest.fixture
+def sepsis(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(SEPSIS)
+    monkeypatch.syspath_prepend(SEPSIS)
+    plugins.load_module("sepsis_challenge")
+
+
+def test_the_example_from_the_command_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The commands of the documentation work, and the bad file is refused with its three problems."""
+    monkeypatch.chdir(SEPSIS)
+    assert main(["validate", "--plugin", "./sepsis_challenge.py", "sepsis_data/"]) == 0
+    assert main(["validate", "--plugin", "./sepsis_challenge.py", "--format", "json", "bad-alarms.csv"]) == 1
+    output = capsys.readouterr().out
+    report = json.loads(output[output.index("{") :])
+    found = [(p["code"], p["line"], p["field"]) for p in report["files"][0]["problems"]]
+    assert found == [("MC105", 2, "risk"), ("MC203", 3, "cleared_hour"), ("MC201", 4, "stay_id")]
+
+
+@pytest.mark.usefixtures("sepsis")
+def test_everything_that_built_in_contracts_have(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Recognition, load, schemas and tables work for a registered contract."""
+    loaded = medcontract.load("sepsis_data/truth.json")
+    assert (loaded.contract, loaded.value.stays[2].onset_hour) == ("sepsis/truth", 0)
+    assert medcontract.load("sepsis_data/alarms.csv").value[0].risk == 0.83
+    assert medcontract.json_schema("sepsis/alarms")["x-medcontract-rules"][0]["kind"] == "unique"
+    described = medcontract.json_schema("sepsis/alarms", record=True)["properties"]["risk"]["description"]
+    assert described == "The highest risk that the model saw."
+    assert main(["schema", "show", "sepsis/truth"]) == 0
+    assert main(["schema", "export", str(tmp_path), "sepsis/truth"]) == 0
+    assert (tmp_path / "sepsis" / "truth" / "v1.record.json").is_file()
+    assert main(["schema", "list"]) == 0
+    assert "sepsis/alarms" in capsys.readouterr().out
+    import pandas as pd
+
+    frame = pd.DataFrame([{"stay_id": "a", "risk": 2, "raised_hour": 1, "cleared_hour": 2}])
+    assert [p.code for p in medcontract.validate_frame(frame, "sepsis/alarms").problems] == ["MC105"]
+
+
+@pytest.mark.usefixtures("sepsis")
+def test_same_verdict_as_its_schema() -> None:
+    """The exported schema of a registered contract judges as the contract does."""
+    validator = Draft202012Validator(medcontract.json_schema("sepsis/alarms", record=True))
+    good = {"stay_id": "a", "risk": 0.5, "raised_hour": 1, "cleared_hour": 2}
+    for change in (
+        {},
+        {"risk": 2},
+        {"risk": "x"},
+        {"stay_id": ""},
+        {"extra": 1},
+        {"raised_hour": None},
+        {"risk": True},
+    ):
+        record = good | change
+        report = medcontract.validate(json.dumps(record).encode(), "sepsis/alarms", name="x.jsonl")
+        assert report.ok == validator.is_valid(record)
+
+
+def test_an_installed_package(tmp_path: Path) -> None:
+    """An entry point makes contracts known without a word on the command line."""
+    info = tmp_path / "sepsis_challenge-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: sepsis-challenge\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[medcontract.contracts]\nsepsis = sepsis_challenge\n")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(SEPSIS)])}
+    command = [sys.executable, "-m", "medcontract", "validate", str(SEPSIS / "sepsis_data")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "sepsis/truth" in done.stdout
+
+
+class _Record(Strictest):
+    """One."""
+
+    name: Str
+    """Its name."""
+    share: Unit
+    """Its share."""
+
+    @field_validator("name")
+    @classmethod
+    def _no_shouting(cls, value: str) -> str:
+        if value.isupper():
+            raise ValueError("no shouting")
+        return value
+
+
+class _File(Document):
+    """All."""
+
+    records: Many[_Record]
+    """One each."""
+
+
+class _Other(Strictest):
+    """Not what the list holds."""
+
+    name: Str
+    share: Unit
+
+
+class _Bounded(Document):
+    """A list that is asked to be what it never is while it is read: there as a whole."""
+
+    records: Annotated[Many[_Record], Field(min_length=1)]
+
+
+class _Watched(Document):
+    """A list that is looked at as a whole."""
+
+    records: Many[_Record]
+
+    @field_validator("records")
+    @classmethod
+    def _some(cls, value: tuple[_Record, ...]) -> tuple[_Record, ...]:
+        return value
+
+
+def _contract(**changes: Any) -> Contract[Any]:
+    settings: dict[str, Any] = {"id": "my/file", "model": _File, "record": _Record, "list_key": "records",
+                                "title": "Mine"}  # fmt: skip
+    return Contract(**{**settings, **changes})
+
+
+def test_a_validator_of_the_users_own() -> None:
+    """What a user's validator refuses is a problem at its place, with the user's words."""
+    register(_contract())
+    report = medcontract.validate(b'{"name": "LOUD", "share": 0.5}\n', "my/file", name="x.jsonl")
+    assert [(p.code, p.message, p.column) for p in report.problems] == [("MC110", "'name': no shouting", 10)]
+    assert medcontract.validate(b'{"name": "soft", "share": 0.5}\n', "my/file", name="x.jsonl").ok
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"id": "My File"}, "no id of a contract"),
+        ({"id": "reports/truth"}, "another contract has this id"),
+        ({"list_key": "rows"}, "has no field 'rows'"),
+        ({"list_key": None}, "both list_key and record"),
+        ({"model": _Record}, "must derive from medcontract.modeling.Document"),
+        ({"record": _Other}, "the items of 'records' are not the record, _Other"),
+        ({"model": _Bounded}, "'records' has more than a type"),
+        ({"model": _Watched}, "'records' of _Watched has a validator"),
+        ({"examples": "x.json"}, "examples must be a tuple of paths"),
+        ({"rules": 5}, "it cannot be used as a contract: TypeError"),
+        ({"id": 5}, "no id of a contract"),
+    ],
+)
+def test_unsound_contracts_are_refused(changes: dict[str, Any], words: str) -> None:
+    """A contract that would break our promises is refused when it is registered, with the reason."""
+    with pytest.raises(medcontract.CallError, match=words):
+        register(_contract(**changes))
+
+
+# --- the same verdict everywhere ----------------------------------------------------------------
+
+
+class _Inner(Strictest):
+    """An object in a record."""
+
+    unit: Unit
+    note: Text | None = None
+
+
+_TwoForms: TypeAlias = Either[_Inner, _Other]
+
+
+class _Colour(enum.Enum):
+    RED = "red"
+
+
+class _Plain(BaseModel):
+    x: float
+
+
+class _Lax(Strictest):
+    model_config = ConfigDict(strict=False)
+    x: float
+
+
+class _Reshaping(Strictest):
+    x: float
+
+    @model_validator(mode="before")
+    @classmethod
+    def _reshape(cls, data: Any) -> Any:
+        return data
+
+
+class _WithInit(Strictest):
+    x: float
+
+    def __init__(self, **data: Any) -> None:
+        super().__init__(**data)
+
+
+class _Tree(Strictest):
+    """A model that holds itself."""
+
+    name: Str
+    children: Many[_Tree] = ()
+
+
+SOUND: dict[str, Any] = {
+    "str": Str, "text": Text, "date": Date, "guid": Guid, "path": RelativePath, "unit": Unit, "float": float,
+    "count": Count, "position": Position, "bool": bool, "yes": Yes, "zero or one": ZeroOrOne, "none": None, "any": Any,
+    "bounds": Annotated[float, Field(gt=0, lt=2400)], "whole": Annotated[int, Field(gt=1, le=9), WHOLE],
+    "matching": Annotated[str, Matching(r"[A-Z]{2}(?:-[0-9]+|\.x)?")], "short": Annotated[Str, Field(max_length=3)],
+    "long": Annotated[str, Field(min_length=3)], "literal": Literal["a", "b"], "one": Literal["a"],
+    "optional": Unit | None, "many": Many[Str], "some": Annotated[Many[Unit], Field(min_length=1, max_length=2)],
+    "list": list[Count], "dict": dict[str, Unit], "full dict": Annotated[dict[str, Text], Field(min_length=1)],
+    "object": _Inner, "objects": Many[_Inner], "tree": _Tree, "bare list": list, "bare dict": dict[str, Any],
+}  # fmt: skip
+VALUES: list[Any] = [
+    None, True, False, 0, 1, 2, 9, 10, -1, 0.0, 1.0, 2.0, 2.5, -0.0, 1e2, 1e300, 2**53, 2**53 + 1, 2**63, 2**64,
+    10**30, 5e-324, 2400,
+    "", " ", "\u00a0", "\u2003", "a", "b", "c", "abc", "abcd", "1", "true", "AB", "AB\n", "AB-12", "AB.x", "AB-12\n",
+    "\nAB",
+    "2026-05-31", "2026-05-31\n", "2026-02-31", "2026-05-31T10:00:00Z", "31.05.2026", "a/b", "/a", "a/../b", "a\\b",
+    "a\n",
+    "0a0a0a0a-0a0a-0a0a-0a0a-0a0a0a0a0a0a", "0a0a0a0a-0a0a-0a0a-0a0a-0a0a0a0a0a0a\n", "\U0001f600\U0001f600\U0001f600",
+    [], ["a"], [""], [0.5], [0.5, 1], [0.5, 1, 0], [2.0, 1], [None], [[]], [True], {}, {"a": 0.5}, {"a": "x"}, {"": 1},
+    {"a": None},
+    {"unit": 1}, {"unit": 0.5, "note": None}, {"unit": 0.5, "note": ""}, {"unit": 0.5, "more": 1}, {"note": "x"},
+    [{"unit": 1}], [{"unit": 1}, {}], {"name": "a", "children": [{"name": "b"}]},
+    {"name": "a", "children": [{"name": ""}]},
+]  # fmt: skip
+
+
+def _with_field(annotation: Any, default: Any = ...) -> Contract[Any]:
+    """A contract whose records have one field, `x`, of this type."""
+    record: Any = create_model("Rec", __base__=Strictest, x=(annotation, default))
+    model: Any = create_model("File", __base__=Document, records=(Many[record], ...))
+    return _contract(model=model, record=record)
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("name", SOUND)
+@pytest.mark.parametrize("default", [..., None], ids=["required", "optional"])
+def test_a_type_that_is_accepted_has_one_verdict(name: str, default: Any) -> None:
+    """Pydantic, both drafts of the schema, the fast path and `validate` agree on every value of every type."""
+    annotation = SOUND[name] if default is ... else SOUND[name] | None if SOUND[name] is not None else None
+    contract = _with_field(annotation, default)
+    register(contract)
+    adapter = contract.record_adapter()
+    validators = [
+        Draft202012Validator(publishing.schema_of(contract, record=True)),
+        Draft7Validator(publishing.schema_of(contract, record=True, draft="draft-07")),
+    ]
+    for record in ({}, *({"x": value} for value in VALUES)):
+        try:
+            adapter.validate_python(record)
+            good = True
+        except ValidationError:
+            good = False
+        assert [validator.is_valid(record) for validator in validators] == [good, good], record
+        raw = json.dumps(record, ensure_ascii=False).encode()
+        assert medcontract.validate(raw, "my/file", name="x.jsonl").ok == good, record
+        if registry.find("my/file").decode_record(raw) is not None:
+            assert good, record
+
+
+@pytest.mark.parametrize("name", [name for name in SOUND if name not in ("whole", "long", "full dict", "tree")])
+def test_a_registered_contract_is_as_fast_as_a_built_in_one(name: str) -> None:
+    """What the schema tells in full takes the fast path, where that knows its keywords."""
+    register(_with_field(SOUND[name]))
+    compiled = registry.find("my/file")
+    assert compiled.tells_all
+    assert any(compiled.decode_record(json.dumps({"x": value}, ensure_ascii=False).encode()) for value in VALUES)
+
+
+@pytest.mark.parametrize(
+    ("annotation", "words"),
+    [
+        (int, "'x' of Rec is a plain int.*Count, Position"),
+        (int | None, "'x' of Rec is a plain int"),
+        (Many[int], "'x' of Rec is a plain int"),
+        (dict[str, int], "'x' of Rec is a plain int"),
+        (datetime.date, "a date of Python.*use Date"),
+        (datetime.datetime, "a datetime of Python.*use Date"),
+        (datetime.time, "a time of Python"),
+        (datetime.timedelta, "a timedelta of Python"),
+        (decimal.Decimal, "a Decimal.*use float"),
+        (bytes, "is bytes.*use Text"),
+        (uuid.UUID, "a UUID of Python.*use Guid"),
+        (Path, "a class of Python.*RelativePath"),
+        (_Colour, "an Enum.*Literal"),
+        (set[str], "a set.*Many"),
+        (tuple[str, ...], "a tuple.*Many"),
+        (tuple[float, float], "a tuple.*Many"),
+        (complex, "complex"),
+        (Literal[1, 2], "Literal that is no string"),
+        (Literal[True], "Literal that is no string"),
+        (float | str, "a choice of types"),
+        (_TwoForms, "a choice of models"),
+        (dict[Str, float], "keys of a special type"),
+        (Annotated[Count, Field(le=9)], "bound in the wrong place.*WHOLE comes last"),
+        (Annotated[float, Field(multiple_of=0.1)], "'multiple_of'"),
+        (Annotated[int, Field(multiple_of=2), WHOLE], "'multiple_of'"),
+        (Annotated[float, Field(strict=False)], "'strict'"),
+        (Annotated[float, Field(le=2**60)], "below 2"),
+        (Annotated[str, Field(pattern="^a$")], "pattern.*Matching"),
+        (Annotated[str, Field(json_schema_extra={"maxLength": 3})], "not derived from its type"),
+        (Annotated[str, WithJsonSchema({"type": "integer"})], "not derived from its type"),
+        (Annotated[str, BeforeValidator(str)], "changed before it is checked"),
+        (_Plain, "_Plain is no model of medcontract"),
+        (_Lax, "_Lax changes 'strict'"),
+        (_Reshaping, "changed before it is checked"),
+        (_WithInit, "an __init__ of its own"),
+        (list["Nowhere"], "cannot be built"),  # type: ignore[name-defined]  # noqa: F821
+    ],
+)
+def test_a_type_that_could_have_two_verdicts_is_refused(annotation: Any, words: str) -> None:
+    """The refusal names the field and what to use instead."""
+    with pytest.raises(medcontract.CallError) as caught:
+        register(_with_field(annotation))
+    assert re.search(words, f"{caught.value} {caught.value.hint}")
+    assert "my/file" not in registry.compiled()
+
+
+@pytest.mark.parametrize("pattern", ["a.b", r"\d", r"\w", "^a", "a$", "a**", "a++", "(?i)a", "(?=a)", "(a", "a{3,1}",
+                                     "[a&&b]", "[[:alpha:]]", r"(a)\1", "a|*", r"\p{L}"])  # fmt: skip
+def test_a_pattern_that_languages_read_differently_is_refused(pattern: str) -> None:
+    """Anchors, dots, classes by letter and lookaround have no place in `Matching`."""
+    with pytest.raises(medcontract.CallError, match="pattern"):
+        Matching(pattern)
+
+
+def test_a_pattern_says_it_all() -> None:
+    """`Matching` and another constraint on one string would be half in the schema: refused."""
+    with pytest.raises(medcontract.CallError, match="stands on more than str"):
+        register(_with_field(Annotated[str, Field(max_length=3), Matching("a+")]))
+    register(_with_field(Annotated[str, Matching("a+")]))
+    report = medcontract.validate(b'{"x": "b"}', "my/file", name="x.jsonl")
+    assert [problem.message for problem in report.problems] == ["'x' must be of the form (?:a+)"]
+
+
+def test_validators_and_defaults_keep_off_the_fast_path() -> None:
+    """A model that checks or fills in more than its schema tells of is judged by Pydantic alone."""
+    register(_contract())
+    assert not registry.find("my/file").tells_all
+    registry.compiled().pop("my/file")
+    register(_with_field(Unit, 0.5))
+    assert not registry.find("my/file").tells_all
+
+
+def test_a_key_that_is_no_name_in_python() -> None:
+    """An alias gives a field the key `class`; rules, which know keys, cannot name the field."""
+
+    class Finding(Strictest):
+        class_: Annotated[Str, Field(alias="class")]
+
+    class Findings(Document):
+        findings: Many[Finding]
+
+    settings: dict[str, Any] = {"model": Findings, "record": Finding, "list_key": "findings", "flat": True}
+    with pytest.raises(medcontract.CallError, match="names 'class_', which is no field"):
+        register(_contract(**settings, rules=(_rule(Unique, within="findings", fields=("class_",)),)))
+    register(_contract(**settings))
+    assert medcontract.validate(b"class\nnevus\n", "my/file", name="x.csv").ok
+    assert not medcontract.validate(b"class_\nnevus\n", "my/file", name="x.csv").ok
+
+
+def test_records_in_two_forms_and_open_ones() -> None:
+    """A plugin may have answered and failed records, and records with other keys."""
+
+    class Answered(Strictest):
+        x: Unit
+        error: None = None
+
+    class Failed(Strictest):
+        error: Str
+
+    AnyAnswer: TypeAlias = Either[Answered, Failed]
+
+    class Answers(Document):
+        answers: Many[AnyAnswer]
+
+    register(_contract(model=Answers, record=AnyAnswer, list_key="answers"))
+    assert medcontract.validate(b'{"x": 1}\n{"error": "none"}', "my/file", name="x.jsonl").ok
+    registry.compiled().pop("my/file")
+
+    class Loose(Open):
+        x: NonNegative
+
+    class Looses(Document):
+        rows: Many[Loose]
+
+    register(_contract(model=Looses, record=Loose, list_key="rows", flat=True))
+    assert medcontract.validate(b"x,y\n1,z\n", "my/file", name="x.csv").ok
+
+
+def test_all_optional() -> None:
+    """A document that requires nothing can be registered; its contract has to be named."""
+
+    class Settings(Document):
+        note: Text | None = None
+
+    register(_contract(model=Settings, record=None, list_key=None))
+    assert medcontract.validate(b"{}", "my/file", name="x.json").ok
+
+
+def test_without_source() -> None:
+    """Models made in a notebook, whose source is not at hand, can be registered; they have no descriptions."""
+    code = (
+        "from medcontract.modeling import *\n"
+        "class R(Strictest):\n    a: Str\nclass F(Document):\n    rs: Many[R]\n"
+        "register(Contract(id='my/r', model=F, record=R, list_key='rs', title='t'))\n"
+        "import medcontract\nprint(medcontract.validate(b'{\"a\": \"x\"}', 'my/r', name='x.jsonl').ok)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("True\n", "")
+
+
+def test_built_in_contracts_would_pass_too() -> None:
+    """What is asked of plugins is true of our own tracks."""
+    for contract in registry.contracts():
+        if not contract.id.startswith("medcontract/"):
+            assert tells_all(contract), contract.id
+            between = tuple(rule for rule in contract.rules if isinstance(rule, FilesRule))
+            plugins._check_rules(replace(contract, rules=between, record_rules=()))
+
+
+def test_a_rule_between_files_names_fields_of_the_record_or_of_the_header() -> None:
+    """A field that neither has is refused; what stands in the other file is not looked for here."""
+
+    def ask(rule: FilesRule) -> None:
+        plugins._check_rules(replace(registry.contract("triage/response"), rules=(rule,)))
+
+    words: dict[str, Any] = {"other": "triage/ground-truth", "code": "MC303", "message": "wrong"}
+    ask(Reference(field="segment_id", **words))
+    ask(Equal(field="event", **words))
+    ask(SameOrder(key="segment_id", group="elsewhere", by=("elsewhere",), **words))
+    record = registry.contract("triage/inventory")
+    for rule in (Reference(field="nope", **words), Agrees(key="nope", field="case_id", **words)):
+        with pytest.raises(medcontract.CallError, match="names 'nope', which is no field"):
+            plugins._check_rules(replace(record, rules=(rule,)))
+
+
+# --- what can be wrong --------------------------------------------------------------------------
+
+
+def _rule(kind: type[Any], **settings: Any) -> Any:
+    return kind(**{"code": "MC201", "message": "wrong", **settings})
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"record_rules": (_rule(Order, fields=("nope", "share")),)}, "names 'nope', which is no field"),
+        ({"rules": (_rule(Unique, within="records", fields=("nope",)),)}, "names 'nope', which is no field"),
+        ({"rules": (_rule(Unique, within="nope", fields=("name",)),)}, "a list 'nope'"),
+        ({"record_rules": (_rule(Unique, within="records", fields=("name",)),)}, "not into record_rules|whole list"),
+        ({"record_rules": (_rule(Limit, field="share", minimum=1, code="XX1"),)}, "unknown code"),
+        ({"record_rules": (_rule(Limit, field="share", minimum=1, severity="fatal"),)}, "severity 'fatal'"),
+    ],
+)
+def test_unsound_rules_are_refused(changes: dict[str, Any], words: str) -> None:
+    """A rule that could not be run, or not as it is meant, is refused when it is registered."""
+    with pytest.raises(medcontract.CallError, match=words):
+        register(_contract(**changes))
+
+
+def test_a_validator_that_crashes() -> None:
+    """A user's validator that raises anything is a problem of the record, not a traceback."""
+
+    class Crashing(Strictest):
+        name: Str
+
+        @field_validator("name")
+        @classmethod
+        def _crash(cls, value: str) -> str:
+            return value[1000]
+
+    class Crashes(Document):
+        records: Many[Crashing]
+
+    register(_contract(model=Crashes, record=Crashing))
+    report = medcontract.validate(b'{"name": "x"}', "my/file", name="x.jsonl")
+    assert [problem.code for problem in report.problems] == ["MC110"]
+
+
+def test_a_built_in_contract_is_preferred() -> None:
+    """Where a registered contract fits as well as a built-in one, the built-in one is meant."""
+
+    class Twin(Strictest):
+        image_id: Str
+        label: Str
+
+    class Twins(Document):
+        labels: Many[Twin]
+
+    register(_contract(model=Twins, record=Twin, list_key="labels"))
+    assert medcontract.validate(b'{"image_id": "a", "label": "MEL"}', name="x.jsonl").contract == "lesions/truth"
+
+
+def test_the_page_leads_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The blocks of the documentation, put into one file, are a plugin that works; its commands run as they stand."""
+    page = (ROOT / "docs" / "your-own-contract.md").read_text(encoding="utf-8")
+    steps = re.split(r"^## ", page, flags=re.MULTILINE)
+    blocks = [block for step in steps[1:4] for block in re.findall(r"```python\n(.*?)```", step, re.DOTALL)]
+    assert len(blocks) == 3
+    (tmp_path / "from_the_page.py").write_text("".join(blocks), encoding="utf-8")
+    plugins.load_module(str(tmp_path / "from_the_page.py"))
+    assert medcontract.validate(str(SEPSIS / "sepsis_data" / "alarms.csv")).contract == "sepsis/alarms"
+    del sys.modules["from_the_page"]
+    registry.compiled().pop("sepsis/alarms")
+    shutil.copytree(SEPSIS, tmp_path / "sepsis")
+    monkeypatch.chdir(tmp_path / "sepsis")
+    commands = re.findall(r"^\$ medcontract (.*)$", page, re.MULTILINE)
+    assert [main(command.split()) for command in commands] == [1, 0, 0, 0]  # the first has the bad file
+
+
+def test_what_is_no_contract() -> None:
+    """Anything else than a Contract is refused."""
+    with pytest.raises(medcontract.CallError, match="not a Contract"):
+        register(_File)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("raise RuntimeError('boom')", "cannot be imported: RuntimeError: boom"),
+        ("import no_such_module_anywhere", "cannot be imported: ModuleNotFoundError"),
+        ("x = 1", "has no CONTRACTS"),
+        ("import sys; sys.exit(3)", "cannot be imported: SystemExit: 3"),
+        ("def f(:", "cannot be imported: SyntaxError"),
+    ],
+)
+def test_bad_plugins(
+    source: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A plugin that does not work is a wrong call with a clear message, never a traceback."""
+    (tmp_path / "bad_plugin.py").write_text(source)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert main(["validate", "--plugin", "bad_plugin", "x.json"]) == 2
+    sys.modules.pop("bad_plugin", None)
+    assert words in capsys.readouterr().err
+
+
+def test_rules_about_a_list_in_a_table() -> None:
+    """What only the end of a table shows is told at the line of its row."""
+
+    class Step(Strictest):
+        case: Str
+        first: bool
+        at: Unit
+        cost: Unit
+
+    class Steps(Document):
+        steps: Many[Step]
+
+    register(
+        Contract(
+            id="x/steps", model=Steps, record=Step, list_key="steps", flat=True, title="steps",
+            rules=(
+                Flag(within="steps", field="first", group="case", code="MC205", message="no first step"),
+                Rising(within="steps", field="cost", by="at", code="MC208", message="the cost fell"),
+            ),
+        )
+    )  # fmt: skip
+    rows = b"case,first,at,cost\nA,true,0,0.5\n\nA,true,0.1,0.4\nA,false,0.2,0.9\nB,true,0.3,1\n"
+    report = medcontract.validate(rows, "x/steps", name="x.csv")
+    found = [(p.code, p.line, p.record, p.field) for p in report.problems]
+    assert found == [("MC205", 4, 1, "first"), ("MC208", 4, 1, "cost")]
+
+
+# --- where a plugin comes from ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given", ["./sepsis_challenge.py", "sepsis_challenge.py", "../sepsis/sepsis_challenge.py"])
+def test_a_plugin_by_its_file(given: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--plugin` takes a file, from any folder, and twice, too."""
+    monkeypatch.chdir(SEPSIS)
+    assert main(["validate", "--plugin", given, "sepsis_data"]) == 0
+    assert main(["validate", "--plugin", given, "--plugin", str(SEPSIS / "sepsis_challenge.py"), "sepsis_data"]) == 0
+    assert "sepsis/alarms" in capsys.readouterr().out
+
+
+def test_a_plugin_file_imports_its_neighbours(tmp_path: Path) -> None:
+    """Modules beside the file are found, as when it is run."""
+    shutil.copy(SEPSIS / "sepsis_challenge.py", tmp_path / "neighbour_of_plugin.py")
+    (tmp_path / "my-plugin.py").write_text("from neighbour_of_plugin import CONTRACTS\n")
+    plugins.load_module(str(tmp_path / "my-plugin.py"))
+    assert "sepsis/truth" in registry.compiled()
+    for name in ("my-plugin", "neighbour_of_plugin"):
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("./nowhere.py", "is no Python file"),
+        ("../sepsis/sepsis_challenge", r"did you mean ../sepsis/sepsis_challenge.py\?"),
+        ("../sepsis", "give a .py file"),
+        ("sepsis_data/truth.json", "is no Python file"),
+    ],
+)
+def test_what_is_no_plugin_file(
+    given: str, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A path that leads to no Python file is a wrong call that says so."""
+    monkeypatch.chdir(SEPSIS)
+    assert main(["validate", "--plugin", given, "sepsis_data"]) == 2
+    assert re.search(words, capsys.readouterr().err)
+
+
+def test_a_plugin_file_with_a_taken_name(tmp_path: Path) -> None:
+    """A file that is called as a module that is in use is refused, not mixed up with it."""
+    (tmp_path / "json.py").write_text("CONTRACTS = ()")
+    with pytest.raises(medcontract.CallError, match="the name of another module, json"):
+        plugins.load_module(str(tmp_path / "json.py"))
+
+
+def test_init_of_a_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """`init` writes the examples that a plugin brings, and they are valid; the next command is told whole."""
+    monkeypatch.chdir(tmp_path)
+    plugin = str(SEPSIS / "sepsis_challenge.py")
+    assert main(["init", "--plugin", plugin, "sepsis", "demo"]) == 0
+    assert {path.name for path in Path("demo").iterdir()} == {"truth.json", "alarms.csv"}
+    assert capsys.readouterr().err == f"Next: medcontract validate --plugin {plugin} demo\n"
+    assert main(["validate", "--plugin", plugin, "demo"]) == 0
+    assert main(["init", "--plugin", plugin, "sepsis", "demo"]) == 2
+    assert main(["init", "--plugin", plugin, "sepsis", "demo", "--force"]) == 0
+
+
+def test_init_without_examples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A track without examples, one whose examples are gone, and one that is not there are told apart."""
+    register(_contract())
+    assert main(["init", "my", str(tmp_path)]) == 2
+    assert "no examples come with the track 'my'" in capsys.readouterr().err
+    registry.compiled().pop("my/file")
+    register(_contract(examples=(tmp_path / "gone.json",)))
+    assert main(["init", "my", str(tmp_path / "out")]) == 2
+    assert "gone.json: no such file" in capsys.readouterr().err
+    assert main(["init", "lesion", str(tmp_path)]) == 2
+    assert "did you mean 'lesions'?" in capsys.readouterr().err

@@ -1,0 +1,156 @@
+"""Normalizing takes time that grows with the text, not with its square, and is what it was before that was so."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
+from types import SimpleNamespace
+from unicodedata import category
+from unicodedata import normalize as unicode_form
+
+import pytest
+from fuzz.growth import MOST_GROWTH, NORMALIZERS, TEXTS, public_normalizers, text_growth
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.commands import Call
+from tests.scoring_files import CONTRACTS, drug, read_rx, rx, write
+from tests.support import property_settings
+
+from medcontract.definitions.rules.objects import OneName
+from medcontract.normalizers import names, terms
+
+_SIZE = 8_000
+
+
+@pytest.mark.sampled(8)
+@pytest.mark.parametrize("name", NORMALIZERS)
+def test_twice_the_text_takes_twice_as_long(name: str) -> None:
+    """Whatever the text is made of."""
+    slow = {
+        made: ratio
+        for made, make in TEXTS.items()
+        if (ratio := text_growth(NORMALIZERS[name], make, _SIZE)) > MOST_GROWTH
+    }
+    again = {made for made in slow if text_growth(NORMALIZERS[name], TEXTS[made], 2 * _SIZE) > MOST_GROWTH}
+    assert not again
+
+
+def test_every_normalizer_is_measured() -> None:
+    """A new one has to be put into the table."""
+    assert public_normalizers() <= NORMALIZERS.keys()
+
+
+_MARKS = "\u0301\u0323\u0334\u0345\u093c\u3099"
+_FOLDED_TEXTS = st.one_of(
+    st.text(),
+    st.text(st.sampled_from("eE\u00e9\u1e69\uac01\u0390\u03a3\u2082\u00b51.%, " + _MARKS), max_size=40),
+    st.tuples(st.text(max_size=5), st.text(st.sampled_from(_MARKS), min_size=250, max_size=600), st.text()).map(
+        "".join
+    ),
+)
+
+
+@property_settings(300)
+@given(_FOLDED_TEXTS)
+def test_folded_as_before(text: str) -> None:
+    """Decomposing piece by piece changes the order of marks only, and they are dropped."""
+    assert terms.fold(text) == _fold_at_once(text)
+
+
+def _fold_at_once(text: str) -> str:
+    decomposed = unicode_form("NFD", text.lower())
+    folded = "".join(map(_folded_char, decomposed))
+    digits = str.maketrans({0x2080 + digit: str(digit) for digit in range(10)})
+    indexed = re.sub(
+        r"(?<=\w)[\u2080-\u2089]+",
+        lambda m: m[0].translate(digits) if category(m.string[m.start() - 1])[0] == "L" else m[0],
+        folded,
+    )
+    return " ".join(re.sub(r"\.(?:(?<!\d\.)|(?!\d))", " ", indexed).split())
+
+
+def _folded_char(char: str) -> str:
+    if char.isascii():
+        return char if char.isalnum() or char in "%." else " "
+    if char == "\u00b5":
+        return "\u03bc"
+    kind = category(char)[0]
+    return "" if kind == "M" else char if kind in "LN" else " "
+
+
+def test_only_marks_are_put_in_order() -> None:
+    """Nothing that `fold` keeps has a combining class, so pieces may end anywhere."""
+    from unicodedata import combining
+
+    assert all(category(char).startswith("M") for char in map(chr, range(0x110000)) if combining(char))
+
+
+_NAMES = st.text(st.sampled_from("0159./:^-<>= AMGCULD%"), max_size=30)
+
+
+@property_settings(1000)
+@given(_NAMES)
+def test_digit_groups_as_before(name: str) -> None:
+    assert names._digit_groups(name) == tuple(re.findall(r"[<>=-]*[0-9]+(?:[./:^-]+[0-9]+)*", name))
+
+
+@property_settings(1000)
+@given(_NAMES)
+def test_doses_as_before(name: str) -> None:
+    units = "MG|MCG|UG|NG|KG|G|ML|DL|L|UI|U|MEQ|MMOL|%"
+    found = defaultdict(set)
+    for number, unit in re.findall(rf"([0-9]+(?:[./][0-9]+)*)\s*({units})(?![A-Z])", name):
+        found[number].add("MCG" if unit == "UG" else unit)
+    assert names._doses(name) == found
+
+
+def test_a_long_name_has_equal_partners_only() -> None:
+    """Comparing two of them letter by letter takes time that grows with the square of their length."""
+    short, long = "A" * names.LONGEST_FUZZY, "A" * (names.LONGEST_FUZZY + 1)
+    assert names.pair_fuzzy([short], ["B" + short[1:]], 90) == [0]
+    assert names.pair_fuzzy([long, long], [long, "B" + long[1:]], 90) == [0, None]
+
+
+def test_very_many_names_have_equal_partners_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only names that would be compared count: those with the same digits."""
+    labels = [f"ACETAMINOFEN {letter}" for letter in "ABCDEF"] + ["IBUPROFENO"]
+    predictions = [f"ACETAMINOFEM {letter}" for letter in "ABCDEF"] + ["IBUPROFENO"]
+    assert None not in names.pair_fuzzy(labels, predictions, 90)
+    monkeypatch.setattr(names, "MOST_COMPARISONS", 36)
+    assert None not in names.pair_fuzzy(labels, predictions, 90)
+    assert not names.too_many_to_compare(labels, predictions)
+    monkeypatch.setattr(names, "MOST_COMPARISONS", 35)
+    assert names.pair_fuzzy(labels, predictions, 90) == [None] * 6 + [6]
+    assert names.too_many_to_compare(labels, predictions)
+    numbered = [f"{name} {number}" for number, name in enumerate(labels)]
+    assert not names.too_many_to_compare(numbered, [f"{name} {n}" for n, name in enumerate(predictions)])
+
+
+def test_a_document_with_too_many_names_is_reported(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, call: Call
+) -> None:
+    """Its names are paired where they are equal, and a warning says so."""
+    label = rx("d1", *(drug(f"ACETAMINOFEN {letter}") for letter in "ABC"))
+    wrong = read_rx("d1", *(drug(f"ACETAMINOFEM {letter}") for letter in "ABC"))
+    truth, predictions, _ = CONTRACTS["extraction"]
+    files = write(tmp_path, truth, [label]), write(tmp_path, predictions, [wrong])
+    assert call("score", *files, "--match", "fuzzy", "--format", "json").json["warnings"] == []
+    monkeypatch.setattr(names, "MOST_COMPARISONS", 8)
+    warnings = call("score", *files, "--match", "fuzzy", "--format", "json").json["warnings"]
+    assert warnings == ["1 document has too many names to compare them all: there, only equal names were paired"]
+    assert call("score", *files, "--format", "json").json["warnings"] == []
+
+
+def test_a_name_of_the_lexicon_is_folded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not once for each of its spellings: a name may be as long as they are many."""
+    folded: Counter[str] = Counter()
+
+    def counting(text: str) -> str:
+        folded[text] += 1
+        return text
+
+    monkeypatch.setattr(terms, "fold", counting)
+    rule = OneName(field="synonyms", code="MC220", message="")
+    assert rule.check(SimpleNamespace(synonyms={"name": [f"spelling {number}" for number in range(50)]})) == []
+    assert folded["name"] <= 3

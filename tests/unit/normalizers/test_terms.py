@@ -1,0 +1,739 @@
+"""Clinical terms in text: folding, matching, the shipped lexicon, and lexicons of users."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+import random
+import re
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support import property_settings, sample
+
+import medcontract
+from medcontract.definitions import recognition
+from medcontract.definitions.benchmark import Entities, Lexicon
+from medcontract.layout import Outline
+from medcontract.normalizers import terms
+from medcontract.normalizers.terms import CATEGORIES, LEXICON, Terms, UnsoundTerms, fold, shipped
+
+DATA: dict[str, Any] = json.loads(LEXICON.read_text(encoding="utf-8"))
+ENTITIES = {name: kind for kind, names in DATA["entities"].items() for name in names}
+NAMES = {*ENTITIES, *DATA["synonyms"]}
+
+
+def _entities(text: str, of: Terms | None = None) -> dict[str, set[str]]:
+    """What is found in a text, without the categories that are empty."""
+    of = of or shipped()
+    return {kind: set(names) for kind, names in of.entities(of.normalize(text)).items() if names}
+
+
+# --- folding -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("", ""), (" . ", ""), ("Crohn's disease", "crohn s disease"), ("X-ray", "x ray"), ("COVID-19", "covid 19"),
+        ("Neumonía, ¡NIÑO!", "neumonia nino"), ("HbA1c 6.5 %", "hba1c 6.5 %"), ("6,5", "6 5"), ("v1.2.3.", "v1.2.3"),
+        (".5 5. a.b 1.a", "5 5 a b 1 a"), ("1.\u03015", "1.5"), ("1 .5", "1 5"), ("m² ½", "m² ½"),
+        ("CO₂, B₁₂", "co2 b12"), ("10⁶", "10⁶"), ("10₂ ₂ ²₂", "10₂ ₂ ²₂"), ("pCO₂.5", "pco2.5"), ("é₂", "e2"),
+        ("Ⅳ ①", "ⅳ ①"), ("5 µg", "5 μg"), ("5 μg", "5 μg"), ("a₁\u0301₂", "a12"), ("ΑΣ", "ας"),
+        ("İ", "i"), ("ǅ", "ǆ"), ("Å ﬁ", "a ﬁ"), ("٣.٤", "٣.٤"), ("a_b", "a b"), ("e\u0301", "e"), ("\ud800x", "x"),
+    ],
+)  # fmt: skip
+def test_fold(text: str, folded: str) -> None:
+    """Letters, digits and % stay, in lower case and without marks; a dot stays between digits."""
+    assert fold(text) == folded
+
+
+def test_fold_is_idempotent_on_every_character() -> None:
+    """Alone, between letters and around a dot between digits, every code point is folded once and for all."""
+    for char in map(chr, sample(range(sys.maxunicode + 1), 32)):
+        once = fold(f"{char} a{char}B 1{char}.{char}2 {char}₂ a{char}₂.{char}₂{char}b")
+        assert fold(once) == once, hex(ord(char))
+
+
+@property_settings(300)
+@given(st.text())
+def test_fold_is_idempotent(text: str) -> None:
+    """A second time changes nothing, nor do case of ASCII and blanks around."""
+    once = fold(text)
+    assert fold(once) == once == " ".join(once.split()) == fold(f" {text}\n")
+
+
+# --- what is found, by hand ----------------------------------------------------------------------
+
+GOLDEN: dict[str, dict[str, set[str]]] = {
+    "Paciente con HTA y DM2, en tto con losartán 50 mg y metformina 850 mg. Refiere cefalea.": {
+        "diagnoses": {"hypertension", "type 2 diabetes mellitus"}, "medications": {"losartan", "metformin"},
+        "symptoms": {"headache"},
+    },
+    "Patient with HTN and T2DM on losartan 50 mg and metformin 850 mg; complains of headaches.": {
+        "diagnoses": {"hypertension", "type 2 diabetes mellitus"}, "medications": {"losartan", "metformin"},
+        "symptoms": {"headache"},
+    },
+    "IAM con elevación del ST: troponina elevada, ECG alterado. AAS, clopidogrel y angioplastia coronaria.": {
+        "diagnoses": {"st elevation myocardial infarction"}, "labs": {"troponin", "electrocardiogram"},
+        "medications": {"acetylsalicylic acid", "clopidogrel"}, "treatments": {"percutaneous coronary intervention"},
+    },
+    "Infarto agudo de miocardio con elevación del segmento ST": {"diagnoses": {"st elevation myocardial infarction"}},
+    "STEMI; aspirin given, PCI planned": {
+        "diagnoses": {"st elevation myocardial infarction"}, "medications": {"acetylsalicylic acid"},
+        "treatments": {"percutaneous coronary intervention"},
+    },
+    "Type 2 diabetes mellitus": {"diagnoses": {"type 2 diabetes mellitus"}},
+    "diabetes mellitus, type unknown": {"diagnoses": {"diabetes mellitus"}},
+    "diabetes insípida central": {},
+    "Pulmonary hypertension": {},
+    "Niño con asma; sibilancias y tos nocturna. Se indica salbutamol inhalado.": {
+        "diagnoses": {"asthma"}, "symptoms": {"wheezing", "cough"}, "medications": {"salbutamol"},
+    },
+    "ITU no complicada: disuria y polaquiuria, nitritos positivos. Nitrofurantoína por 5 días.": {
+        "diagnoses": {"urinary tract infection"}, "symptoms": {"dysuria", "urinary frequency"}, "labs": {"nitrite"},
+        "medications": {"nitrofurantoin"},
+    },
+    "Traslado a la UTI tras la ITU": {"diagnoses": {"urinary tract infection"}},
+    "admitted to ITU with a UTI": {"diagnoses": {"urinary tract infection"}},
+    "Crohn's disease or Crohns disease": {"diagnoses": {"crohn disease"}},
+    "chest painful": {},
+    "painful chest pain": {"symptoms": {"chest pain"}},
+    "Wolff-Parkinson-White syndrome": {},
+    "mal de Parkinson": {"diagnoses": {"parkinson disease"}},
+    "stroke volume 70 ml, LDH 300, lactated Ringer's 1 l": {},
+    "lactate 4.2 after the stroke": {"labs": {"lactate"}, "diagnoses": {"stroke"}},
+    "HbA1c 9 %, LDL-C 160, eGFR 48, D-dimer 900, NT-proBNP 2000": {
+        "labs": {"hemoglobin a1c", "ldl cholesterol", "glomerular filtration rate", "d dimer",
+                 "b type natriuretic peptide"},
+    },
+    "Mi tía está en casa; he has no pain, si no mejora vuelve. GPT answered, EGO too.": {},
+    "CO₂ 40 mmHg; TSH 2 µU/ml": {"labs": {"thyroid stimulating hormone"}},
+    "AAS 100 mg; VSG 40": {"medications": {"acetylsalicylic acid"}, "labs": {"erythrocyte sedimentation rate"}},
+    "anabolic-androgenic steroids (AAS)": {},
+    "no chest pain": {"symptoms": {"chest pain"}},
+    "una gota en cada ojo; ST depression": {},
+    "": {},
+}  # fmt: skip
+"""Texts, and the entities in them: negation is not understood, and longer names hide what stands in them."""
+
+
+@pytest.mark.parametrize("text", GOLDEN)
+def test_golden(text: str) -> None:
+    """Entities of English and Spanish texts, as read by hand."""
+    assert _entities(text) == GOLDEN[text]
+
+
+def test_every_category_is_there() -> None:
+    """What is found has all five categories, even if they are empty."""
+    assert shipped().entities("") == dict.fromkeys(CATEGORIES, frozenset())
+
+
+def test_languages_meet() -> None:
+    """A Spanish answer and an English reference are the same after normalization."""
+    normalize = shipped().normalize
+    assert normalize("Insuficiencia cardíaca congestiva") == normalize("heart failure") == "heart failure"
+    assert normalize("Neumonía grave") == "pneumonia grave"
+
+
+def test_one_pass() -> None:
+    """Longest first, from the left, and what was mapped is not mapped again."""
+    of = Terms.of({"synonyms": {"x": ["a b", "c"], "y z": ["b c d", "x1"], "a": ["y"]}, "entities": {"labs": ["b"]}})
+    assert of.normalize("a b c d") == "x x d"
+    assert of.normalize("b c d a") == "y z a"
+    assert of.normalize("b c e") == "b x e"
+    assert of.normalize("y z") == "y z"
+    assert of.normalize("y a b") == "a x"
+
+
+def test_markers_do_not_overlap() -> None:
+    """Of "because" and "because of" the longer counts where it stands; each distinct marker counts once."""
+    text = shipped().normalize(
+        "Because of fever, and because the guideline says so; because of fever. EN PRIMER LUGAR…"
+    )
+    assert shipped().evidence(text) == {"because of", "because", "guideline"}
+    assert shipped().structure(text) == {"en primer lugar"}
+    assert shipped().evidence("because of fever") == {"because of"}
+
+
+def test_facts_and_found() -> None:
+    """Facts are those of the diagnoses that a text names; each is sought on its own, as whole words."""
+    of = Terms.of({
+        "entities": {"diagnoses": ["flu", "bird flu"]}, "synonyms": {"fever": ["fiebre"], "cough": ["tos"]},
+        "facts": {"Flu": ["fiebre", "dry cough"], "gripe x": ["cough"]},
+    })  # fmt: skip
+    assert of.facts("flu") == of.facts("severe flu") == {"fever", "dry cough"}
+    assert of.facts("bird flu") == of.facts("") == frozenset()
+    assert of.facts("flu and gripe x") == {"fever", "dry cough", "cough"}
+    assert of.found(["cough", "dry cough", "fever", "over"], "dry cough feverish") == {"cough", "dry cough"}
+    assert of.found(["", "a"], "") == frozenset()
+
+
+# --- what must not meet, and what must -----------------------------------------------------------
+
+APART = (
+    ("peritoneal dialysis", "hemodialysis"), ("diálisis peritoneal", "hemodiálisis"), ("dialysis", "hemodialysis"),
+    ("diálisis", "hemodiálisis"), ("dialysis", "peritoneal dialysis"), ("STEMI", "non-STEMI"),
+    ("IAM con elevación del ST", "IAM sin elevación del ST"), ("IAMCEST", "IAMSEST"),
+    ("infarto con elevación del segmento ST", "infarto sin elevación del segmento ST"),
+    ("infarto de miocardio con elevación del ST", "infarto de miocardio sin elevación del ST"),
+    ("ST elevation MI", "non-ST elevation MI"), ("lupus anticoagulant", "lupus"),
+    ("lupus anticoagulant", "anticoagulation"), ("anticoagulante lúpico", "anticoagulante"),
+    ("anticoagulante lúpico", "lupus"), ("discoid lupus", "systemic lupus erythematosus"),
+    ("viral meningitis", "bacterial meningitis"), ("meningitis viral", "meningitis bacteriana"),
+    ("meningitis", "bacterial meningitis"), ("chronic otitis media", "acute otitis media"),
+    ("otitis media crónica", "otitis media aguda"), ("otitis media with effusion", "acute otitis media"),
+    ("chronic cholecystitis", "acute cholecystitis"), ("colecistitis crónica", "colecistitis aguda"),
+    ("chronic pyelonephritis", "acute pyelonephritis"), ("pielonefritis crónica", "pielonefritis aguda"),
+    ("chronic hepatitis B", "acute hepatitis B"), ("hepatitis B crónica", "hepatitis B aguda"),
+    ("acute hepatitis C", "chronic hepatitis C"), ("chronic pancreatitis", "acute pancreatitis"),
+    ("chronic appendicitis", "acute appendicitis"), ("diverticulitis crónica", "diverticulitis aguda"),
+    ("secondary hypertension", "essential hypertension"), ("latent tuberculosis", "pulmonary tuberculosis"),
+    ("marantic endocarditis", "bacterial endocarditis"), ("fungal endocarditis", "bacterial endocarditis"),
+    ("subclinical hypothyroidism", "hypothyroidism"), ("dysthymia", "major depressive disorder"),
+    ("trastorno depresivo persistente", "trastorno depresivo mayor"), ("primary biliary cirrhosis", "cirrhosis"),
+    ("tomografía de coherencia óptica", "tomografía computarizada"), ("PET-TAC", "TAC"),
+    ("tomografía por emisión de positrones", "tomografía computarizada"), ("PET CT scan", "CT scan"),
+    ("gasometría venosa", "gasometría arterial"), ("venous blood gas", "arterial blood gas"),
+    ("stomach flu", "influenza"), ("gripe estomacal", "gripe"), ("flu-like illness", "flu"),
+    ("flu-like symptoms", "flu"), ("influenza-like illness", "influenza"), ("pre-diabetes", "diabetes"),
+    ("prediabetes", "diabetes"), ("pre-hypertension", "hypertension"), ("prehipertensión", "hipertensión"),
+    ("pre-hipertensión", "hipertensión"), ("pseudo-gout", "gout"), ("pseudogout", "gout"),
+    ("pseudo-dementia", "dementia"), ("pseudodemencia", "demencia"), ("pseudo-demencia", "demencia"),
+    ("pseudo-seizures", "seizures"), ("pre-syncope", "syncope"), ("pseudo-hyponatremia", "hyponatremia"),
+    ("síndrome de dificultad respiratoria aguda", "disnea"), ("ARDS", "dyspnea"),
+    ("síndrome de dificultad respiratoria del recién nacido", "disnea"), ("intestinal angina", "angina"),
+    ("abdominal angina", "angina"), ("Vincent's angina", "angina"), ("angina de Vincent", "angina"),
+    ("angina intestinal", "angina de pecho"), ("intra-abdominal hypertension", "hypertension"),
+    ("hipertensión intraabdominal", "hipertensión"), ("intraocular hypertension", "hypertension"),
+    ("hipertensión intraocular", "hipertensión"), ("intracranial hypertension", "hypertension"),
+    ("hipertensión intracraneal", "hipertensión"), ("portal hypertension", "hypertension"),
+    ("hipertensión portal", "hipertensión"), ("pulmonary hypertension", "hypertension"),
+    ("hipertensión pulmonar", "hipertensión"), ("gestational hypertension", "hypertension"),
+    ("white coat hypertension", "hypertension"), ("insulin-like growth factor", "insulin"),
+    ("IGF-1 (insulin-like growth factor 1)", "insulin"), ("insulin-dependent diabetes", "insulin, diabetes"),
+    ("insulin-dependent diabetes", "non-insulin-dependent diabetes"),
+    ("insulin-dependent type 2 diabetes", "type 2 diabetes on insulin"),
+    ("platelet transfusion", "blood transfusion"), ("transfusión de plaquetas", "transfusión de sangre"),
+    ("transfusión de plaquetas", "recuento de plaquetas"), ("transfusión de plasma", "transfusión de sangre"),
+    ("nasogastric intubation", "intubation"), ("intubación nasogástrica", "intubación"),
+    ("fibrinolysis in DIC", "thrombolysis"), ("reperfusion injury", "reperfusion"), ("CPAP", "BiPAP"),
+    ("nor-epinephrine", "epinephrine"), ("nor-adrenaline", "adrenaline"), ("nor-adrenalina", "adrenalina"),
+    ("anabolic-androgenic steroids (AAS)", "aspirin"), ("vertical sleeve gastrectomy (VSG)", "ESR"),
+    ("amoxicilina/clavulánico", "amoxicilina"), ("amoxicillin-clavulanate", "amoxicillin"),
+    ("DM1", "DM2"), ("diabetes tipo I", "diabetes tipo II"), ("T1DM", "diabetes mellitus"),
+    ("albumin-to-creatinine ratio", "creatinine"), ("creatinine clearance", "creatinine"), ("G6PD", "glucose"),
+    ("glucose-6-phosphate dehydrogenase", "glucose"), ("SGLT2 inhibitor", "glucose"), ("IVU", "UTI"),
+    ("hyperbaric oxygen therapy", "oxygen therapy"), ("heparin-induced thrombocytopenia", "heparin"),
+    ("macular edema", "edema"), ("long COVID", "COVID-19"), ("mini-stroke", "stroke"),
+)  # fmt: skip
+"""Different things: the entities of the one are not those of the other."""
+MEETING = (
+    ("type 1 diabetes mellitus", "diabetes mellitus type I", "diabetes mellitus type 1", "type I diabetes",
+     "diabetes type I", "diabetes type 1", "diabetes tipo I", "diabetes tipo 1", "diabetes mellitus tipo I",
+     "diabetes mellitus de tipo 1", "diabetes mellitus de tipo I", "DM-1", "DM 1", "DM1", "DM tipo 1", "DM tipo I",
+     "T1DM", "insulin-dependent diabetes", "Diabetes mellitus, type 1"),
+    ("type 2 diabetes mellitus", "diabetes mellitus type II", "diabetes mellitus type 2", "type II diabetes",
+     "diabetes type II", "diabetes type 2", "diabetes tipo II", "diabetes tipo 2", "diabetes mellitus tipo II",
+     "diabetes mellitus de tipo 2", "diabetes mellitus de tipo II", "DM-2", "DM 2", "DM2", "DM tipo 2", "DM tipo II",
+     "T2DM", "non-insulin-dependent diabetes", "Diabetes mellitus (type 2)"),
+    ("st elevation myocardial infarction", "STEMI", "IAM con elevación del ST", "IAMCEST",
+     "infarto de miocardio con elevación del segmento ST", "infarto de miocardio con elevación del ST",
+     "infarto agudo de miocardio con supradesnivel del ST", "ST-elevation MI",
+     "acute myocardial infarction with ST-segment elevation", "IAM con elevación de ST"),
+    ("non st elevation myocardial infarction", "NSTEMI", "non-STEMI", "IAM sin elevación del ST", "IAMSEST",
+     "infarto de miocardio sin elevación del segmento ST", "infarto agudo de miocardio sin elevación de ST",
+     "non-ST-segment elevation myocardial infarction", "myocardial infarction without ST elevation"),
+    ("amoxicillin clavulanate", "amoxicilina/clavulánico", "amoxicilina + ácido clavulánico",
+     "amoxicilina-clavulanato", "amoxicillin/clavulanate", "co-amoxiclav", "amoxicillin and clavulanic acid"),
+    ("computed tomography", "chest CT", "CT chest", "CT of the abdomen", "TC de tórax", "TAC", "CT angiography",
+     "angio-TC", "angio-TAC", "CT pulmonary angiogram", "CTPA", "tomografía computarizada", "head CT"),
+    ("crohn disease", "Crohn", "Crohn's", "enfermedad de Crohn", "Crohn's disease", "Crohns disease"),
+    ("acute respiratory distress syndrome", "ARDS", "SDRA", "síndrome de dificultad respiratoria aguda"),
+    ("noninvasive ventilation", "BiPAP", "non-invasive mechanical ventilation", "VMNI"),
+    ("gastroenteritis", "stomach flu", "gripe estomacal"), ("prediabetes", "pre-diabetes"),
+    ("pseudogout", "pseudo-gout", "pseudogota"), ("lupus anticoagulant", "anticoagulante lúpico"),
+    ("anabolic steroid", "esteroides anabolizantes"), ("corticosteroid", "esteroides"),
+)  # fmt: skip
+"""Spellings of one thing, the first of which is its name."""
+
+
+@pytest.mark.parametrize(("one", "other"), APART)
+def test_different_things_do_not_meet(one: str, other: str) -> None:
+    """Neither as entities, nor as texts."""
+    assert _entities(one) != _entities(other)
+    assert shipped().normalize(one) != shipped().normalize(other)
+
+
+@pytest.mark.parametrize("spellings", MEETING, ids=lambda spellings: spellings[0])
+def test_spellings_meet(spellings: tuple[str, ...]) -> None:
+    """All of them are normalized to the name."""
+    assert {shipped().normalize(spelling) for spelling in spellings} == {spellings[0]}
+
+
+def test_qualifiers_are_not_swallowed() -> None:
+    """Where a spelling has a qualifier more than its name, the one that would make another diagnosis is known, too."""
+    qualified = re.compile(
+        r"\b(acute|agud[ao]|chronic|cronic[ao]|viral|bacterial?|bacteriana|primary|primari[ao]|secondary|secundari[ao])\b"
+    )
+    opposite = {
+        "appendicitis": "chronic appendicitis", "cholecystitis": "chronic cholecystitis",
+        "diverticulitis": "chronic diverticulitis", "gastroenteritis": "chronic gastroenteritis",
+        "otitis media": "chronic otitis media", "pancreatitis": "chronic pancreatitis",
+        "pyelonephritis": "chronic pyelonephritis", "hepatitis c": "acute hepatitis c",
+        "hypertension": "secondary hypertension", "infective endocarditis": "fungal endocarditis",
+        "gout": "pseudogout",
+    }  # fmt: skip
+    always_acute = {"ischemic stroke", "myocardial infarction"}
+    swallowing = {
+        name for name in ENTITIES for spelling in DATA["synonyms"].get(name, ())
+        if qualified.search(fold(spelling)) and not qualified.search(name) and "elevation" not in name
+    }  # fmt: skip
+    assert swallowing == opposite.keys() | always_acute
+    for name, other in opposite.items():
+        assert other in NAMES
+        assert name not in _entities(other).get("diagnoses", set())
+
+
+# --- against a matcher that loops over words and terms -------------------------------------------
+
+_phrases = st.lists(st.sampled_from("abc"), min_size=1, max_size=4).map(" ".join)
+_texts = st.lists(st.sampled_from("abcd"), max_size=14).map(" ".join)
+
+
+def _naive(values: Mapping[str, str], text: str) -> list[tuple[str, str | None]]:
+    """The words of a text in pieces: a phrase and its value, or a word and None."""
+    words, pieces = text.split(), []
+    while words:
+        fitting = [phrase for phrase in values if words[: len(phrase.split())] == phrase.split()]
+        longest = max(fitting, key=lambda phrase: len(phrase.split()), default=None)
+        piece = longest or words[0]
+        pieces.append((piece, values[longest] if longest else None))
+        words = words[len(piece.split()) :]
+    return pieces
+
+
+@property_settings(300)
+@given(st.dictionaries(_phrases, st.sampled_from(["x", "y", "a b"])), _texts)
+def test_as_a_naive_matcher(values: dict[str, str], text: str) -> None:
+    """Leftmost, longest, without overlap: as a loop over all phrases at all words says."""
+    pieces = _naive(values, text)
+    phrases = terms._Phrases(values)
+    assert phrases.replace(text.split()) == " ".join(value or piece for piece, value in pieces)
+    assert phrases.values(text) == {value for _, value in pieces if value}
+
+
+@property_settings(200)
+@given(st.lists(st.sampled_from([*sorted(NAMES), *sorted(GOLDEN), "no", "de", "pain", "type", "2"]), max_size=8))
+def test_shipped_entities_as_a_naive_matcher(pieces: list[str]) -> None:
+    """The same of the shipped terms."""
+    text = shipped().normalize(" ".join(pieces))
+    found = {name for name, value in _naive({name: name for name in NAMES}, text) if value}
+    assert shipped().entities(text) == {
+        kind: {name for name in found if ENTITIES.get(name) == kind} for kind in CATEGORIES
+    }
+
+
+def test_hostile_text_takes_linear_time() -> None:
+    """A million words that all start a long phrase are done in seconds."""
+    text = "infarto agudo de miocardio con elevacion del segmento " * 125_000
+    start = time.perf_counter()
+    assert _entities(text) == {"diagnoses": {"myocardial infarction"}}
+    assert time.perf_counter() - start < 20
+
+
+# --- the shipped terms ---------------------------------------------------------------------------
+
+SAME_IN_SPANISH = {
+    "apixaban", "clopidogrel", "diazepam", "enalapril", "levodopa", "losartan", "metoprolol", "oseltamivir",
+    "osteoporosis", "sumatriptan",
+}  # fmt: skip
+"""Entities that need no other spelling: without accents, both languages write the same word."""
+
+
+def test_shipped_file_keeps_its_contract() -> None:
+    """The shipped terms are a `benchmark/lexicon`, recognised as such, and say how they were chosen."""
+    report = medcontract.validate(LEXICON)
+    assert (report.contract, report.problems) == ("benchmark/lexicon", ())
+    assert DATA["about"].strip()
+    assert DATA["how_chosen"].strip()
+    assert set(DATA) == set(Lexicon.model_fields) - {"schema_", "replace"}
+    assert tuple(Entities.model_fields) == CATEGORIES
+
+
+def test_shipped_counts() -> None:
+    """150 to 250 entities, in sorted lists without repetition."""
+    counts = {kind: len(names) for kind, names in DATA["entities"].items()}
+    assert counts == {"diagnoses": 90, "treatments": 28, "medications": 52, "symptoms": 40, "labs": 40}
+    assert 150 <= sum(counts.values()) == len(ENTITIES) <= 250
+    for names in [*DATA["entities"].values(), DATA["synonyms"]]:
+        assert list(names) == sorted(set(names))
+
+
+def test_documented_counts() -> None:
+    """The documentation says how many there are."""
+    text = (LEXICON.parents[4] / "docs" / "terms.md").read_text(encoding="utf-8")
+    for kind, names in DATA["entities"].items():
+        assert f"| `{kind}` | {len(names)} |" in text
+    spellings = sum(map(len, DATA["synonyms"].values()))
+    counts = [len(DATA[key]) for key in ("structure_markers", "evidence_markers", "fallacies")]
+    assert (
+        "{} spellings of {} names, {} markers of structure, {} of evidence, {} phrases of bad reasoning".format(
+            spellings, len(NAMES), *counts
+        )
+        in text
+    )
+
+
+def test_shipped_names_are_fixed() -> None:
+    """A name is in lower case, as normalization leaves it; so is what a lexicon made of the file says of it."""
+    assert [name for name in NAMES if shipped().normalize(name) != name or not name.isascii()] == []
+    for name, kind in ENTITIES.items():
+        assert _entities(name) == {kind: {name}}
+
+
+def test_shipped_spellings() -> None:
+    """Every spelling is mapped to its name, stands once, and is another than the name."""
+    for name, spellings in DATA["synonyms"].items():
+        folded = [fold(spelling) for spelling in spellings]
+        assert len({*folded, name}) == len(folded) + 1, name
+        assert spellings or (name not in ENTITIES and _hides(name)), name
+        assert {shipped().normalize(spelling) for spelling in [*spellings, name]} == {name}
+
+
+def _hides(name: str) -> bool:
+    """Whether a marker stands in a name, which is not found for that."""
+    lists = ("structure_markers", "evidence_markers", "fallacies")
+    found = (shipped().structure, shipped().evidence, shipped().fallacies)
+    return any(Terms.found(map(fold, DATA[key]), name) for key in lists) and not any(of(name) for of in found)
+
+
+def test_every_entity_has_another_spelling() -> None:
+    """Entities have their Spanish spelling, unless it is the same word."""
+    assert ENTITIES.keys() - DATA["synonyms"].keys() == SAME_IN_SPANISH
+
+
+def test_shipped_facts() -> None:
+    """Facts are of diagnoses, at least two each, and are names, so that both languages have them."""
+    assert set(DATA["facts"]) == set(DATA["entities"]["diagnoses"])
+    for diagnosis, facts in DATA["facts"].items():
+        assert 2 <= len(facts) == len(set(facts)) <= 8
+        assert NAMES.issuperset(facts), diagnosis
+        assert diagnosis not in facts
+        assert shipped().facts(diagnosis) == set(facts)
+
+
+def test_shipped_markers() -> None:
+    """Markers are distinct, none is in two lists, and normalization leaves them."""
+    lists = [[fold(m) for m in DATA[key]] for key in ("structure_markers", "evidence_markers", "fallacies")]
+    everything = [marker for each in lists for marker in each]
+    assert len(everything) == len(set(everything))
+    assert [marker for marker in everything if shipped().normalize(marker) != marker] == []
+
+
+LEFT_OUT = (
+    "MI", "PE", "MS", "RA", "CAD", "TIA", "ACE", "ICC", "ERC", "IRA", "CVA", "AF", "FA", "HF", "PCR", "ANA", "EGO",
+    "GPT", "LES", "SOP", "OSA", "CT", "CAP", "NAC", "HSA", "RCP", "ASA", "SOB", "DM", "IVU", "gota", "infarto",
+    "depression", "depresión", "tomografía", "gasometría", "transfusión", "fibrinolysis",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("spelling", LEFT_OUT)
+def test_ambiguous_spellings_are_left_out(spelling: str) -> None:
+    """What is an ordinary word, or common for two things, is not mapped; the documentation names it."""
+    assert _entities(spelling) == {}
+    assert f"`{spelling}`" in (LEXICON.parents[4] / "docs" / "terms.md").read_text(encoding="utf-8")
+
+
+# --- prose: bad reasoning, structure, evidence ---------------------------------------------------
+
+SOUND = (
+    "This is not always the case, and other explanations remain possible.",
+    "No siempre es así; no siempre se debe a una infección y debe ser confirmado.",
+    "The diagnosis must be confirmed because treatment is not without risk.",
+    "It is well known that aspirin reduces mortality; the most likely explanation is plaque rupture.",
+    "Es seguro y eficaz; la explicación más probable es una infección, sin lugar a dudas frecuente.",
+    "No todos los pacientes son iguales.", "Not all patients are the same, so the dose is adjusted.",
+    "We cannot assume that all patients are the same.", "We cannot be 100% certain without a biopsy.",
+    "We cannot be 100 % sure; treatment should not wait until we are 100% certain.",
+    "Ningún fármaco es 100% seguro.", "Ningún fármaco es 100 % seguro en el embarazo.",
+    "No es 100 % seguro que sea apendicitis.", "No estoy 100% seguro, por lo que pediría una TAC.",
+    "The scan does not prove this beyond any doubt.", "No test proves beyond doubt that the artery is open.",
+    "Esto no demuestra el diagnóstico fuera de toda duda.", "El diagnóstico no está fuera de toda duda.",
+    "If there is no other explanation, pulmonary embolism must be considered.",
+    "Si no hay otra explicación, debe considerarse la embolia pulmonar.",
+    "Sepsis is assumed when there is no other explanation for the hypotension.",
+    "Ischemia is not the only possible explanation.", "No es la única explicación posible.",
+    "No hacen falta pruebas de imagen en la lumbalgia sin signos de alarma.",
+    "There is no need for tests in an uncomplicated cold.",
+    "Si fuera grave, esperaríamos hipotensión.", "If it were serious, we would expect hypotension.",
+    "If it were serious bleeding, the hemoglobin would have fallen.",
+    "No treatment always works.", "Ningún tratamiento siempre funciona.", "La dieta no siempre funciona.",
+    "Metformin almost always works at first.", "No antibiotic works every time.", "No drug always cures it.",
+    "It is obvious that the patient is in shock.", "Es obvio que el paciente está en choque.",
+    "The pain must be because of ischemia or dissection.", "El dolor tiene que ser porque hay isquemia o disección.",
+    "Not everyone knows that asthma can be fatal.", "Make sure that everyone knows that she is allergic.",
+    "No todo el mundo sabe que el asma puede ser mortal.", "No todos saben que la aspirina puede causar sangrado.",
+    "Not everyone agrees on the threshold.", "The team waits until everyone agrees on the side of the operation.",
+    "It is never wrong to ask for help.", "The test is rarely wrong.", "This score almost never fails.",
+    "La prueba casi nunca falla, pero un resultado negativo no descarta la enfermedad.",
+    "She never fails to take her tablets.", "Nunca se debe suspender de golpe.",
+    "Es de sentido común lavarse las manos.", "The patient does not trust me.",
+    "Quiero que el paciente confíe en mí.", "It can be nothing else but also may be several things at once.",
+    "A natural product is not necessarily safe.", "Que sea natural no significa que sea seguro.",
+    "The fever came after the vaccine, which does not mean that it was caused by it.",
+    "There is no evidence of fracture; evidence is weak.", "No hay duda de que conviene vigilar la evolución.",
+    "Probably viral; bacterial infection cannot be ruled out.", "Probablemente viral, aunque no se puede asegurar.",
+)  # fmt: skip
+"""Sentences of sound prose, with negations and hedges."""
+UNSOUND = (
+    "Everyone knows that antibiotics cure a cold.", "As everybody knows, fever means infection.",
+    "Todo el mundo sabe que la fiebre se trata con antibióticos.", "Todos sabemos que es un virus.",
+    "Nobody can deny that it is gastritis.", "Nadie puede negar que es ansiedad.",
+    "It cannot be anything else.", "No puede ser otra cosa.", "No other explanation is possible.",
+    "Es la única explicación posible.", "Stress is the only possible explanation.",
+    "I am 100% certain that it is a migraine.", "I am 100 % sure it is a migraine.", "Estoy 100 % segura de ello.",
+    "Es 100% seguro que es una migraña.", "The test is never wrong.", "Esta prueba nunca falla.",
+    "Give ibuprofen: it always works.", "Este tratamiento siempre funciona.", "It works every time.",
+    "Because I say so.", "Porque lo digo yo.", "The herb is natural and therefore safe.",
+    "Es natural, por lo tanto es seguro.", "It worked for my neighbour.", "A mí me funcionó.",
+    "The rash came after, so it was caused by the vaccine.", "It has always been done this way.",
+    "Siempre se ha hecho así.", "This proves beyond doubt that it is cancer.",
+    "No evidence is needed.", "Nobody has proved otherwise.", "Nadie ha demostrado lo contrario.",
+    "The same dose, because all patients are the same.", "La misma dosis, ya que todos los pacientes son iguales.",
+)  # fmt: skip
+PLAIN = (
+    "First-line treatment is amoxicillin.", "First-degree AV block; second-degree burns of the arm.",
+    "A third heart sound and a second-trimester loss.", "Overall survival is 60 %.", "The first episode at age 5.",
+    "Her second pregnancy, in the third trimester.", "FEV1: forced expiratory volume in 1 second.",
+    "Second-hand smoke; third-generation cephalosporin.", "A sleep study was ordered.", "A trial of labor.",
+    "The study of the urine is pending.", "Estudio del sueño pendiente.", "El paciente se apoya en la pared.",
+    "Bloqueo de segundo grado, segundo ruido fuerte, latidos por segundo.", "Tratamiento de primera línea.",
+    "Se le explica el procedimiento al paciente.", "Vuelve dos días después de la cirugía.", "Dolor después de comer.",
+    "Luego de la cirugía, reposo.", "He lives next to the hospital; next of kin informed.",
+    "The next day he went home.",
+    "He was given the vaccine.", "She is due to return on Monday.", "Se sugiere reposo.", "Points to his chest.",
+    "No apoya el pie desde ayer.", "Healing by second intention; third nerve palsy; upper third of the femur.",
+    "Pain at first in the flank.", "El paciente indica que duerme mal.", "The patient indicates that he sleeps badly.",
+    "Alta en contra de la opinión médica.", "En la radiografía se evidencia derrame pleural.",
+    "Dolor en el segundo dedo del pie.", "Two strokes since then.", "We suggest rest and fluids.",
+)  # fmt: skip
+"""Sentences without any marker of structure or of evidence."""
+STRUCTURED = {
+    "First, the ECG is read. Second, troponin is measured. Third, the patient is moved.": {"first", "second", "third"},
+    "First, order an ECG. Second, most cases are viral.": {"first", "second"},
+    "First of all, treat pain. Secondly, look for the cause. Finally, follow up.": {
+        "first of all", "secondly", "finally"},
+    "The first step is oxygen; the next step is imaging.": {"the first step", "the next step"},
+    "Step 1: ABC. Step 2: fluids. Therefore, admit.": {"step 1", "step 2", "therefore"},
+    "On the one hand fever; on the other hand no cough. However, taken together …": {
+        "on the one hand", "on the other hand", "however", "taken together"},
+    "Primero se valora la vía aérea. Segundo, la respiración. Por último, la circulación.": {
+        "primero", "segundo", "por ultimo"},
+    "En primer lugar, fiebre; en segundo lugar, tos. Por lo tanto, neumonía.": {
+        "en primer lugar", "en segundo lugar", "por lo tanto"},
+    "El primer paso es oxígeno; después, líquidos. Sin embargo, …": {"el primer paso", "despues", "sin embargo"},
+    "First-line is amoxicillin. Next, in a second-degree block, pacing.": {"next"},
+}  # fmt: skip
+EVIDENCED = {
+    "Studies show that statins help; a randomized trial and a meta-analysis agree.": {
+        "studies show", "a randomized trial", "meta analysis"},
+    "Because troponin is raised, which indicates necrosis.": {"because", "which indicates"},
+    "Given the fever, due to pneumonia, according to guidelines.": {
+        "given the", "due to", "according to", "guidelines"},
+    "The CT rules out bleeding; this explains the coma and supports stroke.": {
+        "rules out", "this explains", "supports"},
+    "Findings suggest sepsis; findings indicate shock.": {"findings suggest", "findings indicate"},
+    "Según un estudio, y porque la TAC confirma el diagnóstico.": {"segun un estudio", "porque", "confirma"},
+    "Debido a la fiebre, lo que explica la taquicardia; apoya el diagnóstico.": {
+        "debido a", "lo que explica", "apoya"},
+    "Estudios han demostrado beneficio; ensayos clínicos también. Esto indica que es eficaz.": {
+        "estudios han demostrado", "ensayos clinicos", "esto indica"},
+    "El ECG sugiere isquemia, compatible con angina.": {"sugiere", "compatible con"},
+}  # fmt: skip
+
+
+def _normal(text: str) -> str:
+    return shipped().normalize(text)
+
+
+@pytest.mark.parametrize("text", SOUND)
+def test_good_prose_holds_no_fallacy(text: str) -> None:
+    """What sound texts say is not taken for bad reasoning, not even in part."""
+    assert shipped().fallacies(_normal(text)) == frozenset()
+
+
+@pytest.mark.parametrize("text", UNSOUND)
+def test_bad_reasoning_is_found(text: str) -> None:
+    """Claims of certainty, appeals to everyone, anecdotes."""
+    assert len(shipped().fallacies(_normal(text))) == 1
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_plain_prose_holds_no_marker(text: str) -> None:
+    """Ordinals of medicine, studies of a patient and the like mark neither structure nor evidence."""
+    assert shipped().structure(_normal(text)) == shipped().evidence(_normal(text)) == frozenset()
+
+
+@pytest.mark.parametrize("text", STRUCTURED)
+def test_structure_is_found(text: str) -> None:
+    """What orders a text; ordinals, too, where no longer name hides them."""
+    assert shipped().structure(_normal(text)) == STRUCTURED[text]
+
+
+@pytest.mark.parametrize("text", EVIDENCED)
+def test_evidence_is_found(text: str) -> None:
+    """What gives a reason or a source."""
+    assert shipped().evidence(_normal(text)) == EVIDENCED[text]
+
+
+def test_names_hide_markers() -> None:
+    """A name that holds a marker hides it there and only there; a marker that is a name is found."""
+    of = Terms.of({
+        "structure_markers": ["first", "first of all", "line", "x"], "evidence_markers": ["line of"],
+        "synonyms": {"first line": ["primera línea"], "second x": []}, "entities": {"labs": ["line"]},
+    })  # fmt: skip
+    assert of.structure(of.normalize("primera línea")) == frozenset()
+    assert of.structure("first line first of all second x") == {"first of all"}
+    assert of.structure("first first line line x") == {"first", "line", "x"}
+    assert of.evidence("first line of") == {"line of"}  # no name holds it
+
+
+def test_fallacies_are_found() -> None:
+    """In both languages, distinct ones."""
+    text = "Everyone knows that. Everyone knows that! Todo el mundo sabe que es gripe: no puede ser otra cosa."
+    expected = {"everyone knows that", "todo el mundo sabe que", "no puede ser otra cosa"}
+    assert shipped().fallacies(shipped().normalize(text)) == expected
+
+
+# --- lexicons of users ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("keys", "contract"),
+    [
+        ({"synonyms"}, "benchmark/lexicon"),
+        ({"about", "entities", "negations"}, "benchmark/lexicon"),
+        ({"about", "weights"}, "benchmark/weights"),
+        ({"about", "facts", "model_id", "overall_scores", "task_scores"}, "benchmark/report"),
+        ({"about", "title"}, None),
+        (set(), None),
+    ],
+)
+def test_recognition(keys: set[str], contract: str | None) -> None:
+    """A lexicon needs no key, and is recognised where most keys are its own and no other contract is as near."""
+    outline = Outline(frozenset(keys), {}, None, "object")
+    assert not recognition.certain(outline) or contract != "benchmark/lexicon"
+    if contract is None:
+        with pytest.raises(medcontract.NotRecognised):
+            recognition.of_outline(outline)
+    else:
+        assert recognition.of_outline(outline) == contract
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            {"entities": {"diagnoses": ["Edema"], "symptoms": ["edéma"]}},
+            "'edema' stands in two categories, 'entities.diagnoses' and 'entities.symptoms'",
+        ),
+        ({"synonyms": {"a": ["X-y"], "b": ["x y"]}}, "'x y' is a spelling of 'a' and of 'b' in 'synonyms'"),
+        (
+            {"synonyms": {"a": ["b"]}, "entities": {"labs": ["B"]}},
+            "'b' is a name in 'entities.labs', and a spelling of 'a' in",
+        ),
+        ({"synonyms": {"a": ["b"], "b": ["c"]}}, "'b' is a name in 'synonyms'"),
+        ({"entities": {"labs": ["—"]}}, "'—', in 'entities.labs', has neither a letter nor a digit"),
+        ({"synonyms": {"": ["b"]}}, "'', in the names of 'synonyms', has neither a letter nor a digit"),
+        ({"synonyms": {"B": ["c", "\x1b"]}}, r"'\\x1b', in the spellings of 'b' in 'synonyms', has neither"),
+        ({"fallacies": ["?!" * 99]}, r"'(\?!){20}', in 'fallacies', has neither a letter nor a digit"),
+        ({"facts": {".": ["b"]}}, "'.', in the names of 'facts', has neither a letter nor a digit"),
+        ({"facts": {"b": ["."]}}, "'.', in the facts of 'b' in 'facts', has neither a letter nor a digit"),
+        (
+            {"synonyms": {"ache": ["fever", "asthma"]}},
+            "'ache', in 'synonyms', is now a name for terms of two categories",
+        ),
+    ],
+)
+def test_unsound(data: dict[str, Any], message: str) -> None:
+    """Terms that contradict each other are refused, with a hint."""
+    with pytest.raises(UnsoundTerms, match=message) as caught:
+        shipped().extended(data)
+    assert isinstance(caught.value, ValueError)
+    assert caught.value.hint in str(caught.value)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301  # our own
+
+
+@pytest.mark.parametrize("data", [{}, {"entities": None, "synonyms": None, "facts": None, "replace": None}])
+def test_nothing_said_changes_nothing(data: dict[str, Any]) -> None:
+    """An empty lexicon leaves the terms, and their hash, as they are."""
+    assert shipped().extended(data).sha256 == shipped().sha256
+
+
+def test_extended() -> None:
+    """What a lexicon says of a term wins; of all others, what was said before."""
+    of = shipped().extended({
+        "entities": {"diagnoses": ["frozen shoulder", "Fever"], "medications": ["heparin"]},
+        "synonyms": {"frozen shoulder": ["capsulitis"], "fatigue": ["flu"], "heart attack": ["myocardial infarction"]},
+        "facts": {"asma": ["frozen shoulder"]}, "evidence_markers": ["as the scan shows"],
+    })  # fmt: skip
+    assert _entities("capsulitis, tos", of) == {"diagnoses": {"frozen shoulder"}, "symptoms": {"cough"}}
+    assert _entities("fiebre", of) == {"diagnoses": {"fever"}}  # moved, with its spellings
+    assert _entities("flu", of) == {"symptoms": {"fatigue"}}  # remapped
+    assert _entities("gripe", of) == {"diagnoses": {"influenza"}}
+    assert _entities("IAM", of) == {"diagnoses": {"heart attack"}}  # renamed: what was known of it goes along
+    assert of.facts("heart attack") == shipped().facts("myocardial infarction")
+    assert of.facts("asthma") == {"frozen shoulder"}  # replaced
+    assert of.facts("sepsis") == shipped().facts("sepsis")
+    assert of.evidence("because as the scan shows") == {"because", "as the scan shows"}
+    assert shipped().evidence("as the scan shows") == frozenset()
+
+
+def test_replaced() -> None:
+    """With `replace`, nothing of the shipped terms is left."""
+    data = {"replace": True, "entities": {"labs": ["glucose"]}}
+    of = shipped().extended(data)
+    assert _entities("glucose, fever, glucosa", of) == {"labs": {"glucose"}}
+    assert of.structure("first") == of.facts("asthma") == frozenset()
+    assert of.sha256 == Terms.of({"entities": {"labs": ["Glucose"]}}).sha256
+
+
+def test_hash_is_of_what_decides() -> None:
+    """Order, repetition, case and prose do not change it; any term does."""
+    rng = random.Random(6)
+    data = copy.deepcopy(DATA)
+    data["about"] = data["how_chosen"] = "other"
+    for lists in (data["entities"], data["synonyms"], data["facts"], {"": data["fallacies"]}):
+        for listed in lists.values():
+            listed += [term.upper() for term in listed[:1]]
+            rng.shuffle(listed)
+    for key in ("entities", "synonyms", "facts"):
+        data[key] = dict(rng.sample(sorted(data[key].items()), len(data[key])))
+    assert Terms.of(data).sha256 == shipped().sha256 == shipped().extended(DATA).sha256
+    others: tuple[dict[str, Any], ...] = (
+        {"entities": {"labs": ["asthma"]}}, {"synonyms": {"asthma": ["asthmatic"]}}, {"synonyms": {"new name": []}},
+        {"fallacies": ["a new one"]}, {"evidence_markers": ["first"]}, {"facts": {"asthma": ["cough"]}},
+    )  # fmt: skip
+    assert len({shipped().sha256, *(shipped().extended(other).sha256 for other in others)}) == len(others) + 1
+
+
+def test_pickle() -> None:
+    """Terms go to worker processes."""
+    again = pickle.loads(pickle.dumps(shipped()))  # noqa: S301  # our own
+    assert again.sha256 == shipped().sha256
+    assert again.normalize("HTA") == "hypertension"
+
+
+def test_long_texts_are_not_kept() -> None:
+    """A short text is worked out once, a long one is not remembered."""
+    of = Terms.of({"synonyms": {"a": ["b"]}})
+    for text in ("b", "b", "b " * 10_000, "b " * 10_000):
+        of.normalize(text)
+    assert (of._short.cache_info().hits, of._short.cache_info().misses) == (1, 1)

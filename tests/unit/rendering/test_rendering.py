@@ -1,0 +1,136 @@
+"""Renderers by result and format, and what the ending of --out means."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.commands import Call
+from tests.support import ROOT
+
+import medcontract
+from medcontract import rendering
+from medcontract.rendering.view import View
+from medcontract.results.base import Result
+
+EXAMPLES = Path(medcontract.__file__).parent / "examples"
+LESIONS = str(EXAMPLES / "lesions")
+COMMANDS: dict[str, tuple[list[str], str]] = {
+    "Validation": (["validate", LESIONS], "validate"),
+    "Preflight": (["preflight", LESIONS], "preflight"),
+    "Score": (["score", LESIONS], "score"),
+    "Leaderboard": (["leaderboard", LESIONS, LESIONS], "leaderboard"),
+    "Comparison": (["compare", "a.json", "a.json"], "compare"),
+    "Explanation": (["explain", "MC104"], "explain"),
+    "ContractList": (["schema", "list"], "schema list"),
+    "SchemaDiff": (["schema", "diff", "lesions/truth", "lesions/truth"], "schema diff"),
+    "Normalization": (["normalize", "5 µg"], "normalize"),
+    "Protocol": (["protocol", "show", "lesions"], "protocol show"),
+    "ProtocolList": (["protocol", "list"], "protocol list"),
+}
+"""The result of each command that has --format and --out."""
+
+
+@pytest.fixture
+def ready(call: Call) -> Call:
+    """The command line in a folder that holds a score."""
+    Path("a.json").write_text(medcontract.score(LESIONS).to_json(), encoding="utf-8")
+    return call
+
+
+# --- the table of renderers -----------------------------------------------------------------------
+
+
+def _results() -> dict[str, type[Result]]:
+    found: dict[str, type[Result]] = {}
+    for path in sorted((ROOT / "src" / "medcontract" / "results").glob("*.py")):
+        module = import_module(f"medcontract.results.{path.stem}") if path.stem != "__init__" else None
+        own = vars(module).values() if module else ()
+        found |= {kind.__name__: kind for kind in own if inspect.isclass(kind) and issubclass(kind, Result)}
+    return found
+
+
+@pytest.mark.parametrize(("result", "format_name"), rendering.RENDERERS)
+def test_every_renderer_is_there(result: str, format_name: str) -> None:
+    """Each line of the table names a result and a function that takes it and a view."""
+    assert result in _results()
+    where = rendering.RENDERERS[result, format_name]
+    assert isinstance(where, str)
+    module, _, name = where.partition(":")
+    function = getattr(import_module(f"medcontract.rendering.{module}"), name)
+    assert len(inspect.signature(function).parameters) == 2
+    assert module.split(".")[0] == format_name, "a format is a module of its name"
+
+
+def test_every_format_has_an_ending() -> None:
+    """A format that --out could not mean would be reached by --format alone."""
+    assert set(rendering.ENDINGS.values()) == {format_name for _, format_name in rendering.RENDERERS}
+
+
+def test_a_new_format_is_a_function_and_a_line(ready: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A renderer that is registered is used, without a change in any command."""
+
+    def shouted(result: Any, view: View) -> str:
+        return f"{type(result).__name__}!\n"
+
+    monkeypatch.setitem(rendering.RENDERERS, ("Explanation", "shout"), shouted)
+    monkeypatch.setitem(rendering.ENDINGS, ".shout", "shout")
+    assert rendering.formats_of("Explanation") == ["text", "json", "shout"]
+    assert rendering.render(medcontract.explain("MC104"), "shout") == "Explanation!\n"
+    assert ready("explain", "MC104", "--out", "x.shout").code == 0
+    assert Path("x.shout").read_text() == "Explanation!\n"
+
+
+def test_no_format_is_named_in_a_command() -> None:
+    """Commands ask the table: no string of theirs is a format, but for the default."""
+    formats = {format_name for _, format_name in rendering.RENDERERS} - {"text"}
+    for path in (ROOT / "src" / "medcontract" / "cli").glob("*.py"):
+        words = [node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)]
+        assert not formats & {word for word in words if isinstance(word, str)}, path.name
+
+
+# --- the ending of --out --------------------------------------------------------------------------
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("result", COMMANDS)
+@pytest.mark.parametrize("name", ["x.json", "x.JSON", "x.txt", "x", "x.md", ".hidden"])
+def test_the_ending_sets_the_format(result: str, name: str, ready: Call) -> None:
+    """A file gets what standard output would in the format that its ending means."""
+    arguments, _ = COMMANDS[result]
+    meant = {".json": "json", ".md": "markdown"}.get(Path(name).suffix.lower(), "text")
+    if meant not in rendering.formats_of(result):
+        assert ready(*arguments, "--out", name).code == 2
+        return
+    printed = ready(*arguments, "--format", meant)
+    written = ready(*arguments, "--out", name)
+    assert (written.code, written.out) == (printed.code, "")
+    assert Path(name).read_text(encoding="utf-8") == printed.out
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("result", COMMANDS)
+@pytest.mark.parametrize("ending", [".csv", ".xlsx", ".sarif", ".html", ".jsn", ".json.gz"])
+def test_an_ending_that_means_no_format(result: str, ending: str, ready: Call) -> None:
+    """It is a wrong call that lists the formats with their endings, and nothing is written."""
+    arguments, _ = COMMANDS[result]
+    ran = ready(*arguments, "--out", f"x{ending}")
+    assert (ran.code, ran.out) == (2, "")
+    assert "means no format" in ran.err
+    assert "text (.txt or no ending), json (.json)" in ran.err
+    assert ("markdown (.md)" in ran.err) == ("markdown" in rendering.formats_of(result))
+    assert not Path(f"x{ending}").exists()
+
+
+@pytest.mark.parametrize("result", COMMANDS)
+def test_with_a_format_any_ending_will_do(result: str, ready: Call) -> None:
+    """--format decides, whatever the file is called."""
+    arguments, _ = COMMANDS[result]
+    for format_name in rendering.formats_of(result):
+        printed = ready(*arguments, "--format", format_name)
+        assert ready(*arguments, "--format", format_name, "--out", "x.csv").code == printed.code
+        assert Path("x.csv").read_text(encoding="utf-8") == printed.out

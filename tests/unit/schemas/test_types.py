@@ -1,0 +1,267 @@
+"""The names that the published schemas give to types, and what generators of types make of them.
+
+`tests/type-names.json` lists the names, schema by schema. A name that changes there is a changed type for everybody who
+generated code from the schema, although `schema diff` calls it harmless.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import re
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema.validators import validator_for
+from pydantic import TypeAdapter
+from tests.support import ROOT
+
+import medcontract
+from medcontract.definitions import publishing, registry
+from medcontract.definitions.contract import Contract
+from medcontract.definitions.json_schema import bare, subschemas, type_names
+
+Schema = dict[str, Any]
+NODE = ROOT / "tests" / "node"
+TOOLS = ("json-schema-to-typescript", "quicktype-core", "typescript")
+
+CASES = [
+    (contract, record) for contract in registry.contracts() for record in (False, True)[: 1 + bool(contract.list_key)]
+]
+DRAFTS: tuple[publishing.Draft, ...] = publishing.DRAFTS
+
+each_schema = pytest.mark.parametrize(
+    ("contract", "record"), CASES, ids=[f"{c.id}{':record' * record}" for c, record in CASES]
+)
+needs_node = pytest.mark.skipif(
+    shutil.which("node") is None or not all((NODE / "node_modules" / tool).is_dir() for tool in TOOLS),
+    reason="no node, or no generators: npm install --no-save --no-package-lock --prefix tests/node " + " ".join(TOOLS),
+)
+needs_datamodel = pytest.mark.skipif(
+    importlib.util.find_spec("datamodel_code_generator") is None, reason="no datamodel-code-generator"
+)
+
+
+@cache
+def schemas(draft: publishing.Draft = "2020-12") -> dict[str, Schema]:
+    """All schemas, by the path of their file in `schemas/`."""
+    return {publishing.file_name(c, record): publishing.schema_of(c, record, draft) for c, record in CASES}
+
+
+def validator(schema: Schema) -> Any:
+    draft: Any = validator_for(schema)
+    return draft(schema)
+
+
+@cache
+def names_of_results() -> frozenset[str]:
+    """The names of types of results. A score has them under `if` and `then`, which generators leave out."""
+    found = [publishing.schema_of(contract) for contract in registry.results().values()]
+    return frozenset(name for schema in found for name in type_names(schema))
+
+
+def generated_names(name: str, schema: Schema) -> set[str]:
+    """The names of the types that generators are to declare for the schema in this file."""
+    return set(type_names(schema)) - (names_of_results() if name.startswith("medcontract/") else set())
+
+
+def definitions(schema: Schema) -> dict[str, Schema]:
+    return dict(schema.get("$defs") or schema.get("definitions") or {})
+
+
+# --- names ---------------------------------------------------------------------------------------
+
+
+def test_the_list_of_names() -> None:
+    """The names of types are those of `tests/type-names.json`; `script/generate` writes it: read what changed there."""
+    listed = json.loads((ROOT / "tests" / "type-names.json").read_bytes())
+    assert {name: type_names(schema) for name, schema in schemas().items()} == listed
+
+
+@each_schema
+@pytest.mark.parametrize("draft", DRAFTS)
+def test_titles_are_names(contract: Contract[Any], record: bool, draft: publishing.Draft) -> None:
+    """A title is the name of a type, with the track before it, and the key of a definition is its title."""
+    schema = publishing.schema_of(contract, record, draft)
+    track = contract.id.partition("/")[0].capitalize()
+    assert schema["title"]
+    names = generated_names(contract.id, schema)
+    assert [name for name in sorted(names) if not re.fullmatch(rf"{track}([A-Z][a-z0-9]*)+", name)] == []
+    assert {key: node.get("title") for key, node in definitions(schema).items()} == {
+        key: key for key in definitions(schema)
+    }
+
+
+def test_no_name_tells_of_the_code() -> None:
+    """A type is named after what it holds, not `…Model`; lesions/model is about a model."""
+    names = {name for path, schema in schemas().items() for name in type_names(schema)}
+    assert {name for name in names if name.endswith(("Model", "Struct", "Schema", "Type"))} == {"LesionsModel"}
+
+
+def test_a_name_has_one_meaning() -> None:
+    """Schemas that have the same title, in whichever file, say the same."""
+    meanings: dict[str, set[str]] = {}
+    for schema in schemas().values():
+        for node in subschemas(schema):
+            if "title" in node:
+                said = bare({word: value for word, value in node.items() if word != "$defs"})
+                meanings.setdefault(node["title"], set()).add(json.dumps(said, sort_keys=True))
+    assert len(meanings) > 90
+    assert {name for name, found in meanings.items() if len(found) > 1} == set()
+
+
+@each_schema
+def test_description_begins_with_the_title_for_people(contract: Contract[Any], record: bool) -> None:
+    """What `schema list` and the index call a contract is the first sentence of its schema's description."""
+    description = publishing.schema_of(contract, record)["description"]
+    assert description.startswith(contract.title + (" (one record)." if record else "."))
+
+
+# --- what helps people and generators ------------------------------------------------------------
+
+
+@each_schema
+def test_everything_is_described(contract: Contract[Any], record: bool) -> None:
+    """Every object and every property of it has a description that ends with a full stop."""
+    schema = publishing.schema_of(contract, record)
+    for node in subschemas(schema):
+        fields = node.get("properties", {})
+        silent = [key for key, field in fields.items() if not field.get("description", "").strip().endswith(".")]
+        assert silent == []
+        assert not fields or node["description"].strip().endswith(".")
+
+
+@each_schema
+@pytest.mark.parametrize("draft", DRAFTS)
+def test_examples(contract: Contract[Any], record: bool, draft: publishing.Draft) -> None:
+    """Every schema has an example, which it accepts itself, and so does the model."""
+    schema = publishing.schema_of(contract, record, draft)
+    adapter = contract.record_adapter() if record else TypeAdapter(contract.model)
+    assert schema["examples"]
+    for example in schema["examples"]:
+        validator(schema).validate(example)
+        adapter.validate_python(example)
+
+
+@pytest.mark.parametrize("contract_id", sorted(c.id for c, record in CASES if not record))
+def test_examples_break_no_rule(contract_id: str) -> None:
+    """An example is a valid file: `validate` finds nothing in it."""
+    (example,) = schemas()[f"{contract_id}/v1.json"]["examples"]
+    report = medcontract.validate(json.dumps(example).encode(), contract_id, name="example.json")
+    assert report.problems == ()
+
+
+@each_schema
+@pytest.mark.parametrize("draft", DRAFTS)
+def test_defaults_are_valid(contract: Contract[Any], record: bool, draft: publishing.Draft) -> None:
+    """No default is refused by the schema that it stands in."""
+    schema = publishing.schema_of(contract, record, draft)
+    around: Schema = {word: schema[word] for word in ("$schema", "$defs", "definitions") if word in schema}
+    for node in subschemas(schema):
+        if "default" in node:
+            validator({**node, **around}).validate(node["default"])
+
+
+# --- generators ----------------------------------------------------------------------------------
+
+DECLARED = {
+    "csharp": r"^ *public (?:partial )?(?:class|enum|struct) (\w+)",
+    "go": r"^type (\w+) ",
+    "java": r"^public (?:class|enum|interface) (\w+)",
+    "rust": r"^pub (?:struct|enum) (\w+)",
+    "typescript": r"^export (?:interface|type) (\w+)",
+}
+"""How each language declares a type."""
+MERGED = {"LesionsFailedPrediction", "LesionsPrediction", "ReportsFailedPrediction", "ReportsPrediction"}
+"""quicktype makes one type of the two forms of a record: `ReportsPredictionsRecord`."""
+LOST = {
+    "csharp": MERGED,
+    "go": {*MERGED, "TriageLsi"},  # TriageLSI
+    "java": {*MERGED, "TriageLsi"},
+    "rust": MERGED,
+}
+MADE_UP = re.compile(r"Element$|Class$|^(?:Purple|Fluffy|Tentacled|Sticky|Indigo)|[0-9]$")
+"""Names that quicktype makes up where it finds none, or where one is taken."""
+
+
+def generated(folder: Path, found: dict[str, Schema], *languages: str) -> dict[str, dict[str, str]]:
+    """The sources that the generators write, by language and schema."""
+    question = folder / "question.json"
+    question.write_text(json.dumps({"schemas": found, "languages": languages}), encoding="utf-8")
+    done = subprocess.run(
+        ["node", str(NODE / "types.mjs"), str(question)], capture_output=True, encoding="utf-8", check=False
+    )
+    assert done.returncode == 0, done.stderr
+    sources: dict[str, dict[str, str]] = json.loads(done.stdout)
+    return sources
+
+
+def declared(language: str, source: str) -> set[str]:
+    return set(re.findall(DECLARED[language], source, re.MULTILINE))
+
+
+@pytest.mark.slow
+@needs_node
+def test_quicktype_keeps_names(tmp_path: Path) -> None:
+    """quicktype gives the types of every schema their names, but for the few that it cannot, and makes up none."""
+    sources = generated(tmp_path, schemas(), *LOST)  # one process for all languages: starting takes most of the time
+    lost: dict[str, set[str]] = {language: set() for language in LOST}
+    for language in LOST:
+        for name, schema in schemas().items():
+            wanted, got = generated_names(name, schema), declared(language, sources[language][name])
+            lost[language] |= wanted - got
+            assert {made for made in got - wanted if MADE_UP.search(made)} == set(), (language, name)
+    assert lost == LOST
+
+
+@pytest.mark.slow
+@needs_node
+@pytest.mark.parametrize("draft", DRAFTS)
+def test_typescript(draft: publishing.Draft, tmp_path: Path) -> None:
+    """json-schema-to-typescript keeps every name, `tsc --strict` accepts what it writes, and the examples fit it."""
+    sources = generated(tmp_path, schemas(draft), "typescript")["typescript"]
+    copies: set[str] = set()
+    for name, schema in schemas(draft).items():
+        got = declared("typescript", sources[name])
+        wanted = generated_names(name, schema)
+        assert got >= wanted, name
+        copies |= got - wanted
+        examples = "".join(
+            f"export const example{number}: {schema['title']} = {json.dumps(example)};\n"
+            for number, example in enumerate(schema["examples"])
+        )
+        file = tmp_path / (name.replace("/", "-") + ".ts")
+        file.write_text(sources[name] + "\n" + examples, encoding="utf-8")
+    # in 2020-12 a description may be beside "$ref", and the generator numbers copies of the type
+    numbered = re.compile(r"(?:BenchmarkAnswer|LesionsMatrixRow|ReportsUrgencyF1)[0-9]" if draft == "2020-12" else "-")
+    assert [name for name in copies if not numbered.fullmatch(name)] == []
+    tsc = NODE / "node_modules" / ".bin" / "tsc"
+    files = sorted(map(str, tmp_path.glob("*.ts")))
+    done = subprocess.run([tsc, "--strict", "--noEmit", *files], capture_output=True, encoding="utf-8", check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+@pytest.mark.slow
+@needs_datamodel
+def test_datamodel_code_generator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """datamodel-code-generator keeps every name, and the Pydantic models that it writes accept the examples."""
+    for schema in schemas().values():
+        (tmp_path / f"{schema['title']}.json").write_text(json.dumps(schema), encoding="utf-8")
+    command = [
+        sys.executable, "-m", "datamodel_code_generator", "--input", str(tmp_path), "--input-file-type", "jsonschema",
+        "--output", str(tmp_path / "generated_types"), "--output-model-type", "pydantic_v2.BaseModel",
+        "--use-title-as-name", "--formatters", "builtin",
+    ]  # fmt: skip
+    subprocess.run(command, check=True, capture_output=True)
+    monkeypatch.syspath_prepend(tmp_path)
+    for name, schema in schemas().items():
+        module = importlib.import_module(f"generated_types.{schema['title']}")
+        assert set(type_names(schema)) - set(vars(module)) == set(), name
+        for example in schema["examples"]:
+            getattr(module, schema["title"]).model_validate(example)

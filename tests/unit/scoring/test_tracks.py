@@ -1,0 +1,266 @@
+"""A track owns what is special about it: nothing outside its own modules names it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from tests.commands import Call
+from tests.support import ROOT
+
+import medcontract
+from medcontract.definitions import plugins, registry
+from medcontract.definitions.registry import TRACKS
+from medcontract.errors import CallError, in_python
+from medcontract.modeling import Option, Roles, Scorer, Track, register_track
+from medcontract.scoring import tracks
+
+PACKAGE = ROOT / "src" / "medcontract"
+REGISTRY = PACKAGE / "definitions" / "registry.py"
+
+
+def _is_own(path: Path) -> bool:
+    """A module of a track: definitions/TRACK.py, scoring/TRACK.py, or a module of the package scoring/TRACK/."""
+    folder, *rest = path.relative_to(PACKAGE).with_suffix("").parts
+    return folder in ("definitions", "scoring") and bool(rest) and rest[0] in TRACKS
+
+
+def _names_a_track(text: str) -> bool:
+    return any(text == track or text.startswith(f"{track}/") for track in TRACKS)
+
+
+def _literals(path: Path) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+
+
+def _listed_once(path: Path) -> set[int]:
+    """The lines of the one list of tracks."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found = [n for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == "TRACKS"]
+    return {line for node in found for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+
+
+def test_no_other_module_names_a_track() -> None:
+    """No string outside a track's own modules and the one list is the id of a track, or of a contract of one."""
+    found = [
+        f"{path.relative_to(PACKAGE)}:{line}: {text}"
+        for path in sorted(PACKAGE.rglob("*.py"))
+        if not _is_own(path) and path.relative_to(PACKAGE).parts[0] != "examples"
+        for line, text in _literals(path)
+        if _names_a_track(text) and not (path == REGISTRY and line in _listed_once(path))
+    ]
+    assert found == []
+
+
+def test_the_walk_sees_names() -> None:
+    """The walk over literals finds those that are known to be there."""
+    assert any(_names_a_track(text) for _, text in _literals(PACKAGE / "scoring" / "lesions.py"))
+    assert {text for line, text in _literals(REGISTRY) if line in _listed_once(REGISTRY)} >= set(TRACKS)
+
+
+# --- a track of a plugin ----------------------------------------------------------------------------------------------
+
+TOY = ROOT / "tests" / "toy_track.py"
+PLUGIN = ("--plugin", str(TOY))
+
+
+@pytest.fixture(autouse=True)
+def forget() -> Iterator[None]:
+    """What a test registers is gone after it."""
+    contracts, known, path = dict(registry.compiled()), dict(tracks._registered), list(sys.path)
+    yield
+    registry.compiled().clear()
+    registry.compiled().update(contracts)
+    tracks._registered.clear()
+    tracks._registered.update(known)
+    sys.path[:] = path
+    sys.modules.pop("toy_track", None)
+
+
+@pytest.fixture
+def started(call: Call) -> Call:
+    """A folder `demo` with the examples of the toy track."""
+    assert call("init", *PLUGIN, "toy", "demo").code == 0
+    return call
+
+
+def test_a_track_of_a_plugin_is_validated(started: Call) -> None:
+    """`init` writes its examples, and `validate` recognises them."""
+    ran = started("validate", *PLUGIN, "demo", "--format", "json")
+    assert ran.code == 0
+    assert [file["contract"] for file in ran.json["files"]] == ["toy/answers", "toy/truth"]
+
+
+def test_a_track_of_a_plugin_is_scored(started: Call) -> None:
+    """`score` gives its figures, with its option, and tables; the result keeps its contract."""
+    ran = started("score", *PLUGIN, "demo", "--format", "json")
+    assert (ran.code, ran.json["result"]["share_right"]) == (0, 0.75)
+    folded = started("score", "demo", "--case", "ignored", *PLUGIN, "--format", "json").json
+    assert (folded["result"]["share_right"], folded["protocol"]["parameters"]["case"]) == (1.0, "ignored")
+    text = started("score", *PLUGIN, "demo").out
+    assert "VALID  toy, Andes  share_right 0.7500" in text
+    participant = started("score", *PLUGIN, "demo", "--participant", "--format", "json").json
+    assert participant["result"] == {"share_right": 0.75}
+
+
+def test_a_track_of_a_plugin_in_python(started: Call) -> None:
+    """The same in Python; an argument that no track has is a wrong call with a suggestion."""
+    medcontract.load_plugin(str(TOY))
+    assert medcontract.score("demo", case="ignored").result == {
+        "share_right": 1.0, "items": [{"item": name, "right": 1.0} for name in "abcd"],
+    }  # fmt: skip
+    assert "toy" in {protocol.id for protocol in medcontract.list_protocols().protocols}
+    for wrong, right in (("cas", "case"), ("wieghts", "weights"), ("job", "jobs")):
+        with pytest.raises(CallError, match=f"did you mean '{right}'"):
+            medcontract.score("demo", **dict[str, Any]({wrong: "1"}))
+
+
+def test_a_track_of_a_plugin_has_a_preflight(started: Call) -> None:
+    """The general checks run; the score is made."""
+    ran = started("preflight", *PLUGIN, "demo", "--format", "json")
+    assert ran.code == 0
+    states = {check["id"]: check["status"] for check in ran.json["checks"]}
+    assert {states[name] for name in ("files", "toy/answers", "coverage", "gate", "score")} == {"passed"}
+
+
+def test_a_track_of_a_plugin_is_ranked(started: Call, tmp_path: Path) -> None:
+    """In one process and in two, which load the plugin too."""
+    answers = (tmp_path / "demo" / "answers.json").read_text(encoding="utf-8")
+    for name, text in (("one", answers), ("two", answers.replace("YES", "yes").replace("Andes", "Best"))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "answers.json").write_text(text, encoding="utf-8")
+    for jobs in ("1", "2"):
+        ran = started("leaderboard", *PLUGIN, "demo/truth.json", "one", "two", "--jobs", jobs, "--format", "json")
+        ranks = [(entry["team_name"], entry["headline"]) for entry in ran.json["submissions"]]
+        assert ranks == [("Best", 1.0), ("Andes", 0.75)]
+
+
+def test_a_track_of_a_plugin_is_compared(started: Call) -> None:
+    """Row by row, as the track says."""
+    started("score", *PLUGIN, "demo", "--out", "before.json")
+    answers = Path("demo/answers.json")
+    answers.write_text(answers.read_text(encoding="utf-8").replace("YES", "yes"), encoding="utf-8")
+    started("score", *PLUGIN, "demo", "--out", "after.json")
+    ran = started("compare", *PLUGIN, "before.json", "after.json", "--format", "json")
+    assert next((row["kind"], row["id"]) for row in ran.json["rows"]) == ("items", "c")
+    assert "Items that improved" in started("compare", *PLUGIN, "before.json", "after.json").out
+
+
+def test_help_lists_the_options_of_tracks(call: Call) -> None:
+    """Grouped by track, those of plugins too."""
+    for command in ("score", "preflight", "leaderboard"):
+        text = call(command, *PLUGIN, "--help").out
+        assert [text.index(f"Options of {name}:") for name in ("benchmark", "extraction", "lesions", "toy")]
+        assert "--case" in text
+
+
+def test_tracks_that_cannot_work_are_refused(started: Call) -> None:
+    """An id that is taken, a contract that is not there, and what is no track."""
+    medcontract.load_plugin(str(TOY))
+    toy: Any = tracks.track("toy")
+    kind = type(toy)
+    wrongs: list[tuple[Any, str]] = [
+        (object(), "not a Track"),
+        (kind(), "another track has this id"),
+        (type("Other", (kind,), {"id": "other", "options": ()})(), "of another track"),
+        (
+            type(
+                "Lost", (kind,), {"id": "lost", "options": (), "roles": replace(toy.roles, truths=("lost/nothing",))}
+            )(),
+            "no contract",
+        ),
+    ]
+    for wrong, why in wrongs:
+        with pytest.raises(CallError, match=why):
+            register_track(wrong)
+
+
+def test_messages_name_arguments_as_tracks_declare_them(started: Call) -> None:
+    """An option of a track is the argument that it declares, also where it has another name or stands for a value."""
+    tracks.track("benchmark")
+    assert in_python("--keep-missing, or --replace it") == "renormalize_missing=False, or replace=True it"
+    medcontract.load_plugin(str(TOY))
+    toy: Any = tracks.track("toy")
+    tracks._registered.clear()
+    loose = Option(name="strict_words", flag="--loose", sets=False, help="Accept any word.")
+    register_track(type("Loose", (type(toy),), {"options": (loose,)})())
+    assert in_python("give --loose, not --looser") == "give strict_words=False, not looser"
+
+
+def test_a_track_that_lacks_something_is_refused() -> None:
+    """With the name of what it lacks."""
+    medcontract.load_plugin(str(TOY))
+    toy: Any = tracks.track("toy")
+    for name in ("roles", "protocol", "figures", "headline", "scorer"):
+        lacking = {each: getattr(toy, each) for each in Track.__annotations__ if each != name and hasattr(toy, each)}
+        with pytest.raises(CallError, match=f"has no '{name}'"):
+            register_track(type("Lacking", (Track,), {**lacking, "id": "lacking"})())
+
+
+def test_contributing_lists_what_a_track_can_have() -> None:
+    """Every attribute and method of `Track` and `Scorer` is named in the steps for a track."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    steps = text.partition("## Adding a track")[2].partition("\n## ")[0]
+    named = set(re.findall(r"`(?:Roles\.)?([a-z_]+)`", steps))
+    members = {name for kind in (Track, Scorer) for name in (*kind.__annotations__, *vars(kind)) if name[0] != "_"}
+    assert members - named == set()
+    assert set(Roles.__struct_fields__) - named == {"truths", "submissions", "result"}
+
+
+def test_tracks_of_installed_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Entry points bring tracks, after their contracts; one that cannot be loaded is reported, and the others work."""
+    groups = ("medcontract.contracts", "medcontract.tracks")
+    entries = [EntryPoint("toy", "toy_track", group) for group in groups]
+    entries.append(EntryPoint("bad", "nowhere_at_all", "medcontract.tracks"))
+    monkeypatch.syspath_prepend(TOY.parent)
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: EntryPoints(entries).select(group=group))
+    monkeypatch.setattr(plugins, "broken", [])
+    caches = (tracks._load_installed, plugins.load_installed)
+    for cached in caches:
+        cached.cache_clear()
+    try:
+        assert tracks.names() == (*TRACKS, "toy")
+        assert len(plugins.broken) == 1
+        assert "nowhere_at_all" in plugins.broken[0]
+    finally:
+        for cached in caches:
+            cached.cache_clear()
+
+
+def test_an_option_means_one_thing(started: Call) -> None:
+    """A track that has an option of another one is refused."""
+    medcontract.load_plugin(str(TOY))
+    toy: Any = tracks.track("toy")
+    tracks._registered.clear()
+    clash = Option(name="weights", help="of something else")
+    with pytest.raises(CallError, match="an option 'weights', which another track has"):
+        register_track(type("Clash", (type(toy),), {"options": (clash,)})())
+
+
+def test_options_that_set_parameters(call: Call) -> None:
+    """They are arguments in Python, options of every command that scores, and not given besides --parameter."""
+    call("init", "lesions", "demo")
+    given = medcontract.score("demo", t_min_ms=1, t_max_ms=99.5).protocol.parameters
+    assert (given["t_min_ms"], given["t_max_ms"]) == (1, 99.5)
+    ran = call("preflight", "demo", "--t-min-ms", "1", "--t-max-ms", "99.5", "--format", "json")
+    assert ran.json["score"]["protocol"]["parameters"] == given
+    with pytest.raises(CallError, match="'t_min_ms' was given twice"):
+        medcontract.score("demo", t_min_ms=1, parameters={"t_min_ms": 2})
+
+
+@pytest.mark.parametrize("command", ["score", "preflight"])
+def test_an_option_of_another_track(command: str, call: Call) -> None:
+    """It is a wrong call, which says whose option it is."""
+    call("init", "lesions", "demo")
+    ran = call(command, "demo", "--keep-missing")
+    assert ran.code == 2
+    assert "--keep-missing is for the track benchmark, not for lesions" in ran.err
