@@ -84,8 +84,8 @@ class KnownMistakes:
         """What was found in a record like this one, where that is only counted."""
         signature = self._signature(parsed) if self._counted else None
         findings = self._counted.get(signature.key) if signature else None
-        if signature is None or findings is None:
-            return None
+        if signature is None or findings is None or not (findings or signature.unknown):
+            return None  # without unknown keys, the record may be a good one
         rest = [(Finding(*unknown_key(key), path=(key,)), 1) for key in signature.unknown]
         return Examined(None, findings, parsed, rest)
 

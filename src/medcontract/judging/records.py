@@ -266,7 +266,7 @@ class RecordsJudge:
     def _is_counted(self, findings: list[Finding]) -> bool:
         """Whether findings like these are only counted; they are counted then."""
         again = self._counted.get(id(findings))
-        if again is None and self._counted and 0 < len(findings) < _MOST_COMPARED and findings[0].offset is not None:
+        if again is None and self._counted and findings and findings[0].offset is not None:
             again = self._counted.get(_without_places(findings))
         if again is None:
             return False
@@ -278,12 +278,12 @@ class RecordsJudge:
         if len(self._counted) >= _MOST_KNOWN:
             self._count_again()
         findings = examined.findings
-        in_all = self._known_mistakes.count_only(examined, self.tally.is_full)
         self._counted[id(findings)] = _Counted(findings)
-        if in_all is None and len(findings) < _MOST_COMPARED:
-            self._counted[_without_places(findings)] = _Counted(findings)
-        if in_all is not None and in_all is not findings:
+        in_all = self._known_mistakes.count_only(examined, self.tally.is_full)
+        if in_all is not None:
             self._counted[id(in_all)] = _Counted(in_all)
+        elif key := _without_places(findings):
+            self._counted[key] = _Counted(findings)
 
     def _count_again(self) -> None:
         """Count what was found in records like those of which nothing is kept any more."""
@@ -429,8 +429,10 @@ def _record_of(finding: Finding) -> int:
     return (finding.ref.record if finding.ref else None) or 0
 
 
-def _without_places(findings: list[Finding]) -> Hashable:
-    """What decides how findings are counted, wherever they are in a record."""
+def _without_places(findings: list[Finding]) -> tuple[Hashable, ...] | None:
+    """What decides how faults of a text are counted, wherever they are in it; None for other findings, or many."""
+    if len(findings) > _MOST_COMPARED or any(finding.offset is None for finding in findings):
+        return None
     return tuple([(finding.code, finding.message, finding.path) for finding in findings])
 
 
