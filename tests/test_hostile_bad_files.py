@@ -18,7 +18,7 @@ from tests.support import Vector, assert_sound, property_settings, vectors
 import medcontract
 from medcontract.api import validate_files
 from medcontract.definitions import check
-from medcontract.judging import records
+from medcontract.judging import examining, records
 from medcontract.judging.examining import KnownMistakes
 from medcontract.reading import scan, table
 from medcontract.results.validation import FileReport
@@ -27,6 +27,8 @@ from medcontract.results.validation import FileReport
 def _thorough(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each record is looked at on its own, as if it were the first."""
     monkeypatch.setattr(KnownMistakes, "key", lambda self, parsed, faults: None)
+    monkeypatch.setattr(KnownMistakes, "count_only", lambda self, examined, nothing_is_kept: None)
+    monkeypatch.setattr(records, "_without_places", lambda findings: None)
     monkeypatch.setattr(records, "_LONGEST_KNOWN", -1)
     monkeypatch.setattr(records, "_MOST_KNOWN", 0)
     monkeypatch.setattr(table, "_LONGEST_KNOWN", -1)
@@ -103,37 +105,100 @@ def _in(container: str, rows: list[dict[str, Any]]) -> bytes:
     return text.getvalue().encode()
 
 
+class _Calls:
+    """Counts the calls of a function."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, module: Any, name: str) -> None:
+        self.count = 0
+        self._original = getattr(module, name)
+        monkeypatch.setattr(module, name, self)
+
+    def __call__(self, *given: Any, **options: Any) -> Any:
+        self.count += 1
+        return self._original(*given, **options)
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> _Calls:
+    """Thorough looks at records and headers, which take far longer than all else."""
+    return _Calls(monkeypatch, check, "check_shape")
+
+
 @pytest.mark.parametrize("container", ["json", "jsonl", "csv", "parquet"])
-def test_the_same_mistake_is_looked_at_once(container: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_mistake_is_looked_at_once(container: str, looks: _Calls) -> None:
     """Not once for each record that has it, whatever their ids are."""
-    looks = 0
-    original = check.check_shape
-
-    def counting(*given: Any) -> Any:
-        nonlocal looks
-        looks += 1
-        return original(*given)
-
-    monkeypatch.setattr(check, "check_shape", counting)
     report = medcontract.validate(_in(container, _rows(500)), "reports/truth", name=f"x.{container}")
     assert report.errors == 1500
-    assert looks <= 2  # the header, and one record
+    assert looks.count <= 2  # the header, and one record
 
 
-def test_the_same_row_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_row_is_looked_at_once(looks: _Calls) -> None:
     """Also where a contract has no fast path, and each row is read twice because all are repeated."""
-    looks = 0
-    original = check.check_shape
-
-    def counting(*given: Any) -> Any:
-        nonlocal looks
-        looks += 1
-        return original(*given)
-
-    monkeypatch.setattr(check, "check_shape", counting)
     report = medcontract.validate(b"task_id,sample_id\n" + b"a,b\n" * 500, "benchmark/cases", name="x.csv")
     assert report.errors == 499
-    assert looks == 1
+    assert looks.count == 1
+
+
+_KEPT = 10
+
+
+@pytest.mark.parametrize("container", ["json", "jsonl", "csv", "parquet"])
+def test_records_that_are_only_counted_get_no_thorough_look(container: str, looks: _Calls) -> None:
+    """However their wrong values differ: only as many as there are problems to be listed, and one to learn from."""
+    rows = [
+        dict(zip(_COLUMNS, (f"r{number}", f"Othr {number}", "é" * (number % 60 + 1), f"maybe {number}"), strict=True))
+        for number in range(500)
+    ]
+    report = medcontract.validate(_in(container, rows), "reports/truth", name=f"x.{container}", max_problems=_KEPT)
+    assert (report.errors, report.records, len(report.problems)) == (1500, 500, _KEPT)
+    assert looks.count <= _KEPT + 2
+
+
+@pytest.mark.parametrize(
+    ("contract", "make"),
+    [
+        ("reports/truth", lambda number: {f"k{number}": number}),
+        ("reports/truth", lambda number: {"report_id": [number], "urgency": {"a": number}, f"k{number}": 1}),
+        ("lesions/cases", lambda number: {"image_id": number, "image_path": f"/a/{number}", "age": 121 + number}),
+        ("lesions/predictions", lambda number: {"image_id": "x", "probabilities": [number + 2.5] * 10}),
+        ("benchmark/predictions", lambda number: {"prediction": {"answer": number, "entities": {"labs": [number]}}}),
+        ("triage/response", lambda number: {"run_id": f"r{number}", "message_sent_time": str(number)}),
+        ("reports/truth", lambda number: number),
+        ("reports/truth", lambda number: [number]),
+    ],
+)
+def test_bad_records_of_one_signature(contract: str, make: Any, looks: _Calls) -> None:
+    """Each is different, and all are bad in the same way."""
+    data = "".join(json.dumps(make(number)) + "\n" for number in range(500)).encode()
+    report = medcontract.validate(data, contract, name="x.jsonl", max_problems=_KEPT)
+    assert looks.count <= _KEPT + 1
+    with pytest.MonkeyPatch.context() as patch:
+        _thorough(patch)
+        assert medcontract.validate(data, contract, name="x.jsonl", max_problems=_KEPT) == report
+    assert looks.count > 500
+
+
+def test_the_same_broken_line_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    scans = _Calls(monkeypatch, examining, "scan")
+    report = medcontract.validate(b"{\n" * 500, "reports/truth", name="x.jsonl", max_problems=_KEPT)
+    assert (report.errors, report.records) == (500, 500)
+    assert scans.count == 1
+
+
+def test_a_good_record_is_not_counted_with_bad_ones_like_it() -> None:
+    """It differs from them in an unknown key alone, and in nothing else that its schema asks for."""
+    case = {"image_id": "x", "image_path": "a.jpg", "age": 60.0, "gender": "m", "location": 3}
+    bad = [{**case, f"k{number}": 1} for number in range(20)]
+    good = [{**case, "image_id": f"i{number}", "age": 61.0} for number in range(5)]
+    data = "".join(json.dumps(record) + "\n" for record in bad + good).encode()
+    assert medcontract.validate(data, "lesions/cases", name="x.jsonl", max_problems=3).errors == 20
+
+
+def test_empty_cells_are_told_from_wrong_ones() -> None:
+    """Also in rows with a fault, and where they are only counted."""
+    head = "run_id,kind,parse_success,valid_items,restarted,code_version,latency_sec\n"
+    rows = [f"r{n},evaluation,{'x' if n % 2 else ''},{'' if n % 3 else 'y'},true,v,NaN\n" for n in range(60)]
+    _assert_as_before((head + "".join(rows)).encode(), "extraction/runs", "x.csv")
 
 
 _COLLECTIONS = [v for v in vectors() if v.verdict == "invalid"]
@@ -217,5 +282,7 @@ _KEYS = st.sampled_from(
 @given(st.lists(st.dictionaries(_KEYS, _VALUES, max_size=7), min_size=1, max_size=6))
 def test_records_as_before(given_records: list[dict[str, Any]]) -> None:
     """Whatever the values are: 1, 1.0 and true are not the same."""
-    data = "".join(json.dumps(record) + "\n" for record in given_records * 3).encode()
+    again = [{**record, "report_id": f"r{number}"} for number, record in enumerate(given_records * 2)]
+    more = [{**record, f"k{number}": number} for number, record in enumerate(given_records)]
+    data = "".join(json.dumps(record) + "\n" for record in [*given_records * 3, *again, *more, *again]).encode()
     _assert_as_before(data, "reports/predictions", "x.jsonl")

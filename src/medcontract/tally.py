@@ -49,10 +49,15 @@ class Tally:
         False when it is not kept; no other like it will be then.
         """
         ref = ref or finding.ref
-        if not self._count(finding, ref) or len(self._kept) >= self.keep:
+        if not self._count(finding, ref) or self.is_full:
             return False
         self._kept.append(finding if ref is finding.ref else finding._replace(ref=ref))
         return True
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no finding is kept any more, but for deferred ones."""
+        return len(self._kept) >= self.keep
 
     def add_more(self, finding: Finding, times: int) -> None:
         """Findings like one that was not kept, in so many other records."""

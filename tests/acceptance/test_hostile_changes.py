@@ -5,9 +5,10 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 from tests.commands import Call
@@ -140,6 +141,42 @@ def test_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     then(monkeypatch, start, "judge", lambda: write(tmp_path, SENT, WRONG))
     with pytest.raises(FileChanged, match="changed while it was read"):
         medcontract.load(sent)
+
+
+def _opened(path: Path) -> tuple[Source, BinaryIO]:
+    os.utime(path, (1, 1))
+    source = Source(path)
+    source.prepare()
+    source.watched = True
+    stream = source.open()
+    assert stream.read(1000)
+    return source, stream
+
+
+def test_written_to_while_it_is_read(tmp_path: Path) -> None:
+    """What was read is half of the one and half of the other: no file ever had that hash."""
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b"a" * 4_000_000)
+    source, stream = _opened(path)
+    with path.open("r+b") as same_file:
+        same_file.write(b"b" * 4_000_000)
+    with stream:
+        stream.read()
+    with pytest.raises(FileChanged, match="changed while it was read"):
+        source.sha256()
+
+
+def test_replaced_while_it_is_read(tmp_path: Path) -> None:
+    """What was read is the file as it was before."""
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b"a" * 4_000_000)
+    before = sha256(path)
+    source, stream = _opened(path)
+    (tmp_path / "new").write_bytes(b"b")
+    (tmp_path / "new").replace(path)
+    with stream:
+        stream.read()
+    assert source.sha256() == before
 
 
 def test_files_are_not_read_once_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

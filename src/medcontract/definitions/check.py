@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from medcontract.definitions.forms import ANSWERED, FAILED, FORMS, NON_BLANK
-from medcontract.definitions.words import boolean_hint, kind, name, number_hint, shown, without
+from medcontract.definitions.words import boolean_hint, kind, name, number_hint, shown, unknown_key, without
 from medcontract.problems import Finding, Path, is_plain, plural, shorten
 
 
@@ -83,6 +83,9 @@ def _findings(error: dict[str, Any], tagged: bool) -> Iterator[Finding]:
     path: Path = error["loc"]
     if tagged:  # the form that was chosen comes first
         path = path[1:]
+    if error["type"] == "extra_forbidden":
+        yield Finding(*unknown_key(path[-1]), path=path, at_key=True, value=shorten(str(path[-1])))
+        return
     context = error.get("ctx") or {}
     given = error["input"]
     make = _BY_TYPE.get(error["type"])
@@ -93,9 +96,7 @@ def _findings(error: dict[str, Any], tagged: bool) -> Iterator[Finding]:
         if made is None:
             return
         code, message, hint = made
-    if error["type"] == "extra_forbidden":
-        yield Finding(code, message, hint, path=path, at_key=True, value=shorten(str(path[-1])))
-    elif error["type"] == "missing":
+    if error["type"] == "missing":
         yield Finding(code, message, hint, path=path[:-1], field=str(path[-1]))
     else:
         yield Finding(code, message, hint, path=path, value=shown(given))
@@ -172,11 +173,6 @@ def _missing(path: Path, context: dict[str, Any], given: Any) -> Made:
     return "MC101", f"'{path[-1]}' is missing", None
 
 
-def _unknown_key(path: Path, context: dict[str, Any], given: Any) -> Made:
-    key = path[-1]
-    return "MC102", f"'{key}' is not in this contract" if is_plain(key) else "a key that is not in this contract", None
-
-
 def _not_here(path: Path, context: dict[str, Any], given: Any) -> Made:
     return "MC109", f"{name(path)} may not stand beside 'error'", "remove it, or remove 'error' if there was none"
 
@@ -188,7 +184,6 @@ def _own_check(path: Path, context: dict[str, Any], given: Any) -> Made:
 
 _BY_TYPE: dict[str, Callable[[Path, dict[str, Any], Any], Made | None]] = {
     "missing": _missing,
-    "extra_forbidden": _unknown_key,
     "none_required": _not_here,
     "literal_error": _unknown_value,
     "string_pattern_mismatch": _pattern,

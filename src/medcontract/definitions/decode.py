@@ -28,7 +28,8 @@ _IGNORED = {"title", "description", "default", "examples", "$schema", "$id", "$d
 _OBJECT_WORDS = {"type", "properties", "required", "additionalProperties"}
 _ANY_LEVELS = 6
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-_HUGE = re.compile(rb"[0-9]{300}")
+_HUGE_LENGTH = 300
+_HUGE = re.compile(rb"[0-9]{%d}" % _HUGE_LENGTH)
 _plain = msgspec.json.Decoder()
 
 
@@ -70,7 +71,7 @@ def row_decoder(schema: dict[str, Any]) -> Callable[[bytes], Any] | None:
 
 def quick_parse(raw: bytes, levels: int) -> Any:
     """The JSON value of a text without any oddity, else `UNSET`. `levels`: how deep it may be nested."""
-    if raw.count(b"[") + raw.count(b"{") > levels or _HUGE.search(raw):
+    if raw.count(b"[") + raw.count(b"{") > levels or (len(raw) >= _HUGE_LENGTH and _HUGE.search(raw)):
         return UNSET
     return _without_repeated_keys(raw)
 
@@ -88,7 +89,10 @@ def _without_repeated_keys(raw: bytes) -> Any:
         value = _plain.decode(raw)
     except _NOT_JSON:
         return UNSET
-    return value if raw.count(b":") == _colons(value) else UNSET
+    colons = raw.count(b":")
+    if type(value) is dict and colons == len(value):  # each key has its colon: there is no other key
+        return value
+    return value if colons == _colons(value) else UNSET
 
 
 def _colons(value: Any) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from medcontract.problems import Path, is_plain, shorten
+from medcontract.problems import Path, Token, is_plain, shorten
 
 _SAID = {"true": "true", "yes": "true", "y": "true", "t": "true", "1": "true",
          "false": "false", "no": "false", "n": "false", "f": "false", "0": "false"}  # fmt: skip
@@ -20,6 +20,11 @@ def name(path: Path) -> str:
     if not names or not is_plain(names[-1]):
         return "this value" if path else "the value"
     return f"an item of '{names[-1]}'" if isinstance(path[-1], int) else f"'{names[-1]}'"
+
+
+def unknown_key(key: Token) -> tuple[str, str]:
+    """The code and the message about a key that no object at its place may have."""
+    return "MC102", f"'{key}' is not in this contract" if is_plain(key) else "a key that is not in this contract"
 
 
 def kind(value: Any) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -12,12 +13,15 @@ from medcontract.definitions.decode import quick_parse
 from medcontract.definitions.forms import NON_BLANK
 from medcontract.definitions.registry import Compiled
 from medcontract.definitions.suggest import did_you_mean
+from medcontract.definitions.words import unknown_key
 from medcontract.problems import Finding, Path
 from medcontract.reading.limits import MAX_DEPTH
 from medcontract.reading.scan import Fault, Scanned, scan
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+    from medcontract.definitions.signature import Signature
 
 _MOST_HINTS = 100
 _MOST_KNOWN = 4096
@@ -47,11 +51,58 @@ class KnownMistakes:
 
     A file of nothing but bad records has the same few mistakes again and again. What is found depends on the whole
     record, but for short plain texts in fields that take any text: whether an id is r1 or r2 makes no difference.
+    Where findings are only counted, it depends on the signature of the record alone.
     """
 
     def __init__(self, contract: Compiled) -> None:
+        self._contract = contract
         self._takes_any_text = _takes_any_text(contract) if contract.tells_all else None
         self._found: dict[bytes, list[Finding]] = {}
+        self._counted: dict[tuple[Any, ...], list[Finding]] = {}
+        self._nothing_is_kept = False
+
+    def count_only(self, examined: Examined, nothing_is_kept: bool) -> list[Finding] | None:
+        """From now on, what is found in records like this one is only counted.
+
+        `nothing_is_kept`: of no record at all any more, so that unknown keys need not be the same. What is found in all
+        records like this one is returned; None where they cannot be recognized.
+        """
+        if nothing_is_kept and not self._nothing_is_kept:
+            self._nothing_is_kept = True
+            self._counted.clear()
+        signature = None if any(f.offset is not None for f in examined.findings) else self._signature(examined.parsed)
+        if signature is None:
+            return None
+        key, unknown = signature
+        findings = examined.findings
+        if unknown:
+            findings = [f for f in findings if f.code != "MC102" or len(f.path) > 1]
+        self._counted[key] = findings
+        return findings
+
+    def counted(self, parsed: Any) -> Examined | None:
+        """What was found in a record like this one, where that is only counted."""
+        signature = self._signature(parsed) if self._counted else None
+        findings = self._counted.get(signature.key) if signature else None
+        if signature is None or findings is None or not (findings or signature.unknown):
+            return None  # without unknown keys, the record may be a good one
+        rest = [(Finding(*unknown_key(key), path=(key,)), 1) for key in signature.unknown]
+        return Examined(None, findings, parsed, rest)
+
+    def forget_counted(self) -> None:
+        self._counted.clear()
+
+    def _signature(self, parsed: Any) -> Signature | None:
+        signature = self._sign(parsed)
+        if signature and signature.unknown and not self._nothing_is_kept:
+            return signature._replace(key=(*signature.key, "unknown keys", *signature.unknown), unknown=[])
+        return signature
+
+    @cached_property
+    def _sign(self) -> Callable[[Any], Signature | None]:
+        from medcontract.definitions.signature import signer
+
+        return signer(self._contract.record_schema) if self._contract.tells_all else lambda parsed: None
 
     def key(self, parsed: Any, faults: Sequence[Finding]) -> bytes | None:
         """What decides what is found in a record; None where it cannot be told, or is too long to be kept."""
@@ -101,6 +152,8 @@ def examine(
         faults = list(map(fault_finding, scanned.faults))
         if any(fault.code == "MC019" for fault in faults):
             return Examined(None, faults[:1], parsed)
+    elif known and (counted := known.counted(parsed)):
+        return counted
     rest = counted_only(scanned) if scanned else []
     key = known.key(parsed, faults) if known and not rest else None
     shape = known.get(key) if known else None

@@ -33,8 +33,12 @@ class LinesJudge(RecordsJudge):
     def blocks(self) -> Iterator[Cut | Block]:
         return lines.records_in_blocks(self.source, self.decode)
 
-    def break_off(self, broken: Broken, index: int, offset: int, length: int) -> None:
-        super().break_off(one_line_hint(broken), index, offset, length)
+    def look_at(self, raw: bytes) -> Examined:
+        """A line whose syntax is broken is one bad record."""
+        try:
+            return super().look_at(raw)
+        except Broken as broken:
+            return Examined(None, [broken_finding(one_line_hint(broken))])
 
     def finish(self) -> None:
         if self.records == 0 and not self.tally.errors:

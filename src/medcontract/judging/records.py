@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,8 @@ _BATCH = 256
 _MOST_KNOWN = 1000
 _LONGEST_KNOWN = 500
 """Bytes of a record that is kept, to be known again."""
+_MOST_COMPARED = 100
+"""Findings of a record that are compared with those of others."""
 Progress = Callable[[int, int], None]
 """Called now and then with the bytes done and the bytes in all."""
 
@@ -75,8 +77,8 @@ class RecordsJudge:
         self._held_refs: list[Ref] = []
         self._known_mistakes = KnownMistakes(contract)
         self._known_records: dict[bytes, Examined] = {}
-        self._counted: dict[int, _Counted] = {}
-        """What is found again and again, and not kept any more, by the identity of the findings."""
+        self._counted: dict[Hashable, _Counted] = {}
+        """What is found again and again, and not kept any more, by identity of the findings or by what they say."""
 
     @property
     def adapter(self) -> TypeAdapter[Any]:
@@ -246,22 +248,42 @@ class RecordsJudge:
             self.break_off(broken, index, offset, len(raw))
             return None, None
         findings = examined.findings
-        if self._held and findings:
+        if self._held and examined.value is None:
             self._release()
-        again = self._counted.get(id(findings))
-        if again is not None:
-            again.times += 1
-            return examined.value, examined.parsed
-        ref = self.ref(index, offset, len(raw))
-        kept = False
-        for finding in findings:
-            if finding.offset is not None:
-                finding = finding._replace(offset=offset + finding.offset)
-            kept = self.tell(finding, ref) or kept
-        self.tally.count_rest(examined.rest, index)
-        if findings and not kept and not examined.rest and len(self._counted) < _MOST_KNOWN:
-            self._counted[id(findings)] = _Counted(findings)
+        if not self._is_counted(findings):
+            ref = self.ref(index, offset, len(raw))
+            kept = False
+            for finding in findings:
+                if finding.offset is not None:
+                    finding = finding._replace(offset=offset + finding.offset)
+                kept = self.tell(finding, ref) or kept
+            if findings and not kept and not examined.rest:
+                self._count_only(examined)
+        if examined.rest:
+            self.tally.count_rest(examined.rest, index)
         return examined.value, examined.parsed
+
+    def _is_counted(self, findings: list[Finding]) -> bool:
+        """Whether findings like these are only counted; they are counted then."""
+        again = self._counted.get(id(findings))
+        if again is None and self._counted and findings and findings[0].offset is not None:
+            again = self._counted.get(_without_places(findings))
+        if again is None:
+            return False
+        again.times += 1
+        return True
+
+    def _count_only(self, examined: Examined) -> None:
+        """From now on, what is found in this record, or in one like it, is only counted."""
+        if len(self._counted) >= _MOST_KNOWN:
+            self._count_again()
+        findings = examined.findings
+        self._counted[id(findings)] = _Counted(findings)
+        in_all = self._known_mistakes.count_only(examined, self.tally.is_full)
+        if in_all is not None:
+            self._counted[id(in_all)] = _Counted(in_all)
+        elif key := _without_places(findings):
+            self._counted[key] = _Counted(findings)
 
     def _count_again(self) -> None:
         """Count what was found in records like those of which nothing is kept any more."""
@@ -270,6 +292,7 @@ class RecordsJudge:
                 for finding in again.findings:
                     self.tell_more(finding, again.times)
         self._counted.clear()
+        self._known_mistakes.forget_counted()
 
     def break_off(self, broken: Broken, index: int, offset: int, length: int) -> None:
         """A line whose syntax is broken is one bad record."""
@@ -332,12 +355,16 @@ class RecordsJudge:
         """A thorough look at a record. Of records that are the same to the byte, one is looked at."""
         known = self._known_records.get(raw)
         if known is None:
-            known = examine(raw, self.adapter, self.contract.record_schema, self.depth, self._known_mistakes)
+            known = self.look_at(raw)
             if len(raw) <= _LONGEST_KNOWN:
                 if len(self._known_records) >= _MOST_KNOWN:
                     self._known_records.clear()
                 self._known_records[raw] = known
         return known
+
+    def look_at(self, raw: bytes) -> Examined:
+        """A thorough look at a record. May raise `Broken`."""
+        return examine(raw, self.adapter, self.contract.record_schema, self.depth, self._known_mistakes)
 
 
 class _Repeats:
@@ -400,6 +427,13 @@ def settle_parts(parts: Sequence[RecordsJudge], accumulators: Sequence[Accumulat
 
 def _record_of(finding: Finding) -> int:
     return (finding.ref.record if finding.ref else None) or 0
+
+
+def _without_places(findings: list[Finding]) -> tuple[Hashable, ...] | None:
+    """What decides how faults of a text are counted, wherever they are in it; None for other findings, or many."""
+    if len(findings) > _MOST_COMPARED or any(finding.offset is None for finding in findings):
+        return None
+    return tuple([(finding.code, finding.message, finding.path) for finding in findings])
 
 
 def broken_finding(broken: Broken, base: int = 0, ref: Ref | None = None) -> Finding:

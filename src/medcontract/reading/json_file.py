@@ -62,6 +62,8 @@ _RUN = re.compile(rb'(?:[^"{}\[\]]++|' + _VALUE + rb")*+", re.DOTALL)
 _BORDER = re.compile(rb'\}[ \t\n\r]*+,[ \t\n\r]*+\{[ \t\n\r]*+"[^"\\]*+"')
 _TOKEN = re.compile(_RUN.pattern[:-2] + rb'++|["{}\[\]]', re.DOTALL)
 """Whole values, or a bracket or quote that opens or closes something larger."""
+_PLAIN_ITEM = re.compile(rb"([0-9A-Za-z.+-]++),(?=[0-9A-Za-z.+-])")
+"""A number or a word in a list, with another one right after its comma."""
 _SCALAR_END = re.compile(rb"[ \t\n\r,\]}]")
 
 
@@ -212,6 +214,11 @@ class Window:
                     raise self.move(broken, self.at) from None
             raise TooLarge(self.base + self.at)
 
+    def plain_item(self) -> bytes | None:
+        """The bytes of the item at the current position, where it is a number or a word with another one after it."""
+        match = _PLAIN_ITEM.match(self.data, self.at)
+        return match.group(1) if match and match.end() - self.at <= self._limit else None
+
     def guess(self, decode: Decode) -> tuple[bytes, Any] | None:
         """The record that starts here, cut at the likely border, if decoding proves the guess right.
 
@@ -327,6 +334,9 @@ class JsonFile:
             window.levels -= 1
             return
         while True:
+            while raw := window.plain_item():
+                yield raw, window.base + window.at, decode(raw)
+                window.at += len(raw) + 1
             char = window.space()
             offset = window.base + window.at
             while char == b"{" and (guessed := window.guess(decode)):

@@ -71,6 +71,8 @@ class Source:
         self._digests: set[str] = set()
         """The hash of the whole file, each time that it was read from start to end."""
         self._before: tuple[int, ...] = ()
+        self._written_to = False
+        """Whether somebody wrote to the file while it was read from start to end."""
         self._packed_stream: BinaryIO | None = None
         self._refused = refused
         """Why it is not to be opened at all."""
@@ -166,13 +168,17 @@ class Source:
                 self._digests.add(hashlib.file_digest(stream, "sha256").hexdigest())  # type: ignore[arg-type]  # a BinaryIO
             if self._before and self._state() != self._before:
                 raise self.changed()
-        if len(self._digests) > 1:
+        if len(self._digests) > 1 or self._written_to:
             raise self.changed()
         return min(self._digests)
 
     def note_digest(self, digest: str) -> None:
         """The whole file was read, and this is the hash of its bytes."""
         self._digests.add(digest)
+
+    def note_writing(self) -> None:
+        """The file was written to while it was read: what was read need not be any state of it."""
+        self._written_to = True
 
     def changed(self) -> FileChanged:
         return FileChanged(f"{self.name}: the file changed while it was read")
@@ -239,6 +245,7 @@ class Watched(io.RawIOBase):
         self._at = 0
         self._hash: Any = None
         self._hashed = 0
+        self._written = _last_written(raw)
 
     def readable(self) -> bool:
         return True
@@ -275,6 +282,8 @@ class Watched(io.RawIOBase):
             self._hashed += len(data)
             if not data:
                 self._source.note_digest(self._hash.hexdigest())
+                if _last_written(self._raw) != self._written:
+                    self._source.note_writing()
 
     def close(self) -> None:
         if not self.closed:
@@ -282,6 +291,14 @@ class Watched(io.RawIOBase):
                 self.readinto(bytearray(1))  # whoever read all of it need not have met the end
             self._raw.close()
         super().close()
+
+
+def _last_written(raw: io.RawIOBase) -> tuple[int, int] | None:
+    """The size of an open file and when it was last written to; None for what is only a part of one."""
+    if not isinstance(raw, io.FileIO):
+        return None
+    state = os.fstat(raw.fileno())
+    return state.st_size, state.st_mtime_ns
 
 
 def _some(stream: BinaryIO) -> bytes:

@@ -293,6 +293,8 @@ class Layout:
                 parts.append(before + empty)
             elif kind == "boolean" and cell.lower() in ("true", "false"):
                 parts.append(before + cell.lower())
+            elif cell and cell.lower() not in _NOT_FINITE:
+                parts.append(f'{before}"{cell}"' + (empty if kind is None else ""))
             else:
                 return None
         return ("{" + "".join(parts)[1:] + "}").encode()
