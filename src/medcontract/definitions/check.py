@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from medcontract.definitions.forms import ANSWERED, FAILED, FORMS, NON_BLANK
 from medcontract.definitions.words import boolean_hint, kind, name, number_hint, shown, unknown_key, without
-from medcontract.problems import Finding, Path, is_plain, plural, shorten
+from medcontract.problems import Finding, Path, plural, shorten
 
 
 class Checked(NamedTuple):
