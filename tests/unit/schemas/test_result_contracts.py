@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from jsonschema import Draft7Validator, Draft202012Validator
-from tests import test_ajv
-from tests.test_score_command import Call, all_files
+from tests.commands import Call, all_files
+from tests.properties import test_ajv
 
 import medcontract
 from medcontract.definitions import publishing, registry
