@@ -83,7 +83,7 @@ def tells_of_the_truth(code: str) -> bool:
 
 def empty_file(offset: int) -> Finding:
     """The finding about an empty file; the offset is that after a byte order mark."""
-    return Finding("MC004", "the file is empty", "was it written to the end?", offset=offset)
+    return Finding("MC004", "the file is empty", "check that it was written completely", offset=offset)
 
 
 def plural(count: int, word: str) -> str:
