@@ -61,8 +61,8 @@ def _lone_reference(node: dict[str, Any]) -> dict[str, Any]:
     """Draft-07 ignores siblings of `$ref`, so `$ref` moves into `allOf`."""
     if "$ref" not in node or len(node) == 1:
         return node
-    beside = {word: value for word, value in node.items() if word != "$ref"}
-    return {**beside, "allOf": [{"$ref": node["$ref"]}, *node.get("allOf", [])]}
+    siblings = {word: value for word, value in node.items() if word != "$ref"}
+    return {**siblings, "allOf": [{"$ref": node["$ref"]}, *node.get("allOf", [])]}
 
 
 def _tuples(node: dict[str, Any]) -> dict[str, Any]:

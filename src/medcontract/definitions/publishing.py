@@ -118,10 +118,10 @@ def sound_base(url: str) -> str:
     """A base URL without its trailing slash. Raises `CallError` if file names cannot be appended to it."""
     try:
         parts = urlsplit(url)
-        sound = bool(_BASE.match(url)) and bool(parts.hostname or parts.scheme == "file") and parts.port != 0
+        valid = bool(_BASE.match(url)) and bool(parts.hostname or parts.scheme == "file") and parts.port != 0
     except ValueError:
-        sound = False
-    if not sound or {".", ".."} & set(url.split("/")):
+        valid = False
+    if not valid or {".", ".."} & set(url.split("/")):
         raise CallError(f"invalid base URL '{url}'", "use only scheme, host and path: https://example.org/schemas")
     return url.rstrip("/")
 

@@ -20,7 +20,7 @@ _SOI, _EOI, _SOS = 0xD8, 0xD9, 0xDA
 _NO_FRAMES = (0xC4, 0xC8, 0xCC)
 _COMMON = (0xC0, 0xC1, 0xC2, 0xC9, 0xCA)
 """Baseline, extended and progressive, with Huffman or arithmetic coding. The others are lossless or hierarchical."""
-_CHANNELS = {1: "grey", 4: "CMYK"}
+_CHANNELS = {1: "grayscale", 4: "CMYK"}
 
 MAX_SCANS = 100
 """A progressive image has about ten. Each scan takes a pass over the image, even if it has only a few bytes."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from medcontract.images.refusal import MAX_PARTS, Header, damaged, too_many_parts
 
-_COLOURS = {0: "grey", 2: "RGB", 3: "a color palette", 4: "grayscale with an alpha channel", 6: "RGB with alpha"}
+_COLORS = {0: "grayscale", 2: "RGB", 3: "a color palette", 4: "grayscale with an alpha channel", 6: "RGB with alpha"}
 _CHECKED = (b"IHDR", b"PLTE", b"IDAT", b"IEND")
 """Chunks that decoding depends on: their checksums are checked."""
 _PASSES = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
@@ -26,19 +26,17 @@ def header(data: bytes) -> Header:
     """The properties in the header; raises `Refused` if there is no valid header."""
     if len(data) < 33:
         raise damaged("the header of the PNG is truncated")
-    length, kind, width, height, bits, colour, packing, filtering, interlace = struct.unpack_from(
-        ">I4sIIBBBBB", data, 8
-    )
+    length, kind, width, height, bits, color, packing, filtering, interlace = struct.unpack_from(">I4sIIBBBBB", data, 8)
     if kind != b"IHDR" or length != 13 or not _sound(data, kind, 16, 13) or packing or filtering or interlace > 1:
         raise damaged("the header of the PNG is damaged")
     if not width or not height:
         raise damaged(f"the header declares {width} x {height} pixels")
-    return Header(width, height, _not_rgb8(data, bits, colour))
+    return Header(width, height, _not_rgb8(data, bits, color))
 
 
-def _not_rgb8(data: bytes, bits: int, colour: int) -> str | None:
-    if colour != 2:
-        return _COLOURS.get(colour, f"the unknown color type {colour}")
+def _not_rgb8(data: bytes, bits: int, color: int) -> str | None:
+    if color != 2:
+        return _COLORS.get(color, f"the unknown color type {color}")
     if bits != 8:
         return f"{bits} bits per channel"
     for kind, _, _ in _chunks(data):

@@ -304,7 +304,7 @@ def _joined(ours: _Said, theirs: _Said) -> _Said:
             message = f"'{name}', in 'synonyms', is now a name for terms of two categories, {kinds}"
             raise UnsoundTerms(message, "list it in 'entities', in the intended category")
     known = _Phrases(names)
-    told = frozenset(known.replace(name.split()) for name in theirs.facts)
-    facts = {name: facts for name, facts in ours.facts.items() if known.replace(name.split()) not in told}
+    replaced = frozenset(known.replace(name.split()) for name in theirs.facts)
+    facts = {name: facts for name, facts in ours.facts.items() if known.replace(name.split()) not in replaced}
     markers = {kind: phrases | theirs.markers[kind] for kind, phrases in ours.markers.items()}
     return _Said(names, entities | theirs.entities, markers, facts | theirs.facts)

@@ -84,7 +84,7 @@ class Gunzip(io.RawIOBase):
                 "MC026", "the gzip archive is truncated", "check that it was copied or downloaded completely"
             )) from None  # fmt: skip
         except (_Damaged, zlib.error):
-            raise Unreadable(Finding("MC025", "the gzip archive is damaged", "pack it anew")) from None
+            raise Unreadable(Finding("MC025", "the gzip archive is damaged", "compress the file again")) from None
         self._at += len(data)
         if self._at > self._limit:
             raise Unreadable(Finding(
@@ -128,7 +128,8 @@ class Gunzip(io.RawIOBase):
         self._empty = self._empty + 1 if at == self._member_at else 0
         if self._empty > MOST_EMPTY:
             raise Unreadable(Finding(
-                "MC025", f"the gzip archive has more than {MOST_EMPTY:,} empty members in a row", "pack it anew"
+                "MC025", f"the gzip archive has more than {MOST_EMPTY:,} empty members in a row",
+                "compress the file again",
             ))  # fmt: skip
         self._member, self._member_at = None, at
         self._input = rest.lstrip(b"\0")

@@ -124,9 +124,9 @@ def read(root: Whole, schema: Any, at: str = "", seen: frozenset[str] = frozense
     if target is None or target[0] in seen:
         return node
     found = read(root, target[1], target[0], seen | {target[0]})
-    beside = {word: value for word, value in node.words.items() if is_annotation(word)}
-    places = {**found.places, **{word: node.place(word) for word in beside}}
-    return Node(root, found.at, {**found.words, **beside}, places)
+    siblings = {word: value for word, value in node.words.items() if is_annotation(word)}
+    places = {**found.places, **{word: node.place(word) for word in siblings}}
+    return Node(root, found.at, {**found.words, **siblings}, places)
 
 
 def is_own(root: Any, reference: str) -> bool:
