@@ -113,7 +113,7 @@ def unknown(words: list[str], old: Node, new: Node, label: str) -> Iterator[Chan
 
 
 def _what(word: str, old: Node, new: Node, label: str) -> tuple[str, str]:
-    how = "is gone" if word not in new.words else "changed" if word in old.words else "is new"
+    how = "was removed" if word not in new.words else "changed" if word in old.words else "was added"
     return (new if word in new.words else old).place(word), f"{word} of {label} {how}"
 
 
