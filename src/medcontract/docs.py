@@ -1,4 +1,4 @@
-"""Pages of the documentation that are made from the code."""
+"""Documentation pages that are generated from the code."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from medcontract.catalogue import CATALOGUE
 
 _GROUPS = {
     "0": "MC0xx: file and syntax",
-    "1": "MC1xx: shape",
+    "1": "MC1xx: structure",
     "2": "MC2xx: rules within a file",
-    "3": "MC3xx: rules between files",
+    "3": "MC3xx: rules across files",
     "4": "MC4xx: gates",
     "5": "MC5xx: advice",
 }
@@ -20,7 +20,7 @@ def codes_page() -> str:
         "# Problem codes",
         "",
         "Generated from `src/medcontract/catalogue.py`; `medcontract explain CODE` shows the same. Codes are stable:",
-        "none changes its meaning, none is used again.",
+        "they do not change their meaning and are never reused.",
         "",
     ]
     group = ""

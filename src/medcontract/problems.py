@@ -1,8 +1,8 @@
-"""Problems as plain values: what is wrong, where it stands, how to mend it.
+"""Problems as plain values: what is wrong, where it is, how to fix it.
 
-`Finding` is what the reading and contract layers produce while a file streams by: a code, a
-sentence, and a *reference* to the place. A `Problem` (`medcontract.results.validation`) is a finding whose place
-has been worked out (see `medcontract.reading.places`). The closed list of codes is in `medcontract.catalogue`.
+The reading and contract layers produce a `Finding` while they stream a file: a code, a message and a *reference*
+to the place. A `Problem` (`medcontract.results.validation`) is a finding with line and column, which
+`medcontract.reading.places` computes. The closed list of codes is in `medcontract.catalogue`.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ NO_CARET = -1
 
 
 class Ref(NamedTuple):
-    """Where one JSON value (a record, a header value, a whole document) stands in the file's bytes."""
+    """The position of one JSON value (a record, a header value, a document) in the bytes of the file."""
 
     offset: int
     length: int
     record: int | None = None
     prefix: Path = ()
-    """What stands before the value's own paths in a pointer, such as ("responses", 3)."""
+    """The path of the value itself, such as ("responses", 3); pointers start with it."""
     line: int | None = None
     """The line where the record starts, for tables, whose values have no column; 0 for tables without lines."""
 
 
 class Finding(NamedTuple):
-    """A problem whose line and column are not worked out yet."""
+    """A problem whose line and column are not computed yet."""
 
     code: str
     message: str
     hint: str | None = None
     severity: Severity = "error"
     path: Path = ()
-    """From the value that `ref` points at down to the wrong one."""
+    """The path from the value that `ref` points at to the wrong one."""
     ref: Ref | None = None
     at_key: bool = False
-    """The place is the key at the end of `path`, not its value."""
+    """The finding is about the key at the end of `path`, not its value."""
     offset: int | None = None
-    """The exact byte, where the finder knew it (syntax): then `path` and `ref` are not consulted for the place."""
+    """The exact byte, where it is known (syntax errors). If given, `path` and `ref` are not used for the place."""
     value: str | None = None
     """The offending value, shortened. Shown on a terminal only."""
     field: str | None = None
@@ -53,7 +53,7 @@ class Finding(NamedTuple):
 
 
 def pointer(path: Path, plain: bool = False) -> str:
-    """The RFC 6901 pointer of a path. `plain`: with … for keys that may be data."""
+    """The RFC 6901 pointer of a path. `plain`: with … in place of keys that may be data."""
     if plain:
         path = tuple(token if is_plain(token) else "…" for token in path)
     return "".join("/" + str(token).replace("~", "~0").replace("/", "~1") for token in path)
@@ -63,36 +63,36 @@ _PLAIN = re.compile(r"[A-Za-z_$][A-Za-z0-9_-]{0,63}\Z")
 
 
 def is_plain(token: Token) -> bool:
-    """Whether a key may be shown where values may not: it looks like an identifier, not like a patient."""
+    """Whether a key may be shown where values must not: it looks like an identifier, not like patient data."""
     return isinstance(token, int) or _PLAIN.match(token) is not None
 
 
 def plain_name(name: str) -> str:
-    """A name that comes from data, such as that of a metric, or … where it may be more than a name."""
+    """A name that comes from the data, such as that of a metric, or … if it may be more than a name."""
     return name if is_plain(name) else "…"
 
 
 _OF_NAMED_FILES = ("MC311", "MC312", "MC32")
-"""Codes about a model or an image that a file names. All other codes of MC3xx compare records of two files."""
+"""Codes about a model or an image that a file refers to. All other MC3xx codes compare records of two files."""
 
 
 def tells_of_the_truth(code: str) -> bool:
-    """Whether a problem comes of comparing a file with others: its details are not for participants."""
+    """Whether the problem results from comparing files, so that its details must not be shown to participants."""
     return code.startswith("MC3") and not code.startswith(_OF_NAMED_FILES)
 
 
 def empty_file(offset: int) -> Finding:
-    """What is wrong with a file that holds nothing; the offset is behind a byte order mark."""
-    return Finding("MC004", "the file is empty", "was it written to the end?", offset=offset)
+    """The finding about an empty file; the offset is that after a byte order mark."""
+    return Finding("MC004", "the file is empty", "check that it was written completely", offset=offset)
 
 
 def plural(count: int, word: str) -> str:
-    """A number of things: 1 record, 1,000 records."""
+    """A count with its noun: 1 record, 1,000 records."""
     return f"{count:,} {word}{'s' * (count != 1)}"
 
 
 def shorten(text: str, limit: int = 60) -> str:
-    """The text on one line, cut in the middle when long."""
+    """The text on one line, shortened in the middle if it is long."""
     if len(text) <= limit and text.isprintable():
         return text
     flat = "".join(c if c.isprintable() else "·" for c in text[: 4 * limit])

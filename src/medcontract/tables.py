@@ -1,7 +1,7 @@
-"""Tables that are no text: pandas DataFrames and Parquet files.
+"""Binary tables: pandas DataFrames and Parquet files.
 
-A row is written as the JSON record that says the same and takes the path of a line of JSONL from there on, so
-that a CSV, its rows as JSONL and its rows as a DataFrame get the same problems.
+A row is converted to an equivalent JSON record and from there on treated like a line of JSONL, so that a CSV, its
+rows as JSONL and its rows as a DataFrame get the same problems.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = 10
     """Check the rows of a DataFrame against a flat contract.
 
     `record` of a problem is the position of its row, `field` its column. Missing values (None, NaN, NaT, NA) are
-    null. The index is not looked at.
+    null. The index is ignored.
     """
     compiled = registry.find(contract)
     if not hasattr(frame, "iloc") or not hasattr(frame, "columns"):
-        raise CallError(f"a pandas DataFrame is asked for, not {type(frame).__name__}")
+        raise CallError(f"expected a pandas DataFrame, got {type(frame).__name__}")
     if not compiled.columns:
         flat = ", ".join(sorted(c.id for c in registry.compiled().values() if c.columns))
-        raise CallError(f"{contract} does not fit a table", f"these do: {flat}")
+        raise CallError(f"{contract} has no table form", f"use one of: {flat}")
     judge = _FrameJudge(frame, compiled, Tally(max_problems))
     judge.run()
     return judge.report()
 
 
 NO_LINE = Ref(-1, 0, None, (), 0)
-"""The header of a table without lines."""
+"""The reference to the header of a table without lines."""
 
 
 class _FrameJudge(TableJudge):
@@ -78,7 +78,7 @@ def _frame_cell(value: Any, column: Column) -> str:
 
 
 class ParquetJudge(TableJudge):
-    """A Parquet file. Its size is that of its records as JSON."""
+    """A Parquet file. Size limits apply to its records as JSON."""
 
     def begin(self) -> bool:
         self.names = parquet_columns(self.source)
@@ -106,7 +106,7 @@ def _parquet_cell(value: Any, column: Column) -> str:
 
 
 def parquet_columns(source: Source) -> list[str]:
-    """The column names of a Parquet file. Raises `Unreadable` when it is damaged, `CallError` without pyarrow."""
+    """The column names of a Parquet file. Raises `Unreadable` if it is damaged, `CallError` without pyarrow."""
     try:
         return parquet.columns(source)
     except ImportError:
@@ -121,7 +121,7 @@ def parquet_records(source: Source, contract: registry.Compiled) -> Iterator[byt
 
 
 def cell_json(value: Any, missing: bool) -> str:
-    """As `json_value`; a value that holds itself, or is nested without end, is nothing that JSON knows."""
+    """Like `json_value`; a cyclic or too deeply nested value becomes an object, which no flat contract accepts."""
     try:
         return json_value(value, missing)
     except RecursionError:
@@ -129,7 +129,7 @@ def cell_json(value: Any, missing: bool) -> str:
 
 
 def json_value(value: Any, missing: bool) -> str:
-    """A value of a table as JSON. `missing`: NaN stands for a missing value, as in pandas."""
+    """A value of a table as JSON. `missing`: NaN is a missing value, as in pandas."""
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -144,7 +144,7 @@ def json_value(value: Any, missing: bool) -> str:
 
 
 def _json_text(value: str) -> str:
-    """Half a surrogate pair has no UTF-8: it is written as the escape that it would be in JSON."""
+    """Text with lone surrogates, which UTF-8 cannot encode, is written with JSON escapes."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -161,7 +161,7 @@ def _json_float(value: float, missing: bool) -> str:
 
 
 def _json_other(value: Any, missing: bool) -> str:
-    """What is neither text nor a number of Python: NA, times, numpy's numbers, nested values."""
+    """Values other than Python's texts and numbers: NA, times, numpy numbers, nested values."""
     if type(value).__name__ in ("NAType", "NaTType"):
         return "null"
     if isinstance(value, datetime.date):  # datetime and Timestamp are dates too
@@ -175,4 +175,4 @@ def _json_other(value: Any, missing: bool) -> str:
     if isinstance(value, dict):
         items = (f"{_json_text(str(key))}:{json_value(item, missing)}" for key, item in value.items())
         return "{" + ",".join(items) + "}"
-    return "{}"  # nothing that JSON knows: of no type that a flat contract asks for
+    return "{}"  # no JSON equivalent: an object, which no flat contract accepts

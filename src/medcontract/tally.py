@@ -1,4 +1,4 @@
-"""What was found so far: all counted, the first ones kept."""
+"""Collects findings: counts all of them, keeps the first ones."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _MOST_KINDS = 10_000
 
 
 class Tally:
-    """Counts findings and keeps at most `keep` of them (`alike` of each likeness, where that is given).
+    """Counts findings and keeps at most `keep` of them (and at most `alike` similar ones, if given).
 
-    Findings about records arrive in file order; those about the file as a whole (`defer`) arrive last
-    but may belong anywhere, so they have room of their own until the report is made. Each series of them that is
-    in order has a room (`new_room`): what comes early in the file is not crowded out by what was found before it.
+    Findings about records arrive in file order; deferred ones (`defer`), such as those of list rules, arrive last
+    but may belong anywhere in the file. They are kept separately, and each sorted series of them has its own limit
+    (`new_room`), so that findings early in the file are not crowded out by another series.
     """
 
     def __init__(
@@ -26,27 +26,27 @@ class Tally:
     ) -> None:
         self.keep = keep
         self.for_participants = for_participants
-        """Details of rules between files are counted, but not kept."""
+        """Findings of rules across files are counted, but not kept."""
         self.alike = alike
         self.excerpts = excerpts
         self.columns: list[str] = []
-        """Of a table: problems of one row come in their order."""
+        """For tables: problems of one row are sorted by column."""
         self.errors = 0
         self.warnings = 0
         self._kept: list[Finding] = []
         self._kept_alike: Counter[Likeness] = Counter()
-        """Only of what was absorbed."""
+        """Only for absorbed findings."""
         self._rooms: list[list[Finding]] = [[]]
         self.totals: dict[Likeness, int] = {}
         self.several: set[Likeness] = set()
-        """Sorts of findings that one record has more than one of."""
+        """Kinds of findings of which one record has several."""
         self._codes: Counter[tuple[str, str]] = Counter()
         self._last: dict[Likeness, int | None] = {}
 
     def add(self, finding: Finding, ref: Ref | None = None) -> bool:
-        """A finding in file order; `ref` is its place, where it does not say so itself.
+        """Add a finding in file order; `ref` is its place, if the finding has none.
 
-        False when it is not kept; no other like it will be then.
+        False if it is not kept; then no similar one will be.
         """
         ref = ref or finding.ref
         if not self._count(finding, ref) or self.is_full:
@@ -60,25 +60,25 @@ class Tally:
         return len(self._kept) >= self.keep
 
     def add_more(self, finding: Finding, times: int) -> None:
-        """Findings like one that was not kept, in so many other records."""
+        """Count findings similar to one that was not kept, in other records."""
         self._number(finding, times)
 
     def defer(self, finding: Finding) -> bool:
-        """A finding that may belong anywhere in the file. False when it is not kept; others like it are not, then."""
+        """Add a finding that may belong anywhere in the file. False if it is not kept; then no similar one will be."""
         if not self._count(finding, finding.ref) or len(self._rooms[-1]) >= self.keep:
             return False
         self._rooms[-1].append(finding)
         return True
 
     def count_rest(self, rest: Iterable[tuple[Finding, int]], record: int | None = None) -> None:
-        """Findings of one record that are counted and not kept: one of each sort, and how many there are."""
+        """Count findings of one record without keeping them: one of each kind, and its number."""
         for finding, times in rest:
             kind, _ = self._number(finding, times)
             if times > 1 or self._last.get(kind, -1) == record:
                 self.several.add(kind)
 
     def new_room(self) -> None:
-        """What is deferred from here on is in an order of its own."""
+        """Start a new sorted series of deferred findings."""
         self._rooms.append([])
 
     @property
@@ -86,7 +86,7 @@ class Tally:
         return [finding for room in self._rooms for finding in room]
 
     def _count(self, finding: Finding, ref: Ref | None) -> bool:
-        """Count a finding. Whether it may be kept, if there is room for it."""
+        """Count a finding. Returns whether it may be kept, within `keep`."""
         kind, earlier = self._number(finding)
         record = ref.record if ref else None
         if earlier and self._last.get(kind) == record:
@@ -98,7 +98,7 @@ class Tally:
         return self.alike is None or earlier < self.alike
 
     def _number(self, finding: Finding, times: int = 1) -> tuple[Likeness, int]:
-        """Count a finding, so many times. What it is like, and how many like it were counted before."""
+        """Count a finding `times` times. Returns its kind, and how many of that kind were counted before."""
         if finding.severity == "error":
             self.errors += times
         else:
@@ -111,7 +111,7 @@ class Tally:
         return kind, total
 
     def absorb(self, other: Tally, move: Callable[[Finding], Finding]) -> None:
-        """What another tally counted of the records that follow; `move` gives its findings their places here."""
+        """Merge the tally of the records that follow; `move` adjusts the places of its findings."""
         self.errors += other.errors
         self.warnings += other.warnings
         self._codes.update(other._codes)
@@ -128,16 +128,16 @@ class Tally:
 
     @property
     def to_be_told(self) -> int:
-        """Findings that may be told, kept or not."""
+        """The number of findings that may be shown, kept or not."""
         hidden = self.codes(tells_of_the_truth) if self.for_participants else {}
         return self.errors + self.warnings - sum(hidden.values())
 
     def count(self, severity: str, wanted: Callable[[str], bool]) -> int:
-        """How many findings of this severity have a code that is wanted, kept or not."""
+        """The number of findings of this severity whose code is wanted, kept or not."""
         return sum(times for (code, mine), times in self._codes.items() if mine == severity and wanted(code))
 
     def codes(self, wanted: Callable[[str], bool]) -> dict[str, int]:
-        """How often each code that is wanted was found."""
+        """The number of findings of each wanted code."""
         found: dict[str, int] = {}
         for (code, _), times in self._codes.items():
             if wanted(code):
@@ -148,7 +148,7 @@ class Tally:
         return self._kept + self.deferred
 
     def place_deferred(self, found: dict[int, Ref]) -> None:
-        """Fill in where the records are of which only the index was known."""
+        """Add the positions of records of which only the index was known."""
         for room in self._rooms:
             room[:] = [f._replace(ref=found[f.ref.record]) if f.ref and f.ref.record in found else f for f in room]
 
@@ -158,7 +158,7 @@ _LONGEST_KNOWN = 300
 
 
 def likeness(finding: Finding) -> Likeness:
-    """What makes two findings of different records the same mistake."""
+    """The kind of a finding: equal for the same mistake in different records."""
     path = finding.path
     if any(type(token) is int for token in path):
         path = tuple("*" if isinstance(token, int) else token for token in path)
@@ -171,4 +171,4 @@ def _without_numbers(message: str) -> str:
 
 
 _alike = lru_cache(maxsize=1 << 12)(_without_numbers)
-"""The same few messages come again and again."""
+"""Cached, since the same few messages occur many times."""

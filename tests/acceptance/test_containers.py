@@ -274,7 +274,7 @@ def test_missing_values_are_null() -> None:
 
 def test_nested_contracts_do_not_fit_a_frame() -> None:
     """A contract that is not flat is a wrong call, and the flat ones are named."""
-    with pytest.raises(medcontract.CallError, match="does not fit a table"):
+    with pytest.raises(medcontract.CallError, match="has no table form"):
         medcontract.validate_frame(pd.DataFrame(), "triage/response")
 
 

@@ -87,7 +87,7 @@ def test_parts_of_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     organizer = truth(tmp_path)
     assert medcontract.score(organizer, tmp_path / "a", tmp_path / "b").valid
     then(monkeypatch, scoring, "gather", lambda: write(tmp_path / "a", SENT, WRONG[:100], "jsonl"))
-    with pytest.raises(FileChanged, match="the file changed while it was read"):
+    with pytest.raises(FileChanged, match="the file changed while it was being read"):
         medcontract.score(organizer, tmp_path / "a", tmp_path / "b")
 
 
@@ -105,7 +105,7 @@ def test_a_wrong_moment_on_the_command_line(call: Call, tmp_path: Path, monkeypa
     then(monkeypatch, scoring, "gather", change)
     ran = call("score", organizer, "a")
     assert (ran.code, ran.out) == (1, "")
-    assert "changed while it was read" in ran.err
+    assert "changed while it was being read" in ran.err
     (tmp_path / "a" / "x" / "lesions-predictions.jsonl").unlink()
     write(tmp_path / "a" / "x", SENT, RIGHT[:100], "jsonl")
     then(monkeypatch, leaderboard, "score_against", change, first=True)
@@ -113,7 +113,7 @@ def test_a_wrong_moment_on_the_command_line(call: Call, tmp_path: Path, monkeypa
     assert ran.code == 0
     found = {entry["name"]: (entry["rank"], entry["reasons"]) for entry in ran.json["submissions"]}
     assert found["b"] == (1, [])
-    assert found["a"] == (None, ["lesions-predictions.jsonl: the file changed while it was read"])
+    assert found["a"] == (None, ["lesions-predictions.jsonl: the file changed while it was being read"])
 
 
 def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +130,7 @@ def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     organizer = truth(tmp_path)
     assert told_hash(medcontract.score(organizer, path)) == sha256(path)
     then(monkeypatch, scoring, "read_submission", lambda: save(WRONG))
-    with pytest.raises(FileChanged, match="changed while it was read"):
+    with pytest.raises(FileChanged, match="changed while it was being read"):
         medcontract.score(organizer, path)
 
 
@@ -139,7 +139,7 @@ def test_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sent = write(tmp_path, SENT, RIGHT)
     assert len(medcontract.load(sent).value.predictions) == COUNT
     then(monkeypatch, start, "judge", lambda: write(tmp_path, SENT, WRONG))
-    with pytest.raises(FileChanged, match="changed while it was read"):
+    with pytest.raises(FileChanged, match="changed while it was being read"):
         medcontract.load(sent)
 
 
@@ -217,7 +217,7 @@ def test_a_change_while_workers_read_it(tmp_path: Path, monkeypatch: pytest.Monk
     """This process has seen other bytes than they: refused."""
     sent = write(tmp_path, SENT, RIGHT, "jsonl")
     then(monkeypatch, parallel, moment, lambda: write(tmp_path, SENT, WRONG, "jsonl"), first=moment == "same_bytes")
-    with pytest.raises(FileChanged, match="changed while it was read"):
+    with pytest.raises(FileChanged, match="changed while it was being read"):
         medcontract.score(truth(tmp_path), sent, jobs=2)
 
 
@@ -296,7 +296,7 @@ def test_the_truth_of_a_ranking(call: Call, tmp_path: Path, monkeypatch: pytest.
     then(monkeypatch, leaderboard, "Workers", change, first=True)
     ran = call("leaderboard", organizer, "a", "b", "--jobs", "2")
     assert (ran.code, ran.out) == (2 if gone else 1, "")
-    assert ("no such file" if gone else "the file changed while it was read") in ran.err
+    assert ("no such file" if gone else "the file changed while it was being read") in ran.err
     assert "Traceback" not in ran.err
 
 
@@ -333,7 +333,7 @@ def test_a_file_that_goes(
     vanishing(sent)
     ran = call(command, organizer, sent.name)
     assert (ran.code, ran.out) == (1, "")
-    assert f"{sent.name}: the file cannot be read any more: no such file" in ran.err
+    assert f"{sent.name}: the file can no longer be read: no such file" in ran.err
 
 
 def test_one_of_many_that_goes(call: Call, tmp_path: Path, vanishing: Callable[[Path], None]) -> None:
@@ -361,7 +361,7 @@ def test_a_ranking_with_a_file_that_goes(call: Call, tmp_path: Path, monkeypatch
     found = {entry["name"]: (entry["rank"], " ".join(entry["reasons"])) for entry in ran.json["submissions"]}
     assert found["b"] == (1, "")
     assert found["a"][0] is None
-    assert found["a"][1].startswith("lesions-predictions.json: the file cannot be read any more")
+    assert found["a"][1].startswith("lesions-predictions.json: the file can no longer be read")
 
 
 def test_watched_archives(tmp_path: Path) -> None:

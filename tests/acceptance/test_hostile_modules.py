@@ -137,7 +137,7 @@ def test_a_plugin_of_the_current_folder(
     assert list(folder.glob("RAN-*")) == []
     error = capsys.readouterr().err
     if name == "evil_plugin":
-        assert "give it as a path, ./evil_plugin.py" in error
+        assert "pass a path, ./evil_plugin.py" in error
         assert main(["validate", "--plugin", "./evil_plugin.py", "cases.csv"]) == 2
         assert (folder / "RAN-evil_plugin").exists()
 
@@ -146,10 +146,10 @@ def test_what_a_plugin_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """The message names the module that is not there; a package gets a hint that works for packages."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_package").mkdir()
-    with pytest.raises(CallError, match="no module 'my_package'") as caught:
+    with pytest.raises(CallError, match="no module named 'my_package'") as caught:
         load_module("my_package.contracts")
     assert "PYTHONPATH=." in (caught.value.hint or "")
-    with pytest.raises(CallError, match="no module 'nowhere_at_all'") as caught:
+    with pytest.raises(CallError, match="no module named 'nowhere_at_all'") as caught:
         load_module("nowhere_at_all")
     assert "install it" in (caught.value.hint or "")
     (tmp_path / "needy_plugin.py").write_text("import nowhere_at_all\n")

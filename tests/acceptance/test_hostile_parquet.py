@@ -105,7 +105,7 @@ def test_one_huge_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert _codes(_judged(path))[:1] == ["MC201"]
     monkeypatch.setattr(parquet, "MAX_DOCUMENT", 5 * _MIB)
     (problem,) = _judged(path).problems
-    assert (problem.code, problem.message) == ("MC027", "a page of the file unpacks to more than 5 MiB")
+    assert (problem.code, problem.message) == ("MC027", "a page of the file decompresses to more than 5 MiB")
 
 
 def test_very_many_rows_are_refused_at_once(tmp_path: Path) -> None:

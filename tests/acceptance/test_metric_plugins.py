@@ -188,7 +188,7 @@ BAD: list[Any] = [
     pytest.param(metric("return 'good'"), ["'odd'"], id="text"),
     pytest.param(metric("return [1]"), ["'odd'"], id="list"),
     pytest.param("def f(x):\n    return 1\n\n\nMETRICS = {'odd': f}\n", ["'odd'", "TypeError"], id="one argument"),
-    pytest.param("METRICS = {'odd': 7}\n", ["'odd'", "no function"], id="not callable"),
+    pytest.param("METRICS = {'odd': 7}\n", ["'odd'", "not a function"], id="not callable"),
     pytest.param("METRICS = ['odd']\n", ["METRICS"], id="no dict"),
     pytest.param("METRICS = {7: len}\n", ["'7'", "name"], id="no text for a name"),
     pytest.param("METRICS = {'': len}\n", ["name"], id="empty name"),

@@ -45,4 +45,4 @@ def test_did_you_mean() -> None:
 
 def test_empty_file() -> None:
     """An empty file is one problem, with a place."""
-    assert empty_file(3) == Finding("MC004", "the file is empty", "was it written to the end?", offset=3)
+    assert empty_file(3) == Finding("MC004", "the file is empty", "check that it was written completely", offset=3)

@@ -1,1 +1,1 @@
-"""What each file may hold: models, rules, recognition, published schemas."""
+"""The contracts: models, rules, recognition, published schemas."""

@@ -1,6 +1,6 @@
 """The strict base model and the field types that all contracts share.
 
-Every type here means the same in Pydantic and in the exported JSON Schema.
+Every type accepts the same values in Pydantic and in the exported JSON Schema.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def _integral(value: Any) -> Any:
 
 
 WHOLE = BeforeValidator(_integral)
-"""For integers; comes after the bounds: `Annotated[int, Field(ge=0), WHOLE]`."""
+"""Accepts `1.0` for integers; must come after the bounds: `Annotated[int, Field(ge=0), WHOLE]`."""
 Str = Annotated[str, Constraints(pattern=NON_BLANK)]
 Text = str
 _BLANK = WithJsonSchema({"type": "string", "not": {"type": "string", "pattern": NON_BLANK}})
-"""Without `$`: Java finds the end of `^…$` before a last U+2028, too, which is not blank."""
+"""Without `$`, which in Java also matches before a final U+2028; that character is not blank."""
 NoError = Annotated[str, Constraints(pattern=BLANK), _BLANK] | None
 """The `error` of a record that has none: absent, null and blank all mean that."""
 _DATE = WithJsonSchema({"type": "string", "pattern": DATE, "not": {"type": "string", "pattern": "[^0-9TZ:. +-]"}})
@@ -56,9 +56,9 @@ _GUID = WithJsonSchema({"type": "string", "pattern": GUID, "maxLength": 36})
 _YES = WithJsonSchema({"type": "boolean", "const": True})
 _ZERO_OR_ONE = WithJsonSchema({"type": "integer", "enum": [0, 1]})
 OWN_SCHEMAS = (_BLANK, _DATE, _GUID, _YES, _ZERO_OR_ONE)
-"""Schemas written by hand, each with the same verdict as its type."""
+"""Handwritten schemas, each equivalent to its type."""
 OWN_FORMS = frozenset({*FORMS, BLANK})
-"""Patterns that mean the same in every language, in the schemas that they are part of."""
+"""Patterns that mean the same in every language within the schemas that contain them."""
 Date = Annotated[str, Constraints(pattern=DATE), _DATE]
 Guid = Annotated[str, Constraints(pattern=GUID), _GUID]
 RelativePath = Annotated[str, Constraints(pattern=RELATIVE_PATH)]
@@ -70,7 +70,7 @@ Unit = Annotated[float, Field(ge=0, le=1)]
 
 
 def _only(*values: Any) -> AfterValidator:
-    """Only these values. (`Literal` does not work for booleans and numbers: there, 1 equals true.)"""
+    """Allow only these values. (`Literal` does not work for booleans and numbers because 1 == True.)"""
 
     def check(value: Any) -> Any:
         if value not in values:
@@ -85,21 +85,21 @@ ZeroOrOne = Annotated[int, _only(0, 1), WHOLE, _ZERO_OR_ONE]
 
 
 LINE_BREAKS = frozenset("\n\r\x85\u2028\u2029")
-"""What `$` may stop before in Java; in Python it is the line feed alone."""
+"""Characters before which `$` may match at the end of a string in Java; in Python only the line feed."""
 _ESCAPED = r"\\[\\.^$|()\[\]{}*+?]"
 _IN_CLASS = rf"(?:[^\\\[\]^&~-]|{_ESCAPED}|\\-|\\x[0-9a-fA-F]{{2}})"
 _PORTABLE = re.compile(
     rf"(?:(?:[^\\.^$|()\[\]{{}}*+?]|{_ESCAPED}|\[\^?{_IN_CLASS}(?:-{_IN_CLASS}|{_IN_CLASS})*-?\]|\)|\|)"
     r"(?:[?*+]|\{[0-9]{1,4}(?:,[0-9]{0,4})?\})?(?![?*+{])|\((?:\?:)?)*"
 )
-"""Patterns that ECMA-262, Python, Rust and Java read alike: no `\\d` and its like, no dot, anchor or lookaround."""
+"""Patterns that ECMA-262, Python, Rust and Java interpret alike: no `\\d` or similar, dot, anchor or lookaround."""
 
 
 @dataclass(frozen=True)
 class Matching:
-    """A string of one line that has this form from end to end: `Annotated[str, Matching("ICU-[0-9]{4}")]`.
+    """A single-line string that matches the pattern completely: `Annotated[str, Matching("ICU-[0-9]{4}")]`.
 
-    Some languages let a line break at the end pass `$`, so no line break is allowed, at the end or elsewhere.
+    In some languages `$` also matches before a trailing line break, so line breaks are not allowed at all.
     """
 
     pattern: str
@@ -107,13 +107,13 @@ class Matching:
     def __post_init__(self) -> None:
         if not _PORTABLE.fullmatch(self.pattern):
             raise CallError(
-                f"the pattern '{self.pattern}' is not read alike in all languages",
-                "use characters, […], (…), |, ?, *, + and {…}; write [0-9] for \\d; '^' and '$' are added",
+                f"the pattern '{self.pattern}' is not portable across languages",
+                "use only characters, […], (…), |, ?, *, + and {…}; write [0-9] instead of \\d; '^' and '$' are added",
             )
         try:
             re.compile(self.pattern)
         except re.error as error:
-            raise CallError(f"the pattern '{self.pattern}' is wrong: {error}") from None
+            raise CallError(f"the pattern '{self.pattern}' is invalid: {error}") from None
 
     @property
     def whole(self) -> str:
@@ -126,7 +126,10 @@ class Matching:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
         if handler(source) != {"type": "str"}:
-            raise CallError(f"Matching('{self.pattern}') stands on more than str", "the pattern has to say it all")
+            raise CallError(
+                f"Matching('{self.pattern}') can only annotate plain str",
+                "express the other constraints in the pattern",
+            )
         return core_schema.no_info_after_validator_function(self.one_line, core_schema.str_schema(pattern=self.whole))
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
@@ -139,11 +142,11 @@ class Matching:
 
 T = TypeVar("T")
 Many = Annotated[tuple[T, ...], Strict(False)]
-"""A JSON list, frozen."""
+"""A JSON list as an immutable tuple."""
 
 
 class Strictest(BaseModel):
-    """Strict types, no unknown keys, immutable, and never a value in an error message."""
+    """Strict types, no unknown keys, immutable, no values in error messages."""
 
     model_config = ConfigDict(
         strict=True,
@@ -157,20 +160,20 @@ class Strictest(BaseModel):
 
 
 class Open(Strictest):
-    """As `Strictest`, but other keys are allowed and kept."""
+    """Like `Strictest`, but unknown keys are allowed and kept."""
 
     model_config = ConfigDict(extra="allow")
 
 
 class Document(Strictest):
-    """A whole file."""
+    """Base of all file models."""
 
     schema_: Annotated[str | None, Field(alias="$schema")] = None
     """The `$id` of the schema of this file; editors use it to offer completion."""
 
 
 def form(value: Any) -> str:
-    """A record with an `error` (not null, not blank) is a failed one, whatever else it holds."""
+    """A record with an `error` (not null, not blank) is a failed one, regardless of its other keys."""
     error = value.get("error") if isinstance(value, dict) else getattr(value, "error", None)
     none = error is None or (isinstance(error, str) and not error.strip(BLANKS))
     return ANSWERED if none else FAILED
@@ -182,4 +185,4 @@ Either = Annotated[
     Annotated[_Answered, Tag(ANSWERED)] | Annotated[_Failed, Tag(FAILED)],
     Discriminator(form),
 ]
-"""A record in one of two forms, distinguished by `error`: one wrong value gives one problem, not one per form."""
+"""A record of one of two variants, distinguished by `error`: one wrong value is one problem, not one per variant."""

@@ -19,7 +19,7 @@ class Case(Open):
 
 
 class Cases(Document):
-    """The ids of the samples to answer, for participants, who have no references."""
+    """The ids of the samples to answer, for participants, who do not have the references."""
 
     event: Str | None = None
     """Name of the evaluation."""
@@ -169,11 +169,11 @@ class Lexicon(Document):
     """Terms that are added to the built-in lexicon, or replace it."""
 
     about: Text | None = None
-    """What the terms are about."""
+    """The subject of the terms."""
     how_chosen: Text | None = None
-    """How they were chosen."""
+    """How the terms were chosen."""
     replace: bool | None = None
-    """Whether the built-in lexicon is not used at all; false when absent or null."""
+    """Whether the terms replace the built-in lexicon; false when absent or null."""
     synonyms: dict[str, Phrases] | None = None
     """Other spellings by name."""
     entities: Entities | None = None
@@ -193,7 +193,8 @@ _TEXTS = ("reference.answer", "reference.rationale", "reference.diagnosis")
 
 def _unique_pair(within: str) -> Unique:
     return Unique(within=within, fields=("task_id", "sample_id"), code="MC201",
-                  message="this pair of 'task_id' and 'sample_id' is repeated", hint="one record a sample")  # fmt: skip
+                  message="this pair of 'task_id' and 'sample_id' is repeated",
+                  hint="write one record per sample")  # fmt: skip
 
 
 CASES = Contract(
@@ -205,7 +206,7 @@ REFERENCES = Contract(
     id="benchmark/references", model=References, record=ReferenceRecord, list_key="references",
     source="benchmark.md", title="References of samples", rules=(_unique_pair("references"),),
     record_rules=(Something(field="reference", texts=_TEXTS, present=("reference.entities",), code="MC218",
-                            message="the reference holds nothing to score",
+                            message="the reference contains nothing to score",
                             hint="give an answer, a rationale, a diagnosis or entities"),),
 )  # fmt: skip
 PREDICTIONS = Contract(
@@ -214,17 +215,17 @@ PREDICTIONS = Contract(
     rules=(
         _unique_pair("predictions"),
         Reference(other="benchmark/references", field="sample_id", with_field="task_id", code="MC303",
-                  message="no reference has this pair of ids", hint="check upper and lower case and blanks"),
+                  message="no sample with this pair of ids is expected", hint="check case and spaces"),
         Covers(other="benchmark/references", field="sample_id", with_field="task_id", code="MC302",
-               message="a sample of the references has no prediction",
-               hint="write a record with 'error' for what could not be processed"),
+               message="an expected sample has no record",
+               hint="write a record with 'error' if it could not be processed"),
     ),
 )  # fmt: skip
 SAMPLES = Contract(
     id="benchmark/samples", model=Samples, record=Sample, list_key="samples", source="benchmark.md",
     title="References and predictions of a model", rules=(_unique_pair("samples"),),
     record_rules=(Something(field="reference", texts=_TEXTS, present=("reference.entities",), filled=("scores",),
-                            code="MC218", message="the sample holds nothing to score",
+                            code="MC218", message="the sample contains nothing to score",
                             hint="give a reference answer, rationale, diagnosis or entities, or scores"),),
 )  # fmt: skip
 WEIGHTS = Contract(
@@ -235,17 +236,17 @@ WEIGHTS = Contract(
 REPORT = Contract(
     id="benchmark/report", model=BenchmarkReport, source="benchmark.md", title="Scores of a model", result=True,
     rules=(Exists(field="timestamp", code="MC204", message="this day does not exist",
-                  hint="check the month's number of days"),),
+                  hint="check the number of days in the month"),),
 )  # fmt: skip
 
 _CATEGORIES = tuple(f"entities.{category}" for category in Entities.model_fields)
 LEXICON = Contract(
     id="benchmark/lexicon", model=Lexicon, source="benchmark.md", title="Custom lexicon",
     rules=(
-        Disjoint(fields=_CATEGORIES, code="MC219", message="this term stands in another category already",
-                 hint="keep it in one category; accents, case and punctuation make no difference"),
+        Disjoint(fields=_CATEGORIES, code="MC219", message="this term is already in another category",
+                 hint="keep it in one category; accents, case and punctuation are ignored"),
         OneName(field="synonyms", names=_CATEGORIES, code="MC220", message="this spelling belongs to another name",
-                hint="list it under one name; entities and the keys of 'synonyms' are names themselves"),
+                hint="list it under one name; entities and keys of 'synonyms' are also names"),
     ),
 )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The thorough path: what exactly is wrong with a value that the fast path did not accept."""
+"""The slow path: finds out what exactly is wrong with a value that the fast path rejected."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from medcontract.problems import Finding, Path, plural, shorten
 
 
 class Checked(NamedTuple):
-    """A value that keeps its shape, or the findings that say why not."""
+    """A value with the right structure, or the findings that say why it is not."""
 
     value: Any
     findings: list[Finding]
 
 
 def check_shape(adapter: TypeAdapter[Any], value: Any, names: frozenset[str] = frozenset()) -> Checked:
-    """Validate a parsed value. `names`: keys that count when a huge object is looked at in part."""
+    """Validate a parsed value. `names`: keys that are always checked, even if a huge object is checked in part."""
     part = cut_down(value, names)
-    if part is not value:  # millions of bad items are not told one by one: the first ones do
+    if part is not value:  # of millions of bad items, the first ones are enough
         checked = _check(adapter, part)
         if checked.findings:
             return checked
@@ -39,8 +39,8 @@ def _check(adapter: TypeAdapter[Any], value: Any) -> Checked:
         for item in error.errors(include_url=False):
             findings.extend(_findings(item, tagged and item["loc"][:1] in ((ANSWERED,), (FAILED,))))  # type: ignore[arg-type]  # a TypedDict
         return Checked(None, findings)
-    except Exception as error:  # noqa: BLE001  # a validator that a user wrote
-        message = f"the contract's own check failed: {type(error).__name__}"
+    except Exception as error:  # noqa: BLE001  # a custom validator
+        message = f"a custom validator of the contract failed: {type(error).__name__}"
         return Checked(None, [Finding("MC110", message)])
 
 
@@ -55,7 +55,7 @@ class _Part(list[Any]):
 
 
 def cut_down(value: Any, names: frozenset[str]) -> Any:
-    """The value itself or, where it has very long lists or objects, a copy with their first members only."""
+    """The value itself or, if it has very long lists or objects, a copy with only their first members."""
     if isinstance(value, list):
         items = [cut_down(item, names) for item in value[:_MOST_ITEMS]]
         if len(value) <= _MOST_ITEMS:
@@ -72,7 +72,7 @@ def cut_down(value: Any, names: frozenset[str]) -> Any:
 
 
 def _has_forms(adapter: TypeAdapter[Any]) -> bool:
-    """Whether records come in two forms: then the form is the first part of an error's path."""
+    """Whether records have two variants: then the variant is the first part of an error's path."""
     schema: Any = adapter.core_schema
     while schema["type"] == "definitions":
         schema = schema["schema"]
@@ -81,7 +81,7 @@ def _has_forms(adapter: TypeAdapter[Any]) -> bool:
 
 def _findings(error: dict[str, Any], tagged: bool) -> Iterator[Finding]:
     path: Path = error["loc"]
-    if tagged:  # the form that was chosen comes first
+    if tagged:  # the chosen variant comes first
         path = path[1:]
     if error["type"] == "extra_forbidden":
         yield Finding(*unknown_key(path[-1]), path=path, at_key=True, value=shorten(str(path[-1])))
@@ -90,7 +90,7 @@ def _findings(error: dict[str, Any], tagged: bool) -> Iterator[Finding]:
     given = error["input"]
     make = _BY_TYPE.get(error["type"])
     if make is None:
-        code, message, hint = "MC103", f"{name(path)} is not as it should be", None
+        code, message, hint = "MC103", f"{name(path)} is not valid", None
     else:
         made = make(path, context, given)
         if made is None:
@@ -108,7 +108,7 @@ Made = tuple[str, str, str | None]
 def _wrong_type(wanted: str, schema_hint: Callable[[Any], str | None] = lambda value: None) -> Any:
     def make(path: Path, context: dict[str, Any], given: Any) -> Made:
         if path == ():
-            return "MC103", f"{wanted} should stand here, not {kind(given)}", schema_hint(given)
+            return "MC103", f"expected {wanted}, got {kind(given)}", schema_hint(given)
         return "MC103", f"{name(path)} must be {wanted}, not {kind(given)}", schema_hint(given)
 
     return make
@@ -130,17 +130,17 @@ def _pattern(path: Path, context: dict[str, Any], given: Any) -> Made:
     wanted = FORMS.get(context["pattern"])
     if context["pattern"] == NON_BLANK:
         return "MC106", f"{name(path)} must not be blank", None
-    wanted = wanted or f"of the form {context['pattern'].removeprefix('^').removesuffix('$')}"
+    wanted = wanted or f"a string that matches {context['pattern'].removeprefix('^').removesuffix('$')}"
     return "MC107", f"{name(path)} must be {wanted}", _form_hint(given)
 
 
 def _form_hint(given: str) -> str | None:
     if "\\" in given:
-        return "write '/' for '\\'"
+        return "write '/' instead of '\\'"
     if re.match(r"\s*[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}", given):
-        return "year first: 2026-05-31"
+        return "write the year first: 2026-05-31"
     if given != given.strip():
-        return "remove the blanks around it"
+        return "remove leading and trailing whitespace"
     return None
 
 
@@ -157,7 +157,7 @@ def _count(given: Any) -> int:
 
 def _too_few(path: Path, context: dict[str, Any], given: Any) -> Made | None:
     if _count(given) >= context["min_length"]:
-        return None  # Pydantic counts good items only; the bad ones have findings of their own
+        return None  # Pydantic counts only valid items; the invalid ones have separate findings
     return "MC108", _length(path, "at least", context["min_length"], _count(given)), None
 
 
@@ -174,11 +174,15 @@ def _missing(path: Path, context: dict[str, Any], given: Any) -> Made:
 
 
 def _not_here(path: Path, context: dict[str, Any], given: Any) -> Made:
-    return "MC109", f"{name(path)} may not stand beside 'error'", "remove it, or remove 'error' if there was none"
+    return (
+        "MC109",
+        f"{name(path)} is not allowed together with 'error'",
+        "remove it, or remove 'error' if there was none",
+    )
 
 
-def _own_check(path: Path, context: dict[str, Any], given: Any) -> Made:
-    """A validator that the contract's author wrote; so is its text, which may quote the value."""
+def _custom_check(path: Path, context: dict[str, Any], given: Any) -> Made:
+    """A custom validator of the contract; its message may quote the value."""
     return "MC110", f"{name(path)}: {without(str(context['error']), given)}", None
 
 
@@ -195,8 +199,8 @@ _BY_TYPE: dict[str, Callable[[Path, dict[str, Any], Any], Made | None]] = {
     "greater_than": _bound("above", "gt"),
     "less_than_equal": _bound("at most", "le"),
     "less_than": _bound("below", "lt"),
-    "value_error": _own_check,
-    "assertion_error": _own_check,
+    "value_error": _custom_check,
+    "assertion_error": _custom_check,
     "string_type": _wrong_type("a string"),
     "float_type": _wrong_type("a number", number_hint),
     "int_type": _wrong_type("an integer", number_hint),

@@ -1,4 +1,4 @@
-"""What a contract is: an id, a model, rules, and how its records lie in each container."""
+"""The definition of a contract: id, model, rules, and how its records are stored in each container."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Model = TypeVar("Model", bound="BaseModel", covariant=True)
 
 
 class StandIn(Struct, frozen=True):
-    """A truth whose ids are listed by files of another contract, for those who do not have the truth."""
+    """A truth whose ids are listed by files of another contract, for users who do not have the truth."""
 
     contract: str
     """The truth."""
     where: tuple[tuple[str, str], ...] = ()
-    """Only records with these values in these fields are meant; none: all."""
+    """Only records with these values in these fields count; if empty, all."""
 
 
 class Contract(Struct, Generic[Model], frozen=True, kw_only=True, eq=False):
@@ -37,25 +37,25 @@ class Contract(Struct, Generic[Model], frozen=True, kw_only=True, eq=False):
     record: Any = None
     list_key: str | None = None
     rules: tuple[Rule, ...] = ()
-    """Rules about the whole file, its header and between files; and list rules."""
+    """Rules about the document or header, about all records, and across files."""
     record_rules: tuple[ObjectRule, ...] = ()
     """Rules about one record of a collection."""
     spread: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """In tables, a list field is spread over columns: (field, column names)."""
+    """List fields that are spread over several columns in tables: (field, column names)."""
     flat: bool = False
-    """Records fit a table row."""
+    """Whether a record fits into a table row."""
     stands_in_for: tuple[StandIn, ...] = ()
-    """The truths whose expected ids it lists: rules between files use it where the truth is not given."""
+    """The truths whose expected ids it lists: rules across files use it if the truth is not given."""
     reference_list: str | None = None
-    """Of a document: the list whose objects a rule of another file refers to."""
+    """For documents: the list whose objects the rules of other files refer to."""
     source: str | None = None
-    """The document that the contract comes from."""
+    """The source document that the contract is based on."""
     output: bool = False
-    """Written by medcontract itself."""
+    """Whether medcontract itself writes such files."""
     result: bool = False
-    """What a score of its track holds as `result`."""
+    """Whether it is the contract of `result` in a score of its track."""
     examples: tuple[Path, ...] = ()
-    """Files that keep it, for `medcontract init`; the built-in tracks have folders of their own."""
+    """Valid example files for `medcontract init`; the built-in tracks have separate folders."""
     version: int = 1
 
     @property
@@ -84,13 +84,13 @@ _KEY = object()
 
 
 class Validated(Generic[Value]):
-    """A value that keeps its contract. Only the contract layer can make one; scorers take nothing else."""
+    """A value that satisfies its contract. Only the contract layer can create one; scorers accept nothing else."""
 
     __slots__ = ("_contract", "_value")
 
     def __init__(self, key: object, value: Value, contract: str) -> None:
         if key is not _KEY:
-            raise TypeError("Validated values come from medcontract.load(), not from a call")
+            raise TypeError("Validated cannot be instantiated directly; use medcontract.load()")
         self._value = value
         self._contract = contract
 
@@ -100,7 +100,7 @@ class Validated(Generic[Value]):
 
     @property
     def contract(self) -> str:
-        """The id of the contract that the value keeps."""
+        """The id of the contract that the value satisfies."""
         return self._contract
 
     def __repr__(self) -> str:
@@ -113,20 +113,20 @@ def vouch(value: Any, contract: str) -> Validated[Any]:
 
 
 class Sink(Protocol):
-    """Where the records of a collection go that keep their contract: to scoring. It takes what it needs of them."""
+    """Receives the valid records of a collection, for scoring, and keeps what it needs of them."""
 
     def begin(self) -> None:
         """A file starts."""
         ...
 
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
-        """Records that follow each other. What is wrong with them beside other files, by position."""
+        """Consecutive valid records. Returns what is wrong with them across files, by position."""
         ...
 
     def lose(self, parsed: Any) -> Sequence[Finding]:
-        """A record that breaks its contract, as it was read: JSON, a record, or None. What else is wrong with it."""
+        """An invalid record, as it was read: JSON, a record, or None. Returns what else is wrong with it."""
         ...
 
     def end(self, whole: bool) -> None:
-        """The file ends. Not `whole`: it cannot be read to its end, and so has no records."""
+        """The file ends. Not `whole`: it could not be read completely, and so counts as having no records."""
         ...

@@ -1,14 +1,14 @@
-"""The fast path: decode a record and prove, at parser speed, that its shape is right.
+"""The fast path: decodes a record and proves, at parser speed, that its structure is right.
 
-A msgspec type is derived from the record's JSON Schema. It may refuse a good record (the thorough path
-in `medcontract.definitions.check` then decides), but it never accepts a bad one:
+A msgspec type is derived from the record's JSON Schema. It may reject a valid record (then the slow path
+in `medcontract.definitions.check` decides), but it never accepts an invalid one:
 
-- a keyword that is not understood here means: no fast path;
-- of two forms of a record, the first (answered) is taken;
-- `1.0` for an integer is left to the thorough path;
-- strings that `str.isspace` calls blank are left to the thorough path;
-- values of any shape are accepted down to a few levels, deeper ones are left to the thorough path;
-- repeated keys, which no parser reports, are excluded by counting: every key has its colon, so when the
+- a schema with an unsupported keyword has no fast path;
+- of the two variants of a record, only the first (answered) is supported;
+- `1.0` for an integer is left to the slow path;
+- strings that are blank according to `str.isspace` are left to the slow path;
+- values of any type are accepted up to a few levels of nesting, deeper ones are left to the slow path;
+- repeated keys, which no parser reports, are excluded by counting: every key is followed by a colon, so if the
   text has no more colons than the value has keys (and strings have colons), no key was dropped.
 """
 
@@ -34,7 +34,7 @@ _plain = msgspec.json.Decoder()
 
 
 class _NotFast(Exception):
-    """The schema says something that has no counterpart here."""
+    """The schema uses a keyword that the fast path does not support."""
 
 
 def _anything(levels: int) -> Any:
@@ -43,15 +43,15 @@ def _anything(levels: int) -> Any:
 
 
 Check = Callable[[Any], int]
-"""Counts the keys inside a value; negative when the value is left to the thorough path."""
+"""Counts the keys inside a value; negative if the value is left to the slow path."""
 _LEAVE = -(1 << 60)
 
 
 def row_decoder(schema: dict[str, Any]) -> Callable[[bytes], Any] | None:
-    """From the JSON Schema of an object to a function from bytes to a value, or to None when in doubt."""
+    """Compile the JSON Schema of an object to a function that decodes bytes to a value, or to None if in doubt."""
     try:
         plan = _Compiler(schema).plan(schema)
-    except (_NotFast, RecursionError):  # or a model that holds itself
+    except (_NotFast, RecursionError):  # or a recursive model
         return None
     names: dict[str, Any] = {
         "decode": msgspec.json.Decoder(plan.struct).decode, "NOT_JSON": _NOT_JSON, "no_repeated_key": no_repeated_key,
@@ -70,19 +70,19 @@ def row_decoder(schema: dict[str, Any]) -> Callable[[bytes], Any] | None:
 
 
 def quick_parse(raw: bytes, levels: int) -> Any:
-    """The JSON value of a text without any oddity, else `UNSET`. `levels`: how deep it may be nested."""
+    """The value of a JSON text without anything unusual, else `UNSET`. `levels`: the maximum nesting depth."""
     if raw.count(b"[") + raw.count(b"{") > levels or (len(raw) >= _HUGE_LENGTH and _HUGE.search(raw)):
         return UNSET
     return _without_repeated_keys(raw)
 
 
 def no_repeated_key(raw: bytes) -> bool:
-    """Whether the JSON text certainly repeats no key in any object."""
+    """Whether no object in the JSON text repeats a key, for certain."""
     return _without_repeated_keys(raw) is not UNSET
 
 
 def _without_repeated_keys(raw: bytes) -> Any:
-    """The value of a JSON text that certainly repeats no key in any object, else `UNSET`."""
+    """The value of a JSON text in which no object repeats a key, for certain; else `UNSET`."""
     if b"\\u003" in raw:  # may be an escaped colon
         return UNSET
     try:
@@ -96,7 +96,7 @@ def _without_repeated_keys(raw: bytes) -> Any:
 
 
 def _colons(value: Any) -> int:
-    """How many colons the text of a value has, if no key is repeated."""
+    """The number of colons in the text of a value if no key is repeated."""
     count = 0
     stack = [value]
     while stack:
@@ -122,7 +122,7 @@ def _colons(value: Any) -> int:
 
 
 class _Plan(NamedTuple):
-    """How an object is decoded, and what remains to be checked of it."""
+    """How to decode an object, and what remains to be checked."""
 
     struct: type[msgspec.Struct]
     needed: int
@@ -159,19 +159,19 @@ class _Plan(NamedTuple):
 
 
 def _function(lines: list[str], names: dict[str, Any]) -> Any:
-    """A function written for one type: one call a record instead of one a field."""
-    exec("\n".join(lines), names)  # noqa: S102  # made of identifiers and numbers, checked in `plan`
+    """A function generated for one type: one call per record instead of one per field."""
+    exec("\n".join(lines), names)  # noqa: S102  # consists of identifiers and numbers, checked in `plan`
     return names["function"]
 
 
 class _Compiler:
-    """From schemas to msgspec types and checks."""
+    """Translates schemas to msgspec types and checks."""
 
     def __init__(self, root: dict[str, Any]) -> None:
         self._defs: dict[str, Any] = root.get("$defs", {})
 
     def compile(self, schema: dict[str, Any]) -> tuple[Any, Check | None]:
-        """The type of a schema, and what remains to be checked of its values (None: nothing)."""
+        """The type of a schema, and the check that its values still need (None: no check)."""
         words = {key: value for key, value in schema.items() if key not in _IGNORED}
         if "$ref" in words:
             return self.compile(self._defs[words["$ref"].rpartition("/")[2]])
@@ -238,7 +238,7 @@ class _Compiler:
     def _array(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
         item, check = self.compile(words.pop("items", {}))
         limits = {"min_length": words.pop("minItems", None), "max_length": words.pop("maxItems", None)}
-        list_type = Annotated[list[item], Meta(**limits)]  # type: ignore[valid-type]  # made at run time
+        list_type = Annotated[list[item], Meta(**limits)]  # type: ignore[valid-type]  # created at run time
         if check is None:
             return list_type, None
         return list_type, lambda value: sum(map(check, value))
@@ -251,12 +251,12 @@ class _Compiler:
             inner, check = self.compile({} if other is True else other)
             if other is not True and check is not None:
                 raise _NotFast
-            return dict[str, inner], _count_keys if other is True else len  # type: ignore[valid-type]  # made at run time
+            return dict[str, inner], _count_keys if other is True else len  # type: ignore[valid-type]  # created at run time
         plan = self._struct(words.pop("properties"), set(words.pop("required", ())), closed=other is False)
         return plan.struct, plan.check()
 
     def plan(self, schema: dict[str, Any]) -> _Plan:
-        """How the objects of a schema are decoded."""
+        """How to decode the objects of a schema."""
         words = {key: value for key, value in schema.items() if key not in _IGNORED}
         if "$ref" in words:
             return self.plan(self._defs[words["$ref"].rpartition("/")[2]])
@@ -295,7 +295,7 @@ def _blank(value: str) -> int:
 
 
 def _count_keys(value: Any) -> int:
-    """The keys in a value of any shape, lists left out: objects in a list make the count too small, never too large."""
+    """The number of keys in any value, ignoring lists: objects in lists make the count too small, never too large."""
     if type(value) is not dict:
         return 0
     return len(value) + sum(map(_count_keys, value.values()))

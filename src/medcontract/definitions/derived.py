@@ -1,7 +1,7 @@
-"""The Pydantic models of results, derived from their Structs.
+"""Pydantic models of results, derived from their Structs.
 
-A result is defined once, in `medcontract.results`. Its model is needed to publish a schema, and to explain what is
-wrong with a result that somebody hands in (a score given to `compare`); never to check a good file.
+A result is defined once, in `medcontract.results`. Its model is only needed to publish a schema, and to report what
+is wrong with a result used as input (a score passed to `compare`); never to check a valid file.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _TYPES: dict[str, Any] = {
     "Sha256": Annotated[str, Field(pattern="^[0-9a-f]{64}$", max_length=64)],
     **{name: getattr(base, name) for name in ("Count", "NonNegative", "Position", "RelativePath", "Str", "Unit")},
 }
-"""The field types that markers of `results.types` name."""
+"""The field types for the markers of `results.types`."""
 STRUCT = "__struct__"
-"""The attribute of a model that holds the Struct that it was derived from: its fields are documented there."""
+"""The attribute of a model with the Struct that it was derived from: its fields are documented there."""
 
 
 @cache
 def model_of(struct: type[Struct], whole_file: bool = True) -> type[Strictest]:
-    """The model of a result. `whole_file`: it stands in a file by itself, which may name its schema."""
+    """The model of a result. `whole_file`: it is a file, which may have a `$schema` key."""
     hints = get_type_hints(struct, include_extras=True)
     optional: frozenset[str] = getattr(struct, "_optional", frozenset()) | getattr(struct, "_values", frozenset())
     fields: dict[str, Any] = {
@@ -68,12 +68,12 @@ def model_of(struct: type[Struct], whole_file: bool = True) -> type[Strictest]:
     setattr(model, STRUCT, struct)
     setattr(
         sys.modules[__name__], struct.__name__, model
-    )  # a model is found by its name, as those that are written down
+    )  # so that the model can be found by its name, like handwritten ones
     return model
 
 
 def _field_type(hint: Any) -> Any:
-    """The type of a field, as Pydantic is to check it."""
+    """The Pydantic type of a field."""
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return _TYPES[inner[1]]
@@ -90,5 +90,5 @@ def _field_type(hint: Any) -> Any:
 
 
 def _nested(struct: type[Struct]) -> type[Strictest]:
-    """A score inside a preflight is a document as well; a report of one file is none."""
+    """Whether a result is a document: a score inside a preflight is, a report of one file is not."""
     return model_of(struct, struct.__name__ != "FileReport")

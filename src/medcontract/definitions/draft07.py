@@ -1,4 +1,4 @@
-"""A schema in draft-07, for tools that know no later draft: other words, the same verdict."""
+"""Converts a schema to draft-07, for tools without support for later drafts. It accepts the same values."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from medcontract.errors import CallError
 DIALECT = "http://json-schema.org/draft-07/schema#"
 
 NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
-"""Keywords whose keys are names, each with a schema."""
+"""Keywords that map names to schemas."""
 NESTED = frozenset({
     "items", "prefixItems", "additionalProperties", "propertyNames", "contains", "not", "if", "then", "else",
     "anyOf", "oneOf", "allOf",
 })  # fmt: skip
-"""Keywords with a schema, or a list of schemas."""
+"""Keywords whose value is a schema or a list of schemas."""
 _DROPPED = frozenset({"deprecated", "contentSchema"})
-"""Remarks that draft-07 has no word for; they decide nothing."""
+"""Annotations that draft-07 does not have; they do not affect validation."""
 _BEYOND = frozenset({
     "unevaluatedProperties", "unevaluatedItems", "minContains", "maxContains", "$anchor", "$dynamicAnchor",
     "$dynamicRef", "$vocabulary",
@@ -25,7 +25,7 @@ _BEYOND = frozenset({
 
 
 def to_draft07(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema in draft-07; `$id` stays. Raises `CallError` for what that draft cannot say."""
+    """The schema in draft-07, with the same `$id`. Raises `CallError` for keywords that have no equivalent."""
     return {**_converted(schema), "$schema": DIALECT}
 
 
@@ -34,7 +34,7 @@ def _converted(schema: Any) -> Any:
         return schema
     beyond = _BEYOND & schema.keys()
     if beyond:
-        raise CallError(f"draft-07 has nothing like '{min(beyond)}'", "use --draft 2020-12")
+        raise CallError(f"draft-07 has no equivalent of '{min(beyond)}'", "use --draft 2020-12")
     node = {word: _value(word, value) for word, value in schema.items() if word not in _DROPPED}
     for rewrite in _REWRITES:
         node = rewrite(node)
@@ -42,7 +42,7 @@ def _converted(schema: Any) -> Any:
 
 
 def _value(word: str, value: Any) -> Any:
-    """Data under `const`, `enum`, `default` or a keyword of ours is left as it is, whatever its keys look like."""
+    """Data under `const`, `enum`, `default` or `x-medcontract-…` is left unchanged."""
     if word in NAMED:
         return {name: _converted(inner) for name, inner in value.items()}
     if word in NESTED:
@@ -58,11 +58,11 @@ def _definitions(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def _lone_reference(node: dict[str, Any]) -> dict[str, Any]:
-    """Draft-07 ignores whatever stands beside `$ref`, so `$ref` moves into `allOf`."""
+    """Draft-07 ignores siblings of `$ref`, so `$ref` moves into `allOf`."""
     if "$ref" not in node or len(node) == 1:
         return node
-    beside = {word: value for word, value in node.items() if word != "$ref"}
-    return {**beside, "allOf": [{"$ref": node["$ref"]}, *node.get("allOf", [])]}
+    siblings = {word: value for word, value in node.items() if word != "$ref"}
+    return {**siblings, "allOf": [{"$ref": node["$ref"]}, *node.get("allOf", [])]}
 
 
 def _tuples(node: dict[str, Any]) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def _tuples(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def _dependencies(node: dict[str, Any]) -> dict[str, Any]:
-    """One keyword in draft-07 for what became two. A name under both needs its keys as a schema."""
+    """Merge two keywords that are one in draft-07. A name under both needs its keys as a schema."""
     schemas, keys = node.pop("dependentSchemas", {}), node.pop("dependentRequired", {})
     if schemas or keys:
         both = {name: {"required": keys[name], "allOf": [schemas[name]]} for name in schemas.keys() & keys.keys()}

@@ -144,7 +144,7 @@ class PrescriptionLabel(Labeled):
 
 
 class PrescriptionLabels(Document):
-    """What the prescriptions of a set say."""
+    """The labels of the prescriptions of a set."""
 
     documents: Many[PrescriptionLabel]
     """One record per document."""
@@ -160,7 +160,7 @@ class LabLabel(Labeled):
 
 
 class LabLabels(Document):
-    """What the laboratory reports of a set say."""
+    """The labels of the laboratory reports of a set."""
 
     documents: Many[LabLabel]
     """One record per document."""
@@ -221,7 +221,7 @@ class PipelineRun(Strictest):
     valid_items: Count
     """Number of extracted items whose name is not blank."""
     restarted: bool
-    """Whether someone restarted the pipeline by hand before this run."""
+    """Whether the pipeline was restarted manually before this run."""
     code_version: Str
     """The version of the code that ran."""
     exception: Text | None = None
@@ -314,7 +314,7 @@ class Gate(Strictest):
     passed: bool | None
     """Whether the gate is passed; null when its input was not given."""
     reason: Str
-    """The result in words."""
+    """A description of the result."""
 
 
 class Decision(Document):
@@ -339,44 +339,44 @@ _AMBIGUOUS = r"^[1-9][0-9]{0,2}(?:[.,][0-9]{3})+$"
 
 def _unique_doc(within: str = "documents") -> Unique:
     return Unique(within=within, fields=("doc_id",), code="MC201", message="'doc_id' is repeated",
-                  hint="one record a document")  # fmt: skip
+                  hint="write one record per document")  # fmt: skip
 
 
 def _ambiguous(items: str) -> Unlike:
     return Unlike(items=items, field="valor", pattern=_AMBIGUOUS, code="MC216", severity="warning",
-                  message="'valor' may have a thousands separator or decimals",
-                  hint="keep it as printed; 100.000 counts as 100 with three decimals")  # fmt: skip
+                  message="'valor' is ambiguous: a thousands separator or decimals",
+                  hint="keep it as printed; 100.000 is compared as 100 with three decimals")  # fmt: skip
 
 
-def _silent(items: str) -> Empty:
+def _no_items_if_failed(items: str) -> Empty:
     return Empty(field=items, flag="parse_success", text="exception", code="MC214", severity="warning",
-                 message=f"'{items}' are listed though the run failed",
+                 message=f"'{items}' is not empty although the run failed",
                  hint="a run with 'exception' or without 'parse_success' counts as failed")  # fmt: skip
 
 
 _REVIEWED = Requires(
     field="label_status", value="reviewed", requires="reviewer", code="MC215", severity="warning",
-    message="'reviewed' without a 'reviewer'", hint="say who reviewed it",
+    message="'reviewed' without a 'reviewer'", hint="name the reviewer",
 )  # fmt: skip
 
 
 def _in_manifest() -> Reference:
     return Reference(other="extraction/manifest", field="doc_id", code="MC308", severity="warning",
-                     message="the manifest has no such document", hint="add it to the manifest")  # fmt: skip
+                     message="this document is not in the manifest", hint="add it to the manifest")  # fmt: skip
 
 
 def _labels_apart(other: str) -> Apart:
     return Apart(other=other, field="doc_id", code="MC310",
-                 message="this document is labeled as the other kind too",
-                 hint="a document is of one kind")  # fmt: skip
+                 message="this document is also labeled as the other kind",
+                 hint="keep the labels of one kind only")  # fmt: skip
 
 
-def _of_the_labels(labels: str) -> tuple[Reference, Covers]:
+def _match_labels(labels: str) -> tuple[Reference, Covers]:
     return (
-        Reference(other=labels, field="doc_id", code="MC303", message="no document of this id is labeled",
-                  hint="check upper and lower case, blanks and leading zeros"),
+        Reference(other=labels, field="doc_id", code="MC303", message="no document with this id is labeled",
+                  hint="check case, spaces and leading zeros"),
         Covers(other=labels, field="doc_id", code="MC302", message="a labeled document has no record",
-               hint="write a record with 'parse_success' false for what could not be read"),
+               hint="write a record with 'parse_success' false if it could not be read"),
     )  # fmt: skip
 
 
@@ -401,31 +401,36 @@ LAB_LABELS = Contract(
 PRESCRIPTION_PREDICTIONS = Contract(
     id="extraction/prescription-predictions", model=PrescriptionPredictions, record=PrescriptionPrediction,
     list_key="documents", source="extraction.md", title="Predictions for prescriptions",
-    record_rules=(_silent("medicamentos"),),
-    rules=(_unique_doc(), *_of_the_labels("extraction/prescription-labels")),
+    record_rules=(_no_items_if_failed("medicamentos"),),
+    rules=(_unique_doc(), *_match_labels("extraction/prescription-labels")),
 )  # fmt: skip
 LAB_PREDICTIONS = Contract(
     id="extraction/lab-predictions", model=LabPredictions, record=LabPrediction, list_key="documents",
     source="extraction.md", title="Predictions for laboratory reports",
-    record_rules=(_silent("resultados"), _ambiguous("resultados")),
-    rules=(_unique_doc(), *_of_the_labels("extraction/lab-labels")),
+    record_rules=(_no_items_if_failed("resultados"), _ambiguous("resultados")),
+    rules=(_unique_doc(), *_match_labels("extraction/lab-labels")),
 )  # fmt: skip
 RUNS = Contract(
     id="extraction/runs", model=Runs, record=PipelineRun, list_key="runs", flat=True, source="extraction.md",
     title="Runs of the pipeline",
     record_rules=(Exists(field="started_at", code="MC204", message="this day does not exist",
-                         hint="check the month's number of days"),),
+                         hint="check the number of days in the month"),),
     rules=(Unique(within="runs", fields=("run_id",), code="MC201", message="'run_id' is repeated",
-                  hint="one record a run"),),
+                  hint="write one record per run"),),
 )  # fmt: skip
 EVIDENCE = Contract(
     id="extraction/evidence", model=Evidence, source="extraction.md", title="Offline runs and proofs",
     rules=(Reference(other="extraction/manifest", within="proofs", field="doc_id", code="MC309", severity="warning",
-                     message="the manifest has no such document: the proof does not count",
-                     hint="name a document of the manifest"),),
+                     message="this document is not in the manifest, so the proof does not count",
+                     hint="use a doc_id from the manifest"),),
 )  # fmt: skip
 DECISION = Contract(
-    id="extraction/decision", model=Decision, source="extraction.md", title="GO or NO-GO", output=True, result=True
+    id="extraction/decision",
+    model=Decision,
+    source="extraction.md",
+    title="GO or NO-GO decision",
+    output=True,
+    result=True,
 )
 
 CONTRACTS = (

@@ -1,7 +1,7 @@
-"""The forms of strings, as patterns, and what each asks for in words.
+"""String formats as patterns, each with a description.
 
-The patterns use nothing but what ECMA-262, Python, Rust and Java read alike; where `$` would let a trailing
-line break through in some of them, a length or a second pattern closes the gap (see `base`).
+The patterns use only syntax that ECMA-262, Python, Rust and Java interpret in the same way. In some of them `$`
+also matches before a trailing line break; a length or a second pattern closes that gap (see `base`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FORMS = {
     GUID: "a GUID: 8-4-4-4-12 hexadecimal digits",
     RELATIVE_PATH: "a relative path: segments joined by '/', no '.', '..', backslash or drive letter",
 }
-"""What each pattern asks for, in words."""
+"""What each pattern requires, for messages."""
 
 ANSWERED, FAILED = "form:answered", "form:failed"
-"""The two forms of a record."""
+"""The two variants of a record."""

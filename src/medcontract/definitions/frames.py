@@ -1,6 +1,6 @@
 """pandera schemas of the flat contracts, derived from their record schemas.
 
-For pipelines that work with DataFrames anyway. `medcontract.validate_frame` tells more: every problem, with its row,
+For pipelines that already use pandera. `medcontract.validate_frame` reports more: every problem, with its row,
 column, code and hint.
 """
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 def frame_schema(contract: str) -> pa.DataFrameSchema:
-    """The pandera schema of a flat contract's table."""
+    """The pandera schema of a flat contract."""
     import pandera.pandas as pa
 
     compiled = registry.find(contract)
     if not compiled.columns:
-        raise CallError(f"{contract} does not fit a table")
+        raise CallError(f"{contract} has no table form")
     return pa.DataFrameSchema(
         {column.name: _column(compiled, column) for column in compiled.columns},
         checks=_wide_checks(compiled),
@@ -59,7 +59,7 @@ def _column(compiled: registry.Compiled, column: Column) -> pa.Column:
 
 
 def _test(schema: dict[str, Any]) -> Callable[[Any], bool]:
-    """Whether a cell keeps a scalar schema, as jsonschema sees it."""
+    """Whether a cell is valid under a scalar schema, according to jsonschema."""
     from jsonschema import Draft202012Validator
 
     validator = Draft202012Validator(schema)
@@ -76,7 +76,7 @@ def _test(schema: dict[str, Any]) -> Callable[[Any], bool]:
 
 
 def _wide_checks(compiled: registry.Compiled) -> list[Any]:
-    """Forms of a record and rules, as checks of whole rows."""
+    """The variants of a record and the rules, as checks of rows."""
     import pandera.pandas as pa
 
     checks = [pa.Check(_whole_text, name="MC018")]
@@ -90,7 +90,7 @@ def _wide_checks(compiled: registry.Compiled) -> list[Any]:
 
 
 def _whole_text(frame: pd.DataFrame) -> pd.Series[bool]:
-    """Whether each row has no half of a surrogate pair, in columns that the contract does not know neither."""
+    """Whether each row is free of lone surrogates, also in columns that are not in the contract."""
     return frame.map(_has_utf8).astype(bool).all(axis=1)
 
 
@@ -110,7 +110,7 @@ def _unique(rule: Unique, frame: pd.DataFrame) -> pd.Series[bool]:
 
 
 def _one_form(compiled: registry.Compiled, frame: pd.DataFrame) -> pd.Series[bool]:
-    """A row has an `error` and nothing of the answered form, or no `error` and all of it."""
+    """A row has either an `error` and none of the fields of an answered record, or no `error` and all of them."""
     answered, failed = compiled.column_forms
     nulls = [name for name, node in forms_of(compiled.record_schema)[1]["properties"].items() if node == _NULL]
     refused = [column for name in nulls for column in compiled.spread.get(name, (name,))]
@@ -121,7 +121,7 @@ def _one_form(compiled: registry.Compiled, frame: pd.DataFrame) -> pd.Series[boo
 
 
 def _rows_keep(rule: ObjectRule, compiled: registry.Compiled, frame: pd.DataFrame) -> pd.Series[bool]:
-    """Whether each row keeps a rule. A row of the wrong shape is not its business."""
+    """Whether each row satisfies a rule. Rows with the wrong structure are skipped."""
 
     def keeps(row: pd.Series[Any]) -> bool:
         cells = {name: None if value is None or value != value else value for name, value in row.items()}  # noqa: PLR0124

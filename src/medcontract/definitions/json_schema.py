@@ -25,14 +25,14 @@ RULES_KEYWORD = "x-medcontract-rules"
 
 @cache
 def contract_schema(contract: Contract[Any]) -> dict[str, Any]:
-    """The schema of the contract's `.json` form, with its rules."""
+    """The schema of the contract as a `.json` file, with its rules."""
     schema = _tidy(contract.model.model_json_schema(by_alias=True))
     schema = _documented(schema, contract.model, contract.model.__module__)
     rules = [rule.publish() for rule in contract.rules]
     if contract.list_key:
         rules += [{**rule.publish(), "within": contract.list_key} for rule in contract.record_rules]
         items = schema["properties"][contract.list_key]["items"]
-        if "$ref" not in items:  # the two forms of a record have a name together, too
+        if "$ref" not in items:  # the union of the two variants of a record has a name, too
             schema["properties"][contract.list_key]["items"] = {"title": type_name(contract, record=True), **items}
     return _published(schema, contract, rules)
 
@@ -47,7 +47,7 @@ def record_schema(contract: Contract[Any]) -> dict[str, Any]:
 
 
 def type_name(contract: Contract[Any], record: bool = False) -> str:
-    """The name of the type of a file, or of one record: `ReportsPredictions`. Generators take it from `title`."""
+    """The type name of a file or record, such as `ReportsPredictions`. Code generators take it from `title`."""
     if not record:
         return "".join(map(_pascal, contract.id.split("/")))
     if isinstance(contract.record, type):
@@ -56,7 +56,7 @@ def type_name(contract: Contract[Any], record: bool = False) -> str:
 
 
 def _in_track(contract: Contract[Any], model_name: str) -> str:
-    """The name of a model with its track before it: so that a name means the same in all schemas."""
+    """The name of a model with its track as a prefix, so that a name means the same in all schemas."""
     return _pascal(contract.id.partition("/")[0]) + model_name
 
 
@@ -70,7 +70,7 @@ def type_names(schema: dict[str, Any]) -> list[str]:
 
 
 def bare(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema without what is for people."""
+    """The schema without annotations."""
     prose = ("title", "description", "default", "examples", "$id", "$schema", RULES_KEYWORD)
     return cast("dict[str, Any]", _tidy(schema, drop=prose))
 
@@ -78,7 +78,7 @@ def bare(schema: dict[str, Any]) -> dict[str, Any]:
 def _published(
     schema: dict[str, Any], contract: Contract[Any], rules: list[dict[str, Any]], record: bool = False
 ) -> dict[str, Any]:
-    """The schema with its names, description and examples, for people and for generators, and with its rules."""
+    """The schema with type names, description, examples and rules."""
     _name_types(schema, contract)
     _add_results(schema)
     _drop_wrong_defaults(schema)
@@ -99,7 +99,7 @@ def _published(
 
 
 def _name_types(schema: dict[str, Any], contract: Contract[Any]) -> None:
-    """Make the name of its type the key and the title of each definition."""
+    """Use the type name as key and title of each definition."""
     definitions = schema.get("$defs", {})
     names = {key: _in_track(contract, key) for key in definitions}
     for node in list(subschemas(schema)):
@@ -157,7 +157,7 @@ def _result_of(track: str, contract: Contract[Any], name: str, added: dict[str, 
 
 
 def _drop_wrong_defaults(schema: dict[str, Any]) -> None:
-    """A key that may be absent but not null has the default None in the model: its schema would refuse that."""
+    """Remove the default None of keys that may be absent but not null: their schema would reject it."""
     for node in list(subschemas(schema)):
         if "default" in node and not _accepts(node, node["default"], schema.get("$defs", {})):
             del node["default"]
@@ -172,7 +172,7 @@ def _accepts(node: dict[str, Any], value: Any, definitions: dict[str, Any]) -> b
 
 
 def subschemas(schema: Any) -> Iterator[dict[str, Any]]:
-    """The schema and all schemas in it; what is data (`const`, `default`) is left out."""
+    """The schema and all its subschemas; data (`const`, `default`) is skipped."""
     if not isinstance(schema, dict):
         return
     yield schema
@@ -191,7 +191,7 @@ _EXAMPLES = Path(__file__).with_name("examples")
 
 
 def _examples(contract: Contract[Any], record: bool) -> list[Any]:
-    """The small valid file `examples/TRACK/NAME.json`, or its records. Contracts of plugins have none."""
+    """The small valid file `examples/TRACK/NAME.json`, or its records. Plugin contracts have none."""
     path = _EXAMPLES / f"{contract.id}.json"
     if not contract.model.__module__.startswith("medcontract.") or not path.is_file():
         return []
@@ -200,7 +200,7 @@ def _examples(contract: Contract[Any], record: bool) -> list[Any]:
 
 
 def _tidy(schema: Any, drop: tuple[str, ...] = ("title",), names: bool = False) -> Any:
-    """Without these keywords (Pydantic makes up titles from names). `names`: the keys are names, not keywords."""
+    """The schema without these keywords (Pydantic derives titles from names). `names`: keys are names, not keywords."""
     if isinstance(schema, list):
         return [_tidy(item, drop) for item in schema]
     if not isinstance(schema, dict):
@@ -213,7 +213,7 @@ def _tidy(schema: Any, drop: tuple[str, ...] = ("title",), names: bool = False) 
 
 
 def _documented(schema: dict[str, Any], root: Any, module: str) -> dict[str, Any]:
-    """With the docstrings of the models' fields as descriptions. `root`: what the schema is that of."""
+    """The schema with the docstrings of model fields as descriptions. `root`: the type that the schema describes."""
     models = getattr(sys.modules.get(module), "__dict__", {})
     objects = {getattr(root, "__name__", ""): schema, **schema.get("$defs", {})}
     for name, node in objects.items():
@@ -226,15 +226,15 @@ def _documented(schema: dict[str, Any], root: Any, module: str) -> dict[str, Any
 
 
 def _documenting(model: Any) -> list[type]:
-    """The classes whose docstrings describe the fields of a model, the most general first."""
+    """The classes whose docstrings describe the fields of a model, base classes first."""
     parents = [parent for parent in reversed(getattr(model, "__mro__", ())) if issubclass(parent, Strictest)]
-    struct = getattr(model, "__struct__", None)  # of a model that was derived
+    struct = getattr(model, "__struct__", None)  # a derived model
     return parents + [parent for parent in reversed(getattr(struct, "__mro__", ())) if issubclass(parent, Item)]
 
 
 @cache
 def _field_docs(module: str) -> dict[str, dict[str, str]]:
-    """The strings under the fields of each class of a module; none where its source is not at hand (a notebook)."""
+    """The field docstrings of each class of a module; none if its source is not available (a notebook)."""
     try:
         tree = ast.parse(inspect.getsource(sys.modules[module]))
     except (KeyError, OSError, TypeError):
@@ -256,7 +256,7 @@ def text(schema: dict[str, Any]) -> str:
 
 
 def fault(schema: Any, root: Any = None) -> str | None:
-    """Why a value is no JSON Schema of the draft that it, or the schema around it, names; None when it is one."""
+    """Why a value is not a valid JSON Schema of the draft that it, or the schema around it, declares; else None."""
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import SchemaError
     from jsonschema.validators import validator_for
@@ -265,20 +265,20 @@ def fault(schema: Any, root: Any = None) -> str | None:
     if isinstance(schema, bool):
         return None
     if not isinstance(schema, dict):
-        return "no JSON Schema: that is an object"
+        return "not a JSON Schema: expected an object"
     if isinstance(whole, dict) and not isinstance(whole.get("$schema", ""), str):
-        return "no JSON Schema: its '$schema' is no string"
+        return "not a JSON Schema: '$schema' must be a string"
     try:
         draft: Any = validator_for(whole, default=Draft202012Validator)  # the stubs lack an argument
         draft.check_schema(schema, format_checker=_formats())
     except SchemaError as error:
-        return f"fails its meta-schema: {error.message}"
+        return f"not valid under its meta-schema: {error.message}"
     return None
 
 
 @cache
 def _formats() -> Any:
-    """Patterns are checked here, on any machine alike: jsonschema checks the formats that it finds packages for."""
+    """Check only patterns, so that results do not depend on the packages that jsonschema finds for other formats."""
     from jsonschema import FormatChecker
 
     checker = FormatChecker(formats=())

@@ -1,4 +1,4 @@
-"""The compiled form of a contract, read off its models and schemas; and keys, read off schemas."""
+"""Compiles contracts from their models and schemas; finds the keys in schemas."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def compile_contract(contract: Contract[Any], module: str) -> dict[str, Any]:
-    """The contract as `compiled.json` holds it."""
+    """The contract as stored in `compiled.json`."""
     from medcontract.definitions.json_schema import bare, contract_schema, record_schema
 
     whole = bare(contract_schema(contract))
@@ -42,7 +42,7 @@ def compile_contract(contract: Contract[Any], module: str) -> dict[str, Any]:
 
 
 def _required(schema: dict[str, Any]) -> list[str]:
-    """The keys that an object needs; where it needs none, Pydantic leaves the keyword out."""
+    """The required keys of an object; Pydantic omits the keyword if there are none."""
     return list(schema.get("required", ()))
 
 
@@ -71,13 +71,13 @@ def known_keys(schema: dict[str, Any], path: Path) -> list[str]:
 
 
 def all_keys(schema: dict[str, Any]) -> frozenset[str]:
-    """All keys that any object of a schema may have."""
+    """All keys that any object in a schema may have."""
     objects = [schema, *schema.get("$defs", {}).values()]
     return frozenset(key for node in objects for key in node.get("properties", ()))
 
 
 def forms_of(node: dict[str, Any], root: dict[str, Any] | None = None) -> list[dict[str, Any]]:
-    """The alternatives of a schema, references followed."""
+    """The alternatives of a schema, with references resolved."""
     root = root or node
     if "$ref" in node:
         return forms_of(root["$defs"][node["$ref"].rpartition("/")[2]], root)

@@ -107,7 +107,7 @@ class Predictions(Document):
 
 
 class Model(Document):
-    """For a ranking, the organizer measures and writes it."""
+    """Properties of a model. For a ranking, the organizer measures them and writes this file."""
 
     team_name: Str
     """Name of the team that submits the model."""
@@ -116,9 +116,9 @@ class Model(Document):
     inference_time_ms: Positive
     """Inference time per image on the CPU of the organizer, in milliseconds."""
     uses_image: Yes
-    """Whether the model uses the image; it has to."""
+    """Whether the model uses the image; must be true."""
     uses_demographics: Yes
-    """Whether the model uses the demographic data; it has to."""
+    """Whether the model uses the demographic data; must be true."""
     model_file: RelativePath | None = None
     """Relative path of the model, from the folder of the submission."""
     inference_script: RelativePath | None = None
@@ -203,7 +203,7 @@ class Matrix(Strictest):
 
 
 class Score(Document):
-    """Null means undefined: these figures need a file of lesions/model."""
+    """Figures of a submission. Null means undefined: these figures need a lesions/model file."""
 
     accuracy: Unit
     """Correctly classified / expected images, from 0 to 1."""
@@ -233,13 +233,13 @@ CASES = Contract(
     id="lesions/cases", model=Cases, record=Case, list_key="cases", flat=True, source="lesions.md",
     title="Images to classify", stands_in_for=(StandIn("lesions/truth"),),
     rules=(Unique(within="cases", fields=("image_id",), code="MC201", message="'image_id' is repeated",
-                  hint="each image stands here once"),),
+                  hint="list each image once"),),
 )  # fmt: skip
 TRUTH = Contract(
     id="lesions/truth", model=Truth, record=TruthRecord, list_key="labels", flat=True, source="lesions.md",
     title="Ground truth of lesion classification",
     rules=(Unique(within="labels", fields=("image_id",), code="MC201", message="'image_id' is repeated",
-                  hint="each image stands here once"),),
+                  hint="list each image once"),),
 )  # fmt: skip
 PREDICTIONS = Contract(
     id="lesions/predictions", model=Predictions, record=AnyPrediction, list_key="predictions",
@@ -247,23 +247,23 @@ PREDICTIONS = Contract(
     title="Predictions of lesion classification",
     record_rules=(Sum(field="probabilities", minimum=0.999, maximum=1.001, code="MC202",
                       message="the probabilities do not sum to 1",
-                      hint="apply softmax, and write enough decimals: the sum may be off by 0.001"),),
+                      hint="apply softmax and write enough decimals; the tolerance is 0.001"),),
     rules=(
         Unique(within="predictions", fields=("image_id",), code="MC201", message="'image_id' is repeated",
                hint="one record an image"),
-        Reference(other="lesions/truth", field="image_id", code="MC303", message="no image of this id is expected",
-                  hint="check upper and lower case, blanks and file endings"),
+        Reference(other="lesions/truth", field="image_id", code="MC303", message="no image with this id is expected",
+                  hint="check case, spaces and file extensions"),
         Covers(other="lesions/truth", field="image_id", code="MC302", message="an expected image has no record",
-               hint="write a record with 'error' for what could not be processed"),
+               hint="write a record with 'error' if it could not be processed"),
     ),
 )  # fmt: skip
 MODEL = Contract(
     id="lesions/model", model=Model, source="lesions.md", title="Size and speed of a model",
     rules=(
         Limit(field="model_size_mb", minimum=150, code="MC212", severity="warning",
-              message="the model has 150 MB or more", hint="it gets no points for size; the source asks for less"),
+              message="the model size is 150 MB or more", hint="reduce it below 150 MB to get points for size"),
         Limit(field="model_size_mb", minimum=50, below=150, code="MC501", severity="warning",
-              message="the model has 50 MB or more", hint="below 50 MB it gets all points for size"),
+              message="the model size is 50 MB or more", hint="reduce it below 50 MB to get all points for size"),
     ),
 )  # fmt: skip
 SCORE = Contract(

@@ -1,4 +1,4 @@
-"""What medcontract itself prints as JSON: the contracts of its results."""
+"""The contracts of what medcontract itself prints as JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from medcontract.results.score import Score
 from medcontract.results.validation import Validation
 
 VALIDATION = Contract(
-    id="medcontract/validation", model=model_of(Validation), title="Outcome of a validation", output=True
+    id="medcontract/validation", model=model_of(Validation), title="Result of a validation", output=True
 )
 LISTING = Contract(id="medcontract/listing", model=model_of(ContractList), title="List of contracts", output=True)
 EXPLANATION = Contract(
@@ -23,13 +23,17 @@ INDEX = Contract(id="medcontract/index", model=model_of(SchemaIndex), title="Ind
 SCHEMA_DIFF = Contract(
     id="medcontract/schema-diff", model=model_of(SchemaDiff), title="Changes between schemas", output=True
 )
-SCORE = Contract(id="medcontract/score", model=model_of(Score), title="Score with all that defends it", output=True)
+SCORE = Contract(
+    id="medcontract/score", model=model_of(Score), title="Score with its inputs, protocol and processing", output=True
+)
 LEADERBOARD = Contract(
     id="medcontract/leaderboard", model=model_of(Leaderboard), title="Ranking of submissions", output=True
 )
-COMPARISON = Contract(id="medcontract/comparison", model=model_of(Comparison), title="Before and after", output=True)
+COMPARISON = Contract(
+    id="medcontract/comparison", model=model_of(Comparison), title="Comparison of two results", output=True
+)
 PREFLIGHT = Contract(
-    id="medcontract/preflight", model=model_of(Preflight), title="Checklist of a submission", output=True
+    id="medcontract/preflight", model=model_of(Preflight), title="Preflight checklist of a submission", output=True
 )
 PROTOCOL = Contract(id="medcontract/protocol", model=model_of(Protocol), title="Protocol of a track", output=True)
 PROTOCOLS = Contract(id="medcontract/protocols", model=model_of(ProtocolList), title="List of protocols", output=True)

@@ -1,8 +1,8 @@
-"""Patterns in schemas that are not ours: they may be anything, and must not take for ever.
+"""Untrusted patterns in user-supplied schemas: matching them must not take forever.
 
-Python's `re` tries again and again: `^(a+)+$` takes twice as long with each letter. Patterns are therefore translated,
-from the tree that `re` itself reads, for the engine in pydantic, whose time grows with the text only. What that engine
-does not know (lookaround, backreferences, flags) is left to `re` in a process of its own, killed after a second.
+Python's `re` backtracks: `^(a+)+$` takes twice as long with each letter. Patterns are therefore translated, from the
+tree that `re` itself parses, for the engine in pydantic, which takes linear time. Patterns that it does not support
+(lookaround, backreferences, flags) are left to `re` in a separate process, which is killed after a second.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ __all__ = ["NoPattern", "TooSlow", "fits", "read_pattern"]
 
 
 class NoPattern(ValueError):
-    """A pattern that Python's `re` cannot read; the text says why."""
+    """A pattern that Python's `re` cannot compile; the message says why."""
 
 
 @lru_cache(maxsize=1024)
 def read_pattern(pattern: str) -> re.Pattern[str]:
-    """The pattern as `re` reads it; what `re` warns of is not ours to mend. Raises `NoPattern`."""
+    """Compile the pattern, without the warnings of `re`. Raises `NoPattern`."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -35,7 +35,7 @@ def read_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def fits(pattern: str, text: str) -> bool:
-    """Whether the pattern is found in the text, as by `re.search`. Raises `NoPattern`, and `TooSlow` after a second."""
+    """Whether `re.search` would find the pattern in the text. Raises `NoPattern`, and `TooSlow` after a second."""
     linear = _linear(pattern)
     if linear is None or linear.size * len(text) > _MOST_WORK or (linear.needs_ascii and not text.isascii()):
         return search_in_time(pattern, text)
@@ -44,17 +44,17 @@ def fits(pattern: str, text: str) -> bool:
 
 
 _MOST_WORK = 200_000_000
-"""Time grows with the text times the pattern: beyond this it could be many seconds."""
+"""The maximum of text length times pattern length, to which time is proportional: beyond it takes many seconds."""
 
 
 class _Linear(NamedTuple):
-    """A pattern in the language of another engine."""
+    """A pattern translated for the other engine."""
 
     validator: Any
     size: int
-    """How many characters the pattern stands for."""
+    """The size of the pattern after expanding repetitions."""
     needs_ascii: bool
-    """Only in ASCII does it mean the same."""
+    """Whether it is equivalent only for ASCII texts."""
 
 
 @lru_cache(maxsize=1024)
@@ -71,7 +71,7 @@ def _linear(pattern: str) -> _Linear | None:
 
 
 class _Unknown(Exception):
-    """Something that the other engine has no words for."""
+    """Syntax that the other engine does not support."""
 
 
 _SPACE = r"\t-\r\x1c-\x20\x85\xa0\u{1680}\u{2000}-\u{200a}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}"
@@ -80,7 +80,7 @@ _CATEGORIES = {
     "CATEGORY_SPACE": _SPACE, "CATEGORY_NOT_SPACE": f"[^{_SPACE}]",
     "CATEGORY_WORD": r"\p{L}\p{N}_", "CATEGORY_NOT_WORD": r"[^\p{L}\p{N}_]",
 }  # fmt: skip
-"""What Python's `\\d`, `\\s` and `\\w` stand for; the engine's own differ a little."""
+"""Python's `\\d`, `\\s` and `\\w`; those of the other engine differ slightly."""
 _PLACES = {
     "AT_BEGINNING": r"\A", "AT_BEGINNING_STRING": r"\A", "AT_END_STRING": r"\z", "AT_BOUNDARY": r"\b",
     "AT_NON_BOUNDARY": r"\B",
@@ -89,7 +89,7 @@ _PLAIN_FLAGS = re.UNICODE.value
 
 
 class _Translation:
-    """A pattern for the engine of Rust's `regex`. Raises `_Unknown`."""
+    """Translate a pattern for Rust's `regex`. Raises `_Unknown`."""
 
     def __init__(self, pattern: str) -> None:
         from re import _parser  # type: ignore[attr-defined]  # the tree has no public name
@@ -103,7 +103,7 @@ class _Translation:
         self.text, self.size = self._all(tree, last=True)
 
     def _all(self, nodes: Any, last: bool) -> tuple[str, int]:
-        """Nodes one after the other; `last`: nothing comes behind them."""
+        """A sequence of nodes; `last`: nothing follows them."""
         count = len(nodes)
         parts = [self._one(str(name), value, last and i == count - 1) for i, (name, value) in enumerate(nodes)]
         return "".join(text for text, _ in parts), 1 + sum(size for _, size in parts)
@@ -136,7 +136,7 @@ class _Translation:
         return f"(?:{text}){{{least},{'' if endless else most}}}", size * max(1, least if endless else most)
 
     def _place(self, name: str, last: bool) -> str:
-        if name == "AT_END":  # a line break at the end may follow, which nothing else may then want
+        if name == "AT_END":  # `$` also matches before a trailing line break, which only works if nothing follows
             if not last:
                 raise _Unknown
             return r"\n?\z"

@@ -1,4 +1,4 @@
-"""Contracts that users bring: registered by a call, named as a module, or found among installed packages."""
+"""Custom contracts: registered by a call, loaded from a module, or found in installed packages."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from medcontract.errors import CallError
 
 GROUP = "medcontract.contracts"
 broken: list[str] = []
-"""Installed plugins that could not be loaded: they are told of, and the others stand."""
+"""Warnings about installed plugins that could not be loaded; the others still work."""
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*/[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 def register(*contracts: Contract[Any]) -> None:
-    """Make contracts known: to recognition, `validate`, `load`, `schema` and the command line.
+    """Register contracts for recognition, `validate`, `load`, `schema` and the command line.
 
-    Raises `CallError` when one is not sound or its id is taken.
+    Raises `CallError` if a contract is not valid or its id is taken.
     """
     for contract in contracts:
         try:
@@ -36,11 +36,11 @@ def register(*contracts: Contract[Any]) -> None:
             compiled = _compile(contract)
         except CallError:
             raise
-        except Exception as error:  # noqa: BLE001  # whatever stands where something else should
-            raise CallError(f"{contract.id}: it cannot be used as a contract: {words(error)}") from None
+        except Exception as error:  # noqa: BLE001  # any value in the wrong place
+            raise CallError(f"{contract.id}: not a valid contract: {words(error)}") from None
         known = registry.compiled().setdefault(contract.id, compiled)
         if known.contract is not contract:
-            raise CallError(f"{contract.id}: another contract has this id", "choose another track or name")
+            raise CallError(f"{contract.id}: this id is already taken", "choose another track or name")
 
 
 def _compile(contract: Contract[Any]) -> registry.Compiled:
@@ -54,7 +54,8 @@ def _compile(contract: Contract[Any]) -> registry.Compiled:
     nested = [column.name for column in compiled.columns if len(column.path) == 1 and _is_nested(compiled, column.name)]
     if nested:
         raise CallError(
-            f"{contract.id}: flat, but '{nested[0]}' does not fit a cell", "leave flat=True out, or spread it"
+            f"{contract.id}: '{nested[0]}' does not fit into a table cell, but flat=True",
+            "remove flat=True, or spread the field over columns",
         )
     return compiled
 
@@ -68,22 +69,22 @@ def _is_nested(compiled: registry.Compiled, name: str) -> bool:
 
 
 def _check(contract: Any) -> None:
-    """A contract that would break our promises is refused at once, with the reason."""
+    """Refuse an invalid contract at registration, with the reason."""
     from medcontract.definitions.base import Document, Strictest
 
     if not isinstance(contract, Contract):
-        raise CallError(f"{contract!r} is not a Contract", "make one: medcontract.modeling.Contract(id=…, model=…)")
+        raise CallError(f"{contract!r} is not a Contract", "use medcontract.modeling.Contract(id=…, model=…)")
     name: Any = contract.id
     examples: Any = contract.examples
     if not isinstance(name, str) or not _ID.fullmatch(name):
-        raise CallError(f"'{name}' is no id of a contract", "write track/name in lower case, such as 'sepsis/truth'")
+        raise CallError(f"invalid contract id '{name}'", "write track/name in lower case, such as 'sepsis/truth'")
     model: Any = contract.model
     if not (isinstance(model, type) and issubclass(model, Document)):
         raise CallError(f"{name}: the model must derive from medcontract.modeling.Document")
     if contract.list_key is not None and contract.list_key not in contract.model.model_fields:
         raise CallError(f"{name}: the model has no field '{contract.list_key}', its list key")
     if (contract.list_key is None) != (contract.record is None):
-        raise CallError(f"{name}: a collection has both list_key and record, a document neither")
+        raise CallError(f"{name}: a collection needs both list_key and record, a document neither")
     if isinstance(contract.record, type) and not issubclass(contract.record, Strictest):
         raise CallError(f"{name}: records must derive from medcontract.modeling.Strictest or Open")
     if not isinstance(examples, tuple) or not all(isinstance(file, Path) for file in examples):
@@ -93,7 +94,7 @@ def _check(contract: Any) -> None:
 
 
 def _check_list(contract: Contract[Any]) -> None:
-    """The list holds the records, and nothing is asked of it: it is never there as a whole."""
+    """The list has no constraints besides the type of its records: it is streamed and never in memory at once."""
     from pydantic import Strict
 
     if contract.list_key is None:
@@ -103,38 +104,38 @@ def _check_list(contract: Contract[Any]) -> None:
     record = getattr(contract.record, "__name__", "its record")
     if get_args(field.annotation) not in ((contract.record, ...), (contract.record,)):
         raise CallError(
-            f"{contract.id}: the items of '{contract.list_key}' are not the record, {record}",
+            f"{contract.id}: the item type of '{contract.list_key}' differs from the record type {record}",
             f"write {contract.list_key}: Many[{record}] in {contract.model.__name__}",
         )
     if field.alias or any(constraint != Strict(False) for constraint in field.metadata):
         raise CallError(
-            f"{contract.id}: '{contract.list_key}' has more than a type, but the list is read record by record",
-            f"write {contract.list_key}: Many[{record}] and no more; rules say what is asked of a list",
+            f"{contract.id}: '{contract.list_key}' has constraints, but the list is read record by record",
+            f"write {contract.list_key}: Many[{record}], and use rules for constraints on the list",
         )
 
 
 def _check_rules(contract: Contract[Any]) -> None:
-    """Rules name fields that are there, codes that are known, and stand where they are run."""
+    """Rules must refer to existing fields and codes, and be in the right tuple (`rules` or `record_rules`)."""
     from medcontract.catalogue import CATALOGUE
 
     for rule in (*contract.rules, *contract.record_rules):
         where = f"{contract.id}: the rule '{rule.kind}'"
         if rule.code not in CATALOGUE:
-            raise CallError(f"{where} has an unknown code, {rule.code}", "medcontract explain lists the codes")
+            raise CallError(f"{where} has the unknown code {rule.code}", "see: medcontract explain")
         if rule.severity not in ("error", "warning"):
-            raise CallError(f"{where} has the severity '{rule.severity}'", "error or warning")
+            raise CallError(f"{where} has the unknown severity '{rule.severity}'", "use 'error' or 'warning'")
         if rule in contract.record_rules and not isinstance(rule, ObjectRule):
-            raise CallError(f"{where} is about the whole list", "put it into rules, not into record_rules")
+            raise CallError(f"{where} applies to the list", "move it from record_rules to rules")
         if isinstance(rule, ListRule) and rule.within not in (_rule_names(contract.model) or ()):
-            raise CallError(f"{where} is about a list '{rule.within}' that the model does not have")
+            raise CallError(f"{where} refers to the unknown list '{rule.within}'")
         known = _fields_for(rule, contract)
         missing = [name for name in _named_fields(rule) if known is not None and name not in known]
         if missing:
-            raise CallError(f"{where} names '{missing[0]}', which is no field")
+            raise CallError(f"{where} refers to the unknown field '{missing[0]}'")
 
 
 def _fields_for(rule: Rule, contract: Contract[Any]) -> set[str] | None:
-    """The fields that the rule may name; None where that cannot be told."""
+    """The fields that the rule may refer to; None if they cannot be determined."""
     record, header = _rule_names(contract.record), _rule_names(contract.model)
     if rule in contract.record_rules:
         return record
@@ -146,14 +147,14 @@ def _fields_for(rule: Rule, contract: Contract[Any]) -> set[str] | None:
 
 
 def _rule_names(model: Any) -> set[str] | None:
-    """The fields that rules may name, by their key in the file; None for records in two forms."""
+    """The fields that rules may refer to, by their key in the file; None for records with two variants."""
     fields = getattr(model, "model_fields", None)
     return None if fields is None else {name for name, field in fields.items() if field.alias in (None, name)}
 
 
 def _named_fields(rule: Any) -> list[str]:
-    """The fields that a rule is about, as far as they stand at the top."""
-    if isinstance(rule, FilesRule):  # what it groups and sorts by stands in the other file
+    """The top-level fields that a rule refers to."""
+    if isinstance(rule, FilesRule):  # the fields to group and sort by are in the other file
         names = [getattr(rule, name, None) for name in ("field", "with_field", "key")]
         return [name for name in names if name is not None]
     names = [getattr(rule, name, None) for name in ("field", "requires", "flag", "text", "by", "group", "items")]
@@ -170,13 +171,13 @@ _INSTEAD = ("METRICS", "TRACKS")
 def load_module(name: str) -> ModuleType:
     """Import a module, given by its name or as a `.py` file, and register its `CONTRACTS`.
 
-    Modules beside the file are found too; those in the current folder only where `sys.path` names it.
+    Modules in the folder of the file can be imported; those in the current folder only if it is in `sys.path`.
     """
     try:
         module = _from_file(name) if _is_path(name) else _from_name(name)
     except CallError:
         raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a user's module does
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # a plugin may raise anything
         raise CallError(f"the plugin '{name}' cannot be imported: {words(error)}") from None
     contracts = getattr(module, "CONTRACTS", None)
     contracts = (contracts,) if isinstance(contracts, Contract) else contracts
@@ -185,7 +186,7 @@ def load_module(name: str) -> ModuleType:
             return module
         raise CallError(
             f"the plugin '{name}' has no CONTRACTS",
-            "put its contracts into a tuple of that name, or metrics for benchmark into a dict METRICS",
+            "define a tuple CONTRACTS, or a dict METRICS with metrics for benchmark",
         )
     register(*contracts)
     return module
@@ -201,31 +202,31 @@ def _from_name(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         place = Path(*name.split("."))
         if error.name is None or not f"{name}.".startswith(f"{error.name}."):
-            raise  # it is there, but what it imports is not
-        hint = "install it, or give it as a path: ./NAME.py"
+            raise  # the plugin exists, but not a module that it imports
+        hint = "install it, or pass a path: ./NAME.py"
         if place.with_suffix(".py").is_file():
-            hint = f"modules in the current folder are not looked for: give it as a path, ./{place}.py"
+            hint = f"modules in the current folder are not imported: pass a path, ./{place}.py"
         elif Path(place.parts[0]).is_dir():
-            hint = "packages in the current folder are not looked for: install it, or say PYTHONPATH=."
-        raise CallError(f"the plugin '{name}' cannot be imported: there is no module '{error.name}'", hint) from None
+            hint = "packages in the current folder are not imported: install it, or set PYTHONPATH=."
+        raise CallError(f"the plugin '{name}' cannot be imported: no module named '{error.name}'", hint) from None
 
 
 def _from_file(name: str) -> ModuleType:
-    """The module that a file holds, under the name that it would have beside it: so it is one module to all."""
+    """Import a file as a module under its usual name, so that other imports of it get the same module."""
     path = Path(name).expanduser().resolve()
     if not path.is_file() or path.suffix != ".py":
         instead = path.with_name(path.name + ".py")
-        hint = f"did you mean {name}.py?" if instead.is_file() else "give a .py file, or the name of a module"
-        raise CallError(f"the plugin '{name}' is no Python file", hint)
+        hint = f"did you mean {name}.py?" if instead.is_file() else "pass a .py file or a module name"
+        raise CallError(f"the plugin '{name}' is not a Python file", hint)
     known = sys.modules.get(path.stem)
     if known is not None:
         if Path(getattr(known, "__file__", None) or "").resolve() == path:
             return known
-        raise CallError(f"the plugin '{name}' has the name of another module, {path.stem}", "rename the file")
+        raise CallError(f"the plugin '{name}' has the same name as the module {path.stem}", "rename the file")
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))
     spec = spec_from_file_location(path.stem, path)
-    assert spec and spec.loader  # noqa: S101, PT018  # there is one for .py
+    assert spec and spec.loader  # noqa: S101, PT018  # always exists for .py
     module = sys.modules[path.stem] = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
@@ -239,7 +240,7 @@ def _from_file(name: str) -> ModuleType:
 def load_installed() -> bool:
     """Register the contracts of installed packages (entry points of the group `medcontract.contracts`), once.
 
-    An entry point names a Contract, several, or a module with `CONTRACTS`. Whether there were any.
+    An entry point refers to a Contract, several of them, or a module with `CONTRACTS`. Returns whether there were any.
     """
     from importlib.metadata import entry_points
 
@@ -249,7 +250,7 @@ def load_installed() -> bool:
             value = entry.load()
             value = getattr(value, "CONTRACTS", value)
             register(*(value if isinstance(value, tuple | list) else (value,)))
-        except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a user's module does
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # a plugin may raise anything
             broken.append(f"the plugin '{entry.value}' cannot be loaded: {words(error)}")
         found = True
     return found

@@ -24,7 +24,7 @@ INDEX = "index.json"
 
 
 def file_name(contract: Contract[Any], record: bool = False, draft: Draft = "2020-12") -> str:
-    """Where a schema stands in an export. The drafts differ in name, so that both can live in one folder."""
+    """The path of a schema in an export. The name includes the draft, so that one folder can contain both."""
     part = ".record" if record else ""
     return f"{contract.id}/v{contract.version}{part}{'' if draft == '2020-12' else '.' + draft}.json"
 
@@ -32,7 +32,7 @@ def file_name(contract: Contract[Any], record: bool = False, draft: Draft = "202
 def schema_of(
     contract: Contract[Any], record: bool = False, draft: Draft = "2020-12", base_url: str | None = None
 ) -> dict[str, Any]:
-    """The schema in one draft. `$id` differs between drafts: a validator that loads both keeps them apart."""
+    """The schema in one draft. `$id` differs between drafts, so that a validator can load both."""
     schema = record_schema(contract) if record else contract_schema(contract)
     if draft == "draft-07":
         schema = {**to_draft07(schema), "$id": f"{schema['$id']}:{draft}"}
@@ -61,7 +61,7 @@ def export(
 ) -> dict[str, str]:
     """The schemas of contracts and their index: path to content. The same contracts give the same bytes.
 
-    `others`: entries of the index for schemas that are there already.
+    `others`: index entries of schemas that already exist.
     """
     chosen = {contract.id: contract for contract in contracts}
     files = published(chosen.values(), draft, base_url)
@@ -96,7 +96,7 @@ def _entry(contract: Contract[Any], draft: Draft, files: dict[str, str]) -> dict
 
 
 def _columns(contract: Contract[Any]) -> list[dict[str, Any]] | None:
-    """Which column of a table is which value of a record; None for contracts that have no table form."""
+    """Maps table columns to values of a record; None for contracts without a table form."""
     if not contract.flat:
         return None
     columns: list[Column] = compile_contract(contract, contract.model.__module__)["columns"]
@@ -111,20 +111,18 @@ def _sha256(content: str) -> str:
 
 
 _BASE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?:[A-Za-z0-9._~!$&'()*+,;=:/\[\]-]|%[0-9A-Fa-f]{2})+\Z")
-"""A URL with a host, and without user, query and fragment."""
+"""A URL with a host, and without user, query or fragment."""
 
 
 def sound_base(url: str) -> str:
-    """A base URL without its last slash. Raises `CallError` when file names cannot be put after it."""
+    """A base URL without its trailing slash. Raises `CallError` if file names cannot be appended to it."""
     try:
         parts = urlsplit(url)
-        sound = bool(_BASE.match(url)) and bool(parts.hostname or parts.scheme == "file") and parts.port != 0
+        valid = bool(_BASE.match(url)) and bool(parts.hostname or parts.scheme == "file") and parts.port != 0
     except ValueError:
-        sound = False
-    if not sound or {".", ".."} & set(url.split("/")):
-        raise CallError(
-            f"'{url}' is no base URL", "give scheme, host and path and nothing else: https://example.org/schemas"
-        )
+        valid = False
+    if not valid or {".", ".."} & set(url.split("/")):
+        raise CallError(f"invalid base URL '{url}'", "use only scheme, host and path: https://example.org/schemas")
     return url.rstrip("/")
 
 
@@ -133,18 +131,18 @@ Folder = Mapping[str, str | None]
 
 
 class Export(NamedTuple):
-    """What a folder holds: an export of these contracts, in this draft, with this base URL."""
+    """The export in a folder: its contracts, draft and base URL."""
 
     draft: Draft
     base_url: str | None
     entries: dict[str, dict[str, Any]]
-    """Of its index, by id."""
+    """The entries of its index, by id."""
 
 
 def found_export(there: Folder, base_url: str | None = None) -> Export:
-    """The export that a folder's index tells of; where it has none, the one that its files may come from.
+    """The export described by a folder's index or, without an index, the one that its files match.
 
-    The base URL is the one that is given, else the one that most `$id`s begin with.
+    The base URL is the given one, else the one that most `$id`s start with.
     """
     base = None if base_url is None else sound_base(base_url)
     index = _read_index(there.get(INDEX))
@@ -177,13 +175,13 @@ _SCHEMA = re.compile(r"(?:.*/)?v[0-9]+(?:\.record)?(?P<draft>\.draft-07)?\.json"
 
 
 def _is_in(draft: Draft, name: str) -> bool:
-    """Whether a file has the name of a schema in this draft."""
+    """Whether the file name is that of a schema in this draft."""
     match = _SCHEMA.fullmatch(name)
     return match is not None and (match["draft"] is not None) == (draft == "draft-07")
 
 
 def _base_of(schemas: Folder) -> str | None:
-    """The base URL that most of these schemas have in their `$id`; None: they have URNs."""
+    """The base URL that most of these schemas have in their `$id`; None if they have URNs."""
     bases = Counter(map(_base_in, schemas.items()))
     return bases.most_common(1)[0][0] if bases else None
 
@@ -198,19 +196,19 @@ def _base_in(file: tuple[str, str | None]) -> str | None:
 
 
 class Fault(NamedTuple):
-    """What is wrong with a file of a folder of schemas."""
+    """What is wrong with a file in a folder of schemas."""
 
     name: str
     reason: str
     stray: bool = False
-    """Nothing in the index: it has to be removed, an export does not change it."""
+    """Whether the file is not in the index: it must be removed, because an export does not overwrite it."""
 
 
 def wrong_files(there: Folder, export_there: Export, medcontract_version: str) -> list[Fault]:
     """What is wrong with a folder of schemas.
 
-    Every file of the index has to be there. Of the other draft, which the folder may hold too, those that are
-    there have to be right: the index is that of one draft.
+    Every file in the index must exist. The folder may also contain files of the other draft, which is not in the
+    index; those that exist must be up to date.
     """
     draft, base_url, entries = export_there
     known = {contract.id: contract for contract in _known()}
@@ -219,13 +217,13 @@ def wrong_files(there: Folder, export_there: Export, medcontract_version: str) -
     wanted = export(listed_here, medcontract_version, draft, base_url, others=strange.values())
     wanted |= _of_other_draft(there, known.values(), export_there)
     found = [fault for name, content in wanted.items() for fault in _wrong_file(name, content, there)]
-    found += [Fault(entry["path"], f"of {name}, which is not known here") for name, entry in strange.items()]
+    found += [Fault(entry["path"], f"belongs to the unknown contract {name}") for name, entry in strange.items()]
     listed = {*wanted, *(entry[key] for entry in strange.values() for key in ("path", "record_path"))}
     return found + [Fault(name, "not in the index", stray=True) for name in sorted(there.keys() - listed)]
 
 
 def _of_other_draft(there: Folder, known: Iterable[Contract[Any]], export_there: Export) -> dict[str, str]:
-    """The files of the other draft that are there, as they should be."""
+    """The expected content of those files of the other draft that exist."""
     other = DRAFTS[1 - DRAFTS.index(export_there.draft)]
     both = [c for c in known if {file_name(c, record, other) for record in (False, True)} & there.keys()]
     return {name: text for name, text in published(both, other, export_there.base_url).items() if name in there}
@@ -246,14 +244,14 @@ def _wrong_file(name: str, content: str, there: Folder) -> Iterable[Fault]:
         yield Fault(name, "cannot be read")
         return
     if found != content:
-        yield Fault(name, "stale, not what today's models give")
+        yield Fault(name, "stale (differs from the current models)")
     reason = unsound(found) if name != INDEX else None
     if reason:
         yield Fault(name, reason)
 
 
 def unsound(content: str) -> str | None:
-    """Why a text is no valid JSON Schema of the draft that it names, or None."""
+    """Why a text is not a valid JSON Schema of the draft that it declares, or None."""
     try:
         return fault(json.loads(content))
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Which contract does a file keep? Told from its keys, never from its name."""
+"""Recognizes the contract of a file from its keys, never from its name."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from medcontract.errors import NotRecognised
 from medcontract.layout import Outline
 
 Costs = list[tuple[int, str]]
-"""For each candidate how far it is off (0: fits to the letter), and its id."""
+"""The distance of each candidate (0: an exact match) and its id."""
 
 _URN = re.compile(r"(?:urn:medcontract:|.*/)?([a-z0-9-]+)[:/]([a-z0-9-]+)[:/]v1(?:[.:]draft-07)?(?:\.json)?\Z")
 
 
 def by_schema(schema: str | None) -> str | None:
-    """The contract that a `$schema` names, if it is one of ours."""
+    """The contract that a `$schema` refers to, if it is a known one."""
     match = _URN.match(schema) if schema else None
     contract_id = "/".join(match.groups()) if match else None
     return contract_id if contract_id in compiled() else None
@@ -35,7 +35,7 @@ def of_outline(outline: Outline) -> str:
 
 
 def certain(outline: Outline) -> bool:
-    """Whether the keys so far leave no doubt: one contract fits them to the letter, and no other as well."""
+    """Whether the keys read so far are unambiguous: exactly one contract matches them exactly."""
     return by_schema(outline.schema) is not None or _perfect(sorted(_file_costs(outline)))
 
 
@@ -59,9 +59,10 @@ def _file_costs(outline: Outline) -> Costs:
     for entry in compiled().values():
         if entry.list_key in keys or _half(keys, entry.header_required) or _mostly_known(keys, entry):
             cost = _cost(keys, entry.header_required, entry.header)
-            cost += not entry.header_required and not entry.list_key  # needs nothing: what needs these keys is nearer
+            # A document without required keys: a contract that requires these keys is closer.
+            cost += not entry.header_required and not entry.list_key
             if entry.list_key and entry.list_key not in keys:
-                cost += min(map(len, entry.forms))  # no list: all that its records need is missing too
+                cost += min(map(len, entry.forms))  # no list: the required keys of its records are missing too
             elif first := outline.items.get(entry.list_key or ""):
                 cost += min(_cost(first, form, entry.record) for form in _eligible(first, entry.forms))
             costs.append((cost, entry.id))
@@ -86,12 +87,12 @@ def _record_costs(keys: frozenset[str]) -> Costs:
 
 
 def _eligible(keys: frozenset[str], forms: tuple[frozenset[str], ...]) -> list[frozenset[str]]:
-    """The forms that a record with these keys may have: a failed one only if it has an `error`."""
+    """The variants that a record with these keys may be: a failed one only if it has an `error`."""
     return [form for form in forms if "error" not in form or "error" in keys]
 
 
 def _form_cost(keys: frozenset[str], forms: tuple[frozenset[str], ...], known: frozenset[str]) -> int | None:
-    """The cost of the form that fits best, or None when none has half of its keys."""
+    """The cost of the best variant, or None if the record has less than half of the keys of each."""
     return min((_cost(keys, form, known) for form in _eligible(keys, forms) if _half(keys, form)), default=None)
 
 
@@ -100,9 +101,9 @@ def _half(keys: frozenset[str], required: frozenset[str]) -> bool:
 
 
 def _mostly_known(keys: frozenset[str], entry: Compiled) -> bool:
-    """Whether a file may be a document that needs no key: it has more keys of that document than others."""
-    needs_nothing = entry.kind == "document" and not entry.header_required
-    return needs_nothing and 2 * len(keys & entry.header) > len(keys)
+    """Whether a file may be a document without required keys: most of its keys are known to that contract."""
+    requires_nothing = entry.kind == "document" and not entry.header_required
+    return requires_nothing and 2 * len(keys & entry.header) > len(keys)
 
 
 def _cost(keys: frozenset[str], required: frozenset[str], known: frozenset[str]) -> int:
@@ -117,34 +118,34 @@ def _load_installed() -> bool:
 
 
 def _choose(rate: Callable[[], Costs], seen: str, keys: frozenset[str]) -> str:
-    """The cheapest contract. Installed plugins are looked for only when no contract fits to the letter."""
+    """The contract with the lowest cost. Installed plugins are loaded only if no contract matches exactly."""
     costs = sorted(rate())
     if not _perfect(costs) and _load_installed():
         costs = sorted(rate())
     if not costs:
         near = _nearest(keys)
-        hint = f"nearest: {_join(near)}; say it with --contract {near[0]}" if near else "say it with --contract ID"
-        raise NotRecognised(f"no contract fits {seen}", hint + "; see: medcontract schema list")
+        hint = f"closest: {_join(near)}; try --contract {near[0]}" if near else "specify --contract ID"
+        raise NotRecognised(f"no contract matches {seen}", hint + "; see: medcontract schema list")
     best = [contract_id for cost, contract_id in costs if cost == costs[0][0]]
     built_in = [contract_id for contract_id in best if compiled()[contract_id].contract is None]
     if len(best) == 1 or (len(built_in) == 1 and costs[0][0] == 0):
         return (built_in or best)[0]
     names = _join(best[:8])
-    raise NotRecognised(f"{seen} fit {names} equally well", f"say which: --contract {best[0]}, or {best[0]}=PATH")
+    raise NotRecognised(f"{seen} match {names} equally well", f"specify one: --contract {best[0]}, or {best[0]}=PATH")
 
 
 _MOST_KEYS = 100
 
 
 def _nearest(keys: frozenset[str]) -> list[str]:
-    """The contracts that share most keys with a file, or have keys that are alike; at most three."""
+    """The contracts that share most keys with a file, or have similar keys; at most three."""
     some = sorted(keys)[:_MOST_KEYS]
     shared = [(-_shared(some, entry), entry.id) for entry in compiled().values()]
     return [contract_id for count, contract_id in sorted(shared)[:3] if count]
 
 
 def _shared(keys: list[str], entry: Compiled) -> float:
-    """How many keys a contract knows; one that is only alike counts a little less."""
+    """How many of the keys a contract knows; a similar key counts slightly less."""
     known = sorted(entry.header | entry.record | {column.name for column in entry.columns})
     return sum(1 if key in known else 0.9 * (nearest(key, known, ALIKE) is not None) for key in keys)
 

@@ -1,7 +1,7 @@
-"""All contracts by id: in compiled form at once, as models when they are asked for.
+"""All contracts by id: in compiled form immediately, as models on demand.
 
-`compiled.json` is generated from the models. It holds what recognising and checking a good file needs (keys,
-schemas without prose, columns, rules), so that neither Pydantic nor any model is imported before something is
+`compiled.json` is generated from the models. It contains what is needed to recognize and check a valid file (keys,
+schemas without annotations, columns, rules), so that Pydantic and the models are only imported if something is
 wrong with a file.
 """
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from medcontract.definitions.contract import Contract
 
 TRACKS = ("benchmark", "extraction", "lesions", "reports", "triage")
-"""The tracks that come with the package: the only place outside their own modules that names them."""
+"""The built-in tracks. No other place outside their modules names them."""
 MODULES = (*TRACKS, "own")
 COMPILED = os.path.join(os.path.dirname(__file__), "compiled.json")
 
 
 class Compiled(msgspec.Struct, dict=True):
-    """One contract, ready for use."""
+    """A compiled contract."""
 
     id: str
     module: str
@@ -43,22 +43,22 @@ class Compiled(msgspec.Struct, dict=True):
     header_required: frozenset[str]
     record: frozenset[str]
     forms: tuple[frozenset[str], ...]
-    """For each form of a record, the keys that it requires; a failed record is one with `error`."""
+    """The required keys of each variant of a record; a failed record is one with `error`."""
     column_forms: tuple[frozenset[str], ...]
     columns: tuple[Column, ...]
-    """Of its table; empty for contracts that have none."""
+    """The columns of its table; empty for contracts without a table form."""
     spread: dict[str, tuple[str, ...]]
     """List fields that are spread over columns."""
     open: bool
-    """Records may have other keys."""
+    """Whether records may have unknown keys."""
     published_rules: tuple[dict[str, Any], ...]
     published_record_rules: tuple[dict[str, Any], ...]
     schema: dict[str, Any]
     record_schema: dict[str, Any]
     contract: Any = None
-    """The contract itself, where it was registered and not compiled beforehand."""
+    """The contract itself, if it was registered at run time."""
     tells_all: bool = True
-    """The schema says all that the models check: no validator of a user's own."""
+    """Whether the schema expresses all that the models check: there is no custom validator."""
 
     @cached_property
     def list_rules(self) -> tuple[ListRule, ...]:
@@ -73,7 +73,7 @@ class Compiled(msgspec.Struct, dict=True):
 
     @cached_property
     def header_rules(self) -> tuple[ObjectRule, ...]:
-        """Rules about the fields of the document, or of the collection's header."""
+        """Rules about the fields of the document or header."""
         return _object_rules(self.published_rules)
 
     @cached_property
@@ -82,7 +82,7 @@ class Compiled(msgspec.Struct, dict=True):
 
     @cached_property
     def decode_record(self) -> Callable[[bytes], Any]:
-        """The fast path for a record: its value, or None when in doubt."""
+        """The fast path for a record: its value, or None if in doubt."""
         return self._decoder(self.record_schema)
 
     @cached_property
@@ -97,7 +97,7 @@ class Compiled(msgspec.Struct, dict=True):
 
     @cached_property
     def record_adapter(self) -> TypeAdapter[Any]:
-        """Validates one record of a collection. It takes a while to be made, so it is made once."""
+        """Validates one record of a collection. Cached because it is slow to build."""
         return self.model.record_adapter()
 
     @cached_property
@@ -131,7 +131,7 @@ def compiled() -> dict[str, Compiled]:
 
 
 def find(contract_id: str) -> Compiled:
-    """The contract with this id. Raises `UnknownContract`, with the nearest id as a hint."""
+    """The contract with this id. Raises `UnknownContract`, with the most similar id as a hint."""
     item = compiled().get(contract_id)
     if item is None:
         from medcontract.definitions import plugins
@@ -148,7 +148,7 @@ def contract(contract_id: str) -> Contract[Any]:
 
 
 def contracts() -> tuple[Contract[Any], ...]:
-    """All contracts, those of installed plugins included, sorted by id."""
+    """All contracts, including those of installed plugins, sorted by id."""
     from medcontract.definitions import plugins
 
     plugins.load_installed()
@@ -156,7 +156,7 @@ def contracts() -> tuple[Contract[Any], ...]:
 
 
 def tracks() -> dict[str, list[Compiled]]:
-    """The contracts of each track, those of installed plugins included."""
+    """The contracts of each track, including those of installed plugins."""
     from medcontract.definitions import plugins
 
     plugins.load_installed()
@@ -173,7 +173,7 @@ def results() -> dict[str, Contract[Any]]:
 
 
 def build_index() -> list[dict[str, Any]]:
-    """What `compiled.json` should hold, from the models."""
+    """The content of `compiled.json`, from the models."""
     from medcontract.definitions.keys import compile_contract
 
     found = [compile_contract(c, module) for module in MODULES for c in _module_contracts(module).values()]
@@ -189,4 +189,4 @@ def _unknown(contract_id: str) -> UnknownContract:
     from medcontract.definitions.suggest import did_you_mean
 
     hints = filter(None, [did_you_mean(contract_id, compiled()), "see: medcontract schema list"])
-    return UnknownContract(f"no contract has the id '{contract_id}'", " ".join(hints))
+    return UnknownContract(f"unknown contract '{contract_id}'", " ".join(hints))

@@ -34,7 +34,7 @@ class Case(Open):
 
 
 class Cases(Document):
-    """The ids of the reports to process, for participants, who have no truth."""
+    """The ids of the reports to process, for participants, who do not have the truth."""
 
     event: Str | None = None
     """Name of the evaluation."""
@@ -76,7 +76,7 @@ class Prediction(Strictest):
     urgency: Urgency
     """The predicted urgency."""
     follow_up: bool
-    """Whether the model says that a follow-up is needed."""
+    """Whether the model predicts that a follow-up is needed."""
     processing_time_sec: NonNegative
     """Processing time of the report, in seconds."""
     error: NoError = None
@@ -199,20 +199,23 @@ class Score(Document, Figures):
 
 
 _DATE_RULE = Exists(
-    code="MC204", field="evaluation_date", message="this day does not exist", hint="check the month's number of days"
+    code="MC204",
+    field="evaluation_date",
+    message="this day does not exist",
+    hint="check the number of days in the month",
 )
 
 CASES = Contract(
     id="reports/cases", model=Cases, record=Case, list_key="cases", flat=True, source="reports.md",
     title="Reports to process", stands_in_for=(StandIn("reports/truth"),),
     rules=(Unique(within="cases", fields=("report_id",), code="MC201", message="'report_id' is repeated",
-                  hint="each report stands here once"),),
+                  hint="list each report once"),),
 )  # fmt: skip
 TRUTH = Contract(
     id="reports/truth", model=Truth, record=TruthRecord, list_key="reports", flat=True, source="reports.md",
     title="Ground truth of report classification",
     rules=(Unique(within="reports", fields=("report_id",), code="MC201", message="'report_id' is repeated",
-                  hint="each report stands here once"),),
+                  hint="list each report once"),),
 )  # fmt: skip
 PREDICTIONS = Contract(
     id="reports/predictions", model=Predictions, record=AnyPrediction, list_key="predictions",
@@ -221,16 +224,16 @@ PREDICTIONS = Contract(
         _DATE_RULE,
         Unique(within="predictions", fields=("run_id", "report_id"), defaults=(("run_id", "1"),), code="MC201",
                message="this pair of 'run_id' and 'report_id' is repeated",
-               hint="one record a report and run; an absent run_id is \"1\""),
-        Equal(other="reports/truth", field="event", code="MC301", message="'event' is not that of the truth",
-              hint="is this the right truth?"),
-        Reference(other="reports/truth", field="report_id", code="MC303", message="no report of this id is expected",
-                  hint="check upper and lower case, blanks and leading zeros"),
+               hint="write one record per report and run; an absent run_id means \"1\""),
+        Equal(other="reports/truth", field="event", code="MC301", message="'event' differs from the truth",
+              hint="check that this is the right truth"),
+        Reference(other="reports/truth", field="report_id", code="MC303", message="no report with this id is expected",
+                  hint="check case, spaces and leading zeros"),
         Covers(other="reports/truth", field="report_id", code="MC302", message="an expected report has no record",
-               hint="write a record with 'error' for what could not be processed"),
+               hint="write a record with 'error' if it could not be processed"),
         Reference(other="reports/telemetry", field="run_id", default="1", code="MC307",
-                  message="the telemetry has no such run",
-                  hint="use the run_id of the telemetry"),
+                  message="this run is not in the telemetry",
+                  hint="use a run_id from the telemetry"),
     ),
 )  # fmt: skip
 TELEMETRY = Contract(
@@ -238,7 +241,7 @@ TELEMETRY = Contract(
     rules=(
         _DATE_RULE,
         Unique(within="runs", fields=("run_id",), code="MC201", message="'run_id' is repeated",
-               hint="one record a run"),
+               hint="write one record per run"),
     ),
 )  # fmt: skip
 SCORE = Contract(

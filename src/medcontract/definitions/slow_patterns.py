@@ -1,4 +1,4 @@
-"""`re.search` in a process of its own, which can be killed: nothing else ends a search that takes for ever."""
+"""`re.search` in a separate process: a search that takes forever can only be stopped by killing its process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import BinaryIO, cast
 from medcontract.errors import CallError
 
 SECONDS = 1.0
-"""For one search. The computer may be busy with other things, so that less would refuse what is well."""
+"""The time limit of one search. On a busy computer a shorter one would reject harmless patterns."""
 _SCRIPT = f"""
 import json, re, sys, warnings
 warnings.simplefilter("ignore")
@@ -24,7 +24,7 @@ answer = sys.stdout.buffer
 answer.write(b"r")
 answer.flush()
 for line in sys.stdin.buffer:
-    alarm({int(SECONDS) + 10})  # should nobody be left to kill this process
+    alarm({int(SECONDS) + 10})  # in case the parent process is gone
     pattern, text = json.loads(line)
     found = re.search(pattern, text) is not None
     alarm(0)
@@ -34,17 +34,17 @@ for line in sys.stdin.buffer:
 
 
 class TooSlow(Exception):
-    """A pattern takes too long for a text."""
+    """Matching the pattern takes too long."""
 
 
 def search_in_time(pattern: str, text: str) -> bool:
-    """Whether `re` finds a pattern, which it can read, in a text. Raises `TooSlow` after a second."""
+    """Whether `re` finds a (valid) pattern in a text. Raises `TooSlow` after a second."""
     with _lock:
         return _helper.search(pattern, text)
 
 
 class _Helper:
-    """One process, started when it is first needed and after each time that it had to be killed."""
+    """One process, started when it is first needed and again after it was killed."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -75,14 +75,14 @@ class _Helper:
 
 
 def _start() -> subprocess.Popen[bytes]:
-    """The process, ready for work. With -I and -S it loads no module of the current folder, nor an installed one."""
-    process = subprocess.Popen(  # noqa: S603  # the script is ours
+    """Start the process. With -I and -S it imports modules neither from the current folder nor from site-packages."""
+    process = subprocess.Popen(  # noqa: S603  # a constant script
         [sys.executable, "-I", "-S", "-c", _SCRIPT],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     if cast(BinaryIO, process.stdout).read(1) != b"r":
         process.communicate()
-        raise CallError("a pattern with lookaround or backreferences needs a second process, which cannot be started")
+        raise CallError("a pattern with lookaround or backreferences needs a separate process, which cannot be started")
     return process
 
 

@@ -1,7 +1,7 @@
-"""Does a model mean the same to Pydantic and in its exported schema? What may not is refused at registration.
+"""Checks at registration that a model and its exported schema accept the same values.
 
-What is looked at is the core schema, Pydantic's own plan of a model: annotations can say one thing in many ways.
-Only what is known to be sound passes, so that a type that nobody thought of is refused, not let through.
+The check works on the core schema, Pydantic's internal form of a model, because annotations can express the same
+thing in many ways. Only types that are known to be equivalent in both pass; all others are refused.
 """
 
 from __future__ import annotations
@@ -20,26 +20,27 @@ if TYPE_CHECKING:
     from medcontract.definitions.contract import Contract
 
 _INSTEAD = {
-    "int": ("a plain int, which refuses 2.0 where JSON Schema takes it for 2",
+    "int": ("a plain int, which rejects 2.0 although it is an integer in JSON Schema",
             "use Count, Position, ZeroOrOne, or Annotated[int, Field(ge=1, le=9), WHOLE]"),
-    "date": ("a date of Python, which JSON does not have", "use Date: a string, checked"),
-    "datetime": ("a datetime of Python, which JSON does not have", "use Date: a string, checked"),
-    "time": ("a time of Python, which JSON does not have", 'use Annotated[str, Matching("…")]'),
-    "timedelta": ("a timedelta of Python, which JSON does not have", "use NonNegative: seconds, say"),
+    "date": ("a Python date, which JSON does not have", "use Date, a checked string"),
+    "datetime": ("a Python datetime, which JSON does not have", "use Date, a checked string"),
+    "time": ("a Python time, which JSON does not have", 'use Annotated[str, Matching("…")]'),
+    "timedelta": ("a Python timedelta, which JSON does not have", "use NonNegative, for example for seconds"),
     "decimal": ("a Decimal, which JSON does not have", "use float, Unit, NonNegative or Positive; or Text"),
     "bytes": ("bytes, which JSON does not have", "use Text"),
-    "uuid": ("a UUID of Python, which JSON does not have", "use Guid: a string, checked"),
-    "url": ("a URL of Pydantic, whose check no schema tells", 'use Str, or Annotated[str, Matching("…")]'),
+    "uuid": ("a Python UUID, which JSON does not have", "use Guid, a checked string"),
+    "url": ("a Pydantic URL, whose check a schema cannot express", 'use Str, or Annotated[str, Matching("…")]'),
     "enum": ("an Enum, which JSON does not have", 'use Literal["a", "b"]'),
-    "lax-or-strict": ("of a class of Python, which JSON does not have", "use RelativePath for a path, else Text"),
+    "lax-or-strict": ("of a Python class, which JSON does not have", "use RelativePath for a path, otherwise Text"),
     "set": ("a set, which JSON does not have", "use Many[…], and the rule Distinct"),
     "frozenset": ("a frozenset, which JSON does not have", "use Many[…], and the rule Distinct"),
     "tuple": ("a tuple, which JSON does not have", "use Many[…]"),
-    "union": ("a choice of types, which makes several problems of one mistake", "choose one; '… | None' may stay"),
-    "tagged-union": ("a choice of models", "Either[…] is for the records of a collection; elsewhere choose one model"),
-    "function-before": ("changed before it is checked, which no schema tells", "use mode='after'"),
-    "function-wrap": ("checked by a wrapping validator, which no schema tells", "use mode='after'"),
-    "function-plain": ("checked by a function alone, which no schema tells", "give it a type, and use mode='after'"),
+    "union": ("a union, which reports one mistake as several problems", "use a single type; '… | None' is allowed"),
+    "tagged-union": ("a union of models", "use a single model; Either[…] is only for records of a collection"),
+    "function-before": ("changed before it is checked, which a schema cannot express", "use mode='after'"),
+    "function-wrap": ("checked by a wrap validator, which a schema cannot express", "use mode='after'"),
+    "function-plain": ("checked by a plain validator, which a schema cannot express",
+                       "give it a type, and use mode='after'"),
 }  # fmt: skip
 _OPTIONS = {
     "str": {"pattern", "min_length", "max_length"},
@@ -49,16 +50,16 @@ _OPTIONS = {
     "tuple": {"items_schema", "min_length", "max_length", "variadic_item_index", "strict"},
     "dict": {"keys_schema", "values_schema", "min_length", "max_length"},
 }
-"""What a type may be told beyond itself; all of it stands in the schema too."""
+"""The supported options of each type, all of which the schema can express."""
 _PROSE = {"title", "description", "examples", "deprecated"}
 _EXACT = 2**53
-"""Beyond it a double skips integers: a bound there cuts elsewhere than in JSON Schema."""
+"""Beyond it not every integer is a double: a bound there would differ from JSON Schema."""
 
 
 def tells_all(contract: Contract[Any]) -> bool:
-    """Whether the schema says all that the models check, so that the fast path may judge by it.
+    """Whether the schema expresses all that the models check, so that the fast path can rely on it.
 
-    Raises `CallError` when schema and models may come to different verdicts on a value's shape.
+    Raises `CallError` if schema and models may disagree about the structure of a value.
     """
     try:
         plans = [_plan(contract.model)] + ([_plan(contract.record)] if contract.list_key else [])
@@ -88,7 +89,7 @@ class _Walk:
         self.seen: set[str] = set()
 
     def root(self, schema: dict[str, Any]) -> None:
-        """The model of a file, or the type of a record: a model, or two forms of one."""
+        """The model of a file, or the type of a record: a model, or its two variants."""
         if schema["type"] == "definitions":
             self.definitions.update({item["ref"]: item for item in schema["definitions"]})
             return self.root(schema["schema"])
@@ -106,7 +107,7 @@ class _Walk:
         known = _OPTIONS.get(kind, set(schema)) | {"type", "ref", "metadata", "serialization"}
         extra = {name for name in set(schema) - known if (name, schema[name]) != ("strict", True)}
         if extra:
-            self.stop(f"has '{min(extra)}', which the schema cannot tell exactly", "leave it out")
+            self.stop(f"has '{min(extra)}', which a schema cannot express exactly", "remove it")
         step(schema)
         self._metadata(schema)
 
@@ -118,7 +119,7 @@ class _Walk:
         raise CallError(f"{self.contract.id}: {self.place} {what}", hint)
 
     def _metadata(self, schema: dict[str, Any]) -> None:
-        """A schema that the author wrote by hand may say anything."""
+        """Refuse custom JSON Schemas, which need not match the type."""
         data = schema.get("metadata") or {}
         makers = [*data.get("pydantic_js_functions", ()), *data.get("pydantic_js_annotation_functions", ())]
         own = BaseModel.__get_pydantic_json_schema__.__func__  # type: ignore[attr-defined]  # a bound method
@@ -126,7 +127,7 @@ class _Walk:
         if by_hand or data.get("pydantic_js_extra") or set(data.get("pydantic_js_updates", ())) - _PROSE:
             self.stop(
                 "has a JSON Schema that is not derived from its type",
-                "leave WithJsonSchema and json_schema_extra out",
+                "remove WithJsonSchema and json_schema_extra",
             )
 
     # --- models ---
@@ -140,31 +141,34 @@ class _Walk:
         cls, around = schema["cls"], (self.place, self.model)
         self.place, self.model = cls.__name__, cls
         if not issubclass(cls, Strictest) or schema.get("root_model"):
-            self.stop("is no model of medcontract", "derive it from Strictest (medcontract.modeling)")
+            self.stop("is not a medcontract model", "derive it from Strictest (medcontract.modeling)")
         known = (Open if cls.model_config.get("extra") == "allow" else Strictest).model_config
         changed = sorted(name for name in known | cls.model_config if known.get(name) != cls.model_config.get(name))
         if changed and changed != ["title"]:
-            self.stop(f"changes '{changed[0]}' in its model_config", "leave that as Strictest or Open has it")
+            self.stop(f"changes '{changed[0]}' in its model_config", "keep the setting of Strictest or Open")
         if schema.get("custom_init"):
-            self.stop("has an __init__ of its own", "use a validator: mode='after'")
+            self.stop("has a custom __init__", "use a validator with mode='after'")
         self.tells_all = self.tells_all and not schema.get("post_init")
         self.walk(schema["schema"])
         self.place, self.model = around
 
     def _model_fields(self, schema: dict[str, Any]) -> None:
         if schema.get("extras_schema"):
-            self.stop("gives a type to other keys", "leave __pydantic_extra__ out")
+            self.stop("declares a type for unknown keys", "remove __pydantic_extra__")
         for name, field in schema["fields"].items():
             self.place = f"'{name}' of {self.model.__name__}"
             alias = field.get("validation_alias", name)
             if not isinstance(alias, str):
-                self.stop("has several names", "give one alias")
-            self.tells_all = self.tells_all and alias in (name, "$schema")  # rules know fields by one name
+                self.stop("has several aliases", "use a single alias")
+            self.tells_all = self.tells_all and alias in (name, "$schema")  # rules refer to fields by one name
             self._metadata(field)
             if (self.model, name) != (self.contract.model, self.contract.list_key):
                 self.walk(field["schema"])
-            elif "function" in field["schema"]["type"]:  # the records are looked at as such
-                self.stop("has a validator, but the list is read record by record", "put it into the record, or a rule")
+            elif "function" in field["schema"]["type"]:  # records are checked separately
+                self.stop(
+                    "has a validator, but the list is read record by record",
+                    "move it to the record model, or use a rule",
+                )
 
     def _default(self, schema: dict[str, Any]) -> None:
         self.tells_all = self.tells_all and schema.get("default", ...) is None  # the fast path fills in None
@@ -185,7 +189,7 @@ class _Walk:
 
     def _dict(self, schema: dict[str, Any]) -> None:
         if schema.get("keys_schema", {"type": "any"}) not in ({"type": "str"}, {"type": "any"}):
-            self.stop("has keys of a special type", "write dict[str, …]; for known keys, a model")
+            self.stop("has keys that are not plain str", "use dict[str, …], or a model for known keys")
         self.walk(schema.get("values_schema", {"type": "any"}))
 
     # --- scalars ---
@@ -193,21 +197,21 @@ class _Walk:
     def _str(self, schema: dict[str, Any]) -> None:
         pattern = schema.get("pattern")
         if pattern is not None and pattern not in OWN_FORMS:
-            self.stop("has a pattern, which languages read differently", 'write Annotated[str, Matching("…")]')
+            self.stop("has a pattern, which languages interpret differently", 'use Annotated[str, Matching("…")]')
 
     def _float(self, schema: dict[str, Any]) -> None:
         if any(abs(schema.get(bound, 0)) >= _EXACT for bound in ("ge", "le", "gt", "lt")):
-            self.stop("has a bound that a double cannot hold exactly", "choose one below 2**53")
+            self.stop("has a bound that a double cannot represent exactly", "choose one below 2**53")
 
     def _bool(self, schema: dict[str, Any]) -> None:
-        """True and false, and nothing else."""
+        """Booleans need no further check."""
 
     _any = _none = _bool
 
     def _literal(self, schema: dict[str, Any]) -> None:
         if not all(type(value) is str for value in schema["expected"]):
             self.stop(
-                "has a Literal that is no string: there 1 equals true, and 1.0 is not 1",
+                "has a Literal that is not a string: 1 would equal true, and 1.0 would differ from 1",
                 "use Yes, bool, ZeroOrOne, or bounds on an integer (medcontract.modeling)",
             )
 
@@ -226,14 +230,14 @@ class _Walk:
     def _function_after(self, schema: dict[str, Any]) -> None:
         function = schema["function"]["function"]
         if isinstance(function, partial) and function.func.__module__.startswith("pydantic."):
-            self.stop("has a bound in the wrong place", "Annotated[int, Field(ge=1, le=9), WHOLE]: WHOLE comes last")
-        if not isinstance(getattr(function, "__self__", None), Matching):  # whose pattern is known to be sound
+            self.stop("has a bound in the wrong place", "put WHOLE last: Annotated[int, Field(ge=1, le=9), WHOLE]")
+        if not isinstance(getattr(function, "__self__", None), Matching):  # whose pattern is known to be portable
             self.tells_all = self.tells_all and _is_own(schema)
             self.walk(schema["schema"])
 
 
 def _is_own(schema: dict[str, Any]) -> bool:
-    """Whether a validator is one of those behind our own types, whose schema tells of it."""
+    """Whether a validator belongs to one of the built-in types, whose schema expresses it."""
     return bool(schema["function"]["function"].__module__ == Strictest.__module__)
 
 

@@ -1,4 +1,4 @@
-"""Did you mean … ?"""
+"""Suggestions for misspelled words: "did you mean …?"."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 NEAR, ALIKE = 60, 80
-"""Of 100: near enough for a guess that is told as such; as good as the same, but for case, marks or a letter."""
+"""Similarity out of 100: NEAR is enough for a suggestion; ALIKE allows for case, punctuation or one letter."""
 
 
 def nearest(word: str, known: Iterable[str], cutoff: int = NEAR) -> str | None:
-    """The known word that is most like this one, if any is near."""
+    """The known word most similar to this one, if any is similar enough."""
     words = tuple(known)
-    look = _remembered if len(words) <= _FEW else _nearest
-    return look(word[:200], words, cutoff)
+    search = _cached if len(words) <= _FEW else _nearest
+    return search(word[:200], words, cutoff)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
-    """The hint that names the known word that is most like this one, if any is near."""
+    """A hint with the known word most similar to this one, if any is similar enough."""
     guess = nearest(word, known)
     return f"did you mean '{guess}'?" if guess else None
 
 
 _FEW = 500
-"""Known words that are remembered with an answer; more would take much memory, with thousands of answers."""
+"""Larger vocabularies are not cached: thousands of cache entries would take too much memory."""
 
 
 def _nearest(word: str, known: tuple[str, ...], cutoff: int) -> str | None:
@@ -33,4 +33,4 @@ def _nearest(word: str, known: tuple[str, ...], cutoff: int) -> str | None:
     return found[0] if found else None
 
 
-_remembered = lru_cache(4096)(_nearest)  # the same mistake comes many times
+_cached = lru_cache(4096)(_nearest)  # the same mistake tends to occur many times

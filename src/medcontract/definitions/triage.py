@@ -203,7 +203,10 @@ class Inventory(Document):
 
 
 _DATE_RULE = Exists(
-    code="MC204", field="evaluation_date", message="this day does not exist", hint="check the month's number of days"
+    code="MC204",
+    field="evaluation_date",
+    message="this day does not exist",
+    hint="check the number of days in the month",
 )
 _BY_TIME = ("segment_start_time_sec", "segment_stop_time_sec")
 
@@ -214,46 +217,46 @@ GROUND_TRUTH = Contract(
                         message="the segment stops before it starts", hint="are start and stop swapped?"),),
     rules=(
         Unique(within="ground_truth", fields=("segment_id",), code="MC201", message="'segment_id' is repeated",
-               hint="each segment stands here once"),
+               hint="list each segment once"),
         Flag(within="ground_truth", field="start_of_case", group="case_id", at="first", by=_BY_TIME, code="MC205",
-             message="a case has one 'start_of_case', on its earliest segment"),
+             message="a case must have one 'start_of_case', on its earliest segment"),
         Flag(within="ground_truth", field="end_of_case", group="case_id", at="last", by=_BY_TIME, code="MC206",
-             message="a case has one 'end_of_case', on its latest segment"),
+             message="a case must have one 'end_of_case', on its latest segment"),
         Flag(within="ground_truth", field="at_admission", group="case_id", code="MC207",
-             message="a case has at most one 'at_admission'"),
+             message="a case must have at most one 'at_admission'"),
     ),
 )  # fmt: skip
 RESPONSE = Contract(
     id="triage/response", model=Response, record=SegmentResponse, list_key="responses", source="triage.md",
-    title="Answers of a model to segments",
+    title="Answers of a model for segments",
     record_rules=(
         Order(fields=("message_sent_time", "message_received_time"), code="MC203",
               message="the answer was received before the message was sent", hint="are the two times swapped?"),
         Requires(field="raw_response", requires="error", code="MC210", severity="warning",
-                 message="'raw_response' without 'error'", hint="it belongs to answers with an error"),
+                 message="'raw_response' without 'error'", hint="use it only for answers with an error"),
         Distinct(field="model_predictions", code="MC211", severity="warning",
                  message="this group is listed twice", hint="list each group once"),
     ),
     rules=(
         _DATE_RULE,
         Unique(within="responses", fields=("segment_id",), code="MC201", message="'segment_id' is repeated",
-               hint="one record a segment"),
+               hint="write one record per segment"),
         Rising(within="responses", field="cumulative_runtime_sec", by="message_sent_time", code="MC208",
-               severity="warning", message="the cumulative runtime falls in sending order",
-               hint="it counts from the start of the evaluation"),
+               severity="warning", message="'cumulative_runtime_sec' decreases in the order of sending",
+               hint="count it from the start of the evaluation"),
         Constant(within="responses", field="run_id", code="MC209", severity="warning",
-                 message="more than one 'run_id'", hint="are these parts of several runs?"),
-        Equal(other="triage/ground-truth", field="event", code="MC301", message="'event' is not that of the truth",
-              hint="is this the right truth?"),
+                 message="more than one 'run_id'", hint="write one file per run"),
+        Equal(other="triage/ground-truth", field="event", code="MC301", message="'event' differs from the truth",
+              hint="check that this is the right truth"),
         Covers(other="triage/ground-truth", field="segment_id", code="MC302",
                message="an expected segment has no response",
-               hint="write a record with 'error' for what could not be processed"),
+               hint="write a record with 'error' if it could not be processed"),
         Reference(other="triage/ground-truth", field="segment_id", code="MC303",
-                  message="no segment of this id is expected", hint="check upper and lower case and blanks"),
+                  message="no segment with this id is expected", hint="check case and spaces"),
         Agrees(other="triage/ground-truth", key="segment_id", field="case_id", code="MC304",
-               message="the truth has this segment in another case"),
+               message="this segment belongs to a different case in the truth"),
         Agrees(other="triage/ground-truth", key="segment_id", field="end_of_case", code="MC305",
-               message="'end_of_case' is not that of the truth"),
+               message="'end_of_case' differs from the truth"),
     ),
 )  # fmt: skip
 METRICS = Contract(
@@ -271,7 +274,7 @@ INVENTORY = Contract(
     rules=(
         SameOrder(other="triage/ground-truth", key="segment_id", group="case_id",
                   by=("segment_stop_time_sec", "segment_start_time_sec", "segment_id"), code="MC306",
-                  severity="warning", message="the order is not that of the stop times",
+                  severity="warning", message="the segments are not in the order of their stop times",
                   hint="sort the segments of a case by stop time"),
     ),
 )  # fmt: skip

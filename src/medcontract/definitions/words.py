@@ -1,4 +1,4 @@
-"""Phrases for values. What the data holds is never among them."""
+"""Phrases for messages about values. They never contain the data itself."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import msgspec
 
 from medcontract.problems import Path, Token, is_plain, shorten
 
-_SAID = {"true": "true", "yes": "true", "y": "true", "t": "true", "1": "true",
+_BOOLEANS = {"true": "true", "yes": "true", "y": "true", "t": "true", "1": "true",
          "false": "false", "no": "false", "n": "false", "f": "false", "0": "false"}  # fmt: skip
 
 
 def name(path: Path) -> str:
-    """What to call the value in a sentence: the nearest key, unless it may be data."""
+    """What to call the value in a message: the nearest key, unless it may be data."""
     names = [token for token in path if isinstance(token, str)]
     if not names or not is_plain(names[-1]):
         return "this value" if path else "the value"
@@ -28,7 +28,7 @@ def unknown_key(key: Token) -> tuple[str, str]:
 
 
 def kind(value: Any) -> str:
-    """What sort of JSON value it is."""
+    """The JSON type of a value, with an article."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -38,23 +38,23 @@ def kind(value: Any) -> str:
 
 
 def shown(value: Any) -> str | None:
-    """The value for a terminal; None for what is too large for a line."""
+    """The value for a terminal; None for lists and objects."""
     return None if isinstance(value, dict | list) else json_text(value)
 
 
 def json_text(value: Any) -> str:
-    """The value as JSON, shortened. (Not msgspec for integers: it has none beyond 64 bits.)"""
+    """The value as JSON, shortened. (Integers without msgspec, which is limited to 64 bits.)"""
     return shorten(str(value).lower() if isinstance(value, int) else msgspec.json.encode(value).decode())
 
 
 def without(text: str, value: Any) -> str:
-    """The text with … for every word that stands in the value, too (short ones without a digit aside)."""
-    said = " ".join(_texts(value)).casefold()
-    return _WORD.sub(lambda match: "…" if _is_telling(match[0]) and match[0].casefold() in said else match[0], text)
+    """The text with … in place of every word that also occurs in the value, except short words without a digit."""
+    data = " ".join(_texts(value)).casefold()
+    return _WORD.sub(lambda match: "…" if _may_be_data(match[0]) and match[0].casefold() in data else match[0], text)
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """All values inside, keys left out."""
+    """All values inside, without keys."""
     if isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
             yield from _texts(each)
@@ -66,12 +66,12 @@ _WORD = re.compile(r"\w+(?:[.,-]\w+)*")
 _SHORT = 2
 
 
-def _is_telling(word: str) -> bool:
+def _may_be_data(word: str) -> bool:
     return len(word) > _SHORT or any(c.isdigit() for c in word)
 
 
 def number_hint(given: Any) -> str | None:
-    """How to mend what should be a number."""
+    """How to write the value as a number."""
     if not isinstance(given, str):
         return None
     if re.fullmatch(r"\s*-?[0-9]+,[0-9]+\s*", given):
@@ -80,10 +80,10 @@ def number_hint(given: Any) -> str | None:
 
 
 def boolean_hint(given: Any) -> str | None:
-    """How to mend what should be true or false: which of the two, where that is clear."""
+    """How to write the value as true or false: which of the two, if that is clear."""
     if not isinstance(given, str | int | float):
         return None
-    wanted = _SAID.get(str(given).strip().lower().removesuffix(".0"))
+    wanted = _BOOLEANS.get(str(given).strip().lower().removesuffix(".0"))
     if isinstance(given, str):
         return f"write {wanted or 'true or false'} without quotes"
     return f"write {wanted}" if wanted else None

@@ -1,8 +1,8 @@
-"""The images of `lesions/cases`: JPEG or PNG by content, RGB of 8 bits, large enough, whole.
+"""Checks the images of `lesions/cases`: JPEG or PNG by content, 8-bit RGB, large enough, complete.
 
-`check_image` judges one file, `check_images` the files of many cases, in worker processes where that pays.
-Both need the extra `images`. What an image announces is read from its bytes before anything is decoded, and only
-the pixels are decoded: text, colour profiles and Exif data are passed over. See `docs/images.md`.
+`check_image` checks one file, `check_images` the files of many cases, in worker processes if there are enough.
+Both need the extra `images`. The header of an image is read before anything is decoded, and only the pixels are
+decoded: text, color profiles and Exif data are skipped. See `docs/images.md`.
 """
 
 from medcontract.images.many import Case, CaseProblem, Progress, check_images

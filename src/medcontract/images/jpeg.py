@@ -1,8 +1,8 @@
-"""JPEG: what the header announces, and whether the image can be decoded to its end.
+"""JPEG: reads the header, and checks that the image can be decoded completely.
 
-Pillow gets the tables and the pixels only: no Exif data, no colour profile, no comments, nothing behind the end.
-It decodes all coefficients but makes an eighth of the size of them, which finds the same damage in less time and
-in a sixty-fourth of the memory.
+Pillow only gets the tables and the pixels: no Exif data, color profile, comments, or data after the end. It decodes
+all coefficients but scales the image to an eighth of its size, which finds the same damage in less time and with a
+sixty-fourth of the memory.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from contextlib import contextmanager
 from medcontract.images.refusal import MAX_PARTS, Header, damaged, too_many_parts
 
 _MARKER = re.compile(rb"\xff[\x02-\xcf\xd8-\xfe]")
-"""All but what belongs to the pixels: FF 00, fill bytes and restart markers."""
+"""All markers except those within pixel data: FF 00, fill bytes and restart markers."""
 _SOI, _EOI, _SOS = 0xD8, 0xD9, 0xDA
 _NO_FRAMES = (0xC4, 0xC8, 0xCC)
 _COMMON = (0xC0, 0xC1, 0xC2, 0xC9, 0xCA)
-"""Baseline, extended and progressive, with Huffman or arithmetic coding. What remains is lossless or hierarchical."""
-_CHANNELS = {1: "grey", 4: "CMYK"}
+"""Baseline, extended and progressive, with Huffman or arithmetic coding. The others are lossless or hierarchical."""
+_CHANNELS = {1: "grayscale", 4: "CMYK"}
 
 MAX_SCANS = 100
-"""A progressive image has about ten. Each scan costs a pass over the image, even one of a few bytes."""
+"""A progressive image has about ten. Each scan takes a pass over the image, even if it has only a few bytes."""
 
 
 def header(data: bytes) -> Header:
-    """What the image announces; raises `Refused` where it announces nothing."""
+    """The properties in the header; raises `Refused` if there is no valid header."""
     for code, start, end in _segments(data):
         if code == _SOS:
             break
@@ -37,9 +37,9 @@ def header(data: bytes) -> Header:
                 break
             height, width = int.from_bytes(frame[1:3]), int.from_bytes(frame[3:5])
             if not width or not height:
-                raise damaged(f"the header announces {width} x {height} pixels")
+                raise damaged(f"the header declares {width} x {height} pixels")
             return Header(width, height, _not_rgb8(frame[0], frame[5]))
-    raise damaged("the JPEG is cut off or damaged in its header")
+    raise damaged("the header of the JPEG is truncated or damaged")
 
 
 def _is_frame(code: int) -> bool:
@@ -49,11 +49,11 @@ def _is_frame(code: int) -> bool:
 def _not_rgb8(bits: int, channels: int) -> str | None:
     if channels != 3:
         return _CHANNELS.get(channels, f"{channels} channels")
-    return None if bits == 8 else f"{bits} bits a channel"
+    return None if bits == 8 else f"{bits} bits per channel"
 
 
 def _segments(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """Marker, start and end of each whole segment, up to the end of the image or to where the file is cut off."""
+    """Marker, start and end of each complete segment, up to the end of the image or of a truncated file."""
     at = 2
     for _ in range(MAX_PARTS):
         found = _MARKER.search(data, at)
@@ -73,7 +73,7 @@ def _segments(data: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def decode(data: bytes) -> None:
-    """Decode all pixels; raises `Refused` where that does not work to the end."""
+    """Decode all pixels; raises `Refused` if they cannot be decoded completely."""
     plain = _plain(data)
     from PIL.JpegImagePlugin import JpegImageFile
 
@@ -83,12 +83,12 @@ def decode(data: bytes) -> None:
             image.load()
     except MemoryError:
         raise
-    except Exception:  # noqa: BLE001  # whatever Pillow stumbles over, it is the image that cannot be decoded
-        raise damaged("the JPEG cannot be decoded to its end") from None
+    except Exception:  # noqa: BLE001  # whatever Pillow raises, the image cannot be decoded
+        raise damaged("the JPEG cannot be decoded completely") from None
 
 
 def _plain(data: bytes) -> bytes:
-    """The image without what is not needed to decode it."""
+    """The image without data that is not needed to decode it."""
     parts = [data[:2]]
     frames = scans = first_scan = 0
     for code, start, end in _segments(data):
@@ -105,12 +105,12 @@ def _plain(data: bytes) -> bytes:
             return b"".join([*parts, memoryview(data)[first_scan:end]])
         if not scans and not 0xE0 <= code <= 0xEF and code != 0xFE:
             parts.append(data[start:end])
-    raise damaged("the JPEG is cut off: its end is missing")
+    raise damaged("the JPEG is truncated: its end is missing")
 
 
 @contextmanager
 def _no_leniency() -> Iterator[None]:
-    """Many a program tells Pillow to put up with truncated images; here it may not."""
+    """Programs can make Pillow accept truncated images; switch that off here."""
     from PIL import ImageFile
 
     lenient = ImageFile.LOAD_TRUNCATED_IMAGES

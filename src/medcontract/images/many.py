@@ -1,4 +1,4 @@
-"""Check the images of many cases, in worker processes where that pays. Results come in the order of the cases."""
+"""Checks the images of many cases, in worker processes if there are enough. Results keep the order of the cases."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from medcontract.workers import WorkerDied, Workers, processors
 Case = tuple[int, str, str]
 """The index of the record, its `image_id`, its `image_path`."""
 Progress = Callable[[int, int | None], None]
-"""Called after each image with the images done and the images in all, where that is known."""
+"""Called after each image with the number of images done and, if known, the total."""
 Outcomes = Generator[tuple[Case, ImageProblem | None], None, None]
 
 FEW = 64
-"""Up to this many cases, starting workers takes longer than it saves."""
+"""Up to this number of cases, starting workers takes more time than it saves."""
 CHUNK = 16
 """Images that a worker gets at a time."""
 _FELL = ImageProblem(
     "MC324",
-    "decoding the image brought its process down",
-    "it ran out of memory or was killed; export the image anew",
+    "decoding the image crashed the worker process",
+    "it ran out of memory or was killed; export the image again",
 )
 
 
@@ -40,7 +40,7 @@ class CaseProblem(NamedTuple):
     record: int
     image_id: str
     finding: Finding
-    """Its reference knows the number of the record, not its place (an offset of -1)."""
+    """Its reference contains the index of the record, but no position (an offset of -1)."""
 
 
 def check_images(
@@ -50,25 +50,25 @@ def check_images(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Generator[CaseProblem, None, int]:
-    """The problems of all images, at most one an image, in the order of the cases; returns how many were checked.
+    """The problems of all images, at most one per image, in the order of the cases; returns the number checked.
 
-    Cases are taken as they are needed and not kept. `jobs` is the number of worker processes; 1 is this process
-    alone, and None is one a processor when there are more than a few cases. A script that uses workers needs the
-    usual `if __name__ == "__main__":`. Raises `CallError` without the extra `images` or without the folder.
+    Cases are consumed lazily and not kept. `jobs` is the number of worker processes; 1 means only this process,
+    and None means one per CPU if there are more than a few cases. A script that uses workers needs the usual
+    `if __name__ == "__main__":`. Raises `CallError` without the extra `images` or if the folder does not exist.
     """
     return _problems(cases, ready(folder, jobs), jobs, progress)
 
 
 def ready(folder: str | os.PathLike[str], jobs: int | None = None) -> str:
-    """The real path of a folder of images. Raises `CallError` where its images cannot be checked."""
+    """The real path of an image folder. Raises `CallError` if its images cannot be checked."""
     require_pillow()
     name = os.fspath(folder)
     if not os.path.exists(name):
-        raise CallError(f"{name}: no such folder of images", "check the spelling")
+        raise CallError(f"{name}: no such image folder", "check the path")
     if not os.path.isdir(name):
-        raise CallError(f"{name}: this is a file, not a folder of images", "give the folder that the images are in")
+        raise CallError(f"{name}: expected an image folder, got a file", "pass the folder that contains the images")
     if jobs is not None and jobs < 1:
-        raise CallError("jobs: at least 1")
+        raise CallError("jobs must be at least 1")
     return os.path.realpath(name)
 
 
@@ -102,9 +102,9 @@ def _outcomes(cases: Iterator[Case], root: str, jobs: int | None) -> Outcomes:
         return _alone(cases, root)
     try:
         workers = Workers(count)
-    except (ImportError, OSError, BrokenProcessPool):  # no semaphores here, as in some sandboxes, or no memory
+    except (ImportError, OSError, BrokenProcessPool):  # no semaphores, as in some sandboxes, or no memory
         if jobs:
-            raise CallError("worker processes cannot be started here", "jobs=1 does without") from None
+            raise CallError("worker processes cannot be started here", "use jobs=1") from None
         return _alone(cases, root)
     return _together(cases, root, workers)
 
@@ -126,7 +126,7 @@ def _together(cases: Iterator[Case], root: str, workers: Workers) -> Outcomes:
     with workers:
         for _, problems in workers.each(check, paths()):
             chunk = chunks.popleft()
-            if isinstance(problems, WorkerDied):  # here only the culprit is blamed
+            if isinstance(problems, WorkerDied):  # one at a time, to find the image that crashes the worker
                 yield from ((case, _by_itself(case, check, workers)) for case in chunk)
             else:
                 yield from zip(chunk, problems, strict=True)
@@ -140,5 +140,5 @@ def _by_itself(
 
 
 def check_chunk(paths: list[str], root: str) -> list[ImageProblem | None]:
-    """What a worker does."""
+    """Runs in a worker."""
     return [check_image(path, root) for path in paths]

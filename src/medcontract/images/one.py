@@ -1,4 +1,4 @@
-"""Check one image: the most basic problem, or none."""
+"""Checks one image: reports its most basic problem, or none."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from medcontract.images.refusal import MAX_PIXELS, MIN_SIDE, Header, ImageProble
 
 
 def check_image(path: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None) -> ImageProblem | None:
-    """What is wrong with an image file, or None. Nothing that the file holds makes this raise.
+    """What is wrong with an image file, or None. Never raises because of the content of the file.
 
-    With a folder, the path is relative to it, and no link may lead out of it. Needs the extra `images`.
+    With a folder, the path is relative to it, and links must not lead out of it. Needs the extra `images`.
     """
     require_pillow()
     try:
@@ -26,7 +26,7 @@ def check_image(path: str | os.PathLike[str], folder: str | os.PathLike[str] | N
 
 
 def require_pillow() -> None:
-    """Raises `CallError` where the extra is not installed."""
+    """Raises `CallError` if the extra is not installed."""
     try:
         import PIL.Image  # noqa: F401
     except ImportError:
@@ -43,11 +43,11 @@ def _check_header(announced: Header) -> None:
     width, height, not_rgb8 = announced
     size = f"{width} x {height} pixels"
     if width * height > MAX_PIXELS:
-        most = f"more than {MAX_PIXELS // 1_000_000} megapixels are not decoded"
+        most = f"images of more than {MAX_PIXELS // 1_000_000} megapixels are not decoded"
         raise Refused("MC325", f"{size}: {most}", "scale the image down")
     if not_rgb8:
-        wanted = "the image must be RGB with 8 bits a channel and no alpha"
+        wanted = "the image must be RGB with 8 bits per channel and no alpha"
         raise Refused("MC322", f"{not_rgb8}: {wanted}", 'with Pillow: image.convert("RGB")')
     if min(width, height) < MIN_SIDE:
-        least = f"the shorter side must have at least {MIN_SIDE}"
+        least = f"the shorter side must be at least {MIN_SIDE}"
         raise Refused("MC323", f"{size}: {least}", "export the image in its original size; do not scale it up")

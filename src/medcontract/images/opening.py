@@ -1,4 +1,4 @@
-"""The bytes of an image file, once and whole, whatever stands at its path."""
+"""Reads the bytes of an image file, once and completely; handles anything else at its path."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
 def read_image(path: str, folder: str | None) -> bytes:
-    """The content of a JPEG or PNG file. With a folder, the path is relative to it and may not lead out of it."""
+    """The content of a JPEG or PNG file. With a folder, the path is relative to it and must not lead out of it."""
     try:
         if folder is not None:
             path = _inside(path, folder)
@@ -40,19 +40,19 @@ def read_image(path: str, folder: str | None) -> bytes:
         with open(os.open(path, _FLAGS | (0 if folder is None else _NO_FOLLOW)), "rb") as stream:
             return _content(stream)
     except FileNotFoundError:
-        raise Refused("MC320", "no such file in the folder of images", _missing_hint(path, folder)) from None
+        raise Refused("MC320", "no such file in the image folder", _missing_hint(path, folder)) from None
     except OSError as error:
         reason = (error.strerror or type(error).__name__).lower()
         raise Refused("MC320", f"the file cannot be read: {reason}") from None
-    except ValueError:  # a NUL or a lone surrogate
-        raise Refused("MC320", "no file can have this name") from None
+    except ValueError:  # a NUL byte or a lone surrogate
+        raise Refused("MC320", "invalid file name") from None
 
 
 def _inside(path: str, folder: str) -> str:
     root = os.path.realpath(folder)
     real = os.path.realpath(os.path.join(root, path))
     if not real.startswith(os.path.join(root, "")):
-        raise Refused("MC320", "the path leads out of the folder of images", "copy the image into the folder")
+        raise Refused("MC320", "the path leads out of the image folder", "copy the image into the folder")
     return real
 
 
@@ -64,14 +64,14 @@ def _regular(found: os.stat_result) -> None:
 
 
 def _missing_hint(path: str, folder: str | None) -> str:
-    """The most common reasons, where they are the reason. The name itself is not told: it may be a patient's."""
+    """A hint for the most common causes. It does not contain the file name, which may be that of a patient."""
     stem, ending = os.path.splitext(path)
     other = next((e for e in _ENDINGS if e != ending and os.path.exists(stem + e)), None)
     if other:
-        return f"there is a file of this name with the ending {other}"
+        return f"there is a file of this name with the extension {other}"
     if folder is not None and _names_folder(path, os.path.realpath(folder)):
-        return "the path begins with the folder of images itself: give the folder above it"
-    return "check the folder, upper and lower case, and the ending"
+        return "the path starts with the image folder itself: pass its parent folder"
+    return "check the folder, case and extension"
 
 
 def _names_folder(path: str, root: str) -> bool:
@@ -85,12 +85,12 @@ def _content(stream: BinaryIO) -> bytes:
     _regular(before)
     _sniff(stream.read(132))
     if before.st_size > MAX_BYTES:
-        raise Refused("MC325", f"a file of more than {MAX_BYTES // 1_000_000} MB is not read", "compress the image")
+        raise Refused("MC325", f"files of more than {MAX_BYTES // 1_000_000} MB are not read", "compress the image")
     stream.seek(0)
     content = stream.read(before.st_size + 1)
     after = os.fstat(stream.fileno())
     if len(content) != before.st_size or after.st_mtime_ns != before.st_mtime_ns:
-        raise Refused("MC320", "the file changed while it was read", "wait until it is written, then check again")
+        raise Refused("MC320", "the file changed while it was being read", "wait until it is written, then check again")
     return content
 
 
@@ -98,7 +98,7 @@ def _sniff(head: bytes) -> None:
     if head.startswith((JPEG, PNG)):
         return
     if not head:
-        raise Refused("MC321", "the file is empty", "was it copied to the end?")
+        raise Refused("MC321", "the file is empty", "check that it was copied completely")
     name = next((name for at, magic, name in _OTHERS if head.startswith(magic, at)), None)
     found = f"this is {name}, not JPEG or PNG" if name else "the content is neither JPEG nor PNG"
-    raise Refused("MC321", found, "save the image as JPEG or PNG; another name does not change what it is")
+    raise Refused("MC321", found, "save the image as JPEG or PNG; renaming it does not change its format")

@@ -1,7 +1,7 @@
-"""PNG: what the header announces, and whether the pixels are all there.
+"""PNG: reads the header, and checks that the pixels are complete.
 
-The pixels are unpacked with zlib in blocks and thrown away, so that memory does not depend on the size of the
-picture. Nothing else in the file is unpacked: a bomb in a text or a colour profile stays shut.
+The pixels are decompressed with zlib in blocks and discarded, so that memory does not depend on the size of the
+image. Nothing else in the file is decompressed, so a bomb in a text or a color profile has no effect.
 """
 
 from __future__ import annotations
@@ -12,45 +12,43 @@ from collections.abc import Iterator
 
 from medcontract.images.refusal import MAX_PARTS, Header, damaged, too_many_parts
 
-_COLOURS = {0: "grey", 2: "RGB", 3: "a palette of colours", 4: "grey with an alpha channel", 6: "RGB with alpha"}
+_COLORS = {0: "grayscale", 2: "RGB", 3: "a color palette", 4: "grayscale with an alpha channel", 6: "RGB with alpha"}
 _CHECKED = (b"IHDR", b"PLTE", b"IDAT", b"IEND")
-"""Chunks that decoding depends on: their checksums count."""
+"""Chunks that decoding depends on: their checksums are checked."""
 _PASSES = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
-"""Of an interlaced image: first column, first row, and the steps between columns and rows."""
+"""Passes of an interlaced image: first column, first row, and the steps between columns and rows."""
 _LAST_FILTER = 4
 _IN = 1 << 16
 _OUT = 1 << 20
 
 
 def header(data: bytes) -> Header:
-    """What the image announces; raises `Refused` where there is no header."""
+    """The properties in the header; raises `Refused` if there is no valid header."""
     if len(data) < 33:
-        raise damaged("the PNG is cut off in its header")
-    length, kind, width, height, bits, colour, packing, filtering, interlace = struct.unpack_from(
-        ">I4sIIBBBBB", data, 8
-    )
+        raise damaged("the header of the PNG is truncated")
+    length, kind, width, height, bits, color, packing, filtering, interlace = struct.unpack_from(">I4sIIBBBBB", data, 8)
     if kind != b"IHDR" or length != 13 or not _sound(data, kind, 16, 13) or packing or filtering or interlace > 1:
         raise damaged("the header of the PNG is damaged")
     if not width or not height:
-        raise damaged(f"the header announces {width} x {height} pixels")
-    return Header(width, height, _not_rgb8(data, bits, colour))
+        raise damaged(f"the header declares {width} x {height} pixels")
+    return Header(width, height, _not_rgb8(data, bits, color))
 
 
-def _not_rgb8(data: bytes, bits: int, colour: int) -> str | None:
-    if colour != 2:
-        return _COLOURS.get(colour, f"the unknown colour type {colour}")
+def _not_rgb8(data: bytes, bits: int, color: int) -> str | None:
+    if color != 2:
+        return _COLORS.get(color, f"the unknown color type {color}")
     if bits != 8:
-        return f"{bits} bits a channel"
+        return f"{bits} bits per channel"
     for kind, _, _ in _chunks(data):
         if kind == b"tRNS":
-            return "RGB with a transparent colour (tRNS)"
+            return "RGB with a transparent color (tRNS)"
         if kind == b"IDAT":
             break
     return None
 
 
 def _chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
-    """Type, start and length of the content of each whole chunk, up to the last one or to where the file is cut off."""
+    """Type, start and length of the content of each complete chunk, up to the last one or the truncation."""
     at = 8
     for _ in range(MAX_PARTS):
         if at + 12 > len(data):
@@ -72,27 +70,27 @@ def _sound(data: bytes, kind: bytes, start: int, length: int) -> bool:
 
 
 def decode(data: bytes) -> None:
-    """Unpack all pixels; raises `Refused` where they are not what the header, known to be good, announces."""
+    """Decompress all pixels; raises `Refused` if they do not match the (valid) header."""
     width, height = struct.unpack_from(">II", data, 16)
     pixels = _Pixels(width, height, interlaced=data[28] == 1)
     before = b""
     for kind, start, length in _chunks(data):
         if kind in _CHECKED and not _sound(data, kind, start, length):
-            raise damaged(f"a part of the PNG ({kind.decode()}) does not match its checksum")
+            raise damaged(f"the chunk {kind.decode()} of the PNG does not match its checksum")
         if kind == b"IHDR" and before:
             raise damaged("the PNG has two headers")
         if kind == b"IDAT":
             if pixels.at and before != b"IDAT":
-                raise damaged("the pixels of the PNG are not in one piece")
+                raise damaged("the pixel chunks of the PNG are not consecutive")
             pixels.feed(memoryview(data)[start : start + length])
         before = kind
     if before != b"IEND":
-        raise damaged("the PNG is cut off: its end is missing")
+        raise damaged("the PNG is truncated: its end is missing")
     pixels.finish()
 
 
 class _Pixels:
-    """Takes compressed pixels, checks that they unpack to the announced number of rows, and keeps none."""
+    """Checks that compressed pixels decompress to the declared number of rows, without keeping them."""
 
     def __init__(self, width: int, height: int, interlaced: bool) -> None:
         self.at = 0
@@ -108,17 +106,17 @@ class _Pixels:
                     self._take(self._unpacker.decompress(rest, _OUT))
                     rest = self._unpacker.unconsumed_tail
         except zlib.error:
-            raise damaged("the pixels of the PNG cannot be unpacked") from None
+            raise damaged("the pixels of the PNG cannot be decompressed") from None
 
     def finish(self) -> None:
         self._take(self._unpacker.flush())
         if self.at != self._size or not self._unpacker.eof:
-            raise damaged("the PNG holds fewer pixels than its header announces")
+            raise damaged("the PNG has fewer pixels than its header declares")
 
     def _take(self, block: bytes) -> None:
         end = self.at + len(block)
         if end > self._size:
-            raise damaged("the PNG holds more pixels than its header announces")
+            raise damaged("the PNG has more pixels than its header declares")
         for begin, stop, stride in self._spans:
             first = begin + -(-max(self.at - begin, 0) // stride) * stride
             if first < min(stop, end) and max(block[first - self.at : stop - self.at : stride]) > _LAST_FILTER:
@@ -127,7 +125,7 @@ class _Pixels:
 
 
 def _spans(width: int, height: int, passes: tuple[tuple[int, int, int, int], ...]) -> Iterator[tuple[int, int, int]]:
-    """Begin, end and bytes a row of each pass in the unpacked data. A row begins with the number of its filter."""
+    """Start, end and bytes per row of each pass in the decompressed data. A row starts with its filter type."""
     begin = 0
     for left, top, across, down in passes:
         columns = (width - left + across - 1) // across

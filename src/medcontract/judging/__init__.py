@@ -1,11 +1,11 @@
-"""Judging one file: what is wrong with it, and where.
+"""Validates one file: what is wrong with it, and where.
 
 ::
 
-    start      which container, which contract
-    records    the path of one record, the same in every container
+    start      determines container and contract
+    records    checks one record, in the same way for every container
     json       .json and .jsonl: collections and documents
-    table      .csv, and what all tables share
-    beside     the files that the records name
-    report     line and column of what was found
+    table      .csv, and what all tables have in common
+    beside     files that the records refer to, such as images
+    report     line and column of each finding
 """

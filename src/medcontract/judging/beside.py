@@ -1,4 +1,4 @@
-"""The files that the records of a file name, such as images: checked beside it, told at the records."""
+"""Checks files that records refer to, such as images. Problems are reported at the records."""
 
 from __future__ import annotations
 
@@ -14,26 +14,28 @@ from medcontract.reading.source import Unreadable
 from medcontract.results.validation import NamedFiles
 
 Check = Callable[[Iterator[tuple[int, str]], int], Iterator[Finding]]
-"""From the numbers of records and the names in them, and the number of all records, to findings in that order. Their
-references know the number of the record only, as `Ref(UNKNOWN, UNKNOWN, number)`."""
+"""Takes the indexes of records with the file names in them, and the total number of records; yields findings in that
+order. Their references contain only the index of the record, as `Ref(UNKNOWN, UNKNOWN, number)`."""
 
 
 class Beside(NamedTuple):
-    """What is to be checked beside the files of some contracts."""
+    """A check of the files that records of some contracts refer to."""
 
     field: Callable[[str], str | None]
-    """Where the records of a contract name a file; None: nowhere."""
+    """The field with the file name, by contract; None if the records of a contract refer to no file."""
     contracts: Callable[[], tuple[str, ...]]
-    """All contracts whose records name files."""
+    """All contracts whose records refer to files."""
     check: Check
 
 
 def look_beside(judge: RecordsJudge, field: str, beside: Beside) -> NamedFiles:
-    """Check what the records name in a field, after the file itself: its judge has run. Findings go to its tally.
+    """Check the files that a field of the records refers to, after the file itself was judged.
 
-    Names are read as they are needed; where their records stand is looked up afterwards, for what is wrong only.
+    Findings go to the judge's tally.
+
+    File names are read lazily; the positions of their records are looked up afterwards, only for findings.
     """
-    if not judge.records:  # none, or not known because the file is broken
+    if not judge.records:  # no records, or an unknown number because the file is broken
         return NamedFiles(0, 0)
     checked = bad = 0
 
@@ -58,11 +60,11 @@ def _names(judge: RecordsJudge, field: str) -> Iterator[tuple[int, str]]:
             if name is not None:
                 yield number, name
     except (Broken, TooLarge, Unreadable):
-        return  # the file changed between two looks: what was found stands
+        return  # the file changed between the two passes: keep the findings
 
 
 def _name_in_doubt(judge: RecordsJudge, raw: bytes, field: str) -> str | None:
-    """The name in a record that may be bad. None when the name itself is: that was told already."""
+    """The file name in a record that may be invalid. None if the name itself is, which was already reported."""
     if not raw:
         return None
     try:

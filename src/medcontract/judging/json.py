@@ -20,9 +20,9 @@ from medcontract.reading.scan import Broken, has_surrogate, scan, surrogate_in_k
 
 
 def one_line_hint(broken: Broken) -> Broken:
-    """A line that is cut off is most likely one of several that a record was written over."""
+    """A truncated line is most likely part of a record that spans several lines."""
     if broken.code == "MC011":
-        broken.hint = "each record stands on one line; a file written over several lines is a .json"
+        broken.hint = "write each record on one line; use .json for a file that spans several lines"
     return broken
 
 
@@ -71,7 +71,7 @@ class JsonJudge(RecordsJudge):
             self.records = 0
 
     def _check_header(self) -> None:
-        """The header is checked as a file whose list is empty."""
+        """The header is checked like a file with an empty list."""
         outer = self.file.outer
         if outer is not None:
             self.tally.defer(_not_an_object(outer, self.contract))
@@ -91,7 +91,7 @@ class JsonJudge(RecordsJudge):
         self.header = None if self.bad_header else good
 
     def _decode_header(self) -> Any:
-        """The header by the fast path, or None where that does not accept it."""
+        """The header by the fast path, or None if that rejects it."""
         try:
             parts = [msgspec.json.encode(member.key) + b":" + member.raw for member in self.file.header]
         except UnicodeEncodeError:  # a lone surrogate in a key
@@ -104,7 +104,7 @@ class JsonJudge(RecordsJudge):
         return self._placed(placed, members) if str(finding.path[0]) in members else placed
 
     def _examine_header(self) -> Any:
-        """The header that the fast path did not accept: its value, or None when it is bad."""
+        """The header by the slow path: its value, or None if it is invalid."""
         from medcontract.definitions.check import check_shape
 
         header: dict[str, Any] = {}
@@ -143,7 +143,7 @@ class JsonJudge(RecordsJudge):
 
 
 def scan_member(member: Member) -> tuple[Any, list[Finding], Rest]:
-    """The value of a header field, its faults as findings with exact places, and those that are counted only."""
+    """The value of a header field, its faults as findings with exact places, and faults that are only counted."""
     try:
         scanned = scan(member.raw, depth=1)
     except Broken as broken:
@@ -160,11 +160,11 @@ def scan_member(member: Member) -> tuple[Any, list[Finding], Rest]:
 def _not_an_object(outer: Member, contract: Compiled) -> Finding:
     hint = f'wrap it: {{"{contract.list_key}": …}}' if outer.raw == b"[]" and contract.list_key else None
     what = "a list" if outer.raw == b"[]" else "this"
-    return Finding("MC103", f"an object should stand here, not {what}", hint, offset=outer.offset)
+    return Finding("MC103", f"expected an object, got {what}", hint, offset=outer.offset)
 
 
 class DocumentJudge(RecordsJudge):
-    """A document is one value, held as a whole."""
+    """A document is one value, held in memory."""
 
     def run(self) -> None:
         self.records = None

@@ -1,4 +1,4 @@
-"""From findings to a report: where each problem stands."""
+"""Turns findings into a report: computes the place of each problem."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from medcontract.results.validation import FileReport, Problem
 from medcontract.tally import Likeness, Tally, likeness
 
 _NOWHERE = 1 << 62
-"""What has no place in the file, such as a record that is missing, comes last."""
+"""Findings without a place in the file, such as a missing record, come last."""
 
 
 def make_report(
@@ -84,22 +84,22 @@ def _problem(
 
 
 def _hint(finding: Finding, found: dict[int, Place]) -> str | None:
-    """The hint; for what is repeated, with the place where it stood first."""
+    """The hint; for repeated values, with the place of the first one."""
     first = finding.first
     if first is None:
         return finding.hint
     line = first.line or (found[first.offset].line if first.line is None else None)
-    where = f"first in record {first.record}" + (f", line {line}" if line else "")
+    where = f"first used in record {first.record}" + (f", line {line}" if line else "")
     return f"{where}; {finding.hint}" if finding.hint else where
 
 
 def is_tabular(finding: Finding) -> bool:
-    """Whether the finding is in a table: there is a row, but no byte to point at."""
+    """Whether the finding is in a table: it has a row, but no byte offset."""
     return finding.ref is not None and finding.ref.line is not None
 
 
 def _offsets(source: Source, findings: Sequence[Finding]) -> list[int | None]:
-    """The byte that each finding is about. Records are read in file order, each once, from one stream."""
+    """The byte offset of each finding. Records are read in file order, each once, from one stream."""
     offsets = [None if is_tabular(finding) else finding.offset for finding in findings]
     left = [i for i, f in enumerate(findings) if offsets[i] is None and f.ref is not None and not is_tabular(f)]
     if not left:
@@ -114,7 +114,7 @@ def _offsets(source: Source, findings: Sequence[Finding]) -> list[int | None]:
                     stream.seek(ref.offset)
                     record, locator = ref, Locator(stream.read(ref.length))
                 value_at, key_at = locator.find(finding.path)
-            except (Broken, Unreadable):  # the file changed meanwhile
+            except (Broken, Unreadable):  # the file changed in the meantime
                 value_at = key_at = 0
             offsets[i] = ref.offset + (key_at if finding.at_key else value_at)
     return offsets

@@ -1,4 +1,4 @@
-"""Which container is it, which contract is meant? Then the judge of that container takes over."""
+"""Determines the container and the contract of a file, and chooses the judge for it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def judge(
     progress: Progress | None = None,
     beside: Beside | None = None,
 ) -> FileReport:
-    """Everything that is wrong with one file, and with what it names. Nothing that the file holds makes this raise."""
+    """Everything that is wrong with a file and the files it refers to. Never raises because of the file's content."""
     contract = identify(source, contract_id, tally)
     if isinstance(contract, FileReport):
         return contract
@@ -64,7 +64,7 @@ def judge(
 
 
 def identify(source: Source, contract_id: str | None, tally: Tally) -> Compiled | FileReport:
-    """The contract of a file, or the report that says why it cannot be judged."""
+    """The contract of a file, or a report that says why it cannot be checked."""
     try:
         source.prepare()
         return _identify(source, contract_id, tally)
@@ -85,14 +85,14 @@ def _identify(source: Source, contract_id: str | None, tally: Tally) -> Compiled
     if container in contract.containers:
         return contract
     what = "; ".join(f".{name}" for name in contract.containers)
-    tally.add(Finding("MC033", f"{contract_id} cannot be read from .{container}", f"it can be read from: {what}"))
+    tally.add(Finding("MC033", f"{contract_id} cannot be stored as .{container}", f"use one of: {what}"))
     return make_report(source, contract_id, None, tally, wrong_call=True)
 
 
 def judge_for(
     source: Source, contract: Compiled, tally: Tally, progress: Progress | None = None, sink: Sink | None = None
 ) -> RecordsJudge:
-    """The judge of a file that was identified; `run` sets it to work. Good records go to `sink`, where there is one."""
+    """The judge of an identified file; call its `run`. Valid records go to `sink`, if given."""
     container = container_for(source, contract)
     module, name = _JUDGES["document" if contract.kind == "document" else container]
     judge_type: type[RecordsJudge] = getattr(import_module(module), name)
@@ -100,7 +100,7 @@ def judge_for(
 
 
 def container_of(source: Source) -> str:
-    """By the ending of the name; where that says nothing, by a look at the text."""
+    """The container by file extension or, if that is unknown, by the content."""
     if source.is_parquet:
         return "parquet"
     if source.ending in CONTAINERS:
@@ -114,14 +114,14 @@ def container_of(source: Source) -> str:
 
 
 def container_for(source: Source, contract: Compiled) -> str:
-    """As `container_of`, for a text whose contract is known."""
+    """Like `container_of`, for a text whose contract is known."""
     container = container_of(source)
     is_lines = container == "json" and source.ending not in CONTAINERS and _is_record(source, contract)
     return "jsonl" if is_lines else container
 
 
 def _is_record(source: Source, contract: Compiled) -> bool:
-    """Whether a text of unknown container starts with a whole record on one line, not with a file's header."""
+    """Whether a text of unknown container starts with a complete record on one line, not with a header."""
     lines_there = source.head[source.start :].lstrip().splitlines()
     value = quick_parse(lines_there[0], MAX_DEPTH) if lines_there else None
     return isinstance(value, dict) and contract.list_key is not None and contract.list_key not in value
@@ -144,7 +144,7 @@ def recognise(source: Source, container: str) -> str:
         except NotRecognised as doubt:
             other = next((name for char, name in _SEPARATORS.items() if len(header) == 1 and char in header[0]), None)
             if other:
-                raise NotRecognised(str(doubt), f"the columns seem to be separated by {other}: use commas") from None
+                raise NotRecognised(str(doubt), f"the columns seem to be separated by {other}; use commas") from None
             raise
     for raw, _, _ in islice(lines.records(source, lambda raw: None), 1000):
         try:
@@ -153,11 +153,13 @@ def recognise(source: Source, container: str) -> str:
             continue
         if isinstance(value, dict):
             return recognition.of_record(frozenset(value))
-    raise NotRecognised("no line of the first 1000 is a JSON object", "one record a line; is this a .json file?")
+    raise NotRecognised(
+        "none of the first 1000 lines is a JSON object", "write one record per line, or name the file .json"
+    )
 
 
 def _unrecognised(source: Source, container: str, doubt: NotRecognised, tally: Tally) -> FileReport:
-    """A file of no known contract: if its syntax is broken, that is what is wrong with it."""
+    """The report of a file whose contract is not recognized: its syntax errors, if it has any."""
     for finding in _syntax(source, container):
         tally.add(finding)
     if tally.errors:
@@ -167,7 +169,7 @@ def _unrecognised(source: Source, container: str, doubt: NotRecognised, tally: T
 
 
 def _syntax(source: Source, container: str) -> Iterator[Finding]:
-    """What breaks the syntax of a file whose contract is not known."""
+    """The syntax error of a file whose contract is not recognized."""
     if container == "csv":
         from medcontract.judging.table import broken_header
         from medcontract.reading.table import CsvFile

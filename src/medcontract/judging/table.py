@@ -1,4 +1,4 @@
-"""Tables: what they all share, and CSV."""
+"""Tables: what they have in common, and CSV."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from medcontract.reading.table import CsvFile, Row, header_findings
 from medcontract.tally import Tally
 
 _MOST_NAMED = 1000
-"""Findings that are kept with their column: the same mistake comes many times."""
+"""The number of cached findings with their column: the same mistake tends to occur many times."""
 
 
 class TableJudge(RecordsJudge):
     """A table: its header once, then its rows as records."""
 
     names: Sequence[str] = ()
-    """The column names, as they stand in the file."""
+    """The column names, as in the file."""
 
     def __init__(
         self,
@@ -40,13 +40,13 @@ class TableJudge(RecordsJudge):
         self.column_of.update({(name,): group[0] for name, group in contract.spread.items()})
         self.line = 1
         self.number = 0
-        """The number of the record that stands on `line`; those after it in a block are a line each."""
+        """The index of the record on `line`; the records after it in a block take one line each."""
         self.lacking: set[str] = set()
         self.bad_row = Finding("MC031", "")
         self._named: dict[Finding, Finding] = {}
 
     def rows(self) -> Iterator[Row]:
-        """The rows, each as the JSON of its record."""
+        """The rows, each as a JSON record."""
         raise NotImplementedError
 
     def cuts(self) -> Iterator[Cut]:
@@ -85,7 +85,7 @@ class TableJudge(RecordsJudge):
         return Ref(offset, length, index, (), self.line + max(0, index - self.number))
 
     def ref_of_earlier(self, ref: Ref) -> Ref:
-        """Its line is not known any more: a second look tells."""
+        """Its line was not kept; a second pass finds it."""
         return Ref(UNKNOWN, UNKNOWN, ref.record)
 
     def _thorough(self, raw: bytes, offset: int, index: int) -> tuple[Any, Any]:
@@ -95,7 +95,7 @@ class TableJudge(RecordsJudge):
         return super()._thorough(raw, offset, index)
 
     def tell(self, finding: Finding, ref: Ref) -> bool:
-        """Name the column; a column that the whole table lacks is told once."""
+        """Add the column to findings; a missing column is reported once, not for each row."""
         named = self._in_a_column(finding)
         return named is not None and super().tell(named, ref)
 
@@ -105,7 +105,7 @@ class TableJudge(RecordsJudge):
             super().tell_more(named, times)
 
     def _in_a_column(self, finding: Finding) -> Finding | None:
-        """The finding as the table names its place; None for one about a column that the whole table lacks."""
+        """The finding with its place in the table; None if it is about a column that the table lacks."""
         if finding.code == "MC101" and finding.field:
             for name in self.contract.spread.get(finding.field, (finding.field,)):
                 self._lacks(name)
@@ -139,7 +139,7 @@ class TableJudge(RecordsJudge):
         if finding.value == '""':
             message = message.replace("not a string", "not empty")
         hint = finding.hint
-        if hint and "without quotes" in hint:  # a cell has none
+        if hint and "without quotes" in hint:  # cells have no quotes
             hint = "write the number as in JSON, such as 0.5" if "number" in hint else hint.partition(" without")[0]
         return finding._replace(path=(column,) if column else (), field=column, hint=hint, message=message)
 
@@ -170,7 +170,7 @@ class CsvJudge(TableJudge):
 
 
 def broken_header(finding: Finding, source: Source) -> Finding:
-    """A table has lines, but no columns of characters; an empty file is an empty file."""
+    """Positions in a table have a line, but no column; except in an empty file."""
     return finding if finding.code == "MC004" else finding._replace(offset=None, ref=header_ref(source))
 
 

@@ -1,9 +1,9 @@
-"""Pure functions on text: what two spellings have in common.
+"""Pure functions that compare texts independently of spelling.
 
 ::
 
     text     normalization, step by step
-    numbers  numbers in decimal
-    names    which names belong together
+    numbers  decimal numbers
+    names    pairing of names
     terms    clinical terms in text
 """

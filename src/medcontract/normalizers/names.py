@@ -1,7 +1,7 @@
-"""Which names belong together. All names given here are normalized already.
+"""Pairs names. All names must be normalized.
 
-Exact pairing is the protocol. Fuzzy pairing is a variant of it, with guards: a high score alone is no match, since
-VITAMINA B1 and VITAMINA B12, or CITALOPRAM and ESCITALOPRAM, are near each other and are not the same.
+The protocol uses exact pairing. Fuzzy pairing is a variant with guards: a high score alone is not a match, since
+VITAMINA B1 and VITAMINA B12, or CITALOPRAM and ESCITALOPRAM, are similar but not the same.
 """
 
 from __future__ import annotations
@@ -21,44 +21,44 @@ from medcontract.normalizers.text import normalize
 LOOK_ALIKES = Path(__file__).parent / "data" / "look_alikes.json"
 
 _MOST_HINTS = 100_000
-"""Comparisons for one document."""
+"""The maximum number of comparisons for one document."""
 _LONGEST_HINT = 200
 MOST_COMPARISONS = 250_000
-"""Of fuzzy pairing, for one document."""
+"""The maximum of fuzzy pairing, for one document."""
 LONGEST_FUZZY = 500
-"""Characters of a normalized name that may be paired with one that is not equal."""
-# Both patterns also match what begins like a find and is none: a search that starts again at each character of it takes
-# time that grows with the square of its length.
+"""The maximum length of a normalized name for fuzzy pairing, in characters."""
+# Both patterns also match false starts: a search that started again at each of their characters would take quadratic
+# time.
 _DIGIT_GROUP = re.compile(r"([<>=-]*+[0-9]++(?:[./:^-]++[0-9]++)*+)|[<>=-]++")
 _WORD = re.compile(r"[A-Z]+")
 _DOSE = re.compile(r"([0-9]++(?:[./][0-9]++)*+)\s*+(?:(MG|MCG|UG|NG|KG|G|ML|DL|L|UI|U|MEQ|MMOL|%)(?![A-Z]))?")
 
 
 def pair_exact(labels: Sequence[str], predictions: Sequence[str]) -> list[int | None]:
-    """For each label the index of the prediction of the same name; one to one, in order of appearance.
+    """For each label the index of the prediction with the same name; one to one, in order of appearance.
 
     An empty name is never paired.
     """
     once = {name: place for place, name in enumerate(predictions)}
-    if len(once) == len(predictions) and len(set(labels)) == len(labels):  # no name is repeated
+    if len(once) == len(predictions) and len(set(labels)) == len(labels):  # without repeated names
         return [once.get(name) if name else None for name in labels]
     offered = _places(predictions, range(len(predictions)))
     return [offered[name].popleft() if offered.get(name) else None for name in labels]
 
 
 def pair_fuzzy(labels: Sequence[str], predictions: Sequence[str], threshold: float) -> list[int | None]:
-    """As `pair_exact`; then what is left by `token_sort_ratio`, from the threshold on, one to one, best score first.
+    """Like `pair_exact`, then the rest by `token_sort_ratio` with a minimum score, one to one, best score first.
 
-    Names are never paired when their digit groups differ (signs and comparisons are part of them), when the same number
-    has another unit, or when both hold look-alikes that are not the same ones.
+    Names are never paired if their digit groups differ (including signs and comparisons), if the same number has
+    different units, or if both contain look-alikes, but not the same ones.
 
-    Names of the same score are settled together. Two are paired when, among those still unpaired, neither has another
-    partner of this score. Else it is a tie: all names in it are left unpaired for good, since a worse partner would be
-    no better guess. Copies of one name are no tie: they are paired in order of appearance, as many as there are on
-    both sides, and a copy that is left over goes on. So the order of the lists decides between copies only.
+    Pairs with the same score are decided together. Two names are paired if neither has another unpaired partner with
+    this score. Otherwise it is a tie, and all its names stay unpaired, since a worse partner would not be a better
+    guess. Copies of a name are not a tie: they are paired in order of appearance, as many as exist on both sides, and
+    remaining copies stay available. So the order of the lists only matters for copies.
 
-    Comparing must not take forever: very long names are paired with equal ones only, and where very many names would
-    have to be compared (see `too_many_to_compare`), all are.
+    To limit the time, very long names are only paired with equal ones, and so are all names if there are too many to
+    compare (see `too_many_to_compare`).
     """
     paired = pair_exact(labels, predictions)
     wanted, offered = _unpaired(labels, predictions, paired, LONGEST_FUZZY)
@@ -82,11 +82,11 @@ def pair_fuzzy(labels: Sequence[str], predictions: Sequence[str], threshold: flo
 def near_misses(
     labels: Sequence[str], predictions: Sequence[str], paired: Sequence[int | None], floor: float = 80
 ) -> list[tuple[int, int, float]]:
-    """(label, prediction, score) of each unpaired label and its nearest unpaired prediction, from the floor on.
+    """(label, prediction, score) of each unpaired label and its most similar unpaired prediction, if above the floor.
 
-    These are hints, so no guard holds, and one prediction may be the nearest of several labels. Of names that are
-    equally near, the first in the alphabet is taken; of its copies, the first. They must not cost more than the score:
-    very long names have none, and where very many names are left on both sides, none has.
+    These are hints, so guards do not apply, and one prediction may be the most similar of several labels. Of equally
+    similar names the first in alphabetical order is used; of its copies, the first. To limit the time, there are no
+    hints for very long names, and none at all if very many names are unpaired on both sides.
     """
     if None not in paired:
         return []
@@ -106,7 +106,7 @@ def near_misses(
 
 
 def too_many_to_compare(labels: Sequence[str], predictions: Sequence[str]) -> bool:
-    """Whether a document has so many names without an equal one that `pair_fuzzy` compares none of them."""
+    """Whether a document has so many unpaired names that `pair_fuzzy` does not compare them."""
     if len(labels) * len(predictions) <= MOST_COMPARISONS:
         return False
     unpaired = _unpaired(labels, predictions, pair_exact(labels, predictions), LONGEST_FUZZY)
@@ -120,7 +120,7 @@ def _comparisons(wanted: Iterable[str], offered: Iterable[str]) -> int:
 
 
 def _places(names: Sequence[str], among: Iterable[int], longest: int | None = None) -> dict[str, deque[int]]:
-    """Where each name stands. Empty names, and those that are too long, stand nowhere."""
+    """The positions of each name, without empty names and those that are too long."""
     found: dict[str, deque[int]] = defaultdict(deque)
     for place in among:
         if names[place] and (longest is None or len(names[place]) <= longest):
@@ -146,7 +146,7 @@ class _Block(NamedTuple):
 
 
 def _best_first(names: Sequence[str], others: Sequence[str], threshold: float) -> Iterator[Iterator[tuple[int, int]]]:
-    """The pairs that may be, those of one score together, the highest score first."""
+    """The possible pairs, grouped by score, highest score first."""
     if not names or not others:
         return
     from rapidfuzz import fuzz, process
@@ -158,7 +158,9 @@ def _best_first(names: Sequence[str], others: Sequence[str], threshold: float) -
         block.forms.append(_sorted_words(other))
     listed = [_listed(other) for other in others]
     width = len(others)
-    levels: dict[float, array[int]] = defaultdict(lambda: array("Q"))  # a pair is one number: hostile input has many
+    levels: dict[float, array[int]] = defaultdict(
+        lambda: array("Q")
+    )  # a pair is stored as one number, because hostile input has many
     for row, name in enumerate(names):
         block = blocks.get(_digit_groups(name), _Block([], []))
         own = _listed(name)
@@ -172,12 +174,12 @@ def _best_first(names: Sequence[str], others: Sequence[str], threshold: float) -
 
 
 def _sorted_words(name: str) -> str:
-    """With this, `ratio` is `token_sort_ratio`, and the words of a name are sorted once."""
+    """Makes `ratio` equivalent to `token_sort_ratio`, so that the words of a name are sorted only once."""
     return " ".join(sorted(name.split()))
 
 
 def _doses_agree(one: str, other: str) -> bool:
-    """No number of both has a unit in each, and never the same: 100 MCG is not 100 MG."""
+    """Whether each number that has a unit in both names has a common one: 100 MCG is not 100 MG."""
     first, second = _doses(one), _doses(other)
     return all(first[number] & second[number] for number in first.keys() & second.keys())
 
@@ -194,26 +196,26 @@ def _doses(name: str) -> dict[str, set[str]]:
 
 @lru_cache(maxsize=1 << 14)
 def _digit_groups(name: str) -> tuple[str, ...]:
-    """The numbers in a name, in order: runs of digits, with the signs before them and inside them."""
+    """The numbers in a name, in order: runs of digits, with signs before and inside them."""
     return tuple(filter(None, _DIGIT_GROUP.findall(name)))
 
 
 @cache
 def look_alikes() -> frozenset[str]:
-    """The shipped names that are easily confused, normalized."""
+    """The built-in list of names that are easily confused, normalized."""
     data = json.loads(LOOK_ALIKES.read_text(encoding="utf-8"))
     return frozenset(normalize(name) for group in data["groups"] for name in group)
 
 
 @cache
 def look_alikes_sha256() -> str:
-    """Of the sorted names, one a line: the same as long as the names are."""
+    """The hash of the sorted names, one per line."""
     return sha256("\n".join(sorted(look_alikes())).encode()).hexdigest()
 
 
 @cache
 def _by_word() -> dict[str, list[tuple[str, frozenset[str]]]]:
-    """The listed names and their words, by the first of these."""
+    """The listed names and their words, by first word."""
     found: dict[str, list[tuple[str, frozenset[str]]]] = defaultdict(list)
     for name in look_alikes():
         found[name.split()[0]].append((name, frozenset(name.split())))
@@ -222,7 +224,7 @@ def _by_word() -> dict[str, list[tuple[str, frozenset[str]]]]:
 
 @lru_cache(maxsize=1 << 14)
 def _listed(name: str) -> frozenset[str]:
-    """The look-alikes that a name holds: all their words stand in it, in any order, among doses and forms."""
-    words = frozenset(name.split()).union(_WORD.findall(name))  # CITALOPRAM20MG holds a name, too
+    """The look-alikes in a name: all their words occur in it, in any order, besides doses and dosage forms."""
+    words = frozenset(name.split()).union(_WORD.findall(name))  # CITALOPRAM20MG contains a name, too
     known = _by_word()
     return frozenset(listed for word in words & known.keys() for listed, needed in known[word] if needed <= words)

@@ -1,7 +1,7 @@
-"""Clinical terms in text: the normalization of the track `benchmark`, and phrases found in what it returns.
+"""Clinical terms in text: the normalization of the track `benchmark`, and phrases in normalized text.
 
-Words are compared as `fold` leaves them. Known spellings, English and Spanish, are mapped to one name each. Nothing
-here understands a sentence: "no chest pain" holds chest pain.
+Words are compared after `fold`. Known spellings, English and Spanish, are mapped to one name each. Sentences are not
+interpreted: "no chest pain" contains chest pain.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from unicodedata import category
 from unicodedata import normalize as unicode_form
 
 VERSION = 1
-"""Counted up when `fold` or the way of matching changes; part of the protocols that use it."""
+"""Incremented when `fold` or the matching changes; part of the protocols that use it."""
 LEXICON = Path(__file__).parent / "data" / "lexicon.json"
 CATEGORIES = ("diagnoses", "treatments", "medications", "symptoms", "labs")
 
 _MARKERS = ("structure_markers", "evidence_markers", "fallacies")
 _KEPT = 1 << 15
 _LONGEST_KEPT = 200
-"""Texts up to this length are normalized once: names, diagnoses, short answers."""
+"""Normalizations of texts up to this length are cached: names, diagnoses, short answers."""
 _BLANKS = str.maketrans({char: " " for char in map(chr, range(128)) if not char.isalnum() and char not in "%."})
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _SPANISH_MARKS = "\u0301\u0303\u0308"
@@ -34,15 +34,15 @@ _INDEX = re.compile(r"(?<=\w)[\u2080-\u2089]+")
 _DIGITS = {0x2080 + digit: str(digit) for digit in range(10)}
 _LONGEST_TOLD = 40
 _PIECE = 256
-"""Characters that are decomposed at a time: putting a run of marks in order takes time that grows with its square."""
+"""Characters decomposed at a time, because sorting a run of combining marks takes quadratic time."""
 _MICRO_SIGN, _MU = "\u00b5", "\u03bc"
 
 
 def fold(text: str) -> str:
-    """Lower case, no combining marks; what is no letter, digit or % is a blank, but for a dot directly between digits.
+    """Lower case, no combining marks; only letters, digits, % and dots between digits stay, all else becomes a space.
 
-    Subscript digits right after a letter are digits (CO₂ is CO2); all else that is a number stays (10⁶, ½, Ⅳ). Total,
-    and a second time it changes nothing.
+    Subscript digits directly after a letter become digits (CO₂ is CO2); other numeric characters stay (10⁶, ½, Ⅳ).
+    Total and idempotent.
     """
     return " ".join(_words(text))
 
@@ -51,7 +51,7 @@ def _words(text: str) -> list[str]:
     text = text.lower()
     if not text.isascii():
         text = _decomposed(text)
-        for mark in _SPANISH_MARKS:  # often nothing else is beyond ASCII, and this is quicker than a pattern
+        for mark in _SPANISH_MARKS:  # often the only characters beyond ASCII, and faster than a pattern
             text = text.replace(mark, "")
         if not text.isascii():
             text = _INDEX.sub(_digits, _BEYOND_ASCII.sub(_folded_run, text))
@@ -59,7 +59,7 @@ def _words(text: str) -> list[str]:
 
 
 def _decomposed(text: str) -> str:
-    """As NFD, but for the order of marks in very long runs: all of them are dropped anyway."""
+    """Like NFD, except for the order of marks in very long runs, which are all dropped anyway."""
     if len(text) <= _PIECE:
         return unicode_form("NFD", text)
     return "".join(unicode_form("NFD", text[at : at + _PIECE]) for at in range(0, len(text), _PIECE))
@@ -96,7 +96,7 @@ class UnsoundTerms(ValueError):
 
 
 class _Phrases:
-    """Phrases, each with a value, as a tree of words."""
+    """Phrases with values, as a tree of words."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
         self._tree: dict[str, Any] = {}
@@ -104,10 +104,10 @@ class _Phrases:
             node = self._tree
             for word in phrase.split():
                 node = node.setdefault(word, {})
-            node[""] = value  # no word is empty
+            node[""] = value  # words are not empty
 
     def find(self, words: list[str]) -> Iterator[tuple[int, int, str]]:
-        """Where phrases stand (from, to) and their values: the leftmost first, of these the longest, no overlap."""
+        """The positions (start, end) and values of phrases: leftmost first, longest first, without overlap."""
         tree = self._tree
         size = len(words)
         past = 0
@@ -126,11 +126,11 @@ class _Phrases:
                 yield start, past, value
 
     def values(self, text: str) -> frozenset[str]:
-        """The values of the phrases in a text, but for empty ones: such a phrase hides those that stand in it."""
+        """The non-empty values of the phrases in a text. A phrase with an empty value hides the phrases inside it."""
         return frozenset(value for _, _, value in self.find(text.split()) if value)
 
     def replace(self, words: list[str]) -> str:
-        """The words with the value of each phrase in its place."""
+        """The words with each phrase replaced by its value."""
         pieces: list[str] = []
         done = 0
         for start, past, value in self.find(words):
@@ -141,18 +141,18 @@ class _Phrases:
 
 
 class _Said(NamedTuple):
-    """What a lexicon says, folded."""
+    """The content of a lexicon, folded."""
 
     names: dict[str, str]
-    """Each spelling, and the name that it stands for; a name stands for itself."""
+    """The name of each spelling; a name is a spelling of itself."""
     entities: dict[str, str]
-    """The names that are extracted, and the category of each."""
+    """The category of each name that is extracted."""
     markers: dict[str, frozenset[str]]
     facts: dict[str, frozenset[str]]
 
 
 class Terms:
-    """Names with their spellings and categories, markers and facts, ready to be found. Never changed once made."""
+    """Names with their spellings and categories, markers and facts, ready for searching. Immutable."""
 
     def __init__(self, said: _Said) -> None:
         self._said = said
@@ -171,7 +171,7 @@ class Terms:
         return cls(_read(data))
 
     def extended(self, data: Mapping[str, Any]) -> Terms:
-        """These terms, and those of a lexicon, which wins; or, if it has `replace`, the latter alone."""
+        """These terms with those of a lexicon, which take precedence; or only the latter, if it has `replace`."""
         return Terms.of(data) if data.get("replace") else Terms(_joined(self._said, _read(data)))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -180,7 +180,7 @@ class Terms:
     def normalize(self, text: str) -> str:
         """The folded text with known spellings mapped to their names: whole words, leftmost and longest, in one pass.
 
-        A name stays, as a whole. A distinct short text is worked out once.
+        Names stay unchanged. Results for short texts are cached.
         """
         return self._short(text) if len(text) <= _LONGEST_KEPT else self._normalize(text)
 
@@ -188,7 +188,7 @@ class Terms:
         return self._spellings.replace(_words(text))
 
     def _hidden_in_names(self, markers: Iterable[str]) -> _Phrases:
-        """Markers, and the names that hold one, which hide it."""
+        """Markers, and the names that contain and so hide one."""
         phrases = {phrase: phrase for phrase in map(self.normalize, markers)}
         plain = _Phrases(phrases)
         names = set(self._said.names.values()) - phrases.keys()
@@ -197,7 +197,7 @@ class Terms:
     def entities(self, normalized: str) -> dict[str, frozenset[str]]:
         """The entities of each category in a normalized text: leftmost and longest first, no overlap.
 
-        A longer name that is no entity hides the shorter ones in it: there is no stroke in a stroke volume.
+        A longer name that is not an entity hides shorter ones in it: "stroke volume" does not contain a stroke.
         """
         found: dict[str, set[str]] = {kind: set() for kind in CATEGORIES}
         for name in self._names.values(normalized) & self._said.entities.keys():
@@ -205,27 +205,27 @@ class Terms:
         return {kind: frozenset(names) for kind, names in found.items()}
 
     def structure(self, normalized: str) -> frozenset[str]:
-        """The distinct markers of structure in a normalized text; of those that overlap, the leftmost and longest.
+        """The distinct markers of structure in a normalized text; of overlapping ones, the leftmost and longest.
 
-        A longer name hides the marker in it: nothing is told in order by a "first degree".
+        A longer name hides the marker in it: the "first" of "first degree" is not a marker.
         """
         return self._markers["structure_markers"].values(normalized)
 
     def evidence(self, normalized: str) -> frozenset[str]:
-        """As `structure`, for markers of evidence."""
+        """Like `structure`, for markers of evidence."""
         return self._markers["evidence_markers"].values(normalized)
 
     def fallacies(self, normalized: str) -> frozenset[str]:
-        """As `structure`, for phrases of bad reasoning."""
+        """Like `structure`, for phrases of faulty reasoning."""
         return self._markers["fallacies"].values(normalized)
 
     def facts(self, normalized: str) -> frozenset[str]:
-        """What is expected to be said of the diagnoses that a normalized text names; empty where none is known."""
+        """The facts that a text about the diagnoses in a normalized text should mention; empty if none are known."""
         return frozenset().union(*(self._facts.get(name, frozenset()) for name in self._diagnoses.values(normalized)))
 
     @staticmethod
     def found(phrases: Iterable[str], normalized: str) -> frozenset[str]:
-        """Which of some normalized phrases stand in a normalized text, as whole words. Each is sought on its own."""
+        """The normalized phrases that occur in a normalized text, as whole words. Each is searched independently."""
         text = f" {normalized} "
         return frozenset(phrase for phrase in phrases if phrase and f" {phrase} " in text)
 
@@ -235,7 +235,7 @@ class Terms:
 
     @cached_property
     def sha256(self) -> str:
-        """Of all that decides what is found, whatever order it was written in."""
+        """The hash of everything that affects the search, independent of the order in the lexicon."""
         said, facts = self._said, {name: sorted(facts) for name, facts in self._facts.items()}
         markers = {kind: sorted(set(map(self.normalize, phrases))) for kind, phrases in said.markers.items()}
         form = json.dumps([said.names, said.entities, markers, facts], sort_keys=True, ensure_ascii=True)
@@ -244,7 +244,7 @@ class Terms:
 
 @cache
 def shipped() -> Terms:
-    """The terms that come with the package."""
+    """The built-in terms."""
     return Terms.of(json.loads(LEXICON.read_text(encoding="utf-8")))
 
 
@@ -253,7 +253,7 @@ def _read(data: Mapping[str, Any]) -> _Said:
     for kind in CATEGORIES:
         for name in _folded((data.get("entities") or {}).get(kind), f"'entities.{kind}'"):
             if entities.setdefault(name, kind) != kind:
-                message = f"'{name}' stands in two categories, 'entities.{entities[name]}' and 'entities.{kind}'"
+                message = f"'{name}' is in two categories, 'entities.{entities[name]}' and 'entities.{kind}'"
                 raise UnsoundTerms(message, "keep it in one of them")
     synonyms = data.get("synonyms") or {}
     names = {name: name for name in (*entities, *_folded(synonyms, "the names of 'synonyms'"))}
@@ -287,12 +287,14 @@ def _folded(phrases: Iterable[str] | None, where: str) -> list[str]:
     folded = list(map(fold, phrases))
     if not all(folded):
         phrase = repr(phrases[folded.index("")][:_LONGEST_TOLD])
-        raise UnsoundTerms(f"{phrase}, in {where}, has neither a letter nor a digit", "only these are compared, and %")
+        raise UnsoundTerms(
+            f"{phrase}, in {where}, contains no letter or digit", "only letters, digits and % are compared"
+        )
     return folded
 
 
 def _joined(ours: _Said, theirs: _Said) -> _Said:
-    """What `theirs` says of a term wins. A name of ours that they map to another takes what is said of it along."""
+    """`theirs` takes precedence. If it maps one of our names to another, what we know about the name moves along."""
     names = {spelling: theirs.names.get(name, name) for spelling, name in ours.names.items()} | theirs.names
     entities: dict[str, str] = {}
     for entity, kind in ours.entities.items():
@@ -300,9 +302,9 @@ def _joined(ours: _Said, theirs: _Said) -> _Said:
         if name not in theirs.entities and entities.setdefault(name, kind) != kind:
             kinds = f"'entities.{entities[name]}' and 'entities.{kind}'"
             message = f"'{name}', in 'synonyms', is now a name for terms of two categories, {kinds}"
-            raise UnsoundTerms(message, "list it in 'entities', in the category that is meant")
+            raise UnsoundTerms(message, "list it in 'entities', in the intended category")
     known = _Phrases(names)
-    told = frozenset(known.replace(name.split()) for name in theirs.facts)
-    facts = {name: facts for name, facts in ours.facts.items() if known.replace(name.split()) not in told}
+    replaced = frozenset(known.replace(name.split()) for name in theirs.facts)
+    facts = {name: facts for name, facts in ours.facts.items() if known.replace(name.split()) not in replaced}
     markers = {kind: phrases | theirs.markers[kind] for kind, phrases in ours.markers.items()}
     return _Said(names, entities | theirs.entities, markers, facts | theirs.facts)

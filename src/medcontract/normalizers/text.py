@@ -1,7 +1,7 @@
-"""Normalization: two texts are equal when `normalize` returns the same string for both.
+"""Normalization: two texts are equal if `normalize` returns the same string for both.
 
-It is total and idempotent, and made of small steps; `steps` shows what each of them does to a text. What it returns
-is ASCII, in upper case.
+It is total and idempotent, and consists of small steps; `steps` shows what each of them does to a text. The result
+is ASCII in upper case.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from unicodedata import normalize as unicode_form
 from unidecode import unidecode
 
 VERSION = 1
-"""Counted up when a step changes; part of the protocols that use it."""
+"""Incremented when a step changes; part of the protocols that use it."""
 
 _MU = "\u03bc"
 _UPPER_CASE_MICRO = re.compile("[\u039c\U0001d6b3\U0001d6ed\U0001d727\U0001d761\U0001d79b](?=[A-Za-z])")
-"""A Greek capital mu before a Latin letter is no Greek word: somebody wrote µg in upper case."""
+"""A Greek capital mu before a Latin letter is not a Greek word, but µg in upper case."""
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _POWER = re.compile("(?<=[0-9])([⁺⁻]?)([⁰¹²³⁴-⁹]+)")
 _INDEX = re.compile("(?<=[0-9])(?=[₀-₉])")
@@ -40,7 +40,7 @@ _PUNCTUATION = re.compile(
 
 
 def micro_signs(text: str) -> str:
-    """Micro signs become u: upper case would make a Greek M of them, and 5 µg would be 5 mg."""
+    """Micro signs become u: upper case would turn them into a Greek M, and 5 µg into 5 mg."""
     if text.isascii():
         return text
     return _UPPER_CASE_MICRO.sub("u", "".join("u" if _is_micro(c) else c for c in text))
@@ -52,7 +52,7 @@ def _is_micro(char: str) -> bool:
 
 
 def powers(text: str) -> str:
-    """Superscripts after a digit become a power: 10⁶ is 10^6, not 106. Subscripts after one are set apart."""
+    """Superscripts after a digit become a power: 10⁶ is 10^6, not 106. Subscripts after one become separate words."""
     if text.isascii():
         return text
     raised = _POWER.sub(lambda m: f"^{'-' * (m[1] == '⁻')}{m[2].translate(_SUPERSCRIPTS)}", text)
@@ -60,7 +60,7 @@ def powers(text: str) -> str:
 
 
 def punctuation_of_other_scripts(text: str) -> str:
-    """Punctuation that is not ASCII becomes a blank; dashes, percent signs and the Arabic decimal sign stay."""
+    """Non-ASCII punctuation becomes a space; dashes, percent signs and the Arabic decimal separator stay."""
     return text if text.isascii() else "".join(map(_sign, text))
 
 
@@ -75,7 +75,7 @@ def _sign(char: str) -> str:
 
 
 def latin_upper_case(text: str) -> str:
-    """Letters of any script become ASCII in upper case; what has no counterpart is a blank."""
+    """Letters of any script become ASCII in upper case; characters without an equivalent become a space."""
     return (text if text.isascii() else "".join(map(_latin, text))).upper()
 
 
@@ -83,7 +83,7 @@ def latin_upper_case(text: str) -> str:
 def _latin(char: str) -> str:
     if char.isascii():
         return char
-    found = "" if category(char) == "Cs" else unidecode(char, errors="ignore")  # half a pair is no character
+    found = "" if category(char) == "Cs" else unidecode(char, errors="ignore")  # a lone surrogate is not a character
     return found if found or category(char) in ("Mn", "Cf") else " "
 
 
@@ -93,19 +93,19 @@ def decimal_points(text: str) -> str:
 
 
 def joined(text: str) -> str:
-    """Blanks inside ranges, fractions and comparisons go: 4.5 - 8.5 is 4.5-8.5, > 100 is >100."""
+    """Spaces inside ranges, fractions and comparisons are removed: 4.5 - 8.5 is 4.5-8.5, > 100 is >100."""
     text = _AROUND_DASH.sub("-", text)
     text = _AROUND_SLASH.sub(r"\1", text)
     return _AROUND_SIGN.sub("", text)
 
 
 def punctuation(text: str) -> str:
-    """Punctuation becomes a blank, but for what stands in numbers, ranges and fractions, and %."""
+    """Punctuation becomes a space, except in numbers, ranges and fractions, and except %."""
     return _PUNCTUATION.sub(lambda m: " " if m[1] else m[0], text)
 
 
 def single_blanks(text: str) -> str:
-    """Joined again; one blank between words, none around them."""
+    """Joins the words with single spaces."""
     return " ".join(joined(text).split())
 
 
@@ -125,7 +125,7 @@ _LONGEST_KEPT = 1000
 
 
 def normalize(text: str) -> str:
-    """The normalized text. A distinct text is worked out once, unless it is too long to be worth keeping."""
+    """The normalized text. Results are cached, except for very long texts."""
     return _kept(text) if len(text) <= _LONGEST_KEPT else worked_out(text)
 
 
@@ -139,7 +139,7 @@ _kept = lru_cache(maxsize=1 << 18)(worked_out)
 
 
 class Step(NamedTuple):
-    """What one step made of a text."""
+    """The text after one step."""
 
     name: str
     about: str
@@ -147,7 +147,7 @@ class Step(NamedTuple):
 
 
 def steps(text: str) -> list[Step]:
-    """What each step makes of a text, in their order."""
+    """The text after each step, in order."""
     found = []
     for step in STEPS:
         text = step(text)

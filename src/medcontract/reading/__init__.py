@@ -1,1 +1,1 @@
-"""Bytes to located records. Nothing here knows a track or a contract."""
+"""Reads bytes as records with positions, independently of tracks and contracts."""

@@ -1,4 +1,4 @@
-"""The data files below a folder, and what stands there but cannot be read or is not followed."""
+"""Finds the data files in a folder, and what cannot be read or is not followed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ class Entry(NamedTuple):
 
     path: str
     refused: Finding | None = None
-    """Why it is not read."""
+    """Why it cannot be read."""
 
 
 def data_files(folder: str, endings: Collection[str]) -> list[Entry]:
-    """The files with one of these endings (before .gz), sorted by path; hidden files and folders are left out.
+    """The files with one of these extensions (before .gz), sorted by path, without hidden files and folders.
 
-    Links to files are followed as long as they stay in the folder, links to folders never: what is inside is found at
-    its own place. Nothing is opened, so that a pipe blocks nobody.
+    Links to files are followed if they stay within the folder. Links to folders are not: their content is found at
+    its real path. Nothing is opened, so that a pipe cannot block.
     """
     walk = _Walk(folder, endings)
     while walk.waiting:
@@ -32,7 +32,7 @@ def data_files(folder: str, endings: Collection[str]) -> list[Entry]:
 
 
 class _Walk:
-    """One walk through a folder. It keeps a list of what is to be visited: recursion would end at depth 1,000."""
+    """Walks through a folder. Uses a stack because recursion would fail at depth 1,000."""
 
     def __init__(self, folder: str, endings: Collection[str]) -> None:
         self.waiting = [folder]
@@ -68,7 +68,7 @@ class _Walk:
             return
         target = _real(entry.path)
         if not target.startswith(self._root):
-            # whether there is anything is not said: a submission could ask for any path of this machine
+            # do not reveal whether the target exists: a submission could probe any path of this machine
             yield Entry(entry.path, _OUTSIDE)
         elif not is_data or os.path.isdir(entry.path):
             if any(part.startswith(".") for part in target.removeprefix(self._root).split(os.sep)):
@@ -81,15 +81,15 @@ class _Walk:
 
 
 def leads_out_of(folder: str, path: str) -> bool:
-    """Whether a path leads to a place outside of the folder, when its links are followed."""
+    """Whether a path leads out of the folder when its links are followed."""
     try:
         return _is_endless(path) or not _real(path).startswith(_real(folder))
-    except ValueError:  # a NUL: there is no such file
+    except ValueError:  # a NUL byte: there is no such file
         return False
 
 
 def _is_endless(path: str) -> bool:
-    """Whether the system gives up on a path: links in a circle, or a chain too long. Python would follow them all."""
+    """Whether the operating system gives up on a path: cyclic links, or a chain that is too long for it."""
     try:
         os.stat(path)
     except OSError as error:
@@ -114,6 +114,6 @@ def _cannot_be_read(what: str, error: OSError) -> Finding:
 
 
 _NO_FILE = Finding("MC003", "this is a pipe, a socket or a device, not a file", "remove it from the folder")
-_NOWHERE = Finding("MC003", "this link leads nowhere", "put the file itself into the folder")
-_OUTSIDE = Finding("MC028", "this link leads out of its folder and is not followed", "put the file itself there")
-_HIDDEN = Finding("MC028", "this link leads to a hidden folder and is not followed", "put the folder itself there")
+_NOWHERE = Finding("MC003", "this link is broken", "replace it by the file")
+_OUTSIDE = Finding("MC028", "this link leads out of its folder and is not followed", "replace it by the file")
+_HIDDEN = Finding("MC028", "this link leads to a hidden folder and is not followed", "replace it by the folder")

@@ -1,4 +1,4 @@
-"""A gzipped file as a stream of its unpacked bytes, with a limit and problems of its own."""
+"""A gzipped file as a stream of decompressed bytes, with a size limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAGIC = b"\x1f\x8b"
 
 
 class Unreadable(Exception):
-    """There is nothing to read here, or no more; the finding says why."""
+    """The file cannot be read, or not any further; the finding says why."""
 
     def __init__(self, finding: Finding, wrong_call: bool = False) -> None:
         super().__init__(finding.message)
@@ -20,17 +20,17 @@ class Unreadable(Exception):
 
 
 _FEED = 16 << 10
-"""Packed bytes that are unpacked at a time. What follows a member is copied for each member, so not too many."""
+"""Compressed bytes per step. The bytes that follow a member are copied for each member, so not too many."""
 MOST_EMPTY = 10_000
-"""Members in a row that hold nothing: each costs time, and an archive of twenty megabytes has room for a million."""
+"""Consecutive empty members: each costs time, and an archive of twenty megabytes can contain a million."""
 
 
 class _Damaged(Exception):
-    """This is no gzip archive, or not one to its end."""
+    """Not a gzip archive, or a damaged one."""
 
 
 class Gunzip(io.RawIOBase):
-    """Reads all members of an archive. Seeking forward unpacks, seeking back starts anew."""
+    """Reads all members of an archive. Seeking forward decompresses, seeking backward starts again."""
 
     def __init__(self, packed: BinaryIO, limit: int) -> None:
         super().__init__()
@@ -44,9 +44,9 @@ class Gunzip(io.RawIOBase):
         self._member: zlib._Decompress | None = None
         self._at = 0
         self._empty = 0
-        """Members in a row that held nothing."""
+        """The number of consecutive empty members."""
         self._member_at = 0
-        """Where the current member starts, unpacked."""
+        """The offset of the current member in the decompressed data."""
 
     def readable(self) -> bool:
         return True
@@ -81,20 +81,20 @@ class Gunzip(io.RawIOBase):
             data = self._unpacked(size)
         except EOFError:
             raise Unreadable(Finding(
-                "MC026", "the gzip archive is cut off", "was it copied or downloaded to the end?"
+                "MC026", "the gzip archive is truncated", "check that it was copied or downloaded completely"
             )) from None  # fmt: skip
         except (_Damaged, zlib.error):
-            raise Unreadable(Finding("MC025", "the gzip archive is damaged", "pack it anew")) from None
+            raise Unreadable(Finding("MC025", "the gzip archive is damaged", "compress the file again")) from None
         self._at += len(data)
         if self._at > self._limit:
             raise Unreadable(Finding(
-                "MC027", f"the archive unpacks to more than {size_text(self._limit)}",
-                "if that is as it should be, raise the limit: --max-unpacked",
+                "MC027", f"the archive decompresses to more than {size_text(self._limit)}",
+                "if this is expected, raise the limit with --max-unpacked",
             ))  # fmt: skip
         return data
 
     def _unpacked(self, size: int) -> bytes:
-        """Some bytes, at most so many; none at the end of the archive."""
+        """At most `size` bytes; none at the end of the archive."""
         while size and (self._member or self._next_member()):
             member = self._member or zlib.decompressobj(zlib.MAX_WBITS | 16)
             data = member.decompress(self._input, size)
@@ -108,13 +108,13 @@ class Gunzip(io.RawIOBase):
         return b""
 
     def _feed(self) -> bool:
-        """Read on. False at the end of the file."""
+        """Read more. False at the end of the file."""
         block = self.packed.read(_FEED)
         self._input += block
         return bool(block)
 
     def _next_member(self) -> bool:
-        """Start with the next member, if there is one; between members there may be zeros."""
+        """Start the next member, if there is one; there may be zeros between members."""
         while len(self._input) < len(MAGIC) and self._feed():
             self._input = self._input.lstrip(b"\0")
         if not self._input:
@@ -128,14 +128,15 @@ class Gunzip(io.RawIOBase):
         self._empty = self._empty + 1 if at == self._member_at else 0
         if self._empty > MOST_EMPTY:
             raise Unreadable(Finding(
-                "MC025", f"the gzip archive has more than {MOST_EMPTY:,} empty members in a row", "pack it anew"
+                "MC025", f"the gzip archive has more than {MOST_EMPTY:,} empty members in a row",
+                "compress the file again",
             ))  # fmt: skip
         self._member, self._member_at = None, at
         self._input = rest.lstrip(b"\0")
 
 
 def size_text(size: int) -> str:
-    """A number of bytes for people."""
+    """A size in bytes, formatted."""
     for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if size >= unit:
             return f"{size / unit:.4g} {name}"

@@ -1,9 +1,9 @@
-"""A `.json` file as a header and a stream of records, never held whole.
+"""A `.json` file as a header and a stream of records, never completely in memory.
 
-The file is one object. All members but the list of records are small and kept; the records are cut
-out one by one. Cutting guesses first: two records that follow each other show what stands between
-records (`}, {"case_id"`), and the next such place is very likely the next border. The guess is right if
-and only if the slice up to it is a whole JSON value, which decoding it proves anyway; where it is not,
+The file is one object. All members except the list of records are small and kept; the records are cut
+out one by one. The end of a record is guessed first: two consecutive records show what separates
+records (`}, {"case_id"`), and the next such separator is very likely the next border. The guess is right if
+and only if the bytes up to it are a complete JSON value, which decoding proves anyway; if it is wrong,
 brackets are counted.
 """
 
@@ -23,18 +23,18 @@ from medcontract.reading.scan import Broken, Scanner, after_end, read_string, sc
 from medcontract.reading.source import Source
 
 Decode = Callable[[bytes], Any]
-"""From the bytes of one record to a value that keeps its contract, or None when that is not certain."""
+"""Decodes the bytes of one record to a valid value, or to None if it may be invalid."""
 
 
 Cut = tuple[bytes, int, Any]
-"""One record as it stands in the file: its bytes, its offset, and what `Decode` made of it."""
+"""One record of the file: its bytes, its offset, and the result of `Decode`."""
 
 Block = tuple[list[bytes], int, list[Any]]
-"""Records that follow each other without a gap, all decoded: their bytes, the first one's offset, their values."""
+"""Consecutive decoded records: their bytes, the offset of the first one, their values."""
 
 
 class Member(NamedTuple):
-    """A header field as it stands in the file."""
+    """A header field of the file."""
 
     key: str
     key_offset: int
@@ -48,7 +48,7 @@ _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 
 
 def _nested(levels: int, opening: bytes = rb"\{", closing: bytes = rb"\}") -> bytes:
-    """An object, or a list, that nests at most so deep in its own kind; brackets of the other kind are passed over."""
+    """An object or a list with limited nesting of its own kind of bracket; the other kind is ignored."""
     plain = rb'[^"' + opening + closing + rb"]*+"
     inside = _STRING if levels == 1 else rb"(?:" + _STRING + rb"|" + _nested(levels - 1, opening, closing) + rb")"
     return opening + plain + rb"(?:" + inside + plain + rb")*+" + closing
@@ -56,12 +56,12 @@ def _nested(levels: int, opening: bytes = rb"\{", closing: bytes = rb"\}") -> by
 
 _VALUE = rb"|".join([_STRING, _nested(4), _nested(4, rb"\[", rb"\]")])
 _WHOLE = re.compile(_VALUE, re.DOTALL)
-"""A string, an object or a list, as far as that can be told at a glance."""
+"""A string, an object or a list, if the pattern can match it."""
 _RUN = re.compile(rb'(?:[^"{}\[\]]++|' + _VALUE + rb")*+", re.DOTALL)
-"""Whole values, and what stands between them."""
+"""Complete values, and what separates them."""
 _BORDER = re.compile(rb'\}[ \t\n\r]*+,[ \t\n\r]*+\{[ \t\n\r]*+"[^"\\]*+"')
 _TOKEN = re.compile(_RUN.pattern[:-2] + rb'++|["{}\[\]]', re.DOTALL)
-"""Whole values, or a bracket or quote that opens or closes something larger."""
+"""Complete values, or a bracket or quote that opens or closes something larger."""
 _PLAIN_ITEM = re.compile(rb"([0-9A-Za-z.+-]++),(?=[0-9A-Za-z.+-])")
 """A number or a word in a list, with another one right after its comma."""
 _SCALAR_END = re.compile(rb"[ \t\n\r,\]}]")
@@ -78,7 +78,7 @@ class TooLarge(Exception):
 def too_large(limit: int, offset: int | None, ref: Ref | None = None) -> Finding:
     return Finding(
         "MC020", f"one record is larger than {size_text(limit)}",
-        "leave out what the contract does not need, or raise the limit: --max-record",
+        "remove what the contract does not require, or raise the limit with --max-record",
         offset=offset, ref=ref,
     )  # fmt: skip
 
@@ -95,7 +95,7 @@ class Window:
         self.at = 0
         self.ended = False
         self.levels = 0
-        """How many brackets are open around the values that are cut."""
+        """The number of open brackets around the values that are cut out."""
         self._border: bytes | None = None
         self._misses = 0
 
@@ -103,7 +103,7 @@ class Window:
         self._stream.close()
 
     def fill(self) -> bool:
-        """Read on, and forget what was passed. False at the end of the file."""
+        """Read more, and discard what was consumed. False at the end of the file."""
         if self.ended:
             return False
         self.base += self.at
@@ -113,7 +113,7 @@ class Window:
         return bool(block)
 
     def space(self) -> bytes:
-        """Pass white space; the byte that follows, empty at the end of the file."""
+        """Skip whitespace; returns the next byte, empty at the end of the file."""
         while True:
             self.at = skip_space(self.data, self.at)
             if self.at < len(self.data):
@@ -122,13 +122,13 @@ class Window:
                 return b""
 
     def broken(self, make: Callable[[bytes, int], Broken]) -> Broken:
-        """A break at the current position, with enough text behind it to be named well."""
+        """The syntax error at the current position, with enough text after it for a good message."""
         while len(self.data) - self.at < 64 and self.fill():
             pass
         return self.move(make(self.data, self.at))
 
     def move(self, broken: Broken, at: int = 0) -> Broken:
-        """The break with its offset counted from the start of the file."""
+        """The syntax error with its offset in the file."""
         broken.offset += self.base + at
         return broken
 
@@ -143,7 +143,7 @@ class Window:
             raise
 
     def cut(self) -> bytes:
-        """The bytes of the value at the current position, which is not white space."""
+        """The bytes of the value at the current position, which is not whitespace."""
         match = _WHOLE.match(self.data, self.at)
         size = match.end() - self.at if match else self._size(self.data[self.at : self.at + 1])
         if size is None:
@@ -166,7 +166,7 @@ class Window:
             raise self.move(broken, self.at) from None
 
     def _size(self, first: bytes) -> int | None:
-        """The length of the value, or None when the file ends before it does."""
+        """The length of the value, or None if the file ends first."""
         if first not in (b"{", b"["):
             return self._scalar_size(first)
         done, depth = 0, 0
@@ -199,13 +199,13 @@ class Window:
                 return None if first == b'"' else done
 
     def _check_size(self) -> None:
-        """A value that never ends is either very large or, more likely, broken early on."""
+        """A value without an end is either very large or, more likely, has a syntax error."""
         if len(self.data) - self.at > self._limit:
             raw = self.data[self.at : self.at + self._limit]
             try:
                 _pass(raw)
             except (msgspec.DecodeError, RecursionError) as error:
-                if "truncated" in str(error):  # nothing is wrong with it but its size
+                if "truncated" in str(error):  # only its size is wrong
                     raise TooLarge(self.base + self.at) from None
             try:
                 scan(raw, depth=self.levels, whole=False)
@@ -220,9 +220,9 @@ class Window:
         return match.group(1) if match and match.end() - self.at <= self._limit else None
 
     def guess(self, decode: Decode) -> tuple[bytes, Any] | None:
-        """The record that starts here, cut at the likely border, if decoding proves the guess right.
+        """The record that starts here, cut at the guessed border, if decoding proves the guess right.
 
-        The position is then the start of the next record.
+        Moves the position to the start of the next record.
         """
         if self._border is None:
             return None
@@ -239,7 +239,7 @@ class Window:
         return raw, value
 
     def learn(self) -> None:
-        """Remember what stands between the record that ends here and the next."""
+        """Remember what separates the record that ends here from the next one."""
         match = _BORDER.match(self.data, self.at - 1)
         self._border = match.group() if match and self._misses < 16 else None
 
@@ -253,11 +253,11 @@ class JsonFile:
         self._decode = decode
         self.header: list[Member] = []
         self.list_at: int | None = None
-        """Where the list of records starts, once it was met."""
+        """The offset of the list of records, once it was found."""
         self.start = 0
-        """Where the text starts, white space left out."""
+        """The offset of the text after leading whitespace."""
         self.outer: Member | None = None
-        """The whole text, when it is not an object."""
+        """The complete text, if it is not an object."""
 
     def records(self) -> Iterator[Cut]:
         """The records in file order. Raises `Broken` or `TooLarge`, with offsets in the file."""
@@ -358,7 +358,7 @@ class JsonFile:
 
 
 def check_syntax(raw: bytes, offset: int = 0) -> None:
-    """Raise what breaks the syntax of a value, if anything does."""
+    """Raise the syntax error of a value, if it has one."""
     try:
         _decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -373,7 +373,7 @@ def check_syntax(raw: bytes, offset: int = 0) -> None:
 
 
 def is_json(source: Source) -> bool:
-    """Whether the file is certainly JSON: told at parser speed, for one that is not too large to be held."""
+    """Whether the file is valid JSON for certain: checked at parser speed, if it fits into memory."""
     raw = source.read(source.start, MAX_DOCUMENT + 1)
     try:
         _pass(raw)
@@ -409,7 +409,7 @@ def _trailing(data: bytes, at: int) -> Broken:
 
 
 def outline(source: Source, enough: Callable[[Outline], bool]) -> Outline:
-    """Read keys only, until `enough` says so or the file ends. What breaks the syntax ends it silently."""
+    """Read only keys, until `enough` returns true or the file ends. Syntax errors end it silently."""
     keys: set[str] = set()
     items: dict[str, frozenset[str]] = {}
     schema: str | None = None
@@ -450,7 +450,7 @@ def outline(source: Source, enough: Callable[[Outline], bool]) -> Outline:
 
 
 def _first_keys(window: Window) -> frozenset[str]:
-    """The keys of the first item of the list that opens here; the window stays in the list, after that item."""
+    """The keys of the first item of the list that opens here; the window stays after that item."""
     window.at += 1
     if window.space() != b"{":
         return frozenset()
@@ -459,7 +459,7 @@ def _first_keys(window: Window) -> frozenset[str]:
 
 
 def _skip_items(window: Window) -> None:
-    """To the end of the list; items that are there as a whole are passed over in one step."""
+    """Skip to the end of the list; complete items in memory are skipped in one step."""
     while True:
         window.at = _RUN.match(window.data, window.at).end()  # type: ignore[union-attr]  # the pattern matches anything
         char = window.data[window.at : window.at + 1]

@@ -1,4 +1,4 @@
-"""How much one file may ask of us. Beyond a limit there is a clear problem, never a crash."""
+"""Resource limits for one file. Exceeding a limit is a problem in the report, never a crash."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ BLOCK = 1 << 20
 """Bytes read at a time."""
 
 MAX_DEPTH = 100
-"""Levels of nesting in one JSON value: the outermost object is level 1."""
+"""Nesting levels in one JSON value: the outermost object is level 1."""
 
 MAX_RECORD = 16 << 20
-"""Bytes in one record or one header value, unless the caller says otherwise."""
+"""Bytes in one record or one header value, by default."""
 
 MAX_UNPACKED = 4 << 30
-"""Bytes that a gzipped file may unpack to, or that come from a pipe, unless the caller says otherwise."""
+"""Bytes that a gzipped file may decompress to, or that are read from a pipe, by default."""
 
 MAX_MEMBERS = 10_000
 """Header fields of a collection, or columns of a table."""
 
 MAX_DOCUMENT = 128 << 20
-"""Bytes in a document contract, which is held in memory as a whole."""
+"""Bytes in a document, which is held in memory."""
 
 
 class Limits(NamedTuple):

@@ -1,4 +1,4 @@
-"""A `.jsonl` file as a stream of records: one a line, blank lines ignored."""
+"""A `.jsonl` file as a stream of records: one per line, blank lines ignored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LINE_BREAK = re.compile(rb"[\r\n]")
 
 
 def records(source: Source, decode: Decode) -> Iterator[Cut]:
-    """Every line that is not blank, without its line ending. One beyond the size limit has `raw` empty."""
+    """Every non-blank line, without its line ending. `raw` is empty for a line beyond the size limit."""
     for raw, offset, value in records_in_blocks(source, decode):
         if isinstance(raw, bytes):
             yield raw, offset, value
@@ -24,7 +24,7 @@ def records(source: Source, decode: Decode) -> Iterator[Cut]:
 
 
 def records_in_blocks(source: Source, decode: Decode) -> Iterator[Cut | Block]:
-    """As `records`, but where all goes well, many at a time."""
+    """Like `records`, but many at a time where possible."""
     for block, offset in blocks(source):
         if block is None:
             yield b"", offset, None
@@ -61,7 +61,7 @@ def blocks(source: Source) -> Iterator[tuple[list[bytes] | None, int]]:
                 block = block[passed:]
                 skipping = end is None
             text = rest + block
-            if text.isspace() and not text.strip(b" \t\r\n"):  # nothing but blank lines
+            if text.isspace() and not text.strip(b" \t\r\n"):  # only blank lines
                 keep = text[-1:] if text.endswith(b"\r") else b""
                 offset += len(text) - len(keep)
                 rest = keep

@@ -1,4 +1,4 @@
-"""Where values stand in a JSON text: many of them, each container that is entered being read through once."""
+"""Finds the positions of many values in a JSON text; each object or list is scanned only once."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from medcontract.reading.scan import read_string, skip_container, skip_space, wi
 _SCALAR = re.compile(rb"[^ \t\n\r,:\]}]*+")
 
 Members = dict[Token, tuple[int, int]]
-"""The offsets of each member's key (for a list item: of the item) and value."""
+"""The offsets of the key (for a list item: of the item) and value of each member."""
 
 
 class Locator:
-    """Finds values by path in a text that is known to be JSON. Paths that follow each other cost least."""
+    """Finds values by path in a text that is known to be JSON. Fastest for paths in file order."""
 
     def __init__(self, raw: bytes) -> None:
         self._raw = raw
         self._entered: list[_Container] = []
 
     def find(self, path: Path) -> tuple[int, int]:
-        """The offsets of the value at `path` and of its key. When the path is not there, as far as it goes."""
+        """The offsets of the value at `path` and of its key or, if there is none, of the longest existing part."""
         position = key_at = skip_space(self._raw, 0)
         for depth, token in enumerate(path):
             found = self._enter(depth, position).find(token)
@@ -39,7 +39,7 @@ class Locator:
 
 
 class _Container:
-    """An object or a list, read as far as was asked for; a list remembers its last item only."""
+    """An object or a list, scanned as far as needed; a list remembers only its last item."""
 
     def __init__(self, raw: bytes, start: int) -> None:
         self.start = start
@@ -63,7 +63,7 @@ class _Container:
 
 
 def _members(raw: bytes, position: int) -> Members:
-    """The members of the object that opens here. A repeated key is where it stands last, as in the value."""
+    """The members of the object that opens here. The last of repeated keys wins, as in the value."""
     members: Members = {}
     if raw[position : position + 1] != b"{":
         return members
@@ -78,7 +78,7 @@ def _members(raw: bytes, position: int) -> Members:
 
 
 def _next(raw: bytes, position: int) -> int:
-    """Past the value that starts here, and the comma behind it."""
+    """The offset after the value that starts here and the comma that follows it."""
     char = raw[position : position + 1]
     if char == b'"':
         position = read_string(raw, position)[1]

@@ -1,7 +1,7 @@
 """A Parquet file as a stream of rows, within limits.
 
-Its encodings repeat a value for next to nothing, so a file of some kilobytes may stand for gigabytes. Texts are
-therefore read as a dictionary and indexes, and sized before they are written out.
+Its encodings store repeated values in almost no space, so a file of some kilobytes may decode to gigabytes. Texts
+are therefore read as a dictionary with indexes, and their size is computed before they are expanded.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from medcontract.reading.source import Source, Unreadable
 
 _BATCH = 8192
 _NESTED_BATCH = 16
-"""Rows of a table with lists or objects: these cannot be sized before they are read."""
+"""Rows per batch of a table with lists or objects, whose size is unknown before they are read."""
 _AT_ONCE = 4 << 20
-"""Bytes of rows that are written out at a time."""
+"""Bytes of rows that are expanded at a time."""
 _LARGE_GROUP = 64 << 20
-"""Bytes of a row group beyond which fewer rows are read at a time."""
+"""Beyond this size of a row group in bytes, fewer rows are read at a time."""
 _PANDAS_INDEX = re.compile(r"__index_level_[0-9]+__")
-"""The column that pandas writes for an index without a name; a frame's index is not looked at either."""
+"""The column that pandas writes for an unnamed index; ignored, like the index of a DataFrame."""
 
 Cells = tuple[Any, ...]
 
 
 def columns(source: Source) -> list[str]:
-    """The column names of a Parquet file. Raises `Unreadable` when it is damaged, `ImportError` without pyarrow."""
+    """The column names of a Parquet file. Raises `Unreadable` if it is damaged, `ImportError` without pyarrow."""
     with source.open() as stream:
         return list(_columns(_open(stream)).values())
 
 
 def rows(source: Source) -> Iterator[Cells | None]:
-    """The rows of a Parquet file; None for one that is larger than a record may be. Raises `Unreadable`."""
+    """The rows of a Parquet file; None for rows beyond the size limit of a record. Raises `Unreadable`."""
     import pyarrow as pa
 
     try:
         with source.open() as stream:
             yield from _rows(stream, source)
-    except (pa.ArrowException, OSError, ValueError, OverflowError):  # the last: a time that Python has no name for
+    except (pa.ArrowException, OSError, ValueError, OverflowError):  # the last: a time that Python cannot represent
         raise Unreadable(_damaged()) from None
 
 
@@ -51,7 +51,7 @@ def _rows(stream: BinaryIO, source: Source) -> Iterator[Cells | None]:
     check_size(source, _announced(file))
     _check_values(file, source)
     _check_pages(stream, file, source)
-    places = list(_columns(file))  # by place: a name may stand there twice
+    places = list(_columns(file))  # by position: a name may occur twice
     file = _open(stream, [field.name for field in file.schema_arrow if _is_text(field.type)])
     for number in range(file.num_row_groups):
         size = _batch_size(file, number)
@@ -60,16 +60,16 @@ def _rows(stream: BinaryIO, source: Source) -> Iterator[Cells | None]:
 
 
 def check_size(source: Source, size: int) -> None:
-    """Raise `Unreadable` where a file unpacks to more than it may."""
+    """Raise `Unreadable` if a file decompresses to more than the limit."""
     if size > source.limits.unpacked:
         raise Unreadable(Finding(
-            "MC027", f"the file unpacks to more than {size_text(source.limits.unpacked)}",
-            "if that is as it should be, raise the limit: --max-unpacked",
+            "MC027", f"the file decompresses to more than {size_text(source.limits.unpacked)}",
+            "if this is expected, raise the limit with --max-unpacked",
         ))  # fmt: skip
 
 
 def _announced(file: Any) -> int:
-    """The least that the rows take, as the file itself says: their encoded bytes, or a byte for each cell."""
+    """The minimum size of the rows according to the file: their encoded bytes, or one byte per cell."""
     metadata = file.metadata
     groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
     encoded = sum(max(group.total_byte_size, group.num_rows * group.num_columns) for group in groups)
@@ -78,9 +78,9 @@ def _announced(file: Any) -> int:
 
 
 def _check_values(file: Any, source: Source) -> None:
-    """Raise `Unreadable` where a row group has more values in a column than a record may have bytes.
+    """Raise `Unreadable` if a row group has more values in a column than a record may have bytes.
 
-    A list is read as a whole, and many equal values take no room in a file.
+    A list is read at once, and many equal values take almost no space in a file.
     """
     metadata = file.metadata
     for number in range(metadata.num_row_groups):
@@ -89,12 +89,12 @@ def _check_values(file: Any, source: Source) -> None:
         if any(group.column(place).num_values > most for place in range(group.num_columns)):
             raise Unreadable(Finding(
                 "MC027", f"a list column has more than {most:,} values in one row group",
-                "no contract has lists in tables: write one value per cell, or smaller row groups",
+                "write one value per cell (no contract has lists in tables), or smaller row groups",
             ))  # fmt: skip
 
 
 def _check_pages(stream: BinaryIO, file: Any, source: Source) -> None:
-    """Raise `Unreadable` where the pages unpack to more than they may, all of them or one alone."""
+    """Raise `Unreadable` if the pages, or a single one, decompress to more than the limit."""
     total = 0
     try:
         for size in page_sizes(stream, file.metadata, source.size):
@@ -102,7 +102,7 @@ def _check_pages(stream: BinaryIO, file: Any, source: Source) -> None:
             check_size(source, total)
             if size > MAX_DOCUMENT:
                 raise Unreadable(Finding(
-                    "MC027", f"a page of the file unpacks to more than {size_text(MAX_DOCUMENT)}",
+                    "MC027", f"a page of the file decompresses to more than {size_text(MAX_DOCUMENT)}",
                     "write it with smaller pages (in pyarrow: data_page_size, write_batch_size)",
                 ))  # fmt: skip
     except BadHeader:
@@ -118,7 +118,7 @@ def _batch_size(file: Any, number: int) -> int:
 
 
 def _rows_of(columns: Sequence[Any], limit: int) -> Iterator[Cells | None]:
-    """The rows of a batch, written out some at a time."""
+    """The rows of a batch, expanded some at a time."""
     sizes = _sizes(columns)
     start = 0
     while start < len(sizes):
@@ -135,7 +135,7 @@ def _rows_of(columns: Sequence[Any], limit: int) -> Iterator[Cells | None]:
 
 
 def _sizes(columns: Sequence[Any]) -> list[int]:
-    """For each row, the bytes of its texts."""
+    """The size of the texts of each row, in bytes."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -149,7 +149,7 @@ def _sizes(columns: Sequence[Any]) -> list[int]:
 
 
 def _lengths(column: Any) -> Any:
-    """The bytes of each text; None for a column of something else."""
+    """The size of each text in bytes; None for columns of other types."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -185,7 +185,7 @@ def _is_nested(kind: Any) -> bool:
 
 
 def _columns(file: Any) -> dict[int, str]:
-    """The places of the columns, the index of a frame left out, and their names."""
+    """The positions of the columns, without the index of a DataFrame, and their names."""
     names = enumerate(file.schema_arrow.names)
     return {place: name for place, name in names if not _PANDAS_INDEX.fullmatch(name)}
 
@@ -201,7 +201,7 @@ def _open(stream: BinaryIO, as_dictionary: Sequence[str] = ()) -> Any:
 
 
 def _values(column: Any) -> list[Any]:
-    """The cells of a column; one that Python has no value for (a time beyond its calendar) is of no type at all."""
+    """The cells of a column; a cell that Python cannot represent (a time beyond its calendar) has no valid type."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
@@ -220,4 +220,4 @@ def _value(cell: Any) -> Any:
 
 
 def _damaged() -> Finding:
-    return Finding("MC034", "this is not a Parquet file, or it is damaged", "was it written to the end?")
+    return Finding("MC034", "this is not a Parquet file, or it is damaged", "check that it was written completely")

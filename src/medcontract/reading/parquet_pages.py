@@ -1,7 +1,7 @@
 """The sizes of the pages of a Parquet file, from their headers.
 
-A page is unpacked as a whole, and its header alone says how large it is then; what the footer says of a row group is
-for information only. So the headers are read before anything is unpacked.
+A page is decompressed at once, and only its header gives the decompressed size; the sizes in the footer are purely
+informative. So the headers are read before anything is decompressed.
 """
 
 from __future__ import annotations
@@ -10,25 +10,25 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 _HEADER_SIZES = (256, 16 << 10, 16 << 20)
-"""Bytes to be read for a header: most are short, but the statistics in one hold values."""
+"""Bytes to read for a header: most are short, but the statistics in a header contain values."""
 _UNPACKED, _PACKED = 2, 3
 """Fields of a header."""
 _DEEPEST = 20
 
 
 class BadHeader(ValueError):
-    """There is no page here."""
+    """Not a valid page header."""
 
 
 def page_sizes(stream: BinaryIO, metadata: Any, file_size: int) -> Iterator[int]:
-    """The size of each page, unpacked. Raises `BadHeader`."""
+    """The decompressed size of each page. Raises `BadHeader`."""
     chunks = [
         metadata.row_group(group).column(column)
         for group in range(metadata.num_row_groups)
         for column in range(metadata.num_columns)
     ]
     if sum(max(0, chunk.total_compressed_size) for chunk in chunks) > 2 * file_size:
-        raise BadHeader  # they would overlap: many could share one page
+        raise BadHeader  # pages would overlap, so that many could share the same bytes
     for chunk in chunks:
         start = chunk.data_page_offset
         if chunk.has_dictionary_page and 0 < (chunk.dictionary_page_offset or 0) < start:
@@ -41,13 +41,13 @@ def page_sizes(stream: BinaryIO, metadata: Any, file_size: int) -> Iterator[int]
 
 
 def _header(stream: BinaryIO, start: int) -> tuple[int, int, int]:
-    """The size of the header that starts there, and what it says of its page: its size unpacked, and packed."""
+    """The size of the header at an offset, and the decompressed and compressed size of its page."""
     for length in _HEADER_SIZES:
         stream.seek(start)
         reader = _Reader(stream.read(length))
         try:
             fields = reader.numbers()
-        except IndexError:  # it is longer
+        except IndexError:  # the header is longer
             continue
         unpacked, packed = fields.get(_UNPACKED, -1), fields.get(_PACKED, -1)
         if unpacked < 0 or packed < 0:
@@ -57,14 +57,14 @@ def _header(stream: BinaryIO, start: int) -> tuple[int, int, int]:
 
 
 class _Reader:
-    """Reads a struct in the compact protocol of Thrift. `IndexError` where the data ends too early."""
+    """Reads a struct in Thrift's compact protocol. Raises `IndexError` if the data ends too early."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.at = 0
 
     def numbers(self, depth: int = 0) -> dict[int, int]:
-        """The numbers among the fields of a struct, by field; all else is passed over."""
+        """The numeric fields of a struct, by field id; other fields are skipped."""
         if depth > _DEEPEST:
             raise BadHeader
         found: dict[int, int] = {}
@@ -99,7 +99,7 @@ class _Reader:
             raise IndexError
 
     def _value(self, kind: int, depth: int) -> int | None:
-        """A value of a field; None for what is no number."""
+        """The value of a field; None if it is not a number."""
         if kind in (1, 2):  # true, false
             return None
         if kind == 3:
@@ -114,14 +114,14 @@ class _Reader:
             self._list(depth)
         elif kind == 12:
             self.numbers(depth + 1)
-        else:  # no header has a map
+        else:  # headers have no maps
             raise BadHeader
         return None
 
     def _list(self, depth: int) -> None:
         head = self._byte()
         size = head >> 4 if head >> 4 < 15 else self._size()
-        if size > len(self.data):  # each item has a byte at least
+        if size > len(self.data):  # each item takes at least one byte
             raise IndexError
         for _ in range(size):
             if head & 15 in (1, 2):

@@ -1,4 +1,4 @@
-"""From byte offsets to lines and columns, for what is wrong only, in one pass over the file."""
+"""Converts byte offsets of findings to lines and columns, in one pass over the file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Place(NamedTuple):
 
 
 def places(source: Source, offsets: Iterable[int]) -> dict[int, Place]:
-    """Line and column (1-based, in code points) of each offset. Lines end with LF, CRLF or CR; a BOM is no column."""
+    """Line and column (1-based, in code points) of each offset. Lines end with LF, CRLF or CR; a BOM is not counted."""
     wanted = sorted(set(offsets), reverse=True)
     found: dict[int, Place] = {}
     here = _Position()
@@ -39,14 +39,14 @@ def places(source: Source, offsets: Iterable[int]) -> dict[int, Place]:
 
 
 class _Position(NamedTuple):
-    """A place between two bytes, and the column of the CR before it, if there is one."""
+    """A position between two bytes, and the column of the CR before it, if there is one."""
 
     line: int = 1
     column: int = 1
     cr: int | None = None
 
     def place(self, inside_crlf: bool) -> Place:
-        """Between CR and LF it is still the line that they end."""
+        """A position between CR and LF still belongs to the line that they end."""
         if self.cr is not None and inside_crlf:
             return Place(self.line - 1, self.cr + 1)
         return Place(self.line, self.column)
@@ -75,9 +75,9 @@ class _Position(NamedTuple):
 
 
 def _next_block(stream: BinaryIO) -> bytes:
-    """Some bytes; none where the file, or the part of an archive that can be unpacked, ends."""
+    """Some bytes; none at the end of the file, or of the part of an archive that can be decompressed."""
     try:
-        block: bytes = stream.read1(BLOCK)  # type: ignore[attr-defined]  # all that `Source.open` gives have it
+        block: bytes = stream.read1(BLOCK)  # type: ignore[attr-defined]  # all streams of `Source.open` have it
     except Unreadable:
         return b""
     return block
@@ -89,7 +89,7 @@ def count_characters(text: bytes) -> int:
 
 
 def excerpt(source: Source, offset: int, room: int = 100) -> tuple[str, int]:
-    """The source line around `offset`, cut to `room` characters, and where the offset stands in it."""
+    """The source line around `offset`, cut to `room` characters, and the position of the offset in it."""
     start = max(source.start, offset - _AROUND)
     data = source.read(start, offset - start + _AROUND)
     before, after = data[: offset - start], data[offset - start :]

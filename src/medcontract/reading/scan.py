@@ -1,8 +1,8 @@
-"""A patient JSON parser for text that the fast one refused: it says exactly what is wrong, and where.
+"""A tolerant JSON parser for text that the fast one rejected: it reports exactly what is wrong, and where.
 
-Two kinds of trouble are told apart. *Faults* (a repeated key, NaN, a number beyond a double, a lone
-surrogate) spoil one value: they are collected and parsing goes on. A *break* of JSON syntax ends it.
-Offsets are bytes from the start of the text that was handed in.
+There are two kinds of errors. *Faults* (a repeated key, NaN, a number that is too large, a lone surrogate) affect
+one value: they are collected and parsing continues. Syntax errors (`Broken`) end it.
+Offsets are in bytes from the start of the given text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from medcontract.reading.limits import MAX_DEPTH
 
 
 class Fault(NamedTuple):
-    """Something wrong with one value; the text around it can still be read."""
+    """An error in one value; the text around it can still be parsed."""
 
     code: str
     message: str
@@ -27,7 +27,7 @@ class Fault(NamedTuple):
 
 
 class Broken(Exception):
-    """JSON syntax ends here."""
+    """A syntax error."""
 
     def __init__(self, code: str, offset: int, message: str, hint: str | None = None) -> None:
         super().__init__(message)
@@ -38,15 +38,15 @@ class Scanned(NamedTuple):
     value: Any
     end: int
     faults: list[Fault]
-    """The first `MOST_FAULTS`, and after these the first of each sort."""
+    """The first `MOST_FAULTS`, and after these the first of each kind."""
     rest: dict[Fault, int]
-    """How many more there are, for each sort of fault: indexes in the path are stars, and there is no place."""
+    """How many more there are of each kind of fault: indexes in the path are stars, and there is no place."""
 
 
 MOST_FAULTS = 10_000
-"""Of one text, that are kept: millions of them in one record would take far more memory than the record."""
+"""Faults that are kept per text: millions of them would take far more memory than the record."""
 _MOST_LATE = 3
-"""Of each sort, that are kept beyond that number."""
+"""Faults of each kind that are kept beyond that number."""
 
 
 _SPACE = re.compile(rb"[ \t\n\r]*+")
@@ -60,19 +60,19 @@ _CUT_OFF = re.compile(
     rb"-?(?:0|[1-9][0-9]*)?(?:\.[0-9]*)?(?:[eE][+-]?)?|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|N(?:a)?|-?I(?:n(?:f(?:i(?:n(?:it?)?)?)?)?)?"
 )
 
-_CUT_HINT = "the file may be cut off: was it written to the end?"
+_CUT_HINT = "the file may be truncated; check that it was written completely"
 _WORDS: dict[bytes, Any] = {b"true": True, b"false": False, b"null": None}
 _NOT_FINITE = (b"NaN", b"Infinity", b"-Infinity")
 _QUOTES = (b"'", b"`", "\u2018".encode(), "\u2019".encode(), "\u201c".encode(), "\u201d".encode())
 _BOM = "\ufeff".encode()
 _WORD_HINTS = {
     b"True": "write true", b"False": "write false", b"None": "write null", b"undefined": "write null",
-    b"nan": "leave the value out or write null where that is allowed", b"inf": "write a finite number",
+    b"nan": "omit the value, or write null where that is allowed", b"inf": "write a finite number",
 }  # fmt: skip
 
 
 def scan(data: bytes, start: int = 0, depth: int = 0, whole: bool = True) -> Scanned:
-    """Parse the JSON value at `start`; with `whole`, nothing but white space may follow it.
+    """Parse the JSON value at `start`; with `whole`, only whitespace may follow it.
 
     `depth` is the number of levels that already enclose the value.
     """
@@ -102,7 +102,7 @@ def _end_of_text(data: bytes, end: int, whole: bool) -> None:
 
 
 def after_end(data: bytes, offset: int) -> Broken:
-    """The break for what stands after the end of a JSON value."""
+    """The syntax error for text after the end of a JSON value."""
     first = data[offset : offset + 1]
     if first == b"\0":
         return Broken("MC008", offset, "a NUL byte", "remove it; the file may be damaged or binary")
@@ -113,9 +113,9 @@ def after_end(data: bytes, offset: int) -> Broken:
     if first >= b"\x80" and _is_not_utf8(data[offset : offset + 4]):
         return not_utf8(offset)
     if first in (b"}", b"]"):
-        hint: str | None = "remove the surplus closing bracket"
+        hint: str | None = "remove the extra closing bracket"
     elif first in (b"{", b"["):
-        hint = "several JSON values: put one on each line and name the file .jsonl, or make one list of them"
+        hint = "for several JSON values, write one per line and name the file .jsonl, or put them into a list"
     elif first == b",":
         hint = "remove the comma"
     else:
@@ -124,7 +124,7 @@ def after_end(data: bytes, offset: int) -> Broken:
 
 
 def _is_not_utf8(data: bytes) -> bool:
-    """Whether the text breaks UTF-8 with its very first character."""
+    """Whether the first character of the text is not valid UTF-8."""
     try:
         data.decode()
     except UnicodeDecodeError as error:
@@ -138,10 +138,10 @@ def not_utf8(offset: int) -> Broken:
 
 
 def _comment(offset: int) -> Broken:
-    return Broken("MC013", offset, "JSON has no comments", "remove the comment")
+    return Broken("MC013", offset, "JSON does not allow comments", "remove the comment")
 
 
-LATE_MARK_HINT = "remove it: it may stand at the very start only; were files joined?"
+LATE_MARK_HINT = "remove it: it is only allowed at the start of a file; were files concatenated?"
 
 
 def _late_mark(code: str, offset: int) -> Broken:
@@ -153,7 +153,7 @@ def skip_space(data: bytes, offset: int) -> int:
 
 
 def read_string(data: bytes, offset: int) -> tuple[str, int]:
-    """The string that opens at `offset`, and where it ends. May hold lone surrogates."""
+    """The string that opens at `offset`, and its end. May contain lone surrogates."""
     match = _STRING.match(data, offset)
     if match is None:
         raise _bad_string(data, offset)
@@ -175,7 +175,7 @@ def _bad_string(data: bytes, offset: int) -> Broken:
     if char == 0x5C:
         if len(data) - stop < 6 and re.fullmatch(rb"\\(?:u[0-9a-fA-F]*)?", data[stop:]):
             return _truncated(data, "inside a string")
-        return Broken("MC021", stop, "an escape that JSON does not have", r"write \\ for a backslash")
+        return Broken("MC021", stop, "an invalid escape", r"write \\ for a backslash")
     name, hint = {
         0x09: ("a tab", r"write \t"),
         0x0A: ("a line break", r"close the string, or write \n for a line break in it"),
@@ -219,7 +219,7 @@ class Scanner:
                         continue
             else:
                 value, position = self._scalar(position)
-            while True:  # a value is complete: put it in its container, close what closes
+            while True:  # a value is complete: add it to its container, close containers that end
                 if not stack:
                     return Scanned(value, position, self.faults, self.rest)
                 container = stack[-1]
@@ -260,7 +260,7 @@ class Scanner:
             raise self.no_key(position)
         key, after = read_string(data, position)
         if has_surrogate(key):
-            self._fault("MC018", "a key with half of a surrogate pair", _SURROGATE_HINT, position, at_key=True)
+            self._fault("MC018", "a key with a lone surrogate", _SURROGATE_HINT, position, at_key=True)
             key = without_surrogates(key)
         if key in container:
             path = (*self.path, key)
@@ -274,7 +274,7 @@ class Scanner:
     def _fault(
         self, code: str, message: str, hint: str | None, offset: int, path: Path | None = None, at_key: bool = False
     ) -> None:
-        """Keep a fault at the current path, or another; beyond a number of them, the first of each sort, and count."""
+        """Keep a fault, by default at the current path; beyond a limit keep one of each kind, and count the rest."""
         if path is None:
             path = tuple(self.path)
         if len(self.faults) < MOST_FAULTS:
@@ -287,7 +287,7 @@ class Scanner:
             self.faults.append(Fault(code, message, hint, path, offset, at_key))
             return
         if sort not in self._late:
-            sort = sort._replace(path=())  # too many sorts to be told apart
+            sort = sort._replace(path=())  # too many kinds to distinguish
         self.rest[sort] = self.rest.get(sort, 0) + 1
 
     def _scalar(self, position: int) -> tuple[Any, int]:
@@ -296,7 +296,7 @@ class Scanner:
         if char == b'"':
             text, end = read_string(data, position)
             if has_surrogate(text):
-                self._fault("MC018", "half of a surrogate pair", _SURROGATE_HINT, position)
+                self._fault("MC018", "a lone surrogate", _SURROGATE_HINT, position)
                 text = without_surrogates(text)
             return text, end
         number = _NUMBER.match(data, position)
@@ -329,24 +329,24 @@ class Scanner:
     def no_value(self, position: int) -> Broken:
         data = self.data
         if position >= len(data):
-            return _truncated(data, "where a value should stand" if self.path else "before any value")
+            return _truncated(data, "where a value is expected" if self.path else "before the first value")
         char = data[position : position + 1]
         if char in (b"}", b"]", b",", b":"):
             return Broken("MC010", position, f"a value is missing before '{char.decode()}'")
-        return self.unexpected(position, "a value should stand here")
+        return self.unexpected(position, "expected a value")
 
     def no_key(self, position: int) -> Broken:
         if position >= len(self.data):
-            return _truncated(self.data, "where a key should stand")
+            return _truncated(self.data, "where a key is expected")
         hint = None
         if re.search(rb"[0-9],\Z", self.data[:position][-2:]) and self.data[position : position + 1].isdigit():
-            hint = "a decimal comma? write a dot"
-        return self.unexpected(position, "a key in double quotes should stand here", hint=hint)
+            hint = "write decimal numbers with a dot, not a comma"
+        return self.unexpected(position, "expected a key in double quotes", hint=hint)
 
     def no_colon(self, position: int) -> Broken:
         if position >= len(self.data):
             return _truncated(self.data, "after a key")
-        return self.unexpected(position, "':' is missing after the key", word_code="MC010")
+        return self.unexpected(position, "expected ':' after the key", word_code="MC010")
 
     def no_comma(self, position: int, closing: bytes) -> Broken:
         data = self.data
@@ -354,12 +354,12 @@ class Scanner:
             return _truncated(data, f"before the closing '{closing.decode()}'")
         char = data[position : position + 1]
         if char in (b"}", b"]"):
-            return Broken("MC010", position, f"'{char.decode()}' closes what '{closing.decode()}' should close")
-        what = "':' where ',' or the end should stand" if char == b":" else "',' is missing before this"
+            return Broken("MC010", position, f"expected '{closing.decode()}', got '{char.decode()}'")
+        what = "expected ',' or the end, got ':'" if char == b":" else "expected ','"
         return self.unexpected(position, what, word_code="MC010")
 
     def unexpected(self, position: int, expected: str, word_code: str = "MC023", hint: str | None = None) -> Broken:
-        """Name the character that should not be here as well as possible."""
+        """The most specific error for an unexpected character."""
         rest = self.data[position : position + 32]
         never_right = self._wrong_anywhere(position, rest)
         if never_right:
@@ -368,22 +368,25 @@ class Scanner:
             if word_code == "MC010" or "key" in expected:
                 return Broken("MC010", position, expected, hint)
             return Broken(
-                "MC022", position, "not a JSON number", "no leading zeros or '+', a digit on both sides of the dot"
+                "MC022",
+                position,
+                "not a JSON number",
+                "omit leading zeros and '+', and write digits on both sides of the dot",
             )
         word = _WORD.match(rest)
         if word and word_code != "MC010":
             hint = _WORD_HINTS.get(word.group())
             if "key" in expected:
                 hint = "put the key in double quotes"
-            return Broken("MC023", position, expected + ", not a bare word", hint)
+            return Broken("MC023", position, expected + ", got a bare word", hint)
         if rest[:1] >= b"\x80" and _is_not_utf8(rest):
             return not_utf8(position)
         if rest.startswith(b"\xc2\xa0"):
-            return Broken("MC010", position, expected, "a no-break space (U+00A0) stands here: write a plain one")
+            return Broken("MC010", position, expected, "replace the no-break space (U+00A0) by a plain space")
         return Broken("MC010", position, expected)
 
     def _wrong_anywhere(self, position: int, rest: bytes) -> Broken | None:
-        """What is wrong with text that is no JSON wherever it stands."""
+        """The error for text that is never valid JSON."""
         if _CUT_OFF.fullmatch(self.data, position):
             return _truncated(self.data, "inside a value")
         if rest[:1] == b"\0":
@@ -393,7 +396,7 @@ class Scanner:
         if rest.startswith(_BOM):
             return _late_mark("MC010", position)
         if rest.startswith(_QUOTES):
-            return Broken("MC023", position, "JSON strings stand in double quotes", 'write "…"')
+            return Broken("MC023", position, "JSON strings need double quotes", 'write "…"')
         return None
 
 
@@ -402,20 +405,20 @@ def has_surrogate(text: str) -> bool:
 
 
 def surrogate_in_key(path: Path, position: int) -> Fault:
-    """The fault of a key of the object at `path` that holds half of a surrogate pair."""
-    return Fault("MC018", "a key with half of a surrogate pair", _SURROGATE_HINT, path, position, at_key=True)
+    """The fault for a key with a lone surrogate, in the object at `path`."""
+    return Fault("MC018", "a key with a lone surrogate", _SURROGATE_HINT, path, position, at_key=True)
 
 
 def without_surrogates(text: str) -> str:
-    """The text as Unicode can hold it: what is half a pair becomes a replacement character."""
+    """The text as valid Unicode: lone surrogates become replacement characters."""
     return _SURROGATE.sub("\ufffd", text)
 
 
-_SURROGATE_HINT = "write the whole pair, or the character itself in UTF-8"
+_SURROGATE_HINT = "write the complete surrogate pair, or the character itself in UTF-8"
 
 
 def skip_container(data: bytes, offset: int) -> int | None:
-    """Where the object or list that opens at `offset` closes, or None. Brackets are counted, not matched by kind."""
+    """The end of the object or list that opens at `offset`, or None. Brackets are counted, not matched by kind."""
     depth = 0
     for match in _TOKEN.finditer(data, offset):
         token = match.group()

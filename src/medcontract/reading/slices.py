@@ -1,7 +1,7 @@
-"""A large file as several small ones, for worker processes: each slice reads as a file of its own.
+"""Splits a large file into slices for worker processes: each slice can be read like a separate file.
 
-A `.jsonl` and a `.csv` without quotes are cut at line ends, a `.json` between two records of its list. Where such a
-border is, is guessed from the first two records; a wrong guess makes a slice that is no JSON, which its reader notices.
+A `.jsonl` and a `.csv` without quotes are split at line ends, a `.json` between two records of its list. Such borders
+are guessed from the first two records; a wrong guess makes a slice that is not valid JSON, which its reader detects.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from medcontract.reading.scan import Broken
 from medcontract.reading.source import Source, Watched
 
 SMALLEST = 4 << 20
-"""Bytes that are worth a worker's while."""
+"""The minimum size of a slice, in bytes: less is not worth starting a worker."""
 _BLOCK = 1 << 20
 
 
 class Span(NamedTuple):
-    """A slice of a file: its bytes from `start` to `end`, with what makes them a whole file around them."""
+    """A slice of a file: its bytes from `start` to `end`, and what makes them a complete file before and after."""
 
     start: int
     end: int
@@ -35,12 +35,12 @@ class Span(NamedTuple):
 
     @property
     def shift(self) -> int:
-        """From an offset in the slice to one in the file."""
+        """Convert an offset in the slice to one in the file."""
         return self.start - len(self.prefix)
 
 
 def spans(source: Source, container: str, list_key: str | None, count: int) -> list[Span]:
-    """At most `count` slices of a plain file; one where it is small or cannot be cut."""
+    """At most `count` slices of an uncompressed file; one if it is small or cannot be split."""
     whole = [Span(0, source.size)]
     path = source.path
     count = min(count, source.size // SMALLEST)
@@ -51,12 +51,12 @@ def spans(source: Source, container: str, list_key: str | None, count: int) -> l
         if container == "json":
             return _between_records(source, data, list_key or "", count) or whole
         if container == "csv" and (data.find(b'"') >= 0 or data.find(b"\r") >= 0):
-            return whole  # a line end may stand inside a cell
+            return whole  # a line end may be inside a cell
         return _at_line_ends(data, container == "csv", source.start, count) or whole
 
 
 class _Bytes:
-    """The bytes of a file. They are not mapped into memory: a file that is cut off then would kill the process."""
+    """The bytes of a file, without mmap: truncating a mapped file would kill the process."""
 
     def __init__(self, stream: BinaryIO, size: int) -> None:
         self._stream = stream
@@ -70,7 +70,7 @@ class _Bytes:
         return self._stream.read(max(end - start, 0))
 
     def find(self, wanted: bytes, start: int = 0) -> int:
-        """Where it stands first from there on, or -1."""
+        """The first occurrence from an offset on, or -1."""
         self._stream.seek(start)
         rest = b""
         while block := self._stream.read(_BLOCK):
@@ -104,7 +104,7 @@ def _between_records(source: Source, data: _Bytes, list_key: str, count: int) ->
     if border is None:
         return []
     found: list[tuple[int, int]] = []
-    """Where a record ends, where the next one starts."""
+    """The end of a record, and the start of the next one."""
     for number in range(1, count):
         at = data.find(border, len(data) * number // count)
         if at >= 0 and (not found or at >= found[-1][1]):
@@ -116,7 +116,7 @@ def _between_records(source: Source, data: _Bytes, list_key: str, count: int) ->
 
 
 def _border(source: Source, data: _Bytes, list_key: str) -> bytes | None:
-    """What stands between the first two records, up to the first key of the second: `}, {"case_id"`."""
+    """What separates the first two records, up to the first key of the second: `}, {"case_id"`."""
     file = JsonFile(source, list_key, lambda raw: None)
     try:
         first, second = islice(file.records(), 2)
@@ -128,7 +128,7 @@ def _border(source: Source, data: _Bytes, list_key: str) -> bytes | None:
 
 
 def same_bytes(source: Source, cuts: Sequence[Span], digests: Sequence[str]) -> bool:
-    """Whether slices with these hashes are those of the file, whose own hash is noted then."""
+    """Whether slices with these hashes add up to the file, whose hash is then recorded."""
     whole = hashlib.sha256()
     with source.reading(), open(source.path or "", "rb") as stream:
         for span, digest in zip(cuts, digests, strict=True):
@@ -152,7 +152,7 @@ def _hash_up_to(end: int, stream: BinaryIO, *hashes: hashlib._Hash) -> None:
 
 
 class Slice(Source):
-    """One slice of a file, to be read as a file."""
+    """One slice of a file, readable like a file."""
 
     def __init__(self, path: str, name: str, span: Span, limits: Limits) -> None:
         super().__init__(path, name, limits)
@@ -165,7 +165,7 @@ class Slice(Source):
 
 
 class _Spliced(io.RawIOBase):
-    """Bytes of a file with some before and after them."""
+    """A range of a file, with bytes added before and after it."""
 
     def __init__(self, stream: BinaryIO, span: Span) -> None:
         self._stream = stream
@@ -188,7 +188,7 @@ class _Spliced(io.RawIOBase):
     def tell(self) -> int:
         return self._at
 
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # what a BufferedReader gives
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # as in BufferedReader
         data = self._piece(len(buffer))
         buffer[: len(data)] = data
         self._at += len(data)

@@ -1,4 +1,4 @@
-"""The bytes of one input: opened as often as needed, read in blocks or at an offset."""
+"""The bytes of one input, which can be opened repeatedly and read in blocks or at an offset."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from medcontract.reading.gunzip import MAGIC, Gunzip, Unreadable, size_text
 from medcontract.reading.limits import Limits
 
 _MAGIC = (
-    (b"PK\x03\x04", "a zip archive or an Office file", "unpack it, or export the sheet as CSV in UTF-8"),
+    (b"PK\x03\x04", "a zip archive or an Office file", "extract the files, or export the sheet as CSV in UTF-8"),
     (b"%PDF", "a PDF document", None),
     (b"\x89PNG", "an image", None),
     (b"\xff\xd8\xff", "an image", None),
     (b"SQLite format 3", "a database", None),
 )
 _IN_ARCHIVE = (
-    (MAGIC, "a gzip archive inside another", "unpack it once, with gunzip"),
-    (b"PAR1", "a gzipped Parquet file", "unpack it, with gunzip: Parquet is packed already"),
+    (MAGIC, "a gzip archive inside another", "decompress it once with gunzip"),
+    (b"PAR1", "a gzipped Parquet file", "decompress it with gunzip; Parquet is compressed already"),
 )
 _MARKUP = re.compile(rb"\s*<(!doctype\s+html|html|head|body|\?xml)\b", re.IGNORECASE)
 _BOM = b"\xef\xbb\xbf"
@@ -42,11 +42,11 @@ __all__ = ["STDIN", "Source", "Unreadable", "Watched"]
 STDIN = "-"
 _IN_MEMORY = 32 << 20
 _MOST_PACKED = 1032
-"""Bytes that one byte of a gzip archive can unpack to."""
+"""Bytes that one byte of a gzip archive can decompress to."""
 
 
 class Source:
-    """A path, bytes or standard input, readable again and again; unpacked where it is gzipped."""
+    """A path, bytes or standard input that can be read repeatedly; decompressed if it is gzipped."""
 
     def __init__(
         self,
@@ -61,24 +61,24 @@ class Source:
         self.limits = limits or Limits()
         self.packed = False
         self.start = 0
-        """Where the text begins: after a byte order mark."""
+        """The offset of the text: after a byte order mark."""
         self.size = 0
-        """Bytes of the file as it is, packed or not."""
+        """The size of the file itself, compressed or not."""
         self.head = b""
         self.watched = False
-        """Whether what is read is hashed, so that `sha256` is that of what was read."""
+        """Whether to hash the bytes while reading, so that `sha256` is the hash of what was read."""
         self._prepared = False
         self._digests: set[str] = set()
-        """The hash of the whole file, each time that it was read from start to end."""
+        """The hash of the file from each time that it was read completely."""
         self._before: tuple[int, ...] = ()
         self._written_to = False
         """Whether somebody wrote to the file while it was read from start to end."""
         self._packed_stream: BinaryIO | None = None
         self._refused = refused
-        """Why it is not to be opened at all."""
+        """Why it must not be opened."""
 
     def prepare(self) -> None:
-        """Look at the first bytes. Raises `Unreadable` where there is no text to read."""
+        """Check the first bytes. Raises `Unreadable` if it is not a text file."""
         self.packed, self.start, self._prepared = False, 0, False
         if self._refused:
             raise Unreadable(self._refused, wrong_call=True)
@@ -97,8 +97,8 @@ class Source:
                 self.head = stream.read(4096)
         except OSError as error:
             raise unreadable(error) from None
-        except ValueError:  # a NUL in the path
-            raise Unreadable(Finding("MC001", "no file can have this name"), wrong_call=True) from None
+        except ValueError:  # a NUL byte in the path
+            raise Unreadable(Finding("MC001", "invalid file name"), wrong_call=True) from None
         self._prepared = True
         self._check_text()
 
@@ -113,7 +113,7 @@ class Source:
             raise Unreadable(Finding("MC003", "this is a device or a socket, not a file"), wrong_call=True)
 
     def _keep(self, stream: BinaryIO) -> None:
-        """What can be read only once is kept: in memory, or in a temporary file when it is large."""
+        """Keep input that can be read only once: in memory, or in a temporary file if it is large."""
         data = _some(stream)
         if len(data) < min(_IN_MEMORY, self.limits.unpacked):
             self._bytes = data
@@ -125,8 +125,8 @@ class Source:
         while data:
             self._copy.write(data)
             if self._copy.tell() > self.limits.unpacked:
-                raise Unreadable(Finding("MC027", f"more than {size_text(self.limits.unpacked)} came in",
-                                         "raise the limit with --max-unpacked, or give a file"))  # fmt: skip
+                raise Unreadable(Finding("MC027", f"the input is larger than {size_text(self.limits.unpacked)}",
+                                         "raise the limit with --max-unpacked, or pass a file"))  # fmt: skip
             data = _some(stream)
         self._copy.flush()
         self._path = self._copy.name
@@ -147,12 +147,12 @@ class Source:
         markup = _MARKUP.match(head, self.start)
         if markup:
             name = "an XML document" if markup.group(1).endswith(b"xml") else "a web page (HTML)"
-            hint = "was a page that asks for a login, or tells of an error, saved instead of the file?"
+            hint = "check whether a login or error page was saved instead of the file"
             raise Unreadable(Finding("MC005", f"this is {name}, not a data file", hint, offset=0))
 
     @property
     def path(self) -> str | None:
-        """Where the bytes can be read from by another process; None where they are in memory only."""
+        """The path from which another process can read the bytes; None if they are only in memory."""
         return self._path if self._bytes is None and self._path != STDIN else None
 
     @property
@@ -160,8 +160,8 @@ class Source:
         return self.head.startswith(b"PAR1")
 
     def sha256(self) -> str:
-        """Of the bytes that were read, packed or not. Raises `FileChanged` where they were not always the same."""
-        if self.is_parquet or not self._digests:  # it was not read from start to end
+        """The hash of the bytes as read, compressed or not. Raises `FileChanged` if they changed between reads."""
+        if self.is_parquet or not self._digests:  # it was not read completely
             import hashlib
 
             with self.reading(), self._as_it_is() as stream:
@@ -173,7 +173,7 @@ class Source:
         return min(self._digests)
 
     def note_digest(self, digest: str) -> None:
-        """The whole file was read, and this is the hash of its bytes."""
+        """Record the hash of the bytes after the file was read completely."""
         self._digests.add(digest)
 
     def note_writing(self) -> None:
@@ -181,21 +181,21 @@ class Source:
         self._written_to = True
 
     def changed(self) -> FileChanged:
-        return FileChanged(f"{self.name}: the file changed while it was read")
+        return FileChanged(f"{self.name}: the file changed while it was being read")
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """A file that was there is not to be blamed on the call when it is gone."""
+        """The error for a file that existed and cannot be read any more: not a wrong call."""
         try:
             yield
         except OSError as error:
             if not self._prepared:
                 raise
             reason = (error.strerror or type(error).__name__).lower()
-            raise FileChanged(f"{self.name}: the file cannot be read any more: {reason}") from None
+            raise FileChanged(f"{self.name}: the file can no longer be read: {reason}") from None
 
     def _state(self) -> tuple[int, ...]:
-        """What differs once the file was changed or replaced; empty for what is in memory."""
+        """A value that changes if the file is changed or replaced; empty for input in memory."""
         if self._bytes is not None:
             return ()
         with self.reading():
@@ -209,7 +209,7 @@ class Source:
             return io.BufferedReader(Watched(open(self._path, "rb", buffering=0), self))
 
     def open(self) -> BinaryIO:
-        """The text, from its very first byte."""
+        """The text from its first byte."""
         stream = self._as_it_is()
         if not self.packed:
             return stream
@@ -217,18 +217,18 @@ class Source:
         return io.BufferedReader(Gunzip(stream, self.limits.unpacked), 1 << 18)
 
     def done(self, offset: int) -> int:
-        """How far the reading is, in bytes of the file as it is."""
+        """The progress of reading, in bytes of the file itself."""
         stream = self._packed_stream
         return offset if stream is None or stream.closed else stream.tell()
 
     @property
     def ending(self) -> str:
-        """The ending of the name that tells the container: .json of a.json and of a.json.gz."""
+        """The extension that determines the container: .json for a.json and for a.json.gz."""
         name = self.name.lower().removesuffix(".gz")
         return os.path.splitext(name)[1]
 
     def read(self, offset: int, length: int) -> bytes:
-        """At most so many bytes from there on; no more memory is taken than the file can fill."""
+        """At most `size` bytes from an offset; does not allocate more memory than the file can fill."""
         most = self.size * (_MOST_PACKED if self.packed else 1)
         with self.open() as stream:
             stream.seek(offset)
@@ -236,7 +236,7 @@ class Source:
 
 
 class Watched(io.RawIOBase):
-    """The bytes of a source, hashed where they are read from start to end."""
+    """The bytes of a source, hashed if they are read completely."""
 
     def __init__(self, raw: io.RawIOBase, source: Source) -> None:
         super().__init__()
@@ -259,7 +259,7 @@ class Watched(io.RawIOBase):
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         if whence == os.SEEK_SET and self._at == self._hashed < offset <= self._hashed + len(_BOM):
             while self._at < offset and self.readinto(bytearray(offset - self._at)):
-                pass  # a byte order mark is passed over, but not in the hash
+                pass  # a byte order mark is skipped, but hashed
         with self._source.reading():
             self._at = self._raw.seek(offset, whence)
         return self._at
@@ -288,7 +288,7 @@ class Watched(io.RawIOBase):
     def close(self) -> None:
         if not self.closed:
             if self._source.watched and self._at == self._hashed == self._source.size > 0:
-                self.readinto(bytearray(1))  # whoever read all of it need not have met the end
+                self.readinto(bytearray(1))  # a reader of all bytes need not have reached the end of the file
             self._raw.close()
         super().close()
 
@@ -302,9 +302,9 @@ def _last_written(raw: io.RawIOBase) -> tuple[int, int] | None:
 
 
 def _some(stream: BinaryIO) -> bytes:
-    """The next bytes. They are read piece by piece: a signal that comes while one is read is handled after it."""
+    """The next bytes, read in small pieces so that signals are handled in between."""
     data = bytearray()
-    while len(data) < _IN_MEMORY and (piece := stream.read1(1 << 20)):  # type: ignore[attr-defined]  # buffered ones have it
+    while len(data) < _IN_MEMORY and (piece := stream.read1(1 << 20)):  # type: ignore[attr-defined]  # buffered streams have it
         data += piece
     return bytes(data)
 
@@ -317,7 +317,7 @@ def _standard_input() -> BinaryIO:
 
 def unreadable(error: OSError) -> Unreadable:
     if isinstance(error, FileNotFoundError):
-        return Unreadable(Finding("MC001", "no such file", "check the spelling and the folder"), wrong_call=True)
+        return Unreadable(Finding("MC001", "no such file", "check the name and the folder"), wrong_call=True)
     if isinstance(error, IsADirectoryError):
         return Unreadable(Finding("MC002", "this is a folder, not a file"), wrong_call=True)
     reason = (error.strerror or type(error).__name__).lower()

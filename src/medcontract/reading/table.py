@@ -1,7 +1,7 @@
 """A `.csv` file (RFC 4180) as a stream of JSON records.
 
-A row is rewritten as the line of JSON that says the same, and from there on takes the path of a line
-of JSONL: the same decoder, the same problems. `Columns` tells how a contract's record lies in a row.
+A row is converted to an equivalent line of JSON and from there on treated like a line of JSONL: the same
+decoder, the same problems. `Columns` describes how a contract's record is stored in a row.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from medcontract.reading.source import Source
 
 
 class Row(NamedTuple):
-    """One row, as a record or as what is wrong with it."""
+    """One row: a record, or what is wrong with it."""
 
     raw: bytes
     offset: int
@@ -30,14 +30,14 @@ class Row(NamedTuple):
     line: int
     finding: Finding | None
     value: Any = None
-    """What `Decode` made of the record."""
+    """The result of `Decode` for the record."""
 
 
 class RowBlock(NamedTuple):
-    """Rows that follow each other, one a line, all good."""
+    """Consecutive valid rows, one per line."""
 
     raws: list[bytes]
-    """As they stand in the file."""
+    """The rows as in the file."""
     offset: int
     line: int
     values: list[Any]
@@ -58,10 +58,10 @@ _CELL_OF: dict[str, bytes] = {
 }
 _MOST_KNOWN = 1000
 _LONGEST_KNOWN = 500
-"""Bytes of a row that is kept, to be known again: of rows that are the same to the byte, one is read."""
+"""The maximum size of a cached row, in bytes: of identical rows, only one is parsed."""
 _any_json = msgspec.json.Decoder().decode
 _MOST_GROUPS = 90
-"""Cells of a pattern: a table with more columns is read row by row."""
+"""The maximum number of cells in a pattern: a table with more columns is read row by row."""
 _JSON = re.compile(rb'[ \t]*+[\[{][ \t]*+(?:["\[{\]}]|[\r\n])')
 _CELL = re.compile(r'(?:"((?:[^"]|"")*+)"|([^",\r\n]*+))(,|\Z)')
 
@@ -76,7 +76,7 @@ class CsvFile:
         self._rows = self._raw_rows()
         self.header: list[str] = []
         self.broken: Finding | None = None
-        """What keeps the header, and so the file, from being read."""
+        """Why the header, and so the file, cannot be read."""
         self._read_header()
 
     def _read_header(self) -> None:
@@ -86,7 +86,7 @@ class CsvFile:
             if raw is None or raw.count(b",") > MAX_MEMBERS:
                 self.broken = _large_row(self._source.limits.record, offset)
             elif _JSON.match(raw):
-                hint = "name it .json, or .jsonl where each line is a record"
+                hint = "name it .json, or .jsonl if each line is a record"
                 self.broken = Finding("MC005", "this is JSON, not CSV", hint, offset=offset)
             elif not closed:
                 self.broken = _never_closed(offset)
@@ -100,7 +100,7 @@ class CsvFile:
         self.broken = empty_file(self._source.start)
 
     def rows(self, columns: Sequence[Column], open_record: bool, decode: Decode) -> Iterator[Row]:
-        """The rows as JSON records. Columns of no contract are left out, unless the record is open to them."""
+        """The rows as JSON records, without unknown columns unless the record allows them."""
         layout = Layout(columns, self.header, open_record)
         for raw, offset, line, closed in self._rows:
             row = self._row(layout, raw, offset, line, closed, decode)
@@ -108,7 +108,7 @@ class CsvFile:
                 yield row
 
     def rows_in_blocks(self, columns: Sequence[Column], open_record: bool, decode: Decode) -> Iterator[Row | RowBlock]:
-        """As `rows`, but where all goes well, many at a time."""
+        """Like `rows`, but many at a time where possible."""
         layout = Layout(columns, self.header, open_record)
         self._in_chunks = True
         for raw, offset, line, closed in self._rows:
@@ -150,11 +150,11 @@ class CsvFile:
         return Row(known.raw, offset, len(raw), line, known.finding, known.value)
 
     def _read_row(self, layout: Layout, raw: bytes, decode: Decode) -> Row:
-        """One row, wherever it stands."""
+        """One row, independent of its position."""
         offset = line = 0
         quick = layout.quick_record(raw)
         value = decode(quick) if quick else None
-        if quick and (value is not None or _is_json(quick)):  # in JSON, it says what the cells say, in the same bytes
+        if quick and (value is not None or _is_json(quick)):  # identical bytes give identical records
             return Row(quick, offset, len(raw), line, None, value)
         cells = _cells(raw, None)
         if isinstance(cells, Finding):
@@ -165,9 +165,9 @@ class CsvFile:
         return Row(record, offset, len(raw), line, None, decode(record))
 
     def _raw_rows(self) -> Iterator[tuple[bytes | None, int, int, bool]]:
-        """Rows as bytes with offset and line, and whether their quotes close; None for one beyond the size limit.
+        """Rows as bytes with offset and line, and whether their quotes are closed; None for rows beyond the size limit.
 
-        Once `_in_chunks` is set, plain rows come many at a time.
+        Once `_in_chunks` is set, plain rows are returned many at a time.
         """
         source = self._source
         with source.open() as stream:
@@ -178,7 +178,7 @@ class CsvFile:
                 block = stream.read(max(BLOCK, len(data)))
                 ended = not block
                 data += block
-                # a CR at the very end may be half of a CRLF: wait for the rest
+                # a CR at the end may be half of a CRLF: wait for more bytes
                 whole = data if ended or not data.endswith(b"\r") else data[:-1]
                 at = 0
                 while match := self._next_rows(whole, at):
@@ -203,7 +203,7 @@ class CsvFile:
 
 
 class Layout:
-    """How the cells of a row become the text of a JSON record."""
+    """Converts the cells of a row to a JSON record."""
 
     def __init__(self, columns: Sequence[Column], header: Sequence[str], open_record: bool) -> None:
         index: dict[str, int] = {}
@@ -231,7 +231,7 @@ class Layout:
         self._patterns = [pattern for empty in (True, False) if (pattern := self._row_pattern(empty))]
 
     def _quick_pieces(self) -> list[tuple[str, int, str, CellKind | None]] | None:
-        """For each cell of a record: what stands before it, its position, what an empty one is, its kind."""
+        """For each cell of a record: the text before it, its position, the JSON of an empty cell, its type."""
         pieces: list[tuple[str, int, str, CellKind | None]] = []
         for key, position, column in self._single:
             pieces.append((f",{key}:", position, "null" if column.nullable else '""', column.kind))
@@ -244,7 +244,7 @@ class Layout:
         return pieces
 
     def _row_pattern(self, empty: bool) -> tuple[re.Pattern[bytes], bytes] | None:
-        """A pattern of plain rows and its replacement by their records; in one, cells that may be empty all are."""
+        """A pattern of plain rows and its replacement by records; in one of them, all optional cells are empty."""
         if self._pieces is None or self._width > _MOST_GROUPS:
             return None
         kinds = {position: (null == "null", kind or "number") for _, position, null, kind in self._pieces}
@@ -259,13 +259,13 @@ class Layout:
                 cell = "null"
             elif kind == "text":
                 cell = f'"{cell}"'
-            literal = before.replace("\\", r"\\")  # the key of a column may be anything
+            literal = before.replace("\\", r"\\")  # a column name may contain anything
             parts.append(literal + cell + (null if kind is None else ""))
         replacement = "{" + "".join(parts)[1:] + "}"
         return re.compile(rb"^" + b",".join(cells) + rb"$", re.MULTILINE), replacement.encode()
 
     def quick_records(self, chunk: bytes, count: int) -> list[bytes]:
-        """The records of plain rows, one a line; none where that will not do for all of them."""
+        """The records of plain rows, one per line; none if not all rows can be converted in this way."""
         for pattern, replacement in self._patterns:
             text, times = pattern.subn(replacement, chunk)
             if times == count:
@@ -273,9 +273,9 @@ class Layout:
         return []
 
     def quick_record(self, raw: bytes) -> bytes | None:
-        """The record of a row of plain characters, with numbers taken on trust: decoding shows whether they are any.
+        """The record of a row of plain characters, assuming that numbers are valid, which decoding checks.
 
-        None where that will not do. Plain characters need no escapes and cannot close what stands around them.
+        None if that is not possible. Plain characters need no escapes and cannot end a string or value.
         """
         if self._pieces is None or not _PLAIN_ROW.fullmatch(raw):
             return None
@@ -300,7 +300,7 @@ class Layout:
         return ("{" + "".join(parts)[1:] + "}").encode()
 
     def record(self, cells: Sequence[Any], write: Callable[[Any, Column], str]) -> bytes:
-        """The record of a row; `write` gives the JSON of a cell."""
+        """The record of a row; `write` converts a cell to JSON."""
         parts = [f"{key}:{write(cells[position], column)}" for key, position, column in self._single]
         for name, group in self._lists.items():
             items = ["null" if p is None else write(cells[p], column) for p, column in group]
@@ -318,7 +318,7 @@ def _is_json(record: bytes) -> bool:
 
 
 def _json_cell(cell: str | None, column: Column) -> str:
-    """The cell as the JSON that says the same."""
+    """The cell as JSON."""
     if not cell:
         return "null" if column.nullable else '""'
     if column.kind == "number":
@@ -332,7 +332,7 @@ def _json_cell(cell: str | None, column: Column) -> str:
 
 
 def _cells(raw: bytes, offset: int | None) -> list[str | None] | Finding:
-    """The cells of one row; an empty cell is None. With `offset`, findings name the exact byte."""
+    """The cells of one row; an empty cell is None. With `offset`, findings have the exact byte."""
     text_bytes = raw.rstrip(b"\r\n")
     nul = text_bytes.find(b"\0")
     if nul >= 0:
@@ -355,8 +355,8 @@ def _cells(raw: bytes, offset: int | None) -> list[str | None] | Finding:
             return Finding("MC032", "a byte order mark (U+FEFF) before the quote", LATE_MARK_HINT, offset=offset)
         if match is None:
             return Finding(
-                "MC032", "a quote where CSV allows none",
-                'put the whole cell in double quotes and double those inside: "say ""hello"""',
+                "MC032", "a quote is not allowed here",
+                'put the cell in double quotes and double those inside: "say ""hello"""',
                 offset=offset,
             )  # fmt: skip
         quoted, plain, comma = match.groups()
@@ -372,25 +372,25 @@ def _count_breaks(row: bytes) -> int:
 
 
 def _large_row(limit: int, offset: int | None) -> Finding:
-    return too_large(limit, offset)._replace(hint="does a quote never close? If not, raise the limit: --max-record")
+    return too_large(limit, offset)._replace(hint="check for an unclosed quote, or raise the limit with --max-record")
 
 
 def _never_closed(offset: int | None) -> Finding:
-    return Finding("MC030", "a quote in this row never closes", 'close it with "', offset=offset)
+    return Finding("MC030", "a quote in this row is not closed", 'close it with "', offset=offset)
 
 
 def _ragged(cells: int, columns: int) -> Finding:
     message = f"the row has {plural(cells, 'cell')}, the header {columns}"
     hint = (
-        "put a cell that holds a comma in double quotes"
+        "put cells that contain a comma in double quotes"
         if cells > columns
-        else "add the missing cells, empty if need be"
+        else "add the missing cells, which may be empty"
     )
     return Finding("MC031", message, hint)
 
 
 def header_findings(header: Sequence[str], known: Sequence[str], open_record: bool, ref: Ref) -> list[Finding]:
-    """What is wrong with the names in a header row: repeated and unknown columns."""
+    """The findings about a header row: repeated and unknown columns."""
     findings: list[Finding] = []
     seen: set[str] = set()
     for name in header:
@@ -403,7 +403,7 @@ def header_findings(header: Sequence[str], known: Sequence[str], open_record: bo
         elif name not in known and not open_record:
             findings.append(
                 Finding(
-                    "MC102", f"{shown} is not in this contract", path=(name,), ref=ref, field=name, value=shorten(name)
+                    "MC102", f"{shown} is not in the contract", path=(name,), ref=ref, field=name, value=shorten(name)
                 )
             )
         seen.add(name)

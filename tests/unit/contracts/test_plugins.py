@@ -212,17 +212,17 @@ def test_a_validator_of_the_users_own() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"id": "My File"}, "no id of a contract"),
-        ({"id": "reports/truth"}, "another contract has this id"),
+        ({"id": "My File"}, "invalid contract id"),
+        ({"id": "reports/truth"}, "this id is already taken"),
         ({"list_key": "rows"}, "has no field 'rows'"),
         ({"list_key": None}, "both list_key and record"),
         ({"model": _Record}, "must derive from medcontract.modeling.Document"),
-        ({"record": _Other}, "the items of 'records' are not the record, _Other"),
-        ({"model": _Bounded}, "'records' has more than a type"),
+        ({"record": _Other}, "the item type of 'records' differs from the record type _Other"),
+        ({"model": _Bounded}, "'records' has constraints"),
         ({"model": _Watched}, "'records' of _Watched has a validator"),
         ({"examples": "x.json"}, "examples must be a tuple of paths"),
-        ({"rules": 5}, "it cannot be used as a contract: TypeError"),
-        ({"id": 5}, "no id of a contract"),
+        ({"rules": 5}, "not a valid contract: TypeError"),
+        ({"id": 5}, "invalid contract id"),
     ],
 )
 def test_unsound_contracts_are_refused(changes: dict[str, Any], words: str) -> None:
@@ -355,25 +355,25 @@ def test_a_registered_contract_is_as_fast_as_a_built_in_one(name: str) -> None:
         (int | None, "'x' of Rec is a plain int"),
         (Many[int], "'x' of Rec is a plain int"),
         (dict[str, int], "'x' of Rec is a plain int"),
-        (datetime.date, "a date of Python.*use Date"),
-        (datetime.datetime, "a datetime of Python.*use Date"),
-        (datetime.time, "a time of Python"),
-        (datetime.timedelta, "a timedelta of Python"),
+        (datetime.date, "a Python date.*use Date"),
+        (datetime.datetime, "a Python datetime.*use Date"),
+        (datetime.time, "a Python time"),
+        (datetime.timedelta, "a Python timedelta"),
         (decimal.Decimal, "a Decimal.*use float"),
         (bytes, "is bytes.*use Text"),
-        (uuid.UUID, "a UUID of Python.*use Guid"),
-        (Path, "a class of Python.*RelativePath"),
+        (uuid.UUID, "a Python UUID.*use Guid"),
+        (Path, "a Python class.*RelativePath"),
         (_Colour, "an Enum.*Literal"),
         (set[str], "a set.*Many"),
         (tuple[str, ...], "a tuple.*Many"),
         (tuple[float, float], "a tuple.*Many"),
         (complex, "complex"),
-        (Literal[1, 2], "Literal that is no string"),
-        (Literal[True], "Literal that is no string"),
-        (float | str, "a choice of types"),
-        (_TwoForms, "a choice of models"),
-        (dict[Str, float], "keys of a special type"),
-        (Annotated[Count, Field(le=9)], "bound in the wrong place.*WHOLE comes last"),
+        (Literal[1, 2], "Literal that is not a string"),
+        (Literal[True], "Literal that is not a string"),
+        (float | str, "is a union, "),
+        (_TwoForms, "a union of models"),
+        (dict[Str, float], "keys that are not plain str"),
+        (Annotated[Count, Field(le=9)], "bound in the wrong place.*put WHOLE last"),
         (Annotated[float, Field(multiple_of=0.1)], "'multiple_of'"),
         (Annotated[int, Field(multiple_of=2), WHOLE], "'multiple_of'"),
         (Annotated[float, Field(strict=False)], "'strict'"),
@@ -382,10 +382,10 @@ def test_a_registered_contract_is_as_fast_as_a_built_in_one(name: str) -> None:
         (Annotated[str, Field(json_schema_extra={"maxLength": 3})], "not derived from its type"),
         (Annotated[str, WithJsonSchema({"type": "integer"})], "not derived from its type"),
         (Annotated[str, BeforeValidator(str)], "changed before it is checked"),
-        (_Plain, "_Plain is no model of medcontract"),
+        (_Plain, "_Plain is not a medcontract model"),
         (_Lax, "_Lax changes 'strict'"),
         (_Reshaping, "changed before it is checked"),
-        (_WithInit, "an __init__ of its own"),
+        (_WithInit, "a custom __init__"),
         (list["Nowhere"], "cannot be built"),  # type: ignore[name-defined]  # noqa: F821
     ],
 )
@@ -407,11 +407,11 @@ def test_a_pattern_that_languages_read_differently_is_refused(pattern: str) -> N
 
 def test_a_pattern_says_it_all() -> None:
     """`Matching` and another constraint on one string would be half in the schema: refused."""
-    with pytest.raises(medcontract.CallError, match="stands on more than str"):
+    with pytest.raises(medcontract.CallError, match="can only annotate plain str"):
         register(_with_field(Annotated[str, Field(max_length=3), Matching("a+")]))
     register(_with_field(Annotated[str, Matching("a+")]))
     report = medcontract.validate(b'{"x": "b"}', "my/file", name="x.jsonl")
-    assert [problem.message for problem in report.problems] == ["'x' must be of the form (?:a+)"]
+    assert [problem.message for problem in report.problems] == ["'x' must be a string that matches (?:a+)"]
 
 
 def test_validators_and_defaults_keep_off_the_fast_path() -> None:
@@ -433,7 +433,7 @@ def test_a_key_that_is_no_name_in_python() -> None:
         findings: Many[Finding]
 
     settings: dict[str, Any] = {"model": Findings, "record": Finding, "list_key": "findings", "flat": True}
-    with pytest.raises(medcontract.CallError, match="names 'class_', which is no field"):
+    with pytest.raises(medcontract.CallError, match="refers to the unknown field 'class_'"):
         register(_contract(**settings, rules=(_rule(Unique, within="findings", fields=("class_",)),)))
     register(_contract(**settings))
     assert medcontract.validate(b"class\nnevus\n", "my/file", name="x.csv").ok
@@ -512,7 +512,7 @@ def test_a_rule_between_files_names_fields_of_the_record_or_of_the_header() -> N
     ask(SameOrder(key="segment_id", group="elsewhere", by=("elsewhere",), **words))
     record = registry.contract("triage/inventory")
     for rule in (Reference(field="nope", **words), Agrees(key="nope", field="case_id", **words)):
-        with pytest.raises(medcontract.CallError, match="names 'nope', which is no field"):
+        with pytest.raises(medcontract.CallError, match="refers to the unknown field 'nope'"):
             plugins._check_rules(replace(record, rules=(rule,)))
 
 
@@ -526,10 +526,10 @@ def _rule(kind: type[Any], **settings: Any) -> Any:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"record_rules": (_rule(Order, fields=("nope", "share")),)}, "names 'nope', which is no field"),
-        ({"rules": (_rule(Unique, within="records", fields=("nope",)),)}, "names 'nope', which is no field"),
-        ({"rules": (_rule(Unique, within="nope", fields=("name",)),)}, "a list 'nope'"),
-        ({"record_rules": (_rule(Unique, within="records", fields=("name",)),)}, "not into record_rules|whole list"),
+        ({"record_rules": (_rule(Order, fields=("nope", "share")),)}, "refers to the unknown field 'nope'"),
+        ({"rules": (_rule(Unique, within="records", fields=("nope",)),)}, "refers to the unknown field 'nope'"),
+        ({"rules": (_rule(Unique, within="nope", fields=("name",)),)}, "the unknown list 'nope'"),
+        ({"record_rules": (_rule(Unique, within="records", fields=("name",)),)}, "applies to the list"),
         ({"record_rules": (_rule(Limit, field="share", minimum=1, code="XX1"),)}, "unknown code"),
         ({"record_rules": (_rule(Limit, field="share", minimum=1, severity="fatal"),)}, "severity 'fatal'"),
     ],
@@ -670,10 +670,10 @@ def test_a_plugin_file_imports_its_neighbours(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("./nowhere.py", "is no Python file"),
+        ("./nowhere.py", "is not a Python file"),
         ("../sepsis/sepsis_challenge", r"did you mean ../sepsis/sepsis_challenge.py\?"),
-        ("../sepsis", "give a .py file"),
-        ("sepsis_data/truth.json", "is no Python file"),
+        ("../sepsis", "pass a .py file"),
+        ("sepsis_data/truth.json", "is not a Python file"),
     ],
 )
 def test_what_is_no_plugin_file(
@@ -688,7 +688,7 @@ def test_what_is_no_plugin_file(
 def test_a_plugin_file_with_a_taken_name(tmp_path: Path) -> None:
     """A file that is called as a module that is in use is refused, not mixed up with it."""
     (tmp_path / "json.py").write_text("CONTRACTS = ()")
-    with pytest.raises(medcontract.CallError, match="the name of another module, json"):
+    with pytest.raises(medcontract.CallError, match="the same name as the module json"):
         plugins.load_module(str(tmp_path / "json.py"))
 
 

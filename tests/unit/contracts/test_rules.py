@@ -368,9 +368,9 @@ def test_every_repetition_names_the_first() -> None:
     report = medcontract.validate("\n".join(map(json.dumps, records)).encode(), name="x.jsonl")
     firsts = [(p.record, (p.hint or "").partition(";")[0]) for p in report.problems]
     assert firsts == [
-        (2, "first in record 0, line 1"),
-        (3, "first in record 0, line 1"),
-        (4, "first in record 1, line 2"),
+        (2, "first used in record 0, line 1"),
+        (3, "first used in record 0, line 1"),
+        (4, "first used in record 1, line 2"),
     ]
 
 

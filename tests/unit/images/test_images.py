@@ -181,32 +181,32 @@ BAD: dict[str, tuple[Make, str, str]] = {
     "gif": (lambda: saved(picture(), "GIF"), "MC321", "this is a GIF image"),
     "bmp": (lambda: saved(picture(), "BMP"), "MC321", "this is a BMP image"),
     "tiff": (lambda: saved(picture(), "TIFF"), "MC321", "this is a TIFF image"),
-    "png-huge": (lambda: png_header(100_000, 100_000) + chunk(b"IEND"), "MC325", "100000 x 100000 pixels: more"),
+    "png-huge": (lambda: png_header(100_000, 100_000) + chunk(b"IEND"), "MC325", "100000 x 100000 pixels: images"),
     "png-largest": (lambda: png_header(2**32 - 1, 2**32 - 1), "MC325", "4294967295 x 4294967295 pixels"),
     "png-just-too-large": (lambda: png_header(MAX_PIXELS // 1000 + 1, 1000), "MC325", "more than 100 megapixels"),
     "png-huge-and-grey": (lambda: png_header(100_000, 100_000, colour=0), "MC325", "more than 100 megapixels"),
     "jpeg-huge": (lambda: with_frame(PROGRESSIVE_FILE, width=65_500, height=65_500), "MC325", "65500 x 65500 pixels"),
-    "jpeg-grey": (lambda: saved(picture(mode="L"), "JPEG"), "MC322", "grey"),
+    "jpeg-grey": (lambda: saved(picture(mode="L"), "JPEG"), "MC322", "grayscale"),
     "jpeg-cmyk": (lambda: saved(picture(mode="CMYK"), "JPEG"), "MC322", "CMYK"),
-    "jpeg-12-bits": (lambda: with_frame(JPEG_FILE, bits=12), "MC322", "12 bits a channel"),
-    "png-grey": (lambda: saved(picture(mode="L"), "PNG"), "MC322", "grey"),
-    "png-black-and-white": (lambda: saved(picture(mode="1"), "PNG"), "MC322", "grey"),
+    "jpeg-12-bits": (lambda: with_frame(JPEG_FILE, bits=12), "MC322", "12 bits per channel"),
+    "png-grey": (lambda: saved(picture(mode="L"), "PNG"), "MC322", "grayscale"),
+    "png-black-and-white": (lambda: saved(picture(mode="1"), "PNG"), "MC322", "grayscale"),
     "png-palette": (lambda: saved(picture(mode="P"), "PNG"), "MC322", "palette"),
-    "png-grey-alpha": (lambda: saved(picture(mode="LA"), "PNG"), "MC322", "grey with an alpha channel"),
+    "png-grey-alpha": (lambda: saved(picture(mode="LA"), "PNG"), "MC322", "grayscale with an alpha channel"),
     "png-alpha": (lambda: saved(picture(mode="RGBA"), "PNG"), "MC322", "RGB with alpha"),
     "png-transparent-colour": (lambda: saved(picture(), "PNG", transparency=(1, 2, 3)), "MC322", "tRNS"),
-    "png-16-bits": (lambda: png((b"\0" + bytes(6 * 512)) * 512, bits=16), "MC322", "16 bits a channel"),
-    "png-unknown-colour": (lambda: png(ROWS, colour=5), "MC322", "unknown colour type 5"),
-    "grey-and-small": (lambda: saved(picture(10, 10, "L"), "JPEG"), "MC322", "grey"),
-    "jpeg-small": (lambda: SMALL_JPEG, "MC323", "480 x 640 pixels: the shorter side must have at least 512"),
+    "png-16-bits": (lambda: png((b"\0" + bytes(6 * 512)) * 512, bits=16), "MC322", "16 bits per channel"),
+    "png-unknown-colour": (lambda: png(ROWS, colour=5), "MC322", "unknown color type 5"),
+    "grey-and-small": (lambda: saved(picture(10, 10, "L"), "JPEG"), "MC322", "grayscale"),
+    "jpeg-small": (lambda: SMALL_JPEG, "MC323", "480 x 640 pixels: the shorter side must be at least 512"),
     "jpeg-small-and-cut": (lambda: SMALL_JPEG[:-100], "MC323", "480 x 640 pixels"),
     "png-small": (lambda: saved(picture(640, 511), "PNG"), "MC323", "640 x 511 pixels"),
     "jpeg-no-end": (lambda: JPEG_FILE[:-2], "MC324", "its end is missing"),
     "jpeg-half": (lambda: JPEG_FILE[: len(JPEG_FILE) // 2], "MC324", "its end is missing"),
     "jpeg-filled-up-with-zeros": (lambda: JPEG_FILE[:-500] + bytes(500), "MC324", "its end is missing"),
     "jpeg-end-of-thumbnail-only": (lambda: with_thumbnail()[:-1000], "MC324", "its end is missing"),
-    "jpeg-nothing-but-magic": (lambda: b"\xff\xd8\xff", "MC324", "in its header"),
-    "jpeg-ends-at-once": (lambda: b"\xff\xd8\xff\xd9", "MC324", "in its header"),
+    "jpeg-nothing-but-magic": (lambda: b"\xff\xd8\xff", "MC324", "header of the JPEG"),
+    "jpeg-ends-at-once": (lambda: b"\xff\xd8\xff\xd9", "MC324", "header of the JPEG"),
     "jpeg-no-pixels": (lambda: JPEG_FILE[: JPEG_FILE.index(b"\xff\xda")] + b"\xff\xd9", "MC324", "its end is missing"),
     "jpeg-no-height": (lambda: with_frame(JPEG_FILE, height=0), "MC324", "512 x 0 pixels"),
     "jpeg-lossless": (lambda: with_frame(JPEG_FILE, marker=0xC3), "MC324", "lossless or hierarchical"),
@@ -214,13 +214,13 @@ BAD: dict[str, tuple[Make, str, str]] = {
     "jpeg-two-headers": (lambda: with_segment(JPEG_FILE, 0xC0, SECOND), "MC324", "two headers"),
     "jpeg-flood-of-comments": (
         lambda: JPEG_FILE[:2] + b"\xff\xfe\0\2" * 200_000 + JPEG_FILE[2:],
-        "MC324", "more than 100,000 parts",
+        "MC324", "more than 100,000 chunks",
     ),
-    "png-nothing-but-magic": (lambda: PNG, "MC324", "in its header"),
+    "png-nothing-but-magic": (lambda: PNG, "MC324", "header of the PNG"),
     "png-no-width": (lambda: png_header(width=0) + chunk(b"IEND"), "MC324", "0 x 512 pixels"),
     "png-header-damaged": (lambda: PNG_FILE[:20] + b"\1" + PNG_FILE[21:], "MC324", "header of the PNG is damaged"),
     "png-two-headers": (lambda: png(ROWS, png_header(100_000)[8:]), "MC324", "two headers"),
-    "png-flood-of-chunks": (lambda: in_pieces(chunk(b"IDAT") * 200_000), "MC324", "more than 100,000 parts"),
+    "png-flood-of-chunks": (lambda: in_pieces(chunk(b"IDAT") * 200_000), "MC324", "more than 100,000 chunks"),
     "png-no-end": (lambda: PNG_FILE[:-12], "MC324", "its end is missing"),
     "png-half": (lambda: PNG_FILE[: len(PNG_FILE) // 2], "MC324", "its end is missing"),
     "png-no-pixels": (lambda: png_header() + chunk(b"IEND"), "MC324", "fewer pixels"),
@@ -228,10 +228,10 @@ BAD: dict[str, tuple[Make, str, str]] = {
     "png-a-byte-more": (lambda: png(ROWS + b"\0"), "MC324", "more pixels"),
     "png-pixel-bomb": (lambda: png_header() + chunk(b"IDAT", bomb(64)) + chunk(b"IEND"), "MC324", "more pixels"),
     "png-unknown-filter": (lambda: png(ROWS[:-1537] + b"\5" + bytes(1536)), "MC324", "row"),
-    "png-not-compressed": (lambda: png_header() + chunk(b"IDAT", ROWS) + chunk(b"IEND"), "MC324", "cannot be unpacked"),
+    "png-not-compressed": (lambda: png_header() + chunk(b"IDAT", ROWS) + chunk(b"IEND"), "MC324", "be decompressed"),
     "png-in-two-pieces": (
         lambda: in_pieces(chunk(b"IDAT", PACKED[:99]), chunk(b"tEXt", b"a\0b"), chunk(b"IDAT", PACKED[99:])),
-        "MC324", "one piece",
+        "MC324", "not consecutive",
     ),
     "png-interlaced-short": (lambda: png(ROWS, interlace=1), "MC324", "fewer pixels"),
 }  # fmt: skip
@@ -253,7 +253,7 @@ def test_flipped_bit_in_pixels(check: Check) -> None:
     at = PNG_FILE.index(b"IDAT") + 2000
     problem = check(PNG_FILE[:at] + bytes([PNG_FILE[at] ^ 1]) + PNG_FILE[at + 1 :])
     assert problem is not None
-    assert problem.message == "a part of the PNG (IDAT) does not match its checksum"
+    assert problem.message == "the chunk IDAT of the PNG does not match its checksum"
 
 
 def test_exactly_100_megapixels_are_allowed(check: Check) -> None:
@@ -342,10 +342,10 @@ def refused(path: str | os.PathLike[str], folder: Path | None = None) -> str:
 
 def test_missing(tmp_path: Path) -> None:
     """A missing file is told; one of the same name with another ending is a hint, which does not tell the name."""
-    assert refused("garcia.jpeg", tmp_path) == "no such file in the folder of images"
+    assert refused("garcia.jpeg", tmp_path) == "no such file in the image folder"
     (tmp_path / "garcia.png").write_bytes(PNG_FILE)
     assert check_image("garcia.jpeg", tmp_path) == ImageProblem(
-        "MC320", "no such file in the folder of images", "there is a file of this name with the ending .png"
+        "MC320", "no such file in the image folder", "there is a file of this name with the extension .png"
     )
 
 
@@ -402,7 +402,7 @@ def test_links(tmp_path: Path) -> None:
     assert "no such file" in refused("nowhere.png", folder)
     outside = ["outside.png", "parent/secret.png", "../secret.png", "../missing.png", str(tmp_path / "secret.png")]
     for path in outside:
-        assert refused(path, folder) == "the path leads out of the folder of images"
+        assert refused(path, folder) == "the path leads out of the image folder"
     (tmp_path / "entry").symlink_to("images")
     assert check_image("inside.png", tmp_path / "entry") is None
 
@@ -424,7 +424,7 @@ def test_too_many_bytes(tmp_path: Path) -> None:
         stream.write(PNG_FILE)
         stream.truncate(200_000_001)
     assert check_image("x.png", tmp_path) == ImageProblem(
-        "MC325", "a file of more than 200 MB is not read", "compress the image"
+        "MC325", "files of more than 200 MB are not read", "compress the image"
     )
     with open(tmp_path / "x.png", "r+b") as stream:
         stream.write(b"text")
@@ -444,7 +444,7 @@ def test_file_that_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         path.write_bytes(PNG_FILE)
 
     monkeypatch.setattr(opening, "_sniff", write_meanwhile)
-    assert refused(path) == "the file changed while it was read"
+    assert refused(path) == "the file changed while it was being read"
 
 
 def test_file_that_is_replaced(tmp_path: Path) -> None:
@@ -567,7 +567,7 @@ def test_findings(folder: Path) -> None:
     assert count == 2
     assert problems == [
         CaseProblem(1, "I-1", Finding(
-            "MC323", "480 x 640 pixels: the shorter side must have at least 512",
+            "MC323", "480 x 640 pixels: the shorter side must be at least 512",
             "export the image in its original size; do not scale it up",
             path=("image_path",), ref=Ref(-1, -1, 1), value="small.jpg",
         ))
@@ -631,7 +631,7 @@ def test_workers_only_for_many(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_wrong_calls(tmp_path: Path) -> None:
     """A folder that is not there and a wrong number of jobs are told at once."""
-    with pytest.raises(CallError, match="no such folder"):
+    with pytest.raises(CallError, match="no such image folder"):
         check_images([], tmp_path / "missing")
     with pytest.raises(CallError, match="at least 1"):
         check_images([], tmp_path, jobs=0)
@@ -664,7 +664,7 @@ def test_worker_that_dies(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert count == 120
     assert [p for p in problems if p.record not in fatal] == [p for p in expected if p.record not in fatal]
     assert {p.record: p.finding.code for p in problems if p.record in fatal} == dict.fromkeys(fatal, "MC324")
-    assert "brought its process down" in next(p for p in problems if p.record == 20).finding.message
+    assert "crashed the worker process" in next(p for p in problems if p.record == 20).finding.message
 
 
 ENDLESS = """
@@ -918,7 +918,7 @@ def test_hostile_files_of_a_folder(folder: Path, monkeypatch: pytest.MonkeyPatch
     }
     assert report.images == (12, 11)
     hints = {problem.record: problem.hint for problem in report.problems}
-    assert hints[9] == "the path begins with the folder of images itself: give the folder above it"
+    assert hints[9] == "the path starts with the image folder itself: pass its parent folder"
 
 
 # --- medcontract validate --images ---------------------------------------------------------------
@@ -953,9 +953,9 @@ def test_bad_images(run: Run) -> None:
     """Images break the contract: exit 1, each problem at its line, and no path, which may be a patient's name."""
     code, out, err = run("--images", ".", "bad.csv")
     assert (code, err) == (1, "")
-    assert out.startswith("bad.csv:3: error MC323 480 x 640 pixels: the shorter side must have at least 512\n")
-    assert "bad.csv:5: error MC324 the JPEG is cut off: its end is missing\n" in out
-    assert "bad.csv:6: error MC320 no such file in the folder of images\n" in out
+    assert out.startswith("bad.csv:3: error MC323 480 x 640 pixels: the shorter side must be at least 512\n")
+    assert "bad.csv:5: error MC324 the JPEG is truncated: its end is missing\n" in out
+    assert "bad.csv:6: error MC320 no such file in the image folder\n" in out
     assert out.endswith("\n3 errors in 1 of 1 file, 5 records.\n")
     assert [name for name in NAMES if name in out] == []
     assert "small.jpg" in run("--images", ".", "--show-values", "bad.csv")[1]
@@ -968,7 +968,7 @@ def test_bad_images_as_json(run: Run) -> None:
     file = json.loads(out)["files"][0]
     assert (code, err, file["errors"], file["omitted"]) == (1, "", 3, 2)
     assert file["problems"] == [{
-        "code": "MC323", "severity": "error", "message": "480 x 640 pixels: the shorter side must have at least 512",
+        "code": "MC323", "severity": "error", "message": "480 x 640 pixels: the shorter side must be at least 512",
         "hint": "export the image in its original size; do not scale it up",
         "pointer": "/image_path", "record": 1, "line": 3, "column": None, "field": "image_path",
     }]  # fmt: skip
@@ -987,9 +987,9 @@ def test_many_bad_images(run: Run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--images", "nowhere", "good.csv"], "nowhere: no such folder of images"),
-        (["--images", "", "good.csv"], "no such folder of images"),
-        (["--images", "good.jpg", "good.csv"], "good.jpg: this is a file, not a folder of images"),
+        (["--images", "nowhere", "good.csv"], "nowhere: no such image folder"),
+        (["--images", "", "good.csv"], "no such image folder"),
+        (["--images", "good.jpg", "good.csv"], "good.jpg: expected an image folder, got a file"),
         (["--images", ".", "truth.csv"], "images were given, but no file of lesions/cases, which names them"),
         (["--images", ".", "--schema", "truth.csv", "good.csv"], "images are checked for lesions/cases"),
         (["--images", ".", "--jobs", "0", "good.csv"], "--jobs"),

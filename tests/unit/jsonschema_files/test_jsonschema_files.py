@@ -721,12 +721,12 @@ def test_hints_of_very_many_unknown_keys(load: Load) -> None:
     assert [problem.hint is not None for problem in report.problems] == [True] * 100 + [False] * 200
 
 
-def test_words_are_not_remembered_by_the_thousand() -> None:
+def test_words_are_not_cached_by_the_thousand() -> None:
     """A long list of known words is not kept for each word that was looked for in it."""
     known = [f"key{n}" for n in range(5000)]
-    before = suggest._remembered.cache_info().currsize
+    before = suggest._cached.cache_info().currsize
     assert [suggest.nearest(f"kex{n}", known) for n in range(3)] == ["key0", "key1", "key2"]
-    assert suggest._remembered.cache_info().currsize == before
+    assert suggest._cached.cache_info().currsize == before
 
 
 def test_documents_are_registered_once(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:

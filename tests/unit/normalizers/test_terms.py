@@ -642,7 +642,7 @@ def test_recognition(keys: set[str], contract: str | None) -> None:
     [
         (
             {"entities": {"diagnoses": ["Edema"], "symptoms": ["edéma"]}},
-            "'edema' stands in two categories, 'entities.diagnoses' and 'entities.symptoms'",
+            "'edema' is in two categories, 'entities.diagnoses' and 'entities.symptoms'",
         ),
         ({"synonyms": {"a": ["X-y"], "b": ["x y"]}}, "'x y' is a spelling of 'a' and of 'b' in 'synonyms'"),
         (
@@ -650,12 +650,12 @@ def test_recognition(keys: set[str], contract: str | None) -> None:
             "'b' is a name in 'entities.labs', and a spelling of 'a' in",
         ),
         ({"synonyms": {"a": ["b"], "b": ["c"]}}, "'b' is a name in 'synonyms'"),
-        ({"entities": {"labs": ["—"]}}, "'—', in 'entities.labs', has neither a letter nor a digit"),
-        ({"synonyms": {"": ["b"]}}, "'', in the names of 'synonyms', has neither a letter nor a digit"),
-        ({"synonyms": {"B": ["c", "\x1b"]}}, r"'\\x1b', in the spellings of 'b' in 'synonyms', has neither"),
-        ({"fallacies": ["?!" * 99]}, r"'(\?!){20}', in 'fallacies', has neither a letter nor a digit"),
-        ({"facts": {".": ["b"]}}, "'.', in the names of 'facts', has neither a letter nor a digit"),
-        ({"facts": {"b": ["."]}}, "'.', in the facts of 'b' in 'facts', has neither a letter nor a digit"),
+        ({"entities": {"labs": ["—"]}}, "'—', in 'entities.labs', contains no letter or digit"),
+        ({"synonyms": {"": ["b"]}}, "'', in the names of 'synonyms', contains no letter or digit"),
+        ({"synonyms": {"B": ["c", "\x1b"]}}, r"'\\x1b', in the spellings of 'b' in 'synonyms', contains no"),
+        ({"fallacies": ["?!" * 99]}, r"'(\?!){20}', in 'fallacies', contains no letter or digit"),
+        ({"facts": {".": ["b"]}}, "'.', in the names of 'facts', contains no letter or digit"),
+        ({"facts": {"b": ["."]}}, "'.', in the facts of 'b' in 'facts', contains no letter or digit"),
         (
             {"synonyms": {"ache": ["fever", "asthma"]}},
             "'ache', in 'synonyms', is now a name for terms of two categories",

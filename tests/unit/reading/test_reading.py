@@ -641,7 +641,7 @@ def test_nearest_contracts(content: bytes, name: str, near: str | None) -> None:
     """A file that no contract fits is told the nearest ones: other case and misspelt keys count too."""
     problem = medcontract.validate(content, name=name).problems[0]
     assert problem.code == "MC009"
-    assert (problem.hint or "").startswith(f"nearest: {near}" if near else "say it with")
+    assert (problem.hint or "").startswith(f"closest: {near}" if near else "specify --contract")
 
 
 _RECORD = {"foo": 1, "bar": "x" * 20, "baz": [1, [2, {"deep": []}]]}

@@ -205,7 +205,7 @@ def test_check_of_draft07_alone(run: Run) -> None:
     code, out, _ = run("check", "out")
     assert code == 1
     assert "out/reports/truth/v1.draft-07.json: stale" in out
-    assert "out/reports/truth/v1.draft-07.json: fails its meta-schema" in out
+    assert "out/reports/truth/v1.draft-07.json: not valid under its meta-schema" in out
     assert "out/lesions/truth/v1.draft-07.json: missing" in out
     assert len(out.splitlines()) == 3
 
@@ -330,7 +330,7 @@ def test_a_plugin_and_the_check(run: Run) -> None:
         registry.compiled().update(known)
         sys.modules.pop("sepsis_challenge", None)
     code, out, err = run("check", "out")
-    assert (code, out) == (1, "out/sepsis/truth/v1.json: of sepsis/truth, which is not known here\n")
+    assert (code, out) == (1, "out/sepsis/truth/v1.json: belongs to the unknown contract sepsis/truth\n")
     assert "(with the --plugin that brings sepsis/truth; if it is gone, remove its files and index.json first)" in err
 
 
@@ -435,7 +435,7 @@ def test_one_file_with_another_base(run: Run) -> None:
     path = Path("out/lesions/model/v1.json")
     path.write_text(path.read_text(encoding="utf-8").replace(BASE, "https://example.com"), encoding="utf-8")
     code, out, err = run("check", "out")
-    assert (code, out) == (1, "out/lesions/model/v1.json: stale, not what today's models give\n")
+    assert (code, out) == (1, "out/lesions/model/v1.json: stale (differs from the current models)\n")
     assert f"Update with: medcontract schema export out lesions/model reports/truth --base-url {BASE}\n" in err
 
 
@@ -645,20 +645,20 @@ def test_the_same_is_no_change(name: str) -> None:
     ("old", "new", "told"),
     [
         ({"enum": ["a"]}, {"enum": ["a", "Elective"]},
-         ("readers", "/properties/urgency/enum", "'urgency' also accepts Elective now")),
+         ("readers", "/properties/urgency/enum", "'urgency' now also accepts Elective")),
         ({"enum": ["a", 1, "", None]}, {"enum": ["a"]},
          ("writers", "/properties/urgency/enum", "'urgency' no longer accepts 1, \"\", null")),
         (STRING, {"anyOf": [STRING, NULL]},
-         ("readers", "/properties/urgency/anyOf/1/type", "'urgency' may also be null now")),
+         ("readers", "/properties/urgency/anyOf/1/type", "'urgency' may now also be null")),
         ({"type": "number", "minimum": 0}, {"type": "number", "exclusiveMinimum": 1},
          ("writers", "/properties/urgency/exclusiveMinimum",
-          "'urgency' must be more than 1 now; it had to be at least 0")),
+          "'urgency' must now be more than 1; before, it had to be at least 0")),
         (STRING, {"type": "integer"}, ("both", "/properties/urgency/type",
-                                       "'urgency' must be an integer now; it was a string")),
+                                       "'urgency' must now be an integer; it was a string")),
         ({**STRING, "minLength": 2}, STRING,
-         ("readers", "/properties/urgency/minLength", "'urgency' need no longer have at least 2 characters")),
+         ("readers", "/properties/urgency/minLength", "'urgency' no longer has to have at least 2 characters")),
         ({"items": STRING}, {"items": {"type": ["string", "null"]}},
-         ("readers", "/properties/urgency/items/type", "an item of 'urgency' may also be null now")),
+         ("readers", "/properties/urgency/items/type", "an item of 'urgency' may now also be null")),
     ],
 )  # fmt: skip
 def test_sentences(old: Schema, new: Schema, told: tuple[str, str, str]) -> None:
@@ -905,7 +905,7 @@ def test_diff_of_files(run: Run) -> None:
     assert out.splitlines() == [
         "two.json",
         "  none     /properties/a/title  title of 'a' changed",
-        "  readers  /properties/b        'b' may be given now",
+        "  readers  /properties/b        'b' is now allowed",
         "",
         "2 changes: 1 breaks readers.",
     ]
@@ -918,7 +918,7 @@ def test_diff_of_files(run: Run) -> None:
         "breaking": True,
         "changes": [
             {"path": "two.json", "pointer": "/properties/a/title", "message": "title of 'a' changed", "breaks": "none"},
-            {"path": "two.json", "pointer": "/properties/b", "message": "'b' may be given now", "breaks": "readers"},
+            {"path": "two.json", "pointer": "/properties/b", "message": "'b' is now allowed", "breaks": "readers"},
         ],
     }
     assert run("diff", one, one) == (0, "No change. Breaks no one.\n", "")
@@ -972,11 +972,11 @@ def test_diff_of_folders(run: Run) -> None:
         (b'{"minimum": NaN}', "not JSON"),
         (b"[" * 100_000, "not JSON"),
         (b'{"minimum": 1' + b"0" * 5000 + b"}", "not JSON"),
-        (b"[]", "no JSON Schema"),
-        (b'"x"', "no JSON Schema"),
-        (b"null", "no JSON Schema"),
-        (b'{"reports": []}', "no JSON Schema"),
-        (b'{"$schema": "https://json-schema.org/draft/2020-12/schema", "reports": []}', "no JSON Schema"),
+        (b"[]", "not a JSON Schema"),
+        (b'"x"', "not a JSON Schema"),
+        (b"null", "not a JSON Schema"),
+        (b'{"reports": []}', "not a JSON Schema"),
+        (b'{"$schema": "https://json-schema.org/draft/2020-12/schema", "reports": []}', "not a JSON Schema"),
         (b'{"type": "objekt"}', "meta-schema"),
         (b'{"properties": []}', "meta-schema"),
         (b'{"pattern": "("}', "meta-schema"),
@@ -986,10 +986,10 @@ def test_diff_of_folders(run: Run) -> None:
         (b'{"$ref": "#/x", "x": {"properties": 5}}', "meta-schema"),
         (b'{"$schema": "http://json-schema.org/draft-04/schema#", "type": "object"}', "draft"),
         (b'{"$schema": "urn:medcontract:reports:truth:v1", "reports": []}', "draft"),
-        (b'{"$ref": "#/$defs/A", "type": "object"}', "cannot be followed"),
-        (b'{"$ref": "#a", "$defs": {"A": {"$anchor": "a"}}}', "cannot be followed"),
-        (b'{"$ref": "#/allOf/' + b"9" * 5000 + b'", "allOf": [{}]}', "cannot be followed"),
-        (b'{"properties": {"default": {"$ref": "#a"}}, "$defs": {"A": {"$anchor": "a"}}}', "cannot be followed"),
+        (b'{"$ref": "#/$defs/A", "type": "object"}', "cannot be resolved"),
+        (b'{"$ref": "#a", "$defs": {"A": {"$anchor": "a"}}}', "cannot be resolved"),
+        (b'{"$ref": "#/allOf/' + b"9" * 5000 + b'", "allOf": [{}]}', "cannot be resolved"),
+        (b'{"properties": {"default": {"$ref": "#a"}}, "$defs": {"A": {"$anchor": "a"}}}', "cannot be resolved"),
         (b'{"properties": {"x-mine": {"$dynamicRef": "#a"}}}', "$dynamicRef"),
         (b'{"items": {"$id": "https://example.org/a", "$ref": "#"}}', "$id"),
         (b'{"items": {"$dynamicRef": "#a"}}', "$dynamicRef"),

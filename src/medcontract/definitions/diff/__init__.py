@@ -1,9 +1,9 @@
-"""What changed between two JSON Schemas, and whom it breaks.
+"""Finds the changes between two JSON Schemas, and whom they break.
 
-A schema stands for the set of values that it accepts. A change that takes values away breaks *writers*: what they
-write by the old schema may be refused. One that adds values breaks *readers*: what they read may be something that the
-old schema did not allow. Where a change cannot be judged, both are said to be broken: a change that breaks someone is
-never called harmless, a harmless one may be called breaking.
+A schema defines the set of values that it accepts. A change that removes values breaks *writers*: what they write
+for the old schema may be rejected. A change that adds values breaks *readers*: they may get values that the old
+schema did not allow. A change that cannot be judged is reported as breaking both: a breaking change is never reported
+as harmless, but a harmless one may be reported as breaking.
 """
 
 from medcontract.definitions.diff.change import Change

@@ -13,12 +13,12 @@ class Change(NamedTuple):
     """What changed, where, and in which direction."""
 
     pointer: str
-    """Into the new schema; into the old one for what is gone."""
+    """A pointer into the new schema; for what was removed, into the old one."""
     message: str
     tighter: bool = False
-    """Values that were accepted may be refused."""
+    """Whether values that were accepted may be rejected now."""
     looser: bool = False
-    """Values that were refused may be accepted."""
+    """Whether values that were rejected may be accepted now."""
 
     @property
     def breaks(self) -> Breaks:
@@ -32,7 +32,7 @@ def unjudged(pointer: str, what: str) -> Change:
 
 
 def listed(values: Iterable[Any], most: int = 8) -> str:
-    """JSON values in a sentence: not too many, and not too long."""
+    """JSON values for a message: not too many, and not too long."""
     texts = [v if isinstance(v, str) and v == v.strip() != "" else json.dumps(v, ensure_ascii=False) for v in values]
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(text if len(text) <= 60 else text[:59] + "…" for text in texts[:most]) + more

@@ -1,4 +1,4 @@
-"""A schema as it is compared: one that only refers to another is that other, and each keyword has its pointer."""
+"""A schema prepared for comparison: references are resolved, and each keyword has its pointer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 TYPES = frozenset({"null", "boolean", "object", "array", "string", "integer", "fraction"})
-"""`number` is an integer or a fraction."""
+"""`number` covers integers and fractions."""
 ANNOTATIONS = frozenset({
     "$schema", "$id", "$anchor", "$comment", "title", "description", "default", "examples", "deprecated", "readOnly",
     "writeOnly", "contentMediaType", "contentEncoding", "contentSchema",
@@ -20,7 +20,7 @@ DEFINITIONS = frozenset({"$defs", "definitions"})
 
 @dataclass(frozen=True, eq=False)
 class Whole:
-    """The whole schema that others stand in."""
+    """The root schema."""
 
     schema: Any
 
@@ -30,35 +30,35 @@ class Whole:
 
     @cached_property
     def decisive(self) -> str:
-        """Its text, without the annotations at its top."""
+        """Its text, without its own annotations."""
         words = self.schema.items() if isinstance(self.schema, dict) else ()
         return key({word: value for word, value in words if not is_annotation(word)})
 
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """One schema within a whole one."""
+    """A schema or subschema."""
 
     root: Whole
     at: str
-    """The pointer of its assertions: where a reference leads to."""
+    """The pointer of its assertions: the target if it is a reference."""
     words: Mapping[str, Any]
     places: Mapping[str, str] = field(default_factory=dict)
-    """The pointers of the annotations that stand elsewhere: beside a reference."""
+    """The pointers of annotations at another place: next to a reference."""
 
     @property
     def assertions(self) -> set[str]:
-        """The keywords that decide something."""
+        """The keywords that affect validation."""
         return {word for word in self.words if not is_annotation(word) and word not in DEFINITIONS}
 
     @property
     def identity(self) -> str:
-        """Its pointer. Schemas that say nothing are all the same one, or a walk below them would have no end."""
+        """Its pointer. All schemas without keywords are the same one; otherwise walking below them would not end."""
         return self.at if self.assertions else "anything"
 
     @property
     def types(self) -> frozenset[str]:
-        """The types that `type` allows; none where nothing is accepted."""
+        """The types that `type` allows; none if nothing is accepted."""
         stated = () if self.never else self.words.get("type", TYPES)
         names = {stated} if isinstance(stated, str) else set(stated)
         return frozenset(names - {"number"} | ({"integer", "fraction"} if "number" in names else set()))
@@ -69,14 +69,14 @@ class Node:
         return self.words.get("not", False) in ({}, True)
 
     def child(self, word: str, *tokens: str | int) -> Node:
-        """The schema below a keyword; the one that accepts everything when there is none."""
+        """The schema under a keyword; one that accepts everything if there is none."""
         value, at = self.words.get(word, True), self.place(word)
         for token in tokens:
             value, at = value[token], f"{at}/{_escaped(token)}"
         return read(self.root, value, at)
 
     def children(self, word: str) -> list[Node]:
-        """The schemas in the list below a keyword."""
+        """The schemas in the list under a keyword."""
         return [self.child(word, index) for index in range(len(self.words.get(word, ())))]
 
     def property(self, name: str) -> Node:
@@ -97,7 +97,7 @@ def _escaped(token: str | int) -> str:
 
 
 def key(value: Any) -> str:
-    """Equal for values that are equal in JSON: 1 is 1.0, but not true."""
+    """A text that is equal for values that are equal in JSON: 1 equals 1.0, but not true."""
     return json.dumps(_plain(value), sort_keys=True)
 
 
@@ -114,28 +114,28 @@ def read(root: Whole, schema: Any, at: str = "", seen: frozenset[str] = frozense
     if isinstance(schema, bool):
         schema = {} if schema else {"not": {}}
     node = Node(root, at, schema)
-    if "$ref" in schema and "draft-0" in root.dialect:  # these drafts ignore what stands beside it
+    if "$ref" in schema and "draft-0" in root.dialect:  # these drafts ignore its siblings
         node = Node(root, at, {word: v for word, v in schema.items() if word == "$ref" or is_annotation(word)})
     target = None
     if node.assertions == {"$ref"}:
         target = find_reference(root.schema, node.words["$ref"])
-    elif node.assertions == {"allOf"} and len(node.words["allOf"]) == 1:  # draft-07 for annotations beside `$ref`
+    elif node.assertions == {"allOf"} and len(node.words["allOf"]) == 1:  # annotations next to `$ref` in draft-07
         target = f"{node.place('allOf')}/0", node.words["allOf"][0]
     if target is None or target[0] in seen:
         return node
     found = read(root, target[1], target[0], seen | {target[0]})
-    beside = {word: value for word, value in node.words.items() if is_annotation(word)}
-    places = {**found.places, **{word: node.place(word) for word in beside}}
-    return Node(root, found.at, {**found.words, **beside}, places)
+    siblings = {word: value for word, value in node.words.items() if is_annotation(word)}
+    places = {**found.places, **{word: node.place(word) for word in siblings}}
+    return Node(root, found.at, {**found.words, **siblings}, places)
 
 
 def is_own(root: Any, reference: str) -> bool:
-    """Whether a reference leads to a part of the same schema."""
+    """Whether a reference points into the same schema."""
     return reference.partition("#")[0] in ("", root.get("$id") if isinstance(root, dict) else None)
 
 
 def find_reference(root: Any, reference: str) -> tuple[str, Any] | None:
-    """The pointer that a reference has, and the schema there; None when it leads to none in this file."""
+    """The pointer of a reference and its target; None if the target is not in this file."""
     pointer = unquote(reference.partition("#")[2])
     if not is_own(root, reference) or (pointer and not pointer.startswith("/")):
         return None

@@ -1,6 +1,7 @@
-"""The walk through two schemas at once.
+"""Walks through two schemas in parallel.
 
-Keywords that our own exports have are judged. Of any other, and of what depends on it, a change cannot be judged.
+Changes of keywords that published schemas use are judged. Changes of others, and of keywords that depend on them,
+cannot be judged.
 """
 
 from __future__ import annotations
@@ -20,32 +21,32 @@ _JUDGED = frozenset({
     "minItems", "maxItems", "minProperties", "maxProperties", "pattern", "not", "required", "properties",
     "additionalProperties", "items",
 })  # fmt: skip
-"""And `anyOf` and `oneOf`, where they stand alone; `then` and `else`, where `if` did not change."""
+"""Also `anyOf` and `oneOf` without siblings, and `then` and `else` if `if` did not change."""
 _ENTANGLED = frozenset({
     "patternProperties", "unevaluatedProperties", "prefixItems", "additionalItems", "unevaluatedItems",
 })  # fmt: skip
-"""They change what the keywords beside them mean, so that none there is judged."""
+"""They change the meaning of sibling keywords, so that none of these is judged."""
 _MOST = 50
-"""How many alternatives are compared each with each."""
+"""The maximum number of alternatives that are compared pairwise."""
 Alternatives = dict[str, list[Node]]
-"""What a value of each type may be."""
+"""The alternatives for values of each type."""
 _ARTICLES = {"array": "a list", "integer": "an integer", "null": "null", "object": "an object", "boolean": "a boolean"}
 
 
 def compare(old: Any, new: Any) -> list[Change]:
-    """What changed from one JSON Schema to another, in the order of the schema."""
+    """The changes from one JSON Schema to another, in the order of the schema."""
     changes = _Walk().nodes(read(Whole(old), old), read(Whole(new), new), "the top level")
     return list(dict.fromkeys([*changes, *compare_rules(old, new)]))
 
 
 class _Walk:
-    """Compares each pair of schemas once: definitions are used often, and may lead back to themselves."""
+    """Compares each pair of schemas once: definitions are used often, and may be recursive."""
 
     def __init__(self) -> None:
         self.seen: set[tuple[str, str, frozenset[str]]] = set()
 
     def nodes(self, old: Node, new: Node, label: str) -> Iterator[Change]:
-        """By type: whether values of it are accepted, and which alternatives there are for them."""
+        """Compare the accepted types, and the alternatives for each type."""
         yield from keywords.remarks(old, new, label)
         before, now = _alternatives(old), _alternatives(new)
         yield from _types(before, now, label)
@@ -55,14 +56,14 @@ class _Walk:
                 if one and other:
                     pairs.setdefault((one, other), set()).add(kind)
                 elif one:
-                    yield Change(one.at, f"{label} has lost an alternative", tighter=True)
+                    yield Change(one.at, f"an alternative of {label} was removed", tighter=True)
                 elif other:
-                    yield Change(other.at, f"{label} has one more alternative", looser=True)
+                    yield Change(other.at, f"an alternative of {label} was added", looser=True)
         for (one, other), kinds in pairs.items():
             yield from self._pair(one, other, frozenset(kinds), label)
 
     def _pair(self, old: Node, new: Node, kinds: frozenset[str], label: str) -> Iterator[Change]:
-        """Two schemas, as far as values of these types go."""
+        """Compare two schemas for values of these types."""
         yield from keywords.remarks(old, new, label)
         pair = (old.identity, new.identity, kinds)
         if pair in self.seen:
@@ -95,8 +96,8 @@ class _Walk:
         for name in dict.fromkeys([*now, *before]):
             one, other = old.property(name), new.property(name)
             if (name in now) != (name in before) and not (one.never or other.never):
-                what = "like any other" if name in before else "of its own"
-                yield Change((one if name in before else other).at, f"'{name}' is a key {what} now")
+                what = "no longer" if name in before else "now"
+                yield Change((one if name in before else other).at, f"'{name}' is {what} listed in 'properties'")
             yield from self.nodes(one, other, f"'{name}'")
         one, other = (node.child("additionalProperties") for node in (old, new))
         yield from self.nodes(one, other, f"any other key of {label}")
@@ -107,11 +108,11 @@ def _types(before: Alternatives, now: Alternatives, label: str) -> Iterator[Chan
     if not gone and not added:
         return
     if not before or not now:
-        message = f"{label} {'may be given now' if now else 'may not be given any more'}"
+        message = f"{label} is {'now' if now else 'no longer'} allowed"
     elif gone and added:
-        message = f"{label} must be {_named(now.keys())} now; it was {_named(before.keys())}"
+        message = f"{label} must now be {_named(now.keys())}; it was {_named(before.keys())}"
     else:
-        message = f"{label} may {'no longer' if gone else 'also'} be {_named(gone or added)}{' now' * bool(added)}"
+        message = f"{label} may {'no longer' if gone else 'now also'} be {_named(gone or added)}"
     node = now[min(added)][0] if added else before[min(gone)][0]
     place = node.place("type") if before and now and "type" in node.words else node.at
     yield Change(place, message, tighter=bool(gone), looser=bool(added))
@@ -127,7 +128,7 @@ def _entangled(node: Node) -> bool:
 
 
 def _alternatives(node: Node) -> Alternatives:
-    """What a value of each type may be: the branches of a choice, or the schema itself."""
+    """The alternatives for values of each type: the branches of a union, or the schema itself."""
     branches = [node]
     if node.assertions == {"anyOf"}:
         branches = node.children("anyOf")
@@ -142,7 +143,7 @@ def _alternatives(node: Node) -> Alternatives:
 
 
 def _apart(a: Node, b: Node) -> bool:
-    """Whether no value can be of both schemas: their types differ, or those of a key that one of them requires."""
+    """Whether no value can match both schemas: their types differ, or those of a key that one of them requires."""
     names = {*a.words.get("required", ()), *b.words.get("required", ())}
     objects = a.types == b.types == {"object"} and not _entangled(a) and not _entangled(b)
     return not a.types & b.types or (
@@ -157,7 +158,7 @@ def _accepted(node: Node) -> frozenset[str]:
 
 
 def _paired(old: list[Node], new: list[Node]) -> Iterator[tuple[Node | None, Node | None]]:
-    """Which is which: those with the same text first, the others in their order."""
+    """Pair the alternatives: those with the same text first, the others in order."""
     one, other = ({node: key(dict(node.words)) for node in nodes} for nodes in (old, new))
     same = {*one.values()} & {*other.values()}
     first, second = (

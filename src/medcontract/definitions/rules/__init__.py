@@ -1,11 +1,11 @@
-"""What a JSON Schema cannot say, as data of a few kinds, each kind run here and nowhere else.
+"""Rules: constraints that JSON Schema cannot express, as data of a few kinds.
 
 A rule is a frozen value: fields, bounds, code, severity, message, hint. It is published with the
-schema (`x-medcontract-rules`), so that another language can implement the kinds once and check all
-rules. Kinds that look at one object have `check`; kinds that look at a whole list have `begin`, which
-returns an accumulator; kinds between files have `record_check`, `check_header` or `check_missing`.
+schema (`x-medcontract-rules`), so that other languages can implement each kind once and check all
+rules. Kinds about one object implement `check`; kinds about a list implement `begin`, which
+returns an accumulator; kinds across files implement `record_check`, `check_header` or `check_missing`.
 
-Rules see values whose shape is right, by attribute.
+Rules only get values with the right structure, with fields as attributes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What all kinds of rule have."""
+"""The base class of all rules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from medcontract.problems import Finding, Path, Ref, Severity
 
 
 class Rule(Struct, frozen=True, kw_only=True):
-    """What all kinds have."""
+    """Fields that all kinds of rules have."""
 
     kind: ClassVar[str]
     scope: ClassVar[Literal["object", "list", "files"]]

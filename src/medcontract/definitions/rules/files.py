@@ -1,13 +1,13 @@
-"""Rules between two files: data like every other rule, and for each kind the one implementation of it.
+"""Rules across two files.
 
-Files stream, so a rule is checked against what is known of the other file (`OtherFile`), one validated record at a
-time. `score` and `preflight` run the rules; they alone have both files. A kind implements what it needs of:
+Files are streamed, so a rule is checked one validated record at a time, against a summary of the other file
+(`OtherFile`). Only `score` and `preflight` have both files and run these rules. A kind implements what it needs of:
 
-- `record_check`: a function that sees each record of this file and returns a finding or None;
+- `record_check`: returns a function that gets each record of this file and returns a finding or None;
 - `check_header`: compares the headers of both files;
-- `check_missing`: is told the ids of the other file that no record of this one answers.
+- `check_missing`: gets the ids of the other file that have no record in this one.
 
-What is not known of the other file is not checked.
+Checks that need information the summary lacks are skipped.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ RecordCheck = Callable[[Any], Finding | None]
 
 
 class OtherFile(Struct, frozen=True, kw_only=True):
-    """What is known of the other file."""
+    """A summary of the other file."""
 
     ids: Collection[Any] | None = None
     """The ids of its records."""
     find: Callable[[Key], Any] | None = None
-    """What is kept of the record with an id, None where there is no such record."""
+    """Returns what is kept of the record with an id, or None if there is no such record."""
     header: Any = None
-    """Its header, or the whole document; fields are attributes."""
+    """Its header, or the document; fields are attributes."""
 
 
 class FilesRule(Rule, frozen=True, kw_only=True):
@@ -41,27 +41,27 @@ class FilesRule(Rule, frozen=True, kw_only=True):
 
     scope: ClassVar = "files"
     in_order: ClassVar[bool] = False
-    """The check remembers records: it must see all of them, in file order."""
+    """Whether the check compares records with each other: it must get all of them, in file order."""
     other: str
 
     def record_check(self, other: OtherFile) -> RecordCheck | None:
-        """A check of one record. None: there is nothing to check, or too little is known of the other file."""
+        """The check of one record. None: there is nothing to check, or the summary of the other file lacks it."""
         return None
 
     def check_header(self, header: Any, other: OtherFile) -> Finding | None:
-        """Whether the header of this file fits the other file."""
+        """Compare the header of this file with the other file."""
         return None
 
     def check_missing(self, ids: Iterable[Key]) -> Iterator[Finding]:
-        """Findings about ids of the other file that this one has no record for."""
+        """Findings about ids of the other file that have no record in this one."""
         return iter(())
 
     def items_in(self, document: Any) -> Iterable[tuple[Path, Any]]:
-        """What the rule is about in a document, and where it is: the document itself."""
+        """The values in a document that the rule applies to, with their paths; by default the document itself."""
         return (((), document),)
 
     def check_document(self, document: Any, other: OtherFile) -> Iterator[Finding]:
-        """The rule on a document, which is in memory as a whole."""
+        """Check a document in memory."""
         finding = self.check_header(document, other)
         if finding:
             yield finding
@@ -75,18 +75,18 @@ class FilesRule(Rule, frozen=True, kw_only=True):
 
 
 def record_checks(rules: Iterable[FilesRule], others: Mapping[str, OtherFile]) -> list[RecordCheck]:
-    """The checks of one record, as far as the other files are known (by contract)."""
+    """The checks of one record, for rules whose other file is given (by contract)."""
     checks = [rule.record_check(others[rule.other]) for rule in rules if rule.other in others]
     return [check for check in checks if check is not None]
 
 
 def run_checks(checks: Sequence[RecordCheck], record: Any) -> list[Finding]:
-    """What the checks find wrong with one record."""
+    """The findings of all checks about one record."""
     return [finding for check in checks if (finding := check(record)) is not None]
 
 
 class Equal(FilesRule, frozen=True, kw_only=True):
-    """A header field is the same in both files, where both have it."""
+    """A header field is equal in both files, if both have it."""
 
     kind: ClassVar = "equal"
     field: str
@@ -99,15 +99,15 @@ class Equal(FilesRule, frozen=True, kw_only=True):
 
 
 class Reference(FilesRule, frozen=True, kw_only=True):
-    """The value of `field` (with that of `with_field`, the pair) stands in the other file too."""
+    """The value of `field` (or the pair with that of `with_field`) also occurs in the other file."""
 
     kind: ClassVar = "reference"
     field: str
     with_field: str | None = None
     within: str | None = None
-    """The list of a document whose items are meant."""
+    """For documents: the list whose items the rule applies to."""
     default: str | None = None
-    """What an absent or null `field` stands for."""
+    """The value used for an absent or null `field`."""
 
     @property
     def id_fields(self) -> tuple[str, ...]:
@@ -144,7 +144,7 @@ class Reference(FilesRule, frozen=True, kw_only=True):
 
 
 class Apart(FilesRule, frozen=True, kw_only=True):
-    """The value of `field` does not stand in the other file."""
+    """The value of `field` does not occur in the other file."""
 
     kind: ClassVar = "apart"
     field: str
@@ -157,7 +157,7 @@ class Apart(FilesRule, frozen=True, kw_only=True):
 
 
 class Covers(FilesRule, frozen=True, kw_only=True):
-    """Every value of `field` (with that of `with_field`, every pair) in the other file stands in this one."""
+    """Every value of `field` (or pair with that of `with_field`) in the other file also occurs in this one."""
 
     kind: ClassVar = "covers"
     field: str
@@ -189,7 +189,7 @@ class Agrees(FilesRule, frozen=True, kw_only=True):
 
 
 class SameOrder(FilesRule, frozen=True, kw_only=True):
-    """Within each group, this file's records stand in the order that `by` gives them in the other."""
+    """Within each group, the records of this file are in the order given by `by` in the other file."""
 
     kind: ClassVar = "same-order"
     in_order: ClassVar = True

@@ -1,4 +1,4 @@
-"""Rules about all records of a list, which streams by: an accumulator keeps numbers and short keys, never records."""
+"""Rules about all records of a list. Records are streamed: accumulators keep numbers and short keys, never records."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from medcontract.problems import Finding, Ref
 
 
 class Accumulator(Protocol):
-    """What a list rule remembers while the records stream by. Nothing but numbers and short keys."""
+    """The state of a list rule while records are streamed: only numbers and short keys."""
 
     def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
-        """One record. A finding about this very record may be returned at once."""
+        """Process one record. May return a finding about this record."""
         ...
 
     def see_all(self, values: list[Any]) -> bool:
-        """Many records at once. False, and nothing remembered, when they must be seen one by one."""
+        """Process many records at once. Returns False, and changes nothing, if they must be processed one by one."""
         ...
 
     def miss(self, parsed: Any) -> None:
-        """A bad record, as it was parsed (None: not at all): what it would have said is not known."""
+        """Skip an invalid record, given as parsed JSON (None if it could not be parsed)."""
         ...
 
     def finish(self) -> Iterator[Finding]:
-        """What only the end of the list shows."""
+        """Findings that are known only at the end of the list."""
         ...
 
     def absorb(self, other: Any) -> bool:
-        """What another process saw of the records that follow. False: one process must see them all."""
+        """Merge the state of another process, for the records that follow. False: one process must see all records."""
         ...
 
 
@@ -53,18 +53,18 @@ class Unique(ListRule, frozen=True, kw_only=True):
     kind: ClassVar = "unique"
     fields: tuple[str, ...]
     defaults: tuple[tuple[str, str], ...] = ()
-    """(field, value): what an absent or null field stands for."""
+    """(field, value): the value used for an absent or null field."""
 
     def begin(self) -> UniqueIndex:
         return UniqueIndex(self)
 
     def repeated(self, ref: Ref | None = None) -> Finding:
-        """The finding about a record whose values another one has already."""
+        """The finding about a record with the same values as an earlier one."""
         return self.finding((self.fields[-1],), ref)
 
 
 def check_list(rule: ListRule, items: Iterable[Any]) -> Iterator[tuple[int, Finding]]:
-    """The rule on a list that is in memory: findings with the index of their item."""
+    """Check a list in memory: yields findings with the index of their item."""
     if isinstance(rule, Unique):
         key = rule.begin().key
         first: dict[Any, int] = {}
@@ -85,23 +85,23 @@ _HASH_BITS = (1 << 60) - 1
 
 
 UNKNOWN = -1
-"""The offset of a record of which only the index was kept: a second look at the file tells."""
+"""The offset of a record of which only the index was kept; a second pass over the file finds it."""
 
 
 Part = tuple[int, str]
-"""The number and name of a file that a list is spread over."""
+"""The number and name of one of the files that hold a list together."""
 
 
 class UniqueIndex:
-    """Remembers a 60-bit hash of each key, far less than the keys. Records whose hash is met twice are *suspects*;
-    whether a key really is repeated, and where it stood first, a second look at the file tells."""
+    """Keeps a 60-bit hash of each key, which takes far less memory than the keys. Hashes that occur twice are
+    *suspects*; a second pass over the file finds out whether the keys are equal, and where they occur first."""
 
     def __init__(self, rule: Unique) -> None:
         self.rule = rule
         self.key = _key_with_defaults(rule) if rule.defaults else attrgetter(*rule.fields)
         self._seen: set[int] = set()
         self.suspects: set[int] = set()
-        """Hashes that were met more than once."""
+        """Hashes that occurred more than once."""
         self._first: dict[Any, tuple[Ref, Part]] = {}
 
     def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
@@ -126,20 +126,20 @@ class UniqueIndex:
         return iter(())
 
     def __getstate__(self) -> bool:
-        """For another process, whose hashes are its own: only whether a key may be repeated."""
+        """For another process, where hashes differ: only whether a key may be repeated."""
         return bool(self.suspects)
 
     def __setstate__(self, suspicious: bool) -> None:
         self.suspects = {0} if suspicious else set()
 
     def absorb(self, other: UniqueIndex) -> bool:
-        """Keys that two processes saw are for the caller to notice."""
+        """The caller has to detect keys that occur in two processes."""
         return not other.suspects
 
     def look_again(self, value: Any, ref: Callable[[], Ref], part: Part = (0, "")) -> tuple[Ref, Part] | None:
-        """The second look at a record: where an earlier one has the same key, if there is one.
+        """The second pass over a record: the place of an earlier one with the same key, if there is one.
 
-        `ref` says where the record stands, `part` in which file, where the list is spread over several.
+        `ref` gives the position of the record, `part` its file if several files hold the list.
         """
         key = self.key(value)
         if hash(key) & _HASH_BITS not in self.suspects:
@@ -150,11 +150,11 @@ class UniqueIndex:
         return first
 
     def repeated(self, ref: Ref, part: Part, first: tuple[Ref, Part]) -> Finding:
-        """The finding about a record whose key stood somewhere first."""
+        """The finding about a record whose key occurred first at another place."""
         finding = self.rule.repeated(ref)
         if first[1] == part:
             return finding._replace(first=first[0])
-        return finding._replace(hint=f"it stands in another part already: {first[1][1]}")
+        return finding._replace(hint=f"first used in {first[1][1]}")
 
 
 def _key_with_defaults(rule: Unique) -> Callable[[Any], tuple[Any, ...]]:
@@ -168,7 +168,7 @@ def _key_with_defaults(rule: Unique) -> Callable[[Any], tuple[Any, ...]]:
 
 
 class Constant(ListRule, frozen=True, kw_only=True):
-    """All records have the same string in `field`, upper and lower case being the same."""
+    """All records have the same string in `field`, ignoring case."""
 
     kind: ClassVar = "constant"
     field: str
@@ -178,7 +178,7 @@ class Constant(ListRule, frozen=True, kw_only=True):
 
 
 class _Plain:
-    """What most accumulators do: see records one by one, not mind bad ones."""
+    """Defaults for accumulators: process records one by one, ignore invalid ones."""
 
     def see_all(self, values: list[Any]) -> bool:
         return False
@@ -217,7 +217,7 @@ class _ConstantCheck(_Plain):
 
 
 class Rising(ListRule, frozen=True, kw_only=True):
-    """In the order of `by`, the values of `field` never fall. Ties in `by` keep the order of the file."""
+    """In the order of `by`, the values of `field` never decrease. Ties in `by` keep the order of the file."""
 
     kind: ClassVar = "rising"
     field: str
@@ -228,7 +228,7 @@ class Rising(ListRule, frozen=True, kw_only=True):
 
 
 class _RisingCheck(_Plain):
-    """Two doubles a record, in arrays; sorted at the end only if the file was not in order."""
+    """Two doubles per record, in arrays; sorted at the end only if the file was not in order."""
 
     def __init__(self, rule: Rising) -> None:
         self.rule = rule
@@ -236,14 +236,14 @@ class _RisingCheck(_Plain):
         self.by = array("d")
         self.values = array("d")
         self.gaps: list[tuple[int, float]] = [(0, 0)]
-        """(position, how far the record's index is ahead of it from there on): invalid records are not here."""
-        self.fell = False
+        """(position, difference between record index and position from there on); invalid records have no position."""
+        self.decreased = False
 
     def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
         by, mine = self.get(value)
         position = len(self.by)
         if position:
-            self.fell = self.fell or mine < self.values[-1] or by < self.by[-1]
+            self.decreased = self.decreased or mine < self.values[-1] or by < self.by[-1]
         if index - position != self.gaps[-1][1]:
             self.gaps.append((position, index - position))
         self.by.append(by)
@@ -251,31 +251,31 @@ class _RisingCheck(_Plain):
         return None
 
     def absorb(self, other: _RisingCheck) -> bool:
-        """Where nothing falls, only the last values matter for what follows."""
+        """If nothing decreases, only the last values matter for the records that follow."""
         if self.by and other.by:
-            self.fell = self.fell or other.values[0] < self.values[-1] or other.by[0] < self.by[-1]
+            self.decreased = self.decreased or other.values[0] < self.values[-1] or other.by[0] < self.by[-1]
         self.by = other.by or self.by
         self.values = other.values or self.values
-        return not self.fell and not other.fell
+        return not self.decreased and not other.decreased
 
     def finish(self) -> Iterator[Finding]:
-        if not self.fell:
+        if not self.decreased:
             return
         last = -math.inf
-        fallen: list[int] = []
+        decreased: list[int] = []
         for position in sorted(range(len(self.by)), key=self.by.__getitem__):
             if self.values[position] < last:
-                fallen.append(position)
+                decreased.append(position)
             last = self.values[position]
-        for position in sorted(fallen):
+        for position in sorted(decreased):
             ahead = self.gaps[bisect_right(self.gaps, (position, math.inf)) - 1][1]
             yield self.rule.finding((self.rule.field,), Ref(UNKNOWN, UNKNOWN, position + int(ahead)))
 
 
 class Flag(ListRule, frozen=True, kw_only=True):
-    """Within each group, exactly one record has the flag: its first (or last) in the order of `by`.
+    """Within each group, exactly one record has the flag: the first (or last) in the order of `by`.
 
-    Without `at`, at most one has it, and it may be any.
+    Without `at`, at most one record has the flag, and it may be any.
     """
 
     kind: ClassVar = "flag"
@@ -298,14 +298,14 @@ class _Group:
 
 
 class _FlagCheck(_Plain):
-    """A little for each group: its first record, its edge, its flagged records."""
+    """For each group: its first record, its smallest (or largest) key, its flagged records."""
 
     def __init__(self, rule: Flag) -> None:
         self.rule = rule
         self.by = attrgetter(*rule.by) if rule.by else None
         self.groups: dict[str, _Group] = {}
         self.unsure: set[Any] = set()
-        """Groups that have a bad record; None: some record may belong to any."""
+        """Groups with an invalid record; None: an invalid record that may belong to any group."""
 
     def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
         rule = self.rule
@@ -334,7 +334,7 @@ class _FlagCheck(_Plain):
                 yield rule.finding((), group.first, hint=f"no record of this case has '{rule.field}': true")
 
     def _wrongly_flagged(self, group: _Group, sure: bool) -> Iterator[Finding]:
-        """All flagged records but the right one. Not `sure`: a bad record may be the one that should have the flag."""
+        """All flagged records except the right one. Not `sure`: an invalid record may need the flag."""
         rule = self.rule
         right = next((ref for key, ref in group.flagged if rule.at is None or key == group.edge), None)
         if right is None and not sure:

@@ -21,21 +21,21 @@ class ObjectRule(Rule, frozen=True, kw_only=True):
     scope: ClassVar = "object"
 
     def check(self, value: Any) -> Sequence[Finding]:
-        """What is wrong; the empty tuple when nothing is."""
+        """What is wrong; an empty tuple if nothing is."""
         raise NotImplementedError
 
     def all_keep(self, values: list[Any]) -> bool:
-        """Whether nothing is wrong with any of these."""
+        """Whether all values satisfy the rule."""
         return not any(map(self.check, values))
 
 
 _MARGIN = 1e-6
-"""A plain sum of up to a million numbers, none negative and their sum near 1, is off by far less than this: only
-sums near a bound need to be exact."""
+"""The rounding error of a plain sum of up to a million non-negative numbers that add up to about 1 is far below
+this: only sums near a bound need exact summation."""
 
 
 class Sum(ObjectRule, frozen=True, kw_only=True):
-    """The correctly rounded sum of a list of numbers, none negative, lies within bounds (inclusive)."""
+    """The correctly rounded sum of a list of non-negative numbers is within the bounds (inclusive)."""
 
     kind: ClassVar = "sum"
     field: str
@@ -60,7 +60,7 @@ class Sum(ObjectRule, frozen=True, kw_only=True):
 
 
 class Order(ObjectRule, frozen=True, kw_only=True):
-    """The second field is not smaller than the first."""
+    """The second field is not less than the first."""
 
     kind: ClassVar = "order"
     fields: tuple[str, str]
@@ -71,7 +71,7 @@ class Order(ObjectRule, frozen=True, kw_only=True):
 
 
 class Exists(ObjectRule, frozen=True, kw_only=True):
-    """The day that a date names is in the (proleptic Gregorian) calendar, years 0001 to 9999."""
+    """The date exists in the (proleptic Gregorian) calendar, years 0001 to 9999."""
 
     kind: ClassVar = "exists"
     field: str
@@ -90,7 +90,7 @@ def _day_exists(date: str) -> bool:
 
 
 class Limit(ObjectRule, frozen=True, kw_only=True):
-    """A number from `minimum` on (and below `below`, where that is given) is worth a word."""
+    """The number is less than `minimum` (or, if `below` is given, not less than `below`)."""
 
     kind: ClassVar = "limit"
     field: str
@@ -104,7 +104,7 @@ class Limit(ObjectRule, frozen=True, kw_only=True):
 
 
 class Distinct(ObjectRule, frozen=True, kw_only=True):
-    """No item of a list of strings stands in it twice."""
+    """No string occurs twice in the list."""
 
     kind: ClassVar = "distinct"
     field: str
@@ -117,9 +117,9 @@ class Distinct(ObjectRule, frozen=True, kw_only=True):
 
 
 class Requires(ObjectRule, frozen=True, kw_only=True):
-    """A field that says something (not null, not blank, not empty) needs another that does.
+    """If a field has content (not null, not blank, not empty), another field must have content, too.
 
-    With `value`, only when the field has that value.
+    With `value`, only if the field has that value.
     """
 
     kind: ClassVar = "requires"
@@ -136,7 +136,7 @@ class Requires(ObjectRule, frozen=True, kw_only=True):
 
 
 class Empty(ObjectRule, frozen=True, kw_only=True):
-    """A list is empty where `flag` is false or `text` says something."""
+    """The list is empty if `flag` is false or `text` has content."""
 
     kind: ClassVar = "empty"
     field: str
@@ -149,7 +149,7 @@ class Empty(ObjectRule, frozen=True, kw_only=True):
 
 
 class Unlike(ObjectRule, frozen=True, kw_only=True):
-    """In each object of the list `items`, the string `field`, blanks around it left out, does not match `pattern`."""
+    """In each object of the list `items`, the string `field`, stripped of blanks, does not match `pattern`."""
 
     kind: ClassVar = "unlike"
     items: str
@@ -157,11 +157,11 @@ class Unlike(ObjectRule, frozen=True, kw_only=True):
     pattern: str
 
     def check(self, value: Any) -> Sequence[Finding]:
-        looks_like = _compiled(self.pattern).search
+        matches = _compiled(self.pattern).search
         return [
             self.finding((self.items, index, self.field))
             for index, item in enumerate(getattr(value, self.items))
-            if looks_like(getattr(item, self.field).strip(BLANKS))
+            if matches(getattr(item, self.field).strip(BLANKS))
         ]
 
 
@@ -169,7 +169,7 @@ _compiled = cache(re.compile)
 
 
 class SomeAbove(ObjectRule, frozen=True, kw_only=True):
-    """Some value of an object of numbers is above a bound."""
+    """At least one value of an object of numbers is greater than the bound."""
 
     kind: ClassVar = "some-above"
     field: str
@@ -181,9 +181,9 @@ class SomeAbove(ObjectRule, frozen=True, kw_only=True):
 
 
 class Something(ObjectRule, frozen=True, kw_only=True):
-    """One of `texts` is not blank, or one of `present` is there, or one of `filled` is not empty.
+    """One of `texts` is not blank, one of `present` is not null, or one of `filled` is not empty.
 
-    Names with a dot lead into an object. The place is `field`.
+    Names with a dot refer to fields of nested objects. Reported at `field`.
     """
 
     kind: ClassVar = "something"
@@ -201,9 +201,9 @@ class Something(ObjectRule, frozen=True, kw_only=True):
 
 
 class Disjoint(ObjectRule, frozen=True, kw_only=True):
-    """No term stands in two of some lists of strings, as `fold` leaves it. Within one list it may be repeated.
+    """No term occurs in two of the lists of strings, compared after `fold`. Within one list it may be repeated.
 
-    Names with a dot lead into an object.
+    Names with a dot refer to fields of nested objects.
     """
 
     kind: ClassVar = "disjoint"
@@ -222,9 +222,9 @@ class Disjoint(ObjectRule, frozen=True, kw_only=True):
 
 
 class OneName(ObjectRule, frozen=True, kw_only=True):
-    """In an object from names to lists of spellings, each spelling is that of one name, as `fold` leaves both.
+    """In an object that maps names to lists of spellings, each spelling belongs to one name, compared after `fold`.
 
-    The keys are names, and so are the strings of the lists in `names`: a name is a spelling of itself only.
+    The keys are names, and so are the strings in the lists `names`: a name is a spelling only of itself.
     """
 
     kind: ClassVar = "one-name"
@@ -254,7 +254,7 @@ def _inside(value: Any, name: str) -> Any:
 
 
 def says_something(value: Any) -> bool:
-    """Absent, null, false, blank and empty all mean: none. A number says something, 0 too."""
+    """Whether a value has content: not absent, null, false, blank or empty. A number always has content, even 0."""
     if isinstance(value, str):
         return bool(value.strip(BLANKS))
     if value is None or value != value:  # noqa: PLR0124  # NaN: a missing value of a table
