@@ -25,7 +25,10 @@ class Accumulator(Protocol):
         ...
 
     def miss(self, parsed: Any) -> None:
-        """A bad record, as it was parsed (None: not at all): what it would have said is not known."""
+        """A bad record, as it was parsed (None: not at all): what it would have said is not known.
+
+        Of bad records that are the same to the byte, some may be left out.
+        """
         ...
 
     def finish(self) -> Iterator[Finding]:
