@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -199,3 +200,10 @@ def test_equal_cells_of_other_types_are_not_the_same_row() -> None:
     records = [known.record(cells)[0] for cells in rows * 2]
     assert len(set(records)) == len(rows)
     assert records[: len(rows)] == records[len(rows) :]
+
+
+def test_a_table_without_rows() -> None:
+    """It has a row group whose columns have no pages of data, and is not damaged."""
+    frame = pd.DataFrame({"image_id": pd.Series([], dtype=str), "label": pd.Series([], dtype=str)})
+    report = medcontract.validate(frame.to_parquet(), "lesions/truth", name="x.parquet")
+    assert (report.ok, report.records, report.problems) == (True, 0, ())
