@@ -19,7 +19,7 @@ from medcontract.judging.table import TableJudge
 from medcontract.layout import Column
 from medcontract.problems import Ref
 from medcontract.reading import parquet
-from medcontract.reading.json_file import too_large
+from medcontract.reading.json_file import Decode, too_large
 from medcontract.reading.source import Source
 from medcontract.reading.table import Layout, Row
 from medcontract.results.validation import FileReport
@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _BATCH = 8192
+_MOST_KNOWN = 1000
+_LONGEST_KNOWN = 500
+"""Bytes of a record that is kept, to be known again."""
+_COMPARABLE = frozenset({str, int, bool, type(None)})
+"""Values of these types that are equal are the same: not so 0.0 and -0.0."""
 
 
 def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = 10_000) -> FileReport:
@@ -89,16 +94,45 @@ class ParquetJudge(TableJudge):
 
     def rows(self) -> Iterator[Row]:
         limits = self.source.limits
-        layout = Layout(self.columns, self.names, self.contract.open)
+        known = _KnownRows(Layout(self.columns, self.names, self.contract.open), self.decode)
         total = 0
         for index, cells in enumerate(parquet.rows(self.source)):
-            record = b"" if cells is None else layout.record(cells, _parquet_cell)
+            record, value = (b"", None) if cells is None else known.record(cells)
             total += len(record)
-            parquet.check_size(self.source, total)
+            if total > limits.unpacked:
+                parquet.check_size(self.source, total)
             if 0 < len(record) <= limits.record:
-                yield Row(record, index, 0, 0, None, self.decode(record))
+                yield Row(record, index, 0, 0, None, value)
             else:
                 yield Row(b"", index, 0, 0, too_large(limits.record, None))
+
+
+class _KnownRows:
+    """Rows as records. Of rows with the same cells, which take no room in a file, one is written."""
+
+    def __init__(self, layout: Layout, decode: Decode) -> None:
+        self._layout = layout
+        self._decode = decode
+        self._known: dict[parquet.Cells, tuple[tuple[type, ...], bytes, Any]] = {}
+
+    def record(self, cells: parquet.Cells) -> tuple[bytes, Any]:
+        """The JSON of a row, and what `Decode` makes of it."""
+        types = tuple(map(type, cells))
+        if not _COMPARABLE.issuperset(types):
+            return self._write(cells)
+        known = self._known.get(cells)
+        if known and known[0] == types:  # 1 equals true, but is not the same
+            return known[1], known[2]
+        record, value = self._write(cells)
+        if len(record) <= _LONGEST_KNOWN:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[cells] = types, record, value
+        return record, value
+
+    def _write(self, cells: parquet.Cells) -> tuple[bytes, Any]:
+        record = self._layout.record(cells, _parquet_cell)
+        return record, self._decode(record)
 
 
 def _parquet_cell(value: Any, column: Column) -> str:

@@ -162,7 +162,7 @@ def test_written_to_while_it_is_read(tmp_path: Path) -> None:
         same_file.write(b"b" * 4_000_000)
     with stream:
         stream.read()
-    with pytest.raises(FileChanged, match="changed while it was read"):
+    with pytest.raises(FileChanged, match="changed while it was being read"):
         source.sha256()
 
 

@@ -79,6 +79,8 @@ class RecordsJudge:
         self._known_records: dict[bytes, Examined] = {}
         self._counted: dict[Hashable, _Counted] = {}
         """What is found again and again, and not kept any more, by identity of the findings or by what they say."""
+        self._counted_records: dict[bytes, _Counted] = {}
+        """Records of which nothing is kept any more, to be counted without another look."""
 
     @property
     def adapter(self) -> TypeAdapter[Any]:
@@ -162,6 +164,9 @@ class RecordsJudge:
 
     def _record(self, raw: bytes, offset: int, value: Any, index: int, accumulators: Sequence[Accumulator]) -> None:
         if value is None:
+            if counted := self._counted_records.get(raw):
+                counted.times += 1
+                return
             value, parsed = self._thorough(raw, offset, index)
             if value is None:
                 for accumulator in accumulators:
@@ -250,7 +255,14 @@ class RecordsJudge:
         findings = examined.findings
         if self._held and examined.value is None:
             self._release()
-        if not self._is_counted(findings):
+        counted = self._counted_like(findings)
+        if counted:
+            counted.times += 1
+            if self.sink is None and not examined.rest and len(raw) <= _LONGEST_KNOWN:
+                if len(self._counted_records) >= _MOST_KNOWN:
+                    self._counted_records.clear()
+                self._counted_records[raw] = counted
+        else:
             ref = self.ref(index, offset, len(raw))
             kept = False
             for finding in findings:
@@ -263,15 +275,12 @@ class RecordsJudge:
             self.tally.count_rest(examined.rest, index)
         return examined.value, examined.parsed
 
-    def _is_counted(self, findings: list[Finding]) -> bool:
-        """Whether findings like these are only counted; they are counted then."""
-        again = self._counted.get(id(findings))
-        if again is None and self._counted and findings and findings[0].offset is not None:
-            again = self._counted.get(_without_places(findings))
-        if again is None:
-            return False
-        again.times += 1
-        return True
+    def _counted_like(self, findings: list[Finding]) -> _Counted | None:
+        """The count of findings like these, where they are only counted."""
+        counted = self._counted.get(id(findings))
+        if counted is None and self._counted and findings and findings[0].offset is not None:
+            counted = self._counted.get(_without_places(findings))
+        return counted
 
     def _count_only(self, examined: Examined) -> None:
         """From now on, what is found in this record, or in one like it, is only counted."""
@@ -292,6 +301,7 @@ class RecordsJudge:
                 for finding in again.findings:
                     self.tell_more(finding, again.times)
         self._counted.clear()
+        self._counted_records.clear()
         self._known_mistakes.forget_counted()
 
     def break_off(self, broken: Broken, index: int, offset: int, length: int) -> None:

@@ -54,6 +54,8 @@ def _rows(stream: BinaryIO, source: Source) -> Iterator[Cells | None]:
     places = list(_columns(file))  # by position: a name may occur twice
     file = _open(stream, [field.name for field in file.schema_arrow if _is_text(field.type)])
     for number in range(file.num_row_groups):
+        if not file.metadata.row_group(number).num_rows:
+            continue
         size = _batch_size(file, number)
         for batch in file.iter_batches(batch_size=size, row_groups=[number]):
             yield from _rows_of([batch.column(place) for place in places], source.limits.record)

@@ -25,6 +25,7 @@ def page_sizes(stream: BinaryIO, metadata: Any, file_size: int) -> Iterator[int]
     chunks = [
         metadata.row_group(group).column(column)
         for group in range(metadata.num_row_groups)
+        if metadata.row_group(group).num_rows  # one without rows need not have pages, and is not read
         for column in range(metadata.num_columns)
     ]
     if sum(max(0, chunk.total_compressed_size) for chunk in chunks) > 2 * file_size:

@@ -25,7 +25,10 @@ class Accumulator(Protocol):
         ...
 
     def miss(self, parsed: Any) -> None:
-        """Skip an invalid record, given as parsed JSON (None if it could not be parsed)."""
+        """Skip an invalid record, given as parsed JSON (None if it could not be parsed).
+
+        Of byte-identical invalid records, some may be omitted.
+        """
         ...
 
     def finish(self) -> Iterator[Finding]:
