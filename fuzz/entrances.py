@@ -24,8 +24,8 @@ import medcontract
 from fuzz import growth, schemas, scoring, tables
 from fuzz.calling import Entrance, Ran, Trial, call, published
 from fuzz.material import PLUGIN, Text, a_text, a_value, as_json, changed_text, contract_ids, edited, seeds
-from medcontract.catalogue import CATALOGUE
-from medcontract.definitions import registry
+from medcontract.catalog import CATALOGUE
+from medcontract.contracts import registry
 from medcontract.images import check_image
 
 
@@ -112,7 +112,7 @@ def _thorough() -> Iterator[None]:
 
 
 @cache
-def _slow_contracts() -> dict[str, registry.Compiled]:
+def _slow_contracts() -> dict[str, registry.CompiledContract]:
     copies = {contract_id: msgspec.structs.replace(contract) for contract_id, contract in registry.compiled().items()}
     for contract in copies.values():
         contract.decode_record = contract.decode_whole = lambda raw: None
@@ -301,7 +301,7 @@ ENTRANCES: dict[Entrance, int] = {
 def prepare(folder: Path) -> None:
     """Make the plugin known, as an installed one is, and work in a folder."""
     sys.path.insert(0, str(PLUGIN))
-    from medcontract.definitions.plugins import load_module
+    from medcontract.contracts.plugins import load_module
 
     load_module("sepsis_challenge")
     os.chdir(folder)

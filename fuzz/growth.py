@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 import medcontract
-from medcontract.definitions import suggest, words
+from medcontract.contracts import messages, suggestions
 from medcontract.normalizers import names, numbers, terms, text
 from medcontract.scoring.extraction import documents
 
@@ -99,10 +99,10 @@ NORMALIZERS: Mapping[str, Callable[[str], object]] = {
     "terms.Terms.fallacies": lambda given: terms.shipped().fallacies(given),
     "terms.Terms.facts": lambda given: terms.shipped().facts(given),
     "terms.Terms.found": lambda given: terms.Terms.found([given[1:], "pain"], given),
-    "suggest.nearest": lambda given: suggest.nearest(given, ("Urgent", "Routine")),
+    "suggest.nearest": lambda given: suggestions.nearest(given, ("Urgent", "Routine")),
     "documents.difference": lambda given: documents.difference(given, _in_the_middle(given)),
-    "words.number_hint": words.number_hint,
-    "words.boolean_hint": words.boolean_hint,
+    "words.number_hint": messages.number_hint,
+    "words.boolean_hint": messages.boolean_hint,
 }
 """All that is done to a text of the data, by module and name."""
 

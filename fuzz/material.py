@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from tests.mutations import NUMBERS, OTHERS, STRINGS, at, changes, documents, paths, put, records
 
-from medcontract.definitions import registry
+from medcontract.contracts import registry
 
 ROOT = Path(__file__).parent.parent
 PLUGIN = ROOT / "examples" / "sepsis"

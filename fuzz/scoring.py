@@ -100,8 +100,8 @@ def sent_of(track: str) -> tuple[Part, ...]:
             Part("extraction/runs", [pipeline_run(n, started_at=f"2026-01-0{n + 1}T10:00:00Z") for n in range(5)]),
             Part("extraction/evidence", evidence(1, ("P-00", "handwriting"), ("P-01", "layout"))),
         )
-    beside = {"reports": ("reports/telemetry", telemetry()), "lesions": ("lesions/model", model())}
-    more = [Part(*beside[track])] if BESIDE[track] is not None else []
+    referenced = {"reports": ("reports/telemetry", telemetry()), "lesions": ("lesions/model", model())}
+    more = [Part(*referenced[track])] if BESIDE[track] is not None else []
     return (Part(CONTRACTS[track][1], SENT[track]), *more)
 
 

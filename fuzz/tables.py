@@ -19,8 +19,8 @@ from tests.mutations import NUMBERS, OTHERS, STRINGS, documents, records
 
 import medcontract
 from fuzz.material import BLOWN_UP, Text, edited
-from medcontract.definitions import registry
-from medcontract.layout import Column
+from medcontract.contracts import registry
+from medcontract.types import Column
 
 Row = dict[str, Any]
 _LOOP: list[Any] = []
@@ -59,7 +59,7 @@ def good_rows(contract_id: str) -> tuple[Row, ...]:
     """Valid records of a contract as rows: a list that is spread has a column for each item."""
     contract = registry.find(contract_id)
     rows = []
-    for record in records(contract.model):
+    for record in records(contract.definition):
         row = {key: value for key, value in record.items() if key not in contract.spread}
         for name, columns in contract.spread.items():
             row |= dict(zip(columns, record.get(name) or [None] * len(columns), strict=True))
@@ -233,7 +233,7 @@ def verdicts(contract_id: str, rows: list[Row], quoting: Any) -> dict[str, tuple
     names = [*rows[0]] if rows else [column.name for column in columns_of(contract_id)]
     lines = as_records(contract_id, rows)
     contract = registry.find(contract_id)
-    document = {**documents(contract.model)[0], contract.list_key or "": lines}
+    document = {**documents(contract.definition)[0], contract.list_key or "": lines}
     texts = {
         "x.jsonl": "\n".join(map(json.dumps, lines)).encode(),
         "x.json": json.dumps(document).encode(),

@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 
 from medcontract._version import __version__
-from medcontract.definitions import registry
-from medcontract.definitions.json_schema import text, type_names
-from medcontract.definitions.publishing import export, published
+from medcontract.contracts import registry
 from medcontract.docs import codes_page
+from medcontract.schemas.json_schema import text, type_names
+from medcontract.schemas.publishing import export, published
 
 ROOT = Path(__file__).parent.parent
 

@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 from tests.support import ROOT, vectors
 
 import medcontract
-from medcontract.definitions.contract import Contract
+from medcontract.contracts.contract import Contract
 
 Path = tuple[str | int, ...]
 

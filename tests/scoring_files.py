@@ -324,12 +324,12 @@ def score_of(
     track: str,
     truth: Sequence[Record],
     sent: Sequence[Record],
-    beside: Record | None = None,
+    referenced: Record | None = None,
     parameters: Mapping[str, str] | None = None,
 ) -> medcontract.Score:
     """The score of records, written as `.json`; `beside` is the telemetry or the model file."""
     truth_id, sent_id, beside_name = CONTRACTS[track]
-    files = [write(folder, truth_id, truth), write(folder, sent_id, sent), *document(folder, beside_name, beside)]
+    files = [write(folder, truth_id, truth), write(folder, sent_id, sent), *document(folder, beside_name, referenced)]
     return medcontract.score(*files, parameters=parameters)
 
 
@@ -356,11 +356,11 @@ def result_of(
     track: str,
     truth: Sequence[Record],
     sent: Sequence[Record],
-    beside: Record | None = None,
+    referenced: Record | None = None,
     parameters: Mapping[str, str] | None = None,
 ) -> Record:
     """As `score_of`: the result, which must be there and keep its contract."""
-    score = score_of(folder, track, truth, sent, beside, parameters)
+    score = score_of(folder, track, truth, sent, referenced, parameters)
     assert score.result is not None, score.reasons
     assert_keeps_contract(track, score.result)
     return score.result

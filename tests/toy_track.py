@@ -17,7 +17,7 @@ from medcontract.modeling import (
     Document,
     Figure,
     Finished,
-    Many,
+    ListOf,
     Option,
     Pair,
     Parameter,
@@ -27,7 +27,7 @@ from medcontract.modeling import (
     Rows,
     Scorer,
     Str,
-    Strictest,
+    StrictModel,
     Track,
     Unique,
     Unit,
@@ -38,7 +38,7 @@ from medcontract.modeling import (
 HERE = Path(__file__).parent / "toy"
 
 
-class TrueWord(Strictest):
+class TrueWord(StrictModel):
     """What is right of an item."""
 
     item: Str
@@ -50,11 +50,11 @@ class TrueWord(Strictest):
 class Truth(Document):
     """The right words."""
 
-    truth: Many[TrueWord]
+    truth: ListOf[TrueWord]
     """One record an item."""
 
 
-class Answer(Strictest):
+class Answer(StrictModel):
     """What a team says of an item."""
 
     item: Str
@@ -68,11 +68,11 @@ class AnswerFile(Document):
 
     team_name: Str | None = None
     """The team."""
-    answers: Many[Answer]
+    answers: ListOf[Answer]
     """One record an item."""
 
 
-class ItemResult(Strictest):
+class ItemResult(StrictModel):
     """What became of an item."""
 
     item: Str
@@ -86,7 +86,7 @@ class Score(Document):
 
     share_right: Unit
     """Right items / expected items."""
-    items: Many[ItemResult]
+    items: ListOf[ItemResult]
     """One by one."""
 
 

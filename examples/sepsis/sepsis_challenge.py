@@ -17,12 +17,12 @@ from medcontract.modeling import (
     Contract,
     Document,
     Limit,
-    Many,
+    ListOf,
     NonNegative,
     Order,
     Requires,
     Str,
-    Strictest,
+    StrictModel,
     Unique,
     Unit,
 )  # fmt: skip
@@ -30,7 +30,7 @@ from medcontract.modeling import (
 DATA = Path(__file__).with_name("sepsis_data")
 
 
-class Patient(Strictest):
+class Patient(StrictModel):
     """What is true of one stay."""
 
     stay_id: Str
@@ -50,11 +50,11 @@ class Truth(Document):
 
     event: Str
     """Name of the challenge."""
-    stays: Many[Patient]
+    stays: ListOf[Patient]
     """One record a stay."""
 
 
-class Alarm(Strictest):
+class Alarm(StrictModel):
     """The first alarm of a stay, if there was one."""
 
     stay_id: Str
@@ -72,7 +72,7 @@ class Alarms(Document):
 
     team_name: Str
     """The team that made it."""
-    alarms: Many[Alarm]
+    alarms: ListOf[Alarm]
     """At most one record a stay."""
 
 

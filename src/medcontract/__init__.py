@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         validate_files,
         validate_frame,
     )
-    from medcontract.definitions.contract import Contract, Validated
+    from medcontract.contracts.contract import Contract, Validated
     from medcontract.errors import CallError, InvalidData, MedcontractError, NotRecognised, UnknownContract
     from medcontract.results.comparison import Comparison
     from medcontract.results.leaderboard import Leaderboard
@@ -89,7 +89,7 @@ __all__ = [
 _HOME = {
     "CallError": "errors",
     "Comparison": "results.comparison",
-    "Contract": "definitions.contract",
+    "Contract": "contracts.contract",
     "FileReport": "results.validation",
     "InvalidData": "errors",
     "Leaderboard": "results.leaderboard",
@@ -99,7 +99,7 @@ _HOME = {
     "Problem": "results.validation",
     "Score": "results.score",
     "UnknownContract": "errors",
-    "Validated": "definitions.contract",
+    "Validated": "contracts.contract",
     "Validation": "results.validation",
 }
 """Where classes live; functions are those of `api`. Both are imported when they are used: an import is quick."""

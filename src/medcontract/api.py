@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pandera.pandas as pa
 
-    from medcontract.definitions.contract import Contract, Validated
+    from medcontract.contracts.contract import Contract, Validated
     from medcontract.evaluation.inputs import Settings
-    from medcontract.judging.beside import Beside
     from medcontract.problems import Finding
     from medcontract.reading.limits import Limits
     from medcontract.reading.source import Source
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     from medcontract.results.score import Score
     from medcontract.results.validation import FileReport, Validation
     from medcontract.scoring.track import Option
+    from medcontract.validation.referenced_files import ReferencedFiles
 
 MAX_PROBLEMS = 10_000
 MAX_SCORE_PROBLEMS = 100
@@ -81,19 +81,19 @@ def validate(
     Problems are returned, not raised; a wrong `contract` raises `UnknownContract`, a wrong `schema`, and images that
     nothing names or that cannot be checked, raise `CallError`.
     """
-    from medcontract.definitions import registry
+    from medcontract.contracts import registry
     from medcontract.reading.source import Source
     from medcontract.results.validation import Validation
-    from medcontract.tally import Tally
+    from medcontract.validation.problem_collector import ProblemCollector
 
     if contract is not None:
         registry.find(contract)
         if schema is not None:
             raise CallError("a schema and a contract were both given", "say which of the two is meant")
-    beside = _beside(images, jobs)
-    judge = _judge_for(schema, beside, allow_refs)
-    report = _still_there(judge, Source(file, name), contract, Tally(max_problems), None)
-    return _images_were_named(Validation.of((report,)), beside).files[0]
+    referenced = _beside(images, jobs)
+    validator = _validator_for(schema, referenced, allow_refs)
+    report = _still_there(validator, Source(file, name), contract, ProblemCollector(max_problems), None)
+    return _images_were_named(Validation.of((report,)), referenced).files[0]
 
 
 def validate_files(
@@ -117,18 +117,20 @@ def validate_files(
     """
     from medcontract.evaluation.arguments import given_files
     from medcontract.results.validation import Validation
-    from medcontract.tally import Tally
+    from medcontract.validation.problem_collector import ProblemCollector
 
     given = given_files(files, contract, schema).files
     limits = _limits(max_record, max_unpacked)
-    beside = _beside(images, jobs, _stage(progress, "checking images"))
-    judge = _judge_for(schema, beside, allow_refs)
+    referenced = _beside(images, jobs, _stage(progress, "checking images"))
+    validator = _validator_for(schema, referenced, allow_refs)
     checking = _stage(progress, "checking")
     reports = [
-        _judged(judge, _source(path, limits), contract_id, Tally(max_problems, max_alike, excerpts), checking)
+        _validated(
+            validator, _source(path, limits), contract_id, ProblemCollector(max_problems, max_alike, excerpts), checking
+        )
         for path, contract_id in given
     ]
-    return _images_were_named(Validation.of(tuple(reports)), beside)
+    return _images_were_named(Validation.of(tuple(reports)), referenced)
 
 
 def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = MAX_PROBLEMS) -> FileReport:
@@ -137,16 +139,16 @@ def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = MA
     `record` of a problem is the position of its row, `field` its column. Missing values (None, NaN, NaT, NA) are
     null. The index is ignored.
     """
-    from medcontract import tables
+    from medcontract.validation import frames
 
-    return tables.validate_frame(frame, contract, max_problems=max_problems)
+    return frames.validate_frame(frame, contract, max_problems=max_problems)
 
 
 def frame_schema(contract: str) -> pa.DataFrameSchema:
     """The pandera schema of a flat contract's table."""
-    from medcontract.definitions import frames
+    from medcontract.contracts import pandera_schemas
 
-    return frames.frame_schema(contract)
+    return pandera_schemas.frame_schema(contract)
 
 
 def load(file: FileName | bytes, contract: str | None = None, *, name: str | None = None) -> Validated[Any]:
@@ -155,26 +157,26 @@ def load(file: FileName | bytes, contract: str | None = None, *, name: str | Non
     Raises `InvalidData`, which carries the report, when the file breaks its contract, and `CallError` when it
     cannot be judged. A collection without a header of its own (.jsonl, .csv) gives a tuple of records.
     """
-    from medcontract.definitions import registry
-    from medcontract.definitions.contract import vouch
-    from medcontract.judging.start import judge
+    from medcontract.contracts import registry
+    from medcontract.contracts.contract import mark_validated
     from medcontract.reading.source import Source
-    from medcontract.tally import Tally
+    from medcontract.validation.dispatch import validate_source
+    from medcontract.validation.problem_collector import ProblemCollector
 
     source = Source(file, name)
     source.watched = True
-    report = judge(source, contract, Tally(MAX_PROBLEMS))
+    report = validate_source(source, contract, ProblemCollector(MAX_PROBLEMS))
     if report.wrong_call:
         problem = report.problems[0]
         kind = NotRecognised if problem.code == "MC009" else CallError
         raise kind(f"{report.path}: {problem.message}", problem.hint)
     if not report.ok or report.contract is None:
         raise InvalidData(report)
-    from medcontract.whole import read_whole
+    from medcontract.validation.load import read_whole
 
     value = read_whole(source, registry.find(report.contract))
     source.sha256()  # the same bytes were judged and read
-    return vouch(value, report.contract)
+    return mark_validated(value, report.contract)
 
 
 # --- submissions ------------------------------------------------------------------------------------------------------
@@ -209,7 +211,7 @@ def score(
     `t_max_ms`, for extraction `match`.
     """
     from medcontract.evaluation.arguments import given_files
-    from medcontract.evaluation.published import score_result
+    from medcontract.evaluation.build_results import score_result
     from medcontract.evaluation.score import score_files
 
     _load_plugins(plugins)
@@ -252,13 +254,13 @@ def preflight(
     _load_plugins(plugins)
     given = given_files(files, others=_files_in(track_options))
     options, changes = _options(preflight, track_options, parameters)
-    beside = _beside(images, jobs, _stage(progress, "checking images"))
+    referenced = _beside(images, jobs, _stage(progress, "checking images"))
     settings = _settings(
         max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
         values=show_values, plugin_errors=plugin_errors, options=options,
     )._replace(progress=_stage(progress, "checking"))  # fmt: skip
     return run_checks(
-        given.files, found=given.found, images=beside, settings=settings, parameters=changes, header=header,
+        given.files, found=given.found, images=referenced, settings=settings, parameters=changes, header=header,
     )  # fmt: skip
 
 
@@ -294,10 +296,10 @@ def leaderboard(
         1, None, False, max_record, max_unpacked, participant, plugins, plugin_errors=plugin_errors, options=options,
     )  # fmt: skip
     found = submissions_in([os.fspath(each) for each in submissions], lambda path: walk([path]))
-    beside = None if measured is None else measured_in(os.fspath(measured), lambda path: walk([path]))
+    referenced = None if measured is None else measured_in(os.fspath(measured), lambda path: walk([path]))
     return rank(
         given_files([truth]).files, found, settings=settings, parameters=changes, header=header,
-        jobs=jobs, progress=_stage(progress, "scoring"), measured=beside,
+        jobs=jobs, progress=_stage(progress, "scoring"), measured=referenced,
     )  # fmt: skip
 
 
@@ -355,8 +357,8 @@ def normalize(*texts: str) -> Normalization:
 
 def explain(*codes: str) -> Explanation:
     """What problem codes such as "MC104" mean, with a mistake and its fix. Without a code: all of them."""
-    from medcontract.catalogue import CATALOGUE
-    from medcontract.definitions.suggest import did_you_mean
+    from medcontract.catalog import CATALOGUE
+    from medcontract.contracts.suggestions import did_you_mean
     from medcontract.results.reference import ExplainedCode, Explanation
 
     wanted = []
@@ -373,14 +375,14 @@ def init(track: str, folder: FileName, *, force: bool = False) -> tuple[Path, ..
     """Write a small, valid set of made-up files of a track into a folder, and return their paths."""
     from pathlib import Path
 
-    from medcontract.starting import copy_examples
+    from medcontract.example_files import copy_examples
 
     return copy_examples(track, Path(folder), force)
 
 
 def list_contracts() -> ContractList:
     """All contracts, those of installed plugins included, sorted by id."""
-    from medcontract.definitions import registry
+    from medcontract.contracts import registry
     from medcontract.results.reference import ContractInfo, ContractList
 
     names = ("id", "version", "kind", "containers", "title", "source")
@@ -392,7 +394,7 @@ def list_contracts() -> ContractList:
 
 def get_contract(contract_id: str) -> Contract[Any]:
     """A contract with its models and rules. Raises `UnknownContract`."""
-    from medcontract.definitions import registry
+    from medcontract.contracts import registry
 
     return registry.contract(contract_id)
 
@@ -434,7 +436,7 @@ def json_schema(contract_id: str, *, record: bool = False, draft: Draft = "2020-
     """The JSON Schema of a contract, or of one record of a collection."""
     from copy import deepcopy
 
-    from medcontract.schema_files import schema_of
+    from medcontract.schemas.files import schema_of
 
     return deepcopy(schema_of(contract_id, record, draft))
 
@@ -446,14 +448,14 @@ def export_schemas(
 
     `base_url` makes each `$id` the address of its file below that URL, instead of a URN.
     """
-    from medcontract.schema_files import export
+    from medcontract.schemas.files import export
 
     return export(folder, contract_ids, draft, base_url)
 
 
 def check_schemas(folder: FileName, *, base_url: str | None = None) -> SchemaCheck:
     """Are the schemas in a folder those of today's contracts, and valid themselves? True when they are."""
-    from medcontract.schema_files import check
+    from medcontract.schemas.files import check
 
     return check(folder, base_url)
 
@@ -463,7 +465,7 @@ def diff_schemas(old: FileName, new: FileName, *, record: bool = False) -> Schem
 
     True when it breaks no one. `record`: an id stands for the schema of one record.
     """
-    from medcontract.schema_files import diff
+    from medcontract.schemas.files import diff
 
     return diff(old, new, record)
 
@@ -482,13 +484,13 @@ def broken_plugins() -> tuple[str, ...]:
     """Installed plugins that could not be loaded, and why; none before they are looked for."""
     import sys
 
-    plugins = sys.modules.get("medcontract.definitions.plugins")
+    plugins = sys.modules.get("medcontract.contracts.plugins")
     return tuple(plugins.broken) if plugins else ()
 
 
 def contract_ids() -> tuple[str, ...]:
     """The ids of the contracts that are known without loading plugins or models."""
-    from medcontract.definitions import registry
+    from medcontract.contracts import registry
 
     return tuple(registry.compiled())
 
@@ -502,7 +504,7 @@ def path_of(name: str) -> str:
 
 def example_tracks() -> tuple[str, ...]:
     """The tracks that `init` knows without plugins."""
-    from medcontract.starting import shipped_tracks
+    from medcontract.example_files import shipped_tracks
 
     return shipped_tracks()
 
@@ -516,9 +518,9 @@ def list_track_options() -> tuple[tuple[str, Option], ...]:
 
 def write_file(text: str, path: FileName) -> None:
     """Write a text to a file that is whole at any time: written beside, then renamed. Raises `CallError`."""
-    from medcontract import writing
+    from medcontract import atomic_write
 
-    writing.write_file(text, path)
+    atomic_write.write_file(text, path)
 
 
 # --- what these functions share -----------------------------------------------------------------------------------
@@ -526,20 +528,20 @@ def write_file(text: str, path: FileName) -> None:
 
 def _beside(
     images: FileName | None, jobs: int | None, progress: Callable[[int, int], None] | None = None
-) -> Beside | None:
+) -> ReferencedFiles | None:
     if images is None:
         return None
-    from medcontract.evaluation.beside import images_beside
+    from medcontract.evaluation.image_refs import images_named_by
 
-    return images_beside(images, jobs, progress)
+    return images_named_by(images, jobs, progress)
 
 
-def _images_were_named(report: Validation, beside: Beside | None) -> Validation:
+def _images_were_named(report: Validation, referenced: ReferencedFiles | None) -> Validation:
     """The report, unless a folder was given in vain: silence would look as if the images had been checked."""
-    if beside is None:
+    if referenced is None:
         return report
-    if not any(file.contract is None or beside.field(file.contract) for file in report.files):
-        contracts = beside.contracts()
+    if not any(file.contract is None or referenced.field(file.contract) for file in report.files):
+        contracts = referenced.contracts()
         raise CallError(
             f"images were given, but no file of {' or '.join(contracts)}, which names them",
             f"if one of the files is, say so: {contracts[0]}=FILE",
@@ -553,13 +555,15 @@ def _source(path: str | Source, limits: Limits | None) -> Source:
     return path if isinstance(path, Source) else Source(path, limits=limits)
 
 
-def _judged(judge: Callable[..., FileReport], source: Source, contract_id: str | None, *settings: Any) -> FileReport:
+def _validated(
+    validator: Callable[..., FileReport], source: Source, contract_id: str | None, *settings: Any
+) -> FileReport:
     """The report of one file, whatever happens to it: the reports of the other files must not be lost."""
     from medcontract.problems import Finding
     from medcontract.reading.source import unreadable
 
     try:
-        return _still_there(judge, source, contract_id, *settings)
+        return _still_there(validator, source, contract_id, *settings)
     except MedcontractError:
         raise
     except OSError as error:  # after it was opened: the disk, or the file is gone
@@ -569,44 +573,44 @@ def _judged(judge: Callable[..., FileReport], source: Source, contract_id: str |
 
 
 def _still_there(
-    judge: Callable[..., FileReport], source: Source, contract_id: str | None, *settings: Any
+    validator: Callable[..., FileReport], source: Source, contract_id: str | None, *settings: Any
 ) -> FileReport:
     """The report of one file; that it was taken away while it was read is a problem of it."""
     from medcontract.problems import Finding
 
     try:
-        return judge(source, contract_id, *settings)
+        return validator(source, contract_id, *settings)
     except FileChanged as error:
         return _only(Finding("MC003", str(error).removeprefix(f"{source.name}: ")), source, contract_id)
 
 
 def _only(finding: Finding, source: Source, contract_id: str | None, wrong_call: bool = False) -> FileReport:
-    from medcontract.judging.report import make_report
-    from medcontract.tally import Tally
+    from medcontract.validation.problem_collector import ProblemCollector
+    from medcontract.validation.report import make_report
 
-    tally = Tally(1)
-    tally.add(finding)
-    return make_report(source, contract_id, None, tally, wrong_call)
+    collector = ProblemCollector(1)
+    collector.add(finding)
+    return make_report(source, contract_id, None, collector, wrong_call)
 
 
-def _judge_for(
-    schema: FileName | None, beside: Beside | None, allow_refs: Iterable[FileName]
+def _validator_for(
+    schema: FileName | None, referenced: ReferencedFiles | None, allow_refs: Iterable[FileName]
 ) -> Callable[..., FileReport]:
     """What judges a file: its contract, or a schema that is read once. Raises `CallError` for one that is none."""
     allowed = tuple(allow_refs)
     if allowed and schema is None:
         raise CallError("references were allowed, but there is no schema", "give it: --schema FILE")
     if schema is None:
-        from medcontract.judging.start import judge
+        from medcontract.validation.dispatch import validate_source
 
-        return partial(judge, beside=beside)
-    if beside is not None:
-        wanted = " or ".join(beside.contracts())
+        return partial(validate_source, referenced=referenced)
+    if referenced is not None:
+        wanted = " or ".join(referenced.contracts())
         raise CallError(f"images are checked for {wanted}, not for a schema", "give the one or the other")
-    from medcontract.jsonschema_files import SchemaChecker, validate_source
+    from medcontract.jsonschema_files import SchemaChecker, validate_with_schema
 
     checker = SchemaChecker.load(schema, allowed)
-    return lambda source, contract_id, tally, progress: validate_source(source, checker, tally, progress)
+    return lambda source, contract_id, collector, progress: validate_with_schema(source, checker, collector, progress)
 
 
 def _stage(progress: Progress | None, name: str) -> Callable[[int, int], None] | None:
@@ -691,7 +695,7 @@ def _options(
 
 
 def _unknown_option(name: str, known: Iterable[str]) -> CallError:
-    from medcontract.definitions.suggest import did_you_mean
+    from medcontract.contracts.suggestions import did_you_mean
 
     return CallError(f"no track has an option '{name}'", did_you_mean(name, sorted(known)))
 

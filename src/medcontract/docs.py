@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medcontract.catalogue import CATALOGUE
+from medcontract.catalog import CATALOGUE
 
 _GROUPS = {
     "0": "MC0xx: file and syntax",
@@ -19,7 +19,7 @@ def codes_page() -> str:
     lines = [
         "# Problem codes",
         "",
-        "Generated from `src/medcontract/catalogue.py`; `medcontract explain CODE` shows the same. Codes are stable:",
+        "Generated from `src/medcontract/catalog.py`; `medcontract explain CODE` shows the same. Codes are stable:",
         "they do not change their meaning and are never reused.",
         "",
     ]

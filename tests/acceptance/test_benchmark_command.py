@@ -294,9 +294,9 @@ def test_weights_of_a_submission(board: Call, tmp_path: Path) -> None:
     alone = only(board(organizer(tmp_path / "bare", None), half).json)
     assert "combined_score" not in alone["figures"]
     assert any("weights.json" in warning for warning in alone["warnings"])
-    beside = board(organizer(tmp_path / "truth", weights(diagnostic_accuracy=1)), half).json
-    assert (beside["headline"], only(beside)["headline"]) == ("combined_score", 0.0)
-    assert all(file["name"] != "weights.json" for file in only(beside)["inputs"])
+    referenced = board(organizer(tmp_path / "truth", weights(diagnostic_accuracy=1)), half).json
+    assert (referenced["headline"], only(referenced)["headline"]) == ("combined_score", 0.0)
+    assert all(file["name"] != "weights.json" for file in only(referenced)["inputs"])
 
 
 @pytest.mark.parametrize("kind", ["predictions", "samples"])

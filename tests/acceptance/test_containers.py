@@ -17,8 +17,8 @@ from tests.support import VECTORS
 
 import medcontract
 from medcontract.cli.main import main
-from medcontract.definitions.frames import frame_schema
-from medcontract.reading import locate
+from medcontract.contracts.pandera_schemas import frame_schema
+from medcontract.reading import json_pointer
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source
 
@@ -84,10 +84,10 @@ def test_a_bomb_is_stopped() -> None:
     """What unpacks to more than the limit is refused when it is reached, in the middle of a file too."""
     line = b'{"image_id": "I-1", "label": "MEL"}\n'
     source = Source(gzip.compress(line * 100_000), "x.jsonl.gz", Limits(unpacked=1 << 20))
-    from medcontract.judging.start import judge
-    from medcontract.tally import Tally
+    from medcontract.validation.dispatch import validate_source
+    from medcontract.validation.problem_collector import ProblemCollector
 
-    report = judge(source, "lesions/truth", Tally(10))
+    report = validate_source(source, "lesions/truth", ProblemCollector(10))
     assert report.problems[0].code == "MC027"
     assert "1 MiB" in report.problems[0].message
 
@@ -467,14 +467,14 @@ def test_places_of_many_problems_are_found_in_few_passes(monkeypatch: pytest.Mon
 def test_many_problems_of_one_record_are_found_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looking for all wrong items of a list steps over each of its items once."""
     steps = 0
-    really_next = locate._next
+    really_next = json_pointer._next
 
     def counted(raw: bytes, position: int) -> int:
         nonlocal steps
         steps += 1
         return really_next(raw, position)
 
-    monkeypatch.setattr(locate, "_next", counted)
+    monkeypatch.setattr(json_pointer, "_next", counted)
     data = json.dumps({"offline_runs": [1] * 900, "proofs": []}).encode()
     assert medcontract.validate(data, "extraction/evidence", name="x.json").errors == 900
     assert steps <= 1000

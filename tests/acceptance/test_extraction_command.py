@@ -33,7 +33,7 @@ from tests.scoring_files import (
 )
 
 from medcontract.evaluation import parallel
-from medcontract.reading import slices
+from medcontract.reading import chunks
 
 RX, RX_READ, _ = CONTRACTS["extraction"]
 LAB, LAB_READ = LABS
@@ -362,11 +362,11 @@ TEN = [rx(f"P-{n}", drug("Losartán", "50 mg"), drug("Insulina")) for n in range
 TEN_LABS = [labs(f"L-{n}", lab("Glucosa", "100")) for n in range(10)]
 
 
-def entry(folder: Path, right: int, of_labs: int = 10, **beside: Any) -> Path:
+def entry(folder: Path, right: int, of_labs: int = 10, **referenced: Any) -> Path:
     """A submission with that many documents of each kind right, and the others read as nothing."""
     sent = [read(label) if n < right else read_rx(label["doc_id"]) for n, label in enumerate(TEN)]
     sent += [read(label) if n < of_labs else read_labs(label["doc_id"]) for n, label in enumerate(TEN_LABS)]
-    made(folder, [], sent, **beside)
+    made(folder, [], sent, **referenced)
     return folder
 
 
@@ -537,7 +537,7 @@ def test_labels_outside_the_manifest(checked: Call, tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", ["jsonl", "json"])
 def test_workers(call: Call, tmp_path: Path, how: str, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One process and two print the same, explanations and values too."""
-    monkeypatch.setattr(slices, "SMALLEST", 4096)
+    monkeypatch.setattr(chunks, "SMALLEST", 4096)
     monkeypatch.setattr(parallel, "SMALLEST", 4096)
     rng = random.Random(5)
     truth = [rx(f"P-{n:03}", drug("Losartán", f"{n % 9} mg"), drug(f"Insulina {n % 5}")) for n in range(150)]
@@ -570,7 +570,7 @@ def test_workers(call: Call, tmp_path: Path, how: str, ending: str, monkeypatch:
 
 def test_workers_with_fuzzy_names(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Options of the protocol reach the workers."""
-    monkeypatch.setattr(slices, "SMALLEST", 4096)
+    monkeypatch.setattr(chunks, "SMALLEST", 4096)
     monkeypatch.setattr(parallel, "SMALLEST", 4096)
     truth = [rx(f"P-{n:03}", drug("Acetaminofén")) for n in range(200)]
     sent = [read_rx(label["doc_id"], drug("Acetaminofem")) for label in truth]

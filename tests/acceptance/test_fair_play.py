@@ -30,7 +30,7 @@ from tests.scoring_files import (
 )
 
 from medcontract.evaluation import parallel
-from medcontract.reading import slices
+from medcontract.reading import chunks
 
 
 @pytest.mark.parametrize("command", ["score", "preflight"])
@@ -120,8 +120,8 @@ def test_runs_are_no_questions(call: Call, tmp_path: Path) -> None:
 def test_one_file_does_not_throw_the_others_out(call: Call, tmp_path: Path) -> None:
     """Where most lack the headline figure, all are ranked by what they have."""
     truth = truth_file(tmp_path, "lesions")
-    folders = [entry(tmp_path / name, "lesions", beside=False) for name in "ab"]
-    hostile = entry(tmp_path / "h", "lesions", wrong("lesions", 9), beside=False)
+    folders = [entry(tmp_path / name, "lesions", referenced=False) for name in "ab"]
+    hostile = entry(tmp_path / "h", "lesions", wrong("lesions", 9), referenced=False)
     document(hostile, "model", {**model(), "team_name": "h"})
     board = call("leaderboard", truth, *folders, hostile, "--format", "json").json
     assert board["headline"] == "prediction_score"
@@ -131,7 +131,7 @@ def test_one_file_does_not_throw_the_others_out(call: Call, tmp_path: Path) -> N
 def test_links_out_of_the_folder(call: Call, tmp_path: Path) -> None:
     """A submission is what is in its folder, not what it links to."""
     truth = truth_file(tmp_path, "lesions")
-    good = entry(tmp_path / "a", "lesions", beside=False)
+    good = entry(tmp_path / "a", "lesions", referenced=False)
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "mine.json").symlink_to(next(good.iterdir()))
     board = call("leaderboard", truth, good, tmp_path / "b", "--format", "json").json
@@ -175,7 +175,7 @@ def test_workers_tell_participants_no_more(
     call: Call, tmp_path: Path, extra: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One process and two give the same bytes, with many missing ids, a bad header and bad records."""
-    monkeypatch.setattr(slices, "SMALLEST", 4096)
+    monkeypatch.setattr(chunks, "SMALLEST", 4096)
     monkeypatch.setattr(parallel, "SMALLEST", 4096)
     truth = [image(f"I-{number}", "NV") for number in range(400)]
     sent = [guess(f"I-{number}", "NV") for number in range(390)]

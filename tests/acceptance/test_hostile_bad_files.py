@@ -17,11 +17,11 @@ from tests.support import Vector, assert_sound, property_settings, vectors
 
 import medcontract
 from medcontract.api import validate_files
-from medcontract.definitions import check
-from medcontract.judging import examining, records
-from medcontract.judging.examining import KnownMistakes
-from medcontract.reading import scan, table
+from medcontract.contracts import error_mapping
+from medcontract.reading import csv_file, json_scanner
 from medcontract.results.validation import FileReport
+from medcontract.validation import record_errors, records
+from medcontract.validation.record_errors import KnownMistakes
 
 
 def _thorough(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,8 +31,8 @@ def _thorough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "_without_places", lambda findings: None)
     monkeypatch.setattr(records, "_LONGEST_KNOWN", -1)
     monkeypatch.setattr(records, "_MOST_KNOWN", 0)
-    monkeypatch.setattr(table, "_LONGEST_KNOWN", -1)
-    monkeypatch.setattr(table, "_is_json", lambda record: False)
+    monkeypatch.setattr(csv_file, "_LONGEST_KNOWN", -1)
+    monkeypatch.setattr(csv_file, "_is_json", lambda record: False)
 
 
 # --- one record with very many faults ------------------------------------------------------------
@@ -54,7 +54,7 @@ def test_faults_beyond_a_number_are_counted(
 ) -> None:
     """The totals stay the same; the first faults of a record are listed, the others are not."""
     before = medcontract.validate(text.encode(), contract, name=name)
-    monkeypatch.setattr(scan, "MOST_FAULTS", 20)
+    monkeypatch.setattr(json_scanner, "MOST_FAULTS", 20)
     after = medcontract.validate(text.encode(), contract, name=name)
     assert (after.errors, after.warnings, after.records) == (before.errors, before.warnings, before.records)
     assert set(after.problems) - set(before.problems) <= _with_other_counts(before, after)
@@ -76,7 +76,7 @@ def test_faults_of_any_schema_are_counted(tmp_path: Path, monkeypatch: pytest.Mo
         return validate_files([tmp_path / "x.jsonl"], schema=tmp_path / "x.schema.json").files[0]
 
     before = judged()
-    monkeypatch.setattr(scan, "MOST_FAULTS", 20)
+    monkeypatch.setattr(json_scanner, "MOST_FAULTS", 20)
     after = judged()
     assert after.errors == before.errors
     assert 20 < len(after.problems) < 35 < len(before.problems)
@@ -121,7 +121,7 @@ class _Calls:
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> _Calls:
     """Thorough looks at records and headers, which take far longer than all else."""
-    return _Calls(monkeypatch, check, "check_shape")
+    return _Calls(monkeypatch, error_mapping, "check_shape")
 
 
 @pytest.mark.parametrize("container", ["json", "jsonl", "csv", "parquet"])
@@ -179,7 +179,7 @@ def test_bad_records_of_one_signature(contract: str, make: Any, looks: _Calls) -
 
 
 def test_the_same_broken_line_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    scans = _Calls(monkeypatch, examining, "scan")
+    scans = _Calls(monkeypatch, record_errors, "scan")
     report = medcontract.validate(b"{\n" * 500, "reports/truth", name="x.jsonl", max_problems=_KEPT)
     assert (report.errors, report.records) == (500, 500)
     assert scans.count == 1

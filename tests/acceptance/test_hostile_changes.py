@@ -18,9 +18,9 @@ import medcontract
 from medcontract.errors import FileChanged
 from medcontract.evaluation import leaderboard, parallel
 from medcontract.evaluation import score as scoring
-from medcontract.judging import start
-from medcontract.reading import slices
+from medcontract.reading import chunks
 from medcontract.reading.source import Source
+from medcontract.validation import dispatch
 
 COUNT = 200
 RIGHT = [guess(f"I-{n:03}", CLASSES[n % 10]) for n in range(COUNT)]
@@ -138,7 +138,7 @@ def test_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is loaded is what was checked."""
     sent = write(tmp_path, SENT, RIGHT)
     assert len(medcontract.load(sent).value.predictions) == COUNT
-    then(monkeypatch, start, "judge", lambda: write(tmp_path, SENT, WRONG))
+    then(monkeypatch, dispatch, "validate_source", lambda: write(tmp_path, SENT, WRONG))
     with pytest.raises(FileChanged, match="changed while it was being read"):
         medcontract.load(sent)
 
@@ -196,7 +196,7 @@ def test_files_are_not_read_once_more(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.fixture
 def _small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slices, "SMALLEST", 4096)
+    monkeypatch.setattr(chunks, "SMALLEST", 4096)
     monkeypatch.setattr(parallel, "SMALLEST", 4096)
 
 
@@ -226,31 +226,31 @@ def test_slices_are_those_of_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, list_key: str | None
 ) -> None:
     """Slices that were read are compared with the file, to the byte; its hash is known then."""
-    monkeypatch.setattr(slices, "SMALLEST", 4096)
+    monkeypatch.setattr(chunks, "SMALLEST", 4096)
     path = write(tmp_path, SENT, RIGHT, ending)
     path.write_bytes(path.read_bytes().replace(b"\r", b"") + b" " * 4096)
     source = Source(path)
     source.prepare()
-    cuts = slices.spans(source, ending, list_key, 3)
+    cuts = chunks.spans(source, ending, list_key, 3)
     assert len(cuts) == 3
     digests = []
     for span in cuts:
-        each = slices.Slice(str(path), path.name, span, source.limits)
+        each = chunks.Slice(str(path), path.name, span, source.limits)
         each.prepare()
         with each.open() as stream:
             stream.read()
         digests.append(each.sha256())
-    assert slices.same_bytes(source, cuts, digests)
+    assert chunks.same_bytes(source, cuts, digests)
     assert source.sha256() == sha256(path)
     data = bytearray(path.read_bytes())
     for place in (0, len(data) // 2, cuts[1].start - 1, cuts[1].start, len(data) - 1):
         changed = bytearray(data)
         changed[place] ^= 1
         path.write_bytes(changed)
-        assert not slices.same_bytes(source, cuts, digests)
+        assert not chunks.same_bytes(source, cuts, digests)
     for other in (data[:-1], data + b" ", b""):
         path.write_bytes(other)
-        assert not slices.same_bytes(source, cuts, digests)
+        assert not chunks.same_bytes(source, cuts, digests)
 
 
 @pytest.mark.sampled(2)
@@ -308,7 +308,7 @@ def vanishing(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
     """Take a file away once it is known what it is."""
 
     def arrange(path: Path) -> None:
-        real = start.identify
+        real = dispatch.identify
 
         def identify(source: Source, *more: Any) -> Any:
             result = real(source, *more)
@@ -316,7 +316,7 @@ def vanishing(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
                 path.unlink()
             return result
 
-        for module in ("judging.start", "evaluation.inputs"):
+        for module in ("validation.dispatch", "evaluation.inputs"):
             monkeypatch.setattr(f"medcontract.{module}.identify", identify)
 
     return arrange

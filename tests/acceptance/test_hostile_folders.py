@@ -288,7 +288,7 @@ def test_a_long_chain_of_links(tmp_path: Path) -> None:
 @pytest.mark.parametrize("inside", [True, False])
 def test_a_model_file_that_is_a_link(call: Call, tmp_path: Path, inside: bool) -> None:
     """The size of a file outside of the submission is not looked up."""
-    folder = entry(tmp_path / "sub", "lesions", beside=False)
+    folder = entry(tmp_path / "sub", "lesions", referenced=False)
     document(folder, "model", {**model(size=0.003), "model_file": "net.bin"})
     target = (folder if inside else tmp_path) / "blob"
     target.write_bytes(bytes(4567 if not inside else 3000))
@@ -331,14 +331,14 @@ def test_surrogates_in_header_keys(text: bytes, codes: list[str]) -> None:
 @pytest.mark.parametrize("error", [KeyError("ANA"), RecursionError(), MemoryError(), OSError(5, "I/O error")])
 def test_a_mistake_of_ours(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     """What nobody expected of one file is a problem of that file, without any value; the others are checked."""
-    from medcontract.judging.start import judge
+    from medcontract.validation.dispatch import validate_source
 
     def fail(source: Any, *given: Any, **named: Any) -> Any:
         if source.name.endswith("truth.json"):
             raise error
-        return judge(source, *given, **named)
+        return validate_source(source, *given, **named)
 
-    monkeypatch.setattr("medcontract.judging.start.judge", fail)
+    monkeypatch.setattr("medcontract.validation.dispatch.validate_source", fail)
     ran = call("validate", *all_files(tmp_path, "lesions"), "--format", "json")
     assert ran.code in (1, 2)
     assert [file["ok"] for file in ran.json["files"]] == [False, True, True]

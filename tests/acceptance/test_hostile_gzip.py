@@ -16,7 +16,7 @@ from tests.support import property_settings
 
 import medcontract
 from medcontract.api import validate_files
-from medcontract.definitions.contract import Contract
+from medcontract.contracts.contract import Contract
 from medcontract.reading import gunzip
 from medcontract.reading.gunzip import Gunzip, Unreadable
 

@@ -12,7 +12,7 @@ import pytest
 from tests.scoring_files import CLASSES, guess, image
 
 from medcontract.cli.main import main
-from medcontract.definitions.plugins import load_module
+from medcontract.contracts.plugins import load_module
 from medcontract.errors import CallError
 from medcontract.workers import Workers
 

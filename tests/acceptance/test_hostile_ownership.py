@@ -302,7 +302,7 @@ def test_one_entry_that_sets_t_max(call: Call, tmp_path: Path, times: tuple[floa
     truth = truth_file(tmp_path, "lesions")
     folders = []
     for number, time in enumerate(times):
-        folder = entry(tmp_path / f"t{number}", "lesions", beside=False)
+        folder = entry(tmp_path / f"t{number}", "lesions", referenced=False)
         document(folder, "model", {**model(time=time), "team_name": f"t{number}"})
         folders.append(folder)
     ran = call("leaderboard", truth, *folders, "--format", "json")

@@ -16,8 +16,8 @@ from tests.scoring_files import CLASSES, drug, evidence, guess, image, pipeline_
 from medcontract.errors import InvalidData
 from medcontract.evaluation import leaderboard, parallel
 from medcontract.evaluation.score import score_against
-from medcontract.judging import start
-from medcontract.reading import slices
+from medcontract.reading import chunks
+from medcontract.validation import dispatch
 from medcontract.workers import WorkerDied, Workers
 
 needs_kill = pytest.mark.skipif(sys.platform == "win32", reason="a signal that cannot be caught")
@@ -147,7 +147,7 @@ def test_a_large_file_whose_worker_is_killed(call: Call, tmp_path: Path, monkeyp
     truth = write(tmp_path, "lesions/truth", [image(f"I-{n}", "NV") for n in range(200)])
     sent = write(tmp_path, "lesions/predictions", [guess(f"I-{n}", "NV") for n in range(200)], "jsonl")
     alone = call("score", truth, sent, "--format", "json")
-    monkeypatch.setattr(slices, "SMALLEST", 4096)
+    monkeypatch.setattr(chunks, "SMALLEST", 4096)
     monkeypatch.setattr(parallel, "SMALLEST", 4096)
     monkeypatch.setattr(parallel, "_look", kill)
     assert call("score", truth, sent, "--format", "json", "--jobs", "2") == alone
@@ -210,14 +210,14 @@ def test_no_traceback(
 def test_one_file_of_many(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In `validate` it is a problem of that file, and the others are reported."""
 
-    real = start.judge
+    real = dispatch.validate_source
 
-    def judge(source: Any, *more: Any, **named: Any) -> Any:
+    def validate_source(source: Any, *more: Any, **named: Any) -> Any:
         if source.name == "b.json":
             raise KeyError("MARIA")
         return real(source, *more, **named)
 
-    monkeypatch.setattr(start, "judge", judge)
+    monkeypatch.setattr(dispatch, "validate_source", validate_source)
     for name in ("a.json", "b.json", "c.json"):
         (tmp_path / name).write_text(json.dumps({"labels": [image("I-1", "NV")]}))
     ran = call("validate", "a.json", "b.json", "c.json", "--format", "json")

@@ -16,11 +16,11 @@ from pydantic import TypeAdapter
 from tests.commands import Call
 
 import medcontract
-from medcontract.definitions import patterns, slow_patterns
-from medcontract.definitions.patterns import TooSlow, fits
-from medcontract.definitions.slow_patterns import search_in_time
 from medcontract.jsonschema_files import SchemaChecker, keywords
 from medcontract.modeling import Matching
+from medcontract.schemas import regex, regex_timeout
+from medcontract.schemas.regex import TooSlow, fits
+from medcontract.schemas.regex_timeout import search_in_time
 
 # --- which files are read ------------------------------------------------------------------------
 
@@ -199,7 +199,7 @@ ALPHABET = "aabbcx1_- .@\n\t\x1c\x85é\u0301²³½٣Ⓐ\u200d漢~[]^{}/A"
 @pytest.mark.parametrize("pattern", [*PORTABLE, *SLOW])
 def test_patterns_mean_what_they_mean_to_python(pattern: str) -> None:
     """A translated pattern says of each text what `re.search` says, and so does one that has no translation."""
-    assert (patterns._linear(pattern) is None) == (pattern in SLOW)
+    assert (regex._linear(pattern) is None) == (pattern in SLOW)
     source = random.Random(pattern)
     texts = ["", "a", "b", "a\n", "\n", "ab\n", "aa", "a\nb", "a\n\n", "a" * 15]
     texts += ["".join(source.choices(ALPHABET, k=source.randrange(6))) for _ in range(400)]
@@ -210,7 +210,7 @@ def test_patterns_mean_what_they_mean_to_python(pattern: str) -> None:
 @pytest.mark.parametrize("pattern", [r"^\w$", r"^\d$", r"^\s$", r"^[^\w]$"])
 def test_classes_of_all_characters(pattern: str) -> None:
     """The classes hold the characters that Python's hold, as far as both know them."""
-    ours, python = patterns._linear(pattern), re.compile(pattern)
+    ours, python = regex._linear(pattern), re.compile(pattern)
     assert ours
     for code in range(sys.maxunicode + 1):
         text = chr(code)
@@ -227,7 +227,7 @@ BACKTRACKING = [
 @pytest.mark.parametrize(("pattern", "text"), BACKTRACKING, ids=[pattern for pattern, _ in BACKTRACKING])
 def test_patterns_that_backtrack(pattern: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are answered by the engine whose time grows with the text only."""
-    monkeypatch.setattr(patterns, "search_in_time", None)
+    monkeypatch.setattr(regex, "search_in_time", None)
     assert not fits(pattern, text)
 
 
@@ -288,10 +288,10 @@ def test_patterns_of_contracts(text: str) -> None:
 def test_the_helper_process_is_used_again() -> None:
     """A second process is started once, and anew only after it was killed."""
     assert search_in_time("(?=b)", "ab")
-    first = slow_patterns._helper._process
+    first = regex_timeout._helper._process
     assert not search_in_time("(?=b)", "a\u00e9\n")
-    assert slow_patterns._helper._process is first
+    assert regex_timeout._helper._process is first
     with pytest.raises(TooSlow):
         search_in_time("(?=(a+)+$)", "a" * 50 + "!")
-    assert slow_patterns._helper._process is None
+    assert regex_timeout._helper._process is None
     assert search_in_time("(?=b)", "ab")

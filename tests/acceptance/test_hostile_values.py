@@ -14,8 +14,8 @@ from tests.scoring_files import answer, document, reference, repeats, report, ru
 
 import medcontract
 from medcontract.cli import output
-from medcontract.definitions import plugins, registry
-from medcontract.modeling import Contract, Document, Many, Strictest
+from medcontract.contracts import plugins, registry
+from medcontract.modeling import Contract, Document, ListOf, StrictModel
 from medcontract.scoring import custom_metrics
 
 MARKER = "Pérez"
@@ -151,7 +151,7 @@ def test_show_values_is_not_for_participants(call: Call, tmp_path: Path, command
     assert not leaks(ran.err + ran.out)
 
 
-class _Person(Strictest):
+class _Person(StrictModel):
     name: str
 
     @field_validator("name")
@@ -161,7 +161,7 @@ class _Person(Strictest):
 
 
 class _People(Document):
-    people: Many[_Person]
+    people: ListOf[_Person]
 
 
 def test_validators_that_quote_a_value(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,14 +55,14 @@ def wrong(track: str, count: int) -> list[Record]:
 
 
 def entry(
-    folder: Path, track: str, records: Sequence[Record] | None = None, team: str | None = None, beside: bool = True
+    folder: Path, track: str, records: Sequence[Record] | None = None, team: str | None = None, referenced: bool = True
 ) -> Path:
     """The folder of one participant."""
     team = team or folder.name
     header = {"benchmark": {"model_id": team}, "extraction": {}}.get(track, {"team_name": team})
     sent_file(folder, track, records, **header)
     value = BESIDE[track]
-    if beside and value is not None:
+    if referenced and value is not None:
         document(folder, CONTRACTS[track][2], {**value, "team_name": team})
     return folder
 
@@ -181,7 +181,10 @@ def test_ties_are_exact(board: Call, tmp_path: Path) -> None:
 def test_without_auxiliary_files(board: Call, tmp_path: Path, track: str, second: str) -> None:
     """Where no submission has the headline figure, all are ranked by the second one."""
     truth = truth_file(tmp_path, track)
-    folders = [entry(tmp_path / "a", track, wrong(track, 5), beside=False), entry(tmp_path / "b", track, beside=False)]
+    folders = [
+        entry(tmp_path / "a", track, wrong(track, 5), referenced=False),
+        entry(tmp_path / "b", track, referenced=False),
+    ]
     envelope = board(truth, *folders).json
     assert envelope["headline"] == second
     assert names(envelope) == [(1, "b"), (2, "a")]
@@ -192,7 +195,7 @@ def test_one_ranking_compares_one_figure(rank: Call, board: Call, tmp_path: Path
     truth = truth_file(tmp_path, "lesions")
     folders = [
         entry(tmp_path / "a", "lesions", wrong("lesions", 9)),
-        entry(tmp_path / "b", "lesions", beside=False),
+        entry(tmp_path / "b", "lesions", referenced=False),
         entry(tmp_path / "c", "lesions", SENT["lesions"][:1]),
     ]
     envelope = keeps(board(truth, *folders).out, "medcontract/leaderboard")
@@ -272,7 +275,7 @@ def test_team_of_the_model_file(board: Call, tmp_path: Path) -> None:
 
 def test_team_of_the_header(board: Call, tmp_path: Path) -> None:
     """Without a model file the header says who it is."""
-    folder = entry(tmp_path / "folder", "lesions", team="Header", beside=False)
+    folder = entry(tmp_path / "folder", "lesions", team="Header", referenced=False)
     found = only(board(truth_file(tmp_path, "lesions"), folder).json)
     assert (found["team_name"], found["name"]) == ("Header", "folder")
     assert not any("team" in warning for warning in found["warnings"])
@@ -284,7 +287,7 @@ def test_team_of_the_folder(board: Call, rank: Call, tmp_path: Path) -> None:
     for name in ("b", "c"):
         (tmp_path / name).mkdir()
         write(tmp_path / name, "lesions/predictions", SENT["lesions"], "csv")
-    entry(tmp_path / "x", "lesions", team="bb", beside=False)
+    entry(tmp_path / "x", "lesions", team="bb", referenced=False)
     envelope = keeps(board(truth, "c", "x", "b").out, "medcontract/leaderboard")
     assert [(found["name"], found["team_name"]) for found in envelope["submissions"]] == [
         ("b", None), ("x", "bb"), ("c", None),
@@ -666,12 +669,12 @@ def test_no_value_leaks(rank: Call, tmp_path: Path, track: str, format_: str, mo
 
 def test_files_of_a_participant(rank: Call, call: Call, tmp_path: Path) -> None:
     """What `score` says of a folder and what the ranking says of it is one verdict."""
-    truth, sent, *beside = all_files(tmp_path, "reports")
+    truth, sent, *referenced = all_files(tmp_path, "reports")
     folder = tmp_path / "a"
     folder.mkdir()
-    for path in (sent, *beside):
+    for path in (sent, *referenced):
         shutil.copy(path, folder)
-    assert beside_files(tmp_path, "reports") == beside
+    assert beside_files(tmp_path, "reports") == referenced
     alone = call("score", truth, folder, "--format", "json").json
     found = only(json.loads(rank(truth, folder, "--format", "json").out))
     assert found["headline"] == alone["result"]["total_score"]

@@ -19,8 +19,8 @@ COMMAND = """
 import sys
 from medcontract.cli.main import main
 from medcontract.evaluation import parallel
-from medcontract.reading import slices
-slices.SMALLEST = parallel.SMALLEST = 4096
+from medcontract.reading import chunks
+chunks.SMALLEST = parallel.SMALLEST = 4096
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
 """

@@ -456,7 +456,7 @@ def test_a_case_over_two_files(checked: Call, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("check_id", "beside", "seconds"),
+    ("check_id", "auxiliary", "seconds"),
     [
         ("time", telemetry(), 5.5),
         ("memory", telemetry(run_of("1", memory=1024.5)), 1.0),
@@ -466,11 +466,11 @@ def test_a_case_over_two_files(checked: Call, tmp_path: Path) -> None:
 )
 @pytest.mark.parametrize("with_truth", [True, False])
 def test_limits_of_reports(
-    checked: Call, tmp_path: Path, check_id: str, beside: Record, seconds: float, with_truth: bool
+    checked: Call, tmp_path: Path, check_id: str, auxiliary: Record, seconds: float, with_truth: bool
 ) -> None:
     """Each limit of time, memory and CPU, and exceptions, with or without a truth."""
     files = [sent_file(tmp_path, "reports", [answer(true, seconds) for true in TRUTH["reports"]])]
-    files += document(tmp_path, "telemetry", beside)
+    files += document(tmp_path, "telemetry", auxiliary)
     files += [truth_file(tmp_path, "reports")] if with_truth else []
     ran = checked(*files)
     found = statuses(ran)
@@ -608,8 +608,8 @@ def test_images_in_vain(checked: Call, tmp_path: Path) -> None:
 
 
 def _without_its_model(folder: Path) -> list[Path]:
-    beside = {**model(), "model_file": "net.onnx"}
-    return [sent_file(folder, "lesions"), *document(folder, "model", beside)]
+    model_document = {**model(), "model_file": "net.onnx"}
+    return [sent_file(folder, "lesions"), *document(folder, "model", model_document)]
 
 
 def _with_another_model(folder: Path) -> list[Path]:

@@ -757,7 +757,7 @@ def test_an_empty_truth_of_lines(score: Call, tmp_path: Path, ending: str) -> No
 
 
 @pytest.mark.parametrize(
-    ("track", "beside"),
+    ("track", "auxiliary"),
     [
         ("reports", {**telemetry(), "x": 1}),
         ("reports", telemetry(run_of("1"), run_of("1"))),
@@ -766,9 +766,9 @@ def test_an_empty_truth_of_lines(score: Call, tmp_path: Path, ending: str) -> No
         ("lesions", {**model(), "uses_image": False}),
     ],
 )
-def test_an_auxiliary_file_with_errors(score: Call, tmp_path: Path, track: str, beside: Record) -> None:
+def test_an_auxiliary_file_with_errors(score: Call, tmp_path: Path, track: str, auxiliary: Record) -> None:
     """Telemetry or a model file with errors is refused, by name."""
-    files = [truth_file(tmp_path, track), sent_file(tmp_path, track), *document(tmp_path, "beside", beside)]
+    files = [truth_file(tmp_path, track), sent_file(tmp_path, track), *document(tmp_path, "beside", auxiliary)]
     envelope = refused(score(*files, "--format", "json"))
     assert "beside.json" in envelope["reasons"][0]
 
@@ -1084,9 +1084,9 @@ def test_files_that_a_score_has_no_use_for(score: Call, tmp_path: Path) -> None:
 def test_containers(score: Call, tmp_path: Path, ending: str) -> None:
     """A submission in any container has the same result."""
     truth, sent = truth_file(tmp_path, "lesions"), write(tmp_path, "lesions/predictions", SENT["lesions"], ending)
-    beside = beside_files(tmp_path, "lesions")
+    others = beside_files(tmp_path, "lesions")
     whole = score(*all_files(tmp_path, "lesions"), "--result-only")
-    assert score(truth, sent, *beside, "--result-only") == whole
+    assert score(truth, sent, *others, "--result-only") == whole
 
 
 def test_other_teams(score: Call, tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from tests.commands import Call
 from tests.support import MANIFEST, NOT_RECOGNISABLE, VECTORS, Vector, assert_sound, expectations, report_lines, vectors
 
 import medcontract
-from medcontract.definitions import registry
-from medcontract.definitions.rules import FilesRule
+from medcontract.contracts import registry
+from medcontract.contracts.rules import CrossFileRule
 
 _EXPECTED_LINE = re.compile(r'MC[0-5][0-9]{2} (error|warning) (-|[1-9][0-9]*) (-|[1-9][0-9]*) (-|[0-9]+) (""|/.*)')
 
@@ -141,7 +141,7 @@ def test_between_scored(folder: Path, call: Call) -> None:
 
 def test_every_kind_of_rule_between_files_has_a_vector() -> None:
     """No code of a rule between files goes without a set of files that breaks it, and that `score` sees."""
-    published = {rule.code for c in registry.contracts() for rule in c.rules if isinstance(rule, FilesRule)}
+    published = {rule.code for c in registry.contracts() for rule in c.rules if isinstance(rule, CrossFileRule)}
     scored = [folder for folder in _SETS if folder.name not in _NOT_SCORED]
     for folders in (_SETS, scored):
         lines = [line for folder in folders for line in expectations("between")[folder.name].problems]

@@ -23,8 +23,8 @@ from tests.properties.test_same_verdict import (
 )
 from tests.support import ROOT, SCHEMAS
 
-from medcontract.definitions import registry
-from medcontract.definitions.contract import Contract
+from medcontract.contracts import registry
+from medcontract.contracts.contract import Contract
 
 NODE = ROOT / "tests" / "node"
 

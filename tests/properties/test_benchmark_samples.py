@@ -32,10 +32,10 @@ from tests.support import property_settings
 import medcontract
 from medcontract.errors import CallError
 from medcontract.evaluation import parallel
+from medcontract.evaluation.build_results import score_result
 from medcontract.evaluation.inputs import DEFAULT
-from medcontract.evaluation.published import score_result
 from medcontract.evaluation.score import score_files
-from medcontract.reading import slices
+from medcontract.reading import chunks
 from medcontract.scoring.scorer import ScoringOptions
 
 pytestmark = pytest.mark.sampled(3)
@@ -134,8 +134,8 @@ def test_samples_against_references(minimum: str) -> None:
         made = make_benchmark(rng)
         sent = [sample(make_reference(rng, "", ""), one) for one in made.sent]
         records = [one.record for one in sent]
-        score = scored([(REFERENCES, made.truth), (SAMPLES, records)], made.beside, minimum)
-        assert_same(score, naive.benchmark(made.truth, sent, MODEL, made.beside, Fraction(minimum)))
+        score = scored([(REFERENCES, made.truth), (SAMPLES, records)], made.referenced, minimum)
+        assert_same(score, naive.benchmark(made.truth, sent, MODEL, made.referenced, Fraction(minimum)))
         assert not any("submission itself chose" in warning for warning in score.warnings)
 
     law()
@@ -149,8 +149,8 @@ def test_every_expected_sample_is_detailed() -> None:
     def law(rng: random.Random) -> None:
         made = make_benchmark(rng)
         files = [(REFERENCES, made.truth), (PREDICTIONS, [one.record for one in made.sent])]
-        score = scored(files, made.beside, "0", ScoringOptions(breakdown=True))
-        wanted = naive.benchmark(made.truth, made.sent, MODEL, made.beside, Fraction(0)).result
+        score = scored(files, made.referenced, "0", ScoringOptions(breakdown=True))
+        wanted = naive.benchmark(made.truth, made.sent, MODEL, made.referenced, Fraction(0)).result
         assert score.result is not None
         assert wanted is not None
         assert_keeps_contract("benchmark", score.result)
@@ -220,7 +220,7 @@ def test_order_split_and_container_of_samples() -> None:
 def score(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
     """`medcontract score` in an empty folder; files of a few kilobytes are large enough for workers."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(slices, "SMALLEST", 4096)
+    monkeypatch.setattr(chunks, "SMALLEST", 4096)
     monkeypatch.setattr(parallel, "SMALLEST", 4096)
     return partial(caller(capsys), "score")
 

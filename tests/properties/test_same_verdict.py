@@ -17,9 +17,9 @@ from tests.mutations import EXAMPLES, SORTS, Path, all_values_at, at, documents,
 from tests.support import ROOT, property_settings, vectors
 
 import medcontract
-from medcontract.definitions import registry
-from medcontract.definitions.contract import Contract
-from medcontract.definitions.decode import row_decoder
+from medcontract.contracts import registry
+from medcontract.contracts.contract import Contract
+from medcontract.contracts.fast_decoder import row_decoder
 from medcontract.results.validation import FileReport
 
 pytestmark = pytest.mark.sampled(6)

@@ -51,7 +51,7 @@ from tests.scoring_files import (
 from tests.support import property_settings, sample
 
 import medcontract
-from medcontract.evaluation.published import score_result
+from medcontract.evaluation.build_results import score_result
 from medcontract.evaluation.score import score_files
 from medcontract.normalizers.terms import CATEGORIES, LEXICON
 from medcontract.scoring import tracks
@@ -72,7 +72,7 @@ class Made(NamedTuple):
     track: str
     truth: list[Record]
     sent: list[Sent]
-    beside: Record | None = None
+    referenced: Record | None = None
     """Telemetry, model or weights file; of extraction, whichever there are of `runs`, `manifest`, `evidence`."""
     times: tuple[str, str] | None = None
 
@@ -131,11 +131,11 @@ def make_reports(rng: random.Random, tame: bool = False) -> Made:
     if not tame and rng.random() < 0.3:
         sent.append(make_report_records(rng, truth[0], "unheard-of", rng.choice(["right", "invalid"])))
     rng.shuffle(sent)
-    beside = None
+    referenced = None
     if tame or rng.random() < 0.7:
         known = [name or "1" for name in names] + ([] if tame or rng.random() < 0.8 else ["idle"])
-        beside = telemetry(*(make_run(rng, name) for name in known))
-    return Made("reports", truth, sent, beside)
+        referenced = telemetry(*(make_run(rng, name) for name in known))
+    return Made("reports", truth, sent, referenced)
 
 
 def make_run(rng: random.Random, name: str) -> Record:
@@ -202,9 +202,9 @@ def make_lesions(rng: random.Random, tame: bool = False) -> Made:
     if not tame and rng.random() < 0.3:
         return Made("lesions", truth, sent)
     size = rng.choice([5e-324, 0.1, 20.0, 49.99, 50.0, 77.7, 149.99999999999997, 150.0, 1e300])
-    beside = model(size, rng.choice([0.1, 0.3, 99.9, 5e-324, 1e15 + 0.1]))
+    referenced = model(size, rng.choice([0.1, 0.3, 99.9, 5e-324, 1e15 + 0.1]))
     times = rng.choice([None, ("0.1", "0.3"), ("0.1", "0.1"), ("0", "1e15"), ("33.3", "99.9")])
-    return Made("lesions", truth, sent, beside, times)
+    return Made("lesions", truth, sent, referenced, times)
 
 
 def make_guess(rng: random.Random, true: Record, kind: str) -> Sent:
@@ -262,16 +262,16 @@ def make_extraction(rng: random.Random, tame: bool = False) -> Made:
             sent.append(make_read(rng, other(rng, label["doc_id"]), rng.choice(["right", "invalid"])))
     rng.shuffle(sent)
     rng.shuffle(truth)
-    beside: Record = {}
+    referenced: Record = {}
     if rng.random() < 0.6:
-        beside["runs"] = make_pipeline_runs(rng)
+        referenced["runs"] = make_pipeline_runs(rng)
     ids = [label["doc_id"] for label in truth] + ["elsewhere"]
     if rng.random() < 0.6:
         proofs = [(rng.choice(ids), rng.choice(["before_after", "measured"])) for _ in range(rng.randint(0, 4))]
-        beside["evidence"] = evidence(rng.randint(0, 2), *proofs)
+        referenced["evidence"] = evidence(rng.randint(0, 2), *proofs)
     if rng.random() < 0.6:
-        beside["manifest"] = [listed(doc_id) for doc_id in ids[:-1] if rng.random() < 0.8]
-    return Made("extraction", truth, sent, beside)
+        referenced["manifest"] = [listed(doc_id) for doc_id in ids[:-1] if rng.random() < 0.8]
+    return Made("extraction", truth, sent, referenced)
 
 
 def make_rx(rng: random.Random, doc_id: str) -> Record:
@@ -465,14 +465,14 @@ def make_benchmark(rng: random.Random, tame: bool = False) -> Made:
     sent += [make_prediction(rng, true, rng.choice(["right", "any"]), tame) for true in strangers]
     rng.shuffle(sent)
     rng.shuffle(truth)
-    beside = make_weights(rng) if rng.random() < 0.7 else None
+    referenced = make_weights(rng) if rng.random() < 0.7 else None
     if tame:  # whatever is left out, there is something to weigh
-        beside = weights(diagnostics=0.3, reasoning_quality=0.1)
-    made = Made("benchmark", truth, sent, beside)
+        referenced = weights(diagnostics=0.3, reasoning_quality=0.1)
+    made = Made("benchmark", truth, sent, referenced)
     try:
         naively(made, "0")
     except naive.WrongCall:  # that has tests of its own
-        return made._replace(beside=None)
+        return made._replace(referenced=None)
     return made
 
 
@@ -506,14 +506,14 @@ def collections(made: Made) -> list[tuple[str, list[Record]]]:
 
 def documents(made: Made, folder: Path) -> list[tuple[str, str | None]]:
     """The files beside them; the order of runs says something, so they stay together."""
-    if made.track != "extraction" or made.beside is None:
-        return [(str(path), None) for path in document(folder, CONTRACTS[made.track][2], made.beside)]
+    if made.track != "extraction" or made.referenced is None:
+        return [(str(path), None) for path in document(folder, CONTRACTS[made.track][2], made.referenced)]
     found: list[tuple[str, str | None]] = []
     for name in ("runs", "manifest"):
-        if name in made.beside:
+        if name in made.referenced:
             contract = f"extraction/{name}"
-            found.append((str(write(folder, contract, made.beside[name])), contract))
-    return found + [(str(path), None) for path in document(folder, "evidence", made.beside.get("evidence"))]
+            found.append((str(write(folder, contract, made.referenced[name])), contract))
+    return found + [(str(path), None) for path in document(folder, "evidence", made.referenced.get("evidence"))]
 
 
 def plainly(made: Made, minimum: str) -> medcontract.Score:
@@ -531,14 +531,14 @@ def naively(made: Made, minimum: str) -> naive.Outcome:
     """What the naive scorer makes of it."""
     least = Fraction(minimum)
     if made.track == "reports":
-        return naive.reports(made.truth, made.sent, made.beside, least)
+        return naive.reports(made.truth, made.sent, made.referenced, least)
     if made.track == "lesions":
-        return naive.lesions(made.truth, made.sent, made.beside, made.times, least)
+        return naive.lesions(made.truth, made.sent, made.referenced, made.times, least)
     if made.track == "extraction":
-        return naive.extraction(made.truth, made.sent, **(made.beside or {}), minimum=least)
+        return naive.extraction(made.truth, made.sent, **(made.referenced or {}), minimum=least)
     if made.track == "benchmark":
         model_id = HEADERS["benchmark/predictions"]["model_id"]
-        return naive.benchmark(made.truth, made.sent, model_id, made.beside, least)
+        return naive.benchmark(made.truth, made.sent, model_id, made.referenced, least)
     header = {**HEADERS["triage/response"], "response_file_name": "triage-response.json"}
     return naive.triage(made.truth, made.sent, header, least)
 
@@ -818,12 +818,12 @@ def perfect(track: str) -> Made:
             rx("P", drug("Losartán", "50 mg"), drug("Insulina", "10 UI"), drug("Insulina", "20 UI")),
             labs("L", lab("Glucosa", "100", rango="70-110"), lab("Sodio", "> 100")),
         ]
-        beside = {
+        referenced = {
             "runs": [pipeline_run(number) for number in range(5)],
             "evidence": evidence(1, ("P", "measured"), ("L", "measured")),
             "manifest": [listed("P"), listed("L", "lab")],
         }
-        return Made(track, truth, [Sent(read(label)) for label in truth], beside)
+        return Made(track, truth, [Sent(read(label)) for label in truth], referenced)
     if track == "benchmark":
         truth = [
             reference("1", "qa", answer="Metformin for type 2 diabetes", diagnosis="asthma"),

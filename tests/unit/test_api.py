@@ -16,7 +16,7 @@ from tests.support import SCHEMAS, VECTORS, lesion, lesions
 
 import medcontract
 from medcontract import CallError, InvalidData, MedcontractError, NotRecognised, UnknownContract
-from medcontract.definitions import registry
+from medcontract.contracts import registry
 
 RECORD = json.dumps(lesion(1)).encode()
 
@@ -219,11 +219,11 @@ def test_contracts() -> None:
     "before",
     [
         "",
-        "import medcontract.definitions.registry",
+        "import medcontract.contracts.registry",
         "medcontract.validate(b'{}')",
         "medcontract.list_contracts()",
         "medcontract.json_schema('lesions/truth')",
-        "from medcontract.definitions.contract import Contract",
+        "from medcontract.contracts.contract import Contract",
     ],
 )
 def test_public_names_in_a_new_process(before: str) -> None:

@@ -12,48 +12,45 @@ from tests.support import ROOT
 
 import medcontract
 from medcontract import api
-from medcontract.definitions.contract import Validated
+from medcontract.contracts.contract import Validated
 
 PACKAGE = ROOT / "src" / "medcontract"
 
 MAY_IMPORT: dict[str, set[str]] = {
     "_version": set(),
-    "catalogue": set(),
+    "catalog": set(),
     "errors": set(),
     "problems": set(),
-    "layout": {"problems"},
-    "reading": {"errors", "layout", "problems", "reading"},
-    "definitions": {
-        "catalogue", "definitions", "errors", "layout", "normalizers", "problems", "results",
+    "types": {"problems"},
+    "reading": {"errors", "problems", "reading", "types"},
+    "contracts": {"catalog", "contracts", "errors", "normalizers", "problems", "results", "schemas", "types"},
+    "schemas": {
+        "_version", "atomic_write", "contracts", "errors", "problems", "reading", "results", "schemas", "types",
     },
-    "writing": {"errors"},
-    "starting": {"definitions", "errors"},
+    "atomic_write": {"errors"},
+    "example_files": {"contracts", "errors"},
     "results": {"problems", "results"},
-    "rendering": {"catalogue", "problems", "rendering", "results"},
-    "tally": {"problems"},
+    "rendering": {"catalog", "problems", "rendering", "results"},
     "images": {"errors", "images", "problems", "workers"},
     "workers": {"errors"},
-    "judging": {"definitions", "errors", "judging", "layout", "problems", "reading", "results", "tables", "tally"},
-    "tables": {"definitions", "errors", "judging", "layout", "problems", "reading", "results", "tally"},
+    "validation": {"contracts", "errors", "problems", "reading", "results", "types", "validation"},
     "jsonschema_files": {
-        "definitions", "errors", "jsonschema_files", "judging", "layout", "problems", "reading", "results", "tally",
+        "contracts", "errors", "jsonschema_files", "problems", "reading", "results", "schemas", "types", "validation",
     },
     "normalizers": {"normalizers"},
-    "scoring": {"definitions", "errors", "normalizers", "problems", "results", "scoring"},
+    "scoring": {"contracts", "errors", "normalizers", "problems", "results", "scoring"},
     "evaluation": {
-        "_version", "catalogue", "definitions", "errors", "evaluation", "images", "judging", "problems", "reading",
-        "results", "scoring", "tally", "workers",
+        "_version", "catalog", "contracts", "errors", "evaluation", "images", "problems", "reading", "results",
+        "scoring", "validation", "workers",
     },
-    "schema_files": {"_version", "definitions", "errors", "reading", "results", "writing"},
-    "whole": {"definitions", "judging", "reading", "tables"},
     "api": {
-        "catalogue", "definitions", "errors", "evaluation", "jsonschema_files", "judging", "normalizers", "problems",
-        "reading", "results", "schema_files", "scoring", "starting", "tables", "tally", "whole", "writing",
+        "atomic_write", "catalog", "contracts", "errors", "evaluation", "example_files", "jsonschema_files",
+        "normalizers", "problems", "reading", "results", "schemas", "scoring", "validation",
     },
-    "modeling": {"definitions", "scoring"},
-    "docs": {"catalogue", "definitions", "errors", "problems"},
+    "modeling": {"contracts", "scoring"},
+    "docs": {"catalog", "contracts", "errors", "problems"},
     "cli": {"_version", "api", "cli", "errors", "rendering"},
-    "__init__": {"_version", "api", "definitions", "errors", "results"},
+    "__init__": {"_version", "api", "contracts", "errors", "results"},
     "__main__": {"cli"},
 }  # fmt: skip
 """At run time. A module or folder of the package that is not here has no place yet: give it one."""

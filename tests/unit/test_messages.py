@@ -7,17 +7,17 @@ import re
 import pytest
 from tests.support import ROOT
 
-from medcontract.definitions.suggest import did_you_mean
+from medcontract.contracts.suggestions import did_you_mean
 from medcontract.problems import Finding, empty_file, plural
 
 PACKAGE = ROOT / "src" / "medcontract"
 ONCE = {
     "MC004.*the file is empty": "problems.py",
-    r"did you mean '\{": "definitions/suggest.py",
+    r"did you mean '\{": "contracts/suggestions.py",
     r"\{['\"]s['\"] \* \(": "problems.py",
 }
 """A sentence, and where it is written. The layers that do not use these functions yet are not looked at."""
-LAYERS = ("problems.py", "tables.py", "definitions", "images", "judging", "reading")
+LAYERS = ("problems.py", "contracts", "images", "reading", "schemas", "validation")
 
 
 @pytest.mark.parametrize("sentence", ONCE)

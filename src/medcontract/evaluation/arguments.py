@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from medcontract.definitions import registry
+from medcontract.contracts import registry
 from medcontract.errors import CallError
-from medcontract.judging.start import CONTAINERS
 from medcontract.reading.source import STDIN, Source
+from medcontract.validation.dispatch import CONTAINERS
 
 FileName = str | os.PathLike[str]
 _NAMED = re.compile(r"([a-z0-9-]+/[a-z0-9-]+)=(.+)", re.DOTALL)

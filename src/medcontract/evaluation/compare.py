@@ -6,11 +6,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from medcontract.definitions.contract import Validated
-from medcontract.definitions.forms import BLANKS
+from medcontract.contracts.contract import Validated
+from medcontract.contracts.string_patterns import BLANKS
 from medcontract.errors import CallError
-from medcontract.evaluation.published import versions
-from medcontract.judging.start import judge
+from medcontract.evaluation.build_results import versions
 from medcontract.problems import plain_name
 from medcontract.reading.source import Source
 from medcontract.results.comparison import ComparedRow, Comparison, Delta, RowKind
@@ -18,7 +17,8 @@ from medcontract.scoring import tracks
 from medcontract.scoring.comparison import RowGroup, without_metadata
 from medcontract.scoring.pairing import validated
 from medcontract.scoring.track import Track
-from medcontract.tally import Tally
+from medcontract.validation.dispatch import validate_source
+from medcontract.validation.problem_collector import ProblemCollector
 
 _STATES = {True: "passed", False: "not passed", None: "not judged"}
 
@@ -56,7 +56,7 @@ def _broken_contract(score: Any, word: str) -> Iterator[str]:
         return
     contract = track.roles.result
     text = json.dumps(score.result, ensure_ascii=False).encode()
-    errors = judge(Source(text, "result.json"), contract, Tally(1)).errors
+    errors = validate_source(Source(text, "result.json"), contract, ProblemCollector(1)).errors
     if errors:
         many = f"{errors:,} error{'s' * (errors != 1)}"
         yield f"the result of the {word} breaks {contract} ({many}): it is compared as far as it goes"

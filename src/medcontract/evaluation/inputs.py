@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from medcontract.definitions.contract import Sink
-from medcontract.definitions.registry import Compiled
+from medcontract.contracts.contract import RecordSink
+from medcontract.contracts.registry import CompiledContract
 from medcontract.errors import CallError, NotRecognised
-from medcontract.judging.records import Progress, RecordsJudge, run_parts
-from medcontract.judging.start import CONTAINERS, identify, judge_for
 from medcontract.problems import Finding
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import STDIN, Source
 from medcontract.results.validation import FileReport, Problem
 from medcontract.scoring.scorer import NO_OPTIONS, ScoringOptions
-from medcontract.tally import Tally
+from medcontract.validation.dispatch import CONTAINERS, identify, validator_for
+from medcontract.validation.problem_collector import ProblemCollector
+from medcontract.validation.records import Progress, RecordsValidator, run_parts
 
 Header = dict[str, Any]
 _UNREADABLE = ("MC001", "MC002", "MC003")
@@ -44,8 +44,8 @@ class Settings(NamedTuple):
     scoring: ScoringOptions = NO_OPTIONS
     """What the caller asks of a score."""
 
-    def tally(self) -> Tally:
-        return Tally(self.keep, self.alike, self.excerpts, self.participant)
+    def collector(self) -> ProblemCollector:
+        return ProblemCollector(self.keep, self.alike, self.excerpts, self.participant)
 
 
 DEFAULT = Settings()
@@ -54,11 +54,11 @@ DEFAULT = Settings()
 class Part:
     """One file whose contract is known."""
 
-    def __init__(self, source: Source, contract: Compiled, tally: Tally) -> None:
+    def __init__(self, source: Source, contract: CompiledContract, collector: ProblemCollector) -> None:
         self.source = source
         self.contract = contract
-        self.tally = tally
-        self.judge: RecordsJudge | None = None
+        self.collector = collector
+        self.validator: RecordsValidator | None = None
         self._report: FileReport | None = None
 
     @property
@@ -68,9 +68,9 @@ class Part:
 
     @property
     def report(self) -> FileReport:
-        """Made when it is asked for: until then, findings may be added to the tally."""
+        """Made when it is asked for: until then, findings may be added to the collector."""
         if self._report is None:
-            self._report = (self.judge or judge_for(self.source, self.contract, self.tally)).report()
+            self._report = (self.validator or validator_for(self.source, self.contract, self.collector)).report()
         return self._report
 
 
@@ -140,12 +140,12 @@ def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[s
     """
     files = Files()
     for path, contract_id in _once(given):
-        tally = settings.tally()
+        collector = settings.collector()
         source = path if isinstance(path, Source) else Source(path, limits=settings.limits)
         source.watched = True
-        contract = identify(source, contract_id, tally)
-        if isinstance(contract, Compiled):
-            files.groups.setdefault(contract.id, []).append(Part(source, contract, tally))
+        contract = identify(source, contract_id, collector)
+        if isinstance(contract, CompiledContract):
+            files.groups.setdefault(contract.id, []).append(Part(source, contract, collector))
             continue
         problem = _first_problem(contract, source, contract_id)
         found = contract.path in lenient
@@ -176,7 +176,7 @@ def _without_text(report: FileReport) -> FileReport:
 def _first_problem(report: FileReport, source: Source, contract_id: str | None) -> Problem:
     """Why a file cannot be judged, also where no problem was to be kept."""
     if not report.problems:
-        again = identify(source, contract_id, Tally(1))
+        again = identify(source, contract_id, ProblemCollector(1))
         report = again if isinstance(again, FileReport) else report
     return report.problems[0]
 
@@ -203,27 +203,27 @@ def _in_order(parts: list[Part]) -> list[Part]:
     return sorted(parts, key=lambda p: (p.name, p.source.sha256() if names[p.name] > 1 else ""))
 
 
-def read(parts: Sequence[Part], sink: Sink | None = None, progress: Progress | None = None) -> None:
+def read(parts: Sequence[Part], sink: RecordSink | None = None, progress: Progress | None = None) -> None:
     """Judge files of one contract, as parts of one collection."""
     if parts[0].contract.kind == "document" and len(parts) > 1:
         raise CallError(
             f"{len(parts)} files of {parts[0].contract.id}: {_names(parts)}", "one is asked for: name the right one"
         )
     for part in parts:
-        part.judge = judge_for(part.source, part.contract, part.tally, progress, sink)
+        part.validator = validator_for(part.source, part.contract, part.collector, progress, sink)
     if parts[0].contract.kind == "document":
         for part in parts:
-            if part.judge:
-                part.judge.run()
+            if part.validator:
+                part.validator.run()
     else:
-        run_parts([part.judge for part in parts if part.judge])
+        run_parts([part.validator for part in parts if part.validator])
 
 
 def _names(parts: Sequence[Part]) -> str:
     return ", ".join(part.name for part in parts)
 
 
-def header_fields(contract: Compiled) -> frozenset[str]:
+def header_fields(contract: CompiledContract) -> frozenset[str]:
     return contract.header - {contract.list_key, "$schema"}
 
 
@@ -233,7 +233,7 @@ def header_of(parts: Sequence[Part]) -> Header:
     known: Header | None = None
     first = parts[0]
     for part in parts:
-        header = part.judge.header if part.judge else None
+        header = part.validator.header if part.validator else None
         if header is None:
             continue
         mine = {name: getattr(header, name, None) for name in fields}
@@ -258,7 +258,7 @@ class Given:
         self._used: set[str] = set()
         self._known: set[str] = set()
 
-    def complete(self, header: Header, contract: Compiled, known: Collection[str] | None = None) -> Header:
+    def complete(self, header: Header, contract: CompiledContract, known: Collection[str] | None = None) -> Header:
         """The header with what it lacks, as far as it was given."""
         self._known |= header_fields(contract) if known is None else set(known)
         lacking = {n: v for n, v in self._values.items() if n in header and header[n] is None}
@@ -267,7 +267,7 @@ class Given:
         self._used |= set(lacking)
         return {**header, **lacking}
 
-    def check_names(self, contracts: Iterable[Compiled]) -> None:
+    def check_names(self, contracts: Iterable[CompiledContract]) -> None:
         """Some contract has each field, and allows its value. Raises `CallError` else."""
         for name, value in self._values.items():
             having = [contract for contract in contracts if name in header_fields(contract)]
@@ -277,7 +277,7 @@ class Given:
                 _check_field(contract, name, value)
 
     def _no_such_field(self, name: str, known: Collection[str]) -> CallError:
-        from medcontract.definitions.suggest import nearest
+        from medcontract.contracts.suggestions import nearest
 
         guess = nearest(name, known)
         hint = f"did you mean '{guess}'?" if guess else f"these can be set: {', '.join(sorted(known))}"
@@ -292,10 +292,10 @@ class Given:
                 raise CallError(f"'{name}' cannot be set: the files say it themselves", "change it in the file")
 
 
-def _check_field(contract: Compiled, name: str, value: str) -> None:
+def _check_field(contract: CompiledContract, name: str, value: str) -> None:
     from pydantic import TypeAdapter, ValidationError
 
-    field = contract.model.model.model_fields[name]
+    field = contract.definition.model.model_fields[name]
     findings: list[Finding] = []
     try:
         TypeAdapter(_annotated(field)).validate_python(value)

@@ -11,11 +11,11 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from medcontract.definitions import registry
+from medcontract.contracts import registry
 from medcontract.errors import BrokenPlugin, CallError, InvalidData, MedcontractError, WrongWeights, internal_error
+from medcontract.evaluation.build_results import processing, protocol_used, versions
 from medcontract.evaluation.inputs import Files, Given, GivenFile, Settings, base_name, gather, without_endings
-from medcontract.evaluation.published import processing, protocol_used, versions
-from medcontract.evaluation.reading import Truth, read_auxiliary, read_truth
+from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth
 from medcontract.evaluation.score import (
     Scored,
     changed_protocol,
@@ -28,8 +28,8 @@ from medcontract.reading.source import Source
 from medcontract.results.leaderboard import Leaderboard, LeaderboardEntry
 from medcontract.results.score import InputFile
 from medcontract.scoring import tracks
-from medcontract.scoring.exact import rounded
 from medcontract.scoring.processing_gate import Verdict, judge_counts
+from medcontract.scoring.rational import rounded
 from medcontract.scoring.scorer import Counts, Scorer
 from medcontract.scoring.track import Track
 from medcontract.workers import WorkerDied, Workers

@@ -15,24 +15,24 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from medcontract.definitions import registry
-from medcontract.definitions.rules import Accumulator, FilesRule, OtherFile, Unique
+from medcontract.contracts import registry
+from medcontract.contracts.rules import Accumulator, CrossFileRule, OtherFile, Unique
 from medcontract.errors import FileChanged
 from medcontract.evaluation.inputs import Part, Settings
-from medcontract.judging.json import JsonJudge
-from medcontract.judging.records import RecordsJudge, settle_parts
-from medcontract.judging.start import container_for, judge_for
 from medcontract.problems import Finding
+from medcontract.reading.chunks import SMALLEST, Slice, Span, same_bytes, spans
 from medcontract.reading.json_file import JsonFile, Member
 from medcontract.reading.limits import Limits
-from medcontract.reading.slices import SMALLEST, Slice, Span, same_bytes, spans
 from medcontract.reading.source import Unreadable
 from medcontract.scoring import tracks
 from medcontract.scoring.pairing import Expected, Pairing, Sheet
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.scorer import Scorer, ScoringOptions
 from medcontract.scoring.track import Track
-from medcontract.tally import Tally
+from medcontract.validation.dispatch import container_for, validator_for
+from medcontract.validation.json_file import JsonValidator
+from medcontract.validation.problem_collector import ProblemCollector
+from medcontract.validation.records import RecordsValidator, settle_parts
 from medcontract.workers import Workers
 
 
@@ -46,7 +46,7 @@ class _Truth(Struct):
     pair: int
     index: dict[Any, int]
     items: list[Any]
-    rules: tuple[FilesRule, ...]
+    rules: tuple[CrossFileRule, ...]
     others: dict[str, OtherFile]
     unique: tuple[Unique, ...]
 
@@ -71,7 +71,7 @@ class _Seen(NamedTuple):
     records: int
     clean: bool
     """Nothing that one process must look at."""
-    tally: Tally
+    collector: ProblemCollector
     accumulators: list[Accumulator]
     sheets: dict[str, Sheet]
     named: set[str]
@@ -148,7 +148,7 @@ def _look_in_workers(
 
 
 def _tasks(part: Part, jobs: int) -> list[_Task]:
-    source, tally = part.source, part.tally
+    source, collector = part.source, part.collector
     container = container_for(source, part.contract)
     name = source.name if source.ending in (".json", ".jsonl", ".ndjson", ".csv") else f"{source.name}.{container}"
     return [
@@ -158,10 +158,10 @@ def _tasks(part: Part, jobs: int) -> list[_Task]:
             part.contract.id,
             span,
             source.limits,
-            tally.keep,
-            tally.alike,
-            tally.excerpts,
-            tally.for_participants,
+            collector.keep,
+            collector.alike,
+            collector.excerpts,
+            collector.for_participants,
         )
         for span in spans(source, container, part.contract.list_key, jobs)
     ]
@@ -199,21 +199,21 @@ def _look_at(task: _Task) -> _Seen:
     contract = registry.find(task.contract)
     source = Slice(task.path, task.name, task.span, task.limits)
     source.prepare()
-    tally = Tally(task.keep, task.alike, task.excerpts, task.for_participants)
-    judge = judge_for(source, contract, tally, None, pairing)
+    collector = ProblemCollector(task.keep, task.alike, task.excerpts, task.for_participants)
+    validator = validator_for(source, contract, collector, None, pairing)
     accumulators = [rule.begin() for rule in contract.list_rules]
-    judge.start(accumulators)
-    clean = not (judge.broken or judge.spoilt or judge.tally.deferred or pairing.unknown_count)
-    file = getattr(judge, "file", None)
+    validator.start(accumulators)
+    clean = not (validator.broken or validator.spoilt or validator.collector.deferred or pairing.unknown_count)
+    file = getattr(validator, "file", None)
     if isinstance(file, JsonFile):
         in_list = bool(file.header) and file.header[-1].key == contract.list_key
         clean = clean and file.outer is None and (in_list or not task.span.suffix)
     else:
         file = None
     return _Seen(
-        records=judge.records or 0, clean=clean, tally=judge.tally, accumulators=accumulators, sheets=pairing.sheets,
-        named=pairing.named, header=file.header if file else [], list_at=file.list_at if file else None,
-        start=file.start if file else 0, digest=source.sha256(),
+        records=validator.records or 0, clean=clean, collector=validator.collector, accumulators=accumulators,
+        sheets=pairing.sheets, named=pairing.named, header=file.header if file else [],
+        list_at=file.list_at if file else None, start=file.start if file else 0, digest=source.sha256(),
     )  # fmt: skip
 
 
@@ -229,24 +229,24 @@ def _put_together(
             return False
     base = 0
     for part, own_spans, own in zip(parts, cuts, seen, strict=True):
-        part.judge = judge = judge_for(part.source, part.contract, part.tally)
-        judge.base = base
-        judge.records = 0
-        if isinstance(judge, JsonJudge):
-            judge.file = _whole_header(part, own_spans, own)
+        part.validator = validator = validator_for(part.source, part.contract, part.collector)
+        validator.base = base
+        validator.records = 0
+        if isinstance(validator, JsonValidator):
+            validator.file = _whole_header(part, own_spans, own)
         for span, each in zip(own_spans, own, strict=True):
-            _absorb(judge, span, each)
-        base += judge.records
-        judge.tally.new_room()
-        judge.finish()
-    settle_parts([part.judge for part in parts if part.judge], [])
+            _absorb(validator, span, each)
+        base += validator.records
+        validator.collector.new_room()
+        validator.finish()
+    settle_parts([part.validator for part in parts if part.validator], [])
     return True
 
 
-def _absorb(judge: RecordsJudge, span: Span, seen: _Seen) -> None:
+def _absorb(validator: RecordsValidator, span: Span, seen: _Seen) -> None:
     """Take over what a worker found in a slice, moved to where it stands in the file."""
-    before = judge.records or 0
-    lines = _lines_before(judge, span) if seen.tally.errors + seen.tally.warnings else 0
+    before = validator.records or 0
+    lines = _lines_before(validator, span) if seen.collector.errors + seen.collector.warnings else 0
 
     def move(finding: Finding) -> Finding:
         offset = None if finding.offset is None else finding.offset + span.shift
@@ -257,16 +257,16 @@ def _absorb(judge: RecordsJudge, span: Span, seen: _Seen) -> None:
             ref = ref._replace(offset=ref.offset + span.shift, record=before + ref.record, prefix=prefix, line=line)
         return finding._replace(offset=offset, ref=ref)
 
-    judge.tally.absorb(seen.tally, move)
-    judge.records = before + seen.records
+    validator.collector.absorb(seen.collector, move)
+    validator.records = before + seen.records
 
 
-def _lines_before(judge: RecordsJudge, span: Span) -> int:
+def _lines_before(validator: RecordsValidator, span: Span) -> int:
     """How many lines stand before a slice, less those of its prefix."""
     if not span.start:
         return 0
     count, left = -span.prefix.count(b"\n"), span.start
-    with judge.source.open() as stream:
+    with validator.source.open() as stream:
         while left and (block := stream.read(min(1 << 20, left))):
             count += block.count(b"\n")
             left -= len(block)

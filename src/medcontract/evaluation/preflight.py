@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from medcontract.definitions import registry
-from medcontract.definitions.contract import Validated
+from medcontract.contracts import registry
+from medcontract.contracts.contract import Validated
 from medcontract.errors import BrokenPlugin, CallError, WrongWeights
+from medcontract.evaluation.build_results import score_result
 from medcontract.evaluation.inputs import (
     Files,
     Given,
@@ -24,8 +25,7 @@ from medcontract.evaluation.inputs import (
     header_fields,
     read,
 )
-from medcontract.evaluation.published import score_result
-from medcontract.evaluation.reading import (
+from medcontract.evaluation.loading import (
     Truth,
     no_submission,
     read_truth,
@@ -40,7 +40,6 @@ from medcontract.evaluation.score import (
     settle_files,
     track_of,
 )
-from medcontract.judging.beside import Beside, look_beside
 from medcontract.problems import Finding, plain_name, plural, tells_of_the_truth
 from medcontract.reading.folders import leads_out_of
 from medcontract.results.preflight import Check, Preflight, Status
@@ -50,6 +49,7 @@ from medcontract.scoring.pairing import Anything, Expected, Pair, Unscored, vali
 from medcontract.scoring.processing_gate import Processing, below_the_gate, gate_of, processed_by_run
 from medcontract.scoring.scorer import Scorer
 from medcontract.scoring.track import ExpectedIds, Track
+from medcontract.validation.referenced_files import ReferencedFiles, check_referenced_files
 
 _MB = 1_000_000
 _FEW_FILES = 4
@@ -88,7 +88,7 @@ class _Session:
             name: pairing.changed(lambda look: look.probe) for name, pairing in self.readings.pairings.items()
         }
         for parts in files.groups.values():
-            if not parts[0].judge and _concerns(track, parts[0]):
+            if not parts[0].validator and _concerns(track, parts[0]):
                 for group in [parts] if parts[0].contract.kind == "collection" else [[part] for part in parts]:
                     read(group)
 
@@ -115,7 +115,7 @@ class _Session:
 
 
 def _concerns(track: Track, part: Part) -> bool:
-    return part.contract.id.partition("/")[0] == track.id and not part.contract.model.output
+    return part.contract.id.partition("/")[0] == track.id and not part.contract.definition.output
 
 
 def _looking(scorer: Scorer, pair: Pair[Any, Any], scored: bool) -> Pair[Any, Any]:
@@ -194,7 +194,7 @@ def preflight(
     given: Sequence[GivenFile],
     *,
     found: Mapping[str, str] = MappingProxyType({}),
-    images: Beside | None = None,
+    images: ReferencedFiles | None = None,
     settings: Settings,
     parameters: Sequence[tuple[str, str]] = (),
     header: Mapping[str, str] | None = None,
@@ -260,8 +260,8 @@ def _count(parts: Iterable[Part], wanted: Callable[[str], bool]) -> int:
     return sum(
         times
         for part in parts
-        for code, times in part.tally.codes(wanted).items()
-        if not (part.tally.for_participants and tells_of_the_truth(code))
+        for code, times in part.collector.codes(wanted).items()
+        if not (part.collector.for_participants and tells_of_the_truth(code))
     )
 
 
@@ -276,12 +276,12 @@ def _is_image(code: str) -> bool:
 def _contract_checks(session: _Session) -> Iterator[Check]:
     """Syntax, contract and rules of each file."""
     for contract_id, parts in sorted(session.files.groups.items()):
-        if not parts[0].judge:
+        if not parts[0].validator:
             continue
         errors, warnings = (
-            sum(part.tally.count(severity, _of_the_file) for part in parts) for severity in ("error", "warning")
+            sum(part.collector.count(severity, _of_the_file) for part in parts) for severity in ("error", "warning")
         )
-        records = sum((part.judge.records if part.judge else 0) or 0 for part in parts)
+        records = sum((part.validator.records if part.validator else 0) or 0 for part in parts)
         hidden = session.participant and parts[0] in session.truth.parts and session.has_truth
         counted = [plural(errors, "error")] * bool(errors) + [plural(warnings, "warning")] * bool(warnings)
         counted += [plural(records, "record")] * (parts[0].contract.kind == "collection")
@@ -299,12 +299,14 @@ def _of_the_file(code: str) -> bool:
     return not code.startswith("MC3")
 
 
-def _look_at_images(session: _Session, images: Beside | None) -> list[NamedFiles]:
+def _look_at_images(session: _Session, images: ReferencedFiles | None) -> list[NamedFiles]:
     """Before any report is made of the cases: what is found belongs in it."""
     named = session.track.linked_files.images
     if images is None or named is None:
         return []
-    return [look_beside(part.judge, named[1], images) for part in _naming_images(session) if part.judge]
+    return [
+        check_referenced_files(part.validator, named[1], images) for part in _naming_images(session) if part.validator
+    ]
 
 
 def _naming_images(session: _Session) -> list[Part]:
@@ -312,7 +314,7 @@ def _naming_images(session: _Session) -> list[Part]:
     return session.files.groups.get(images[0], []) if images else []
 
 
-def _image_checks(session: _Session, images: Beside | None, looked: Sequence[NamedFiles]) -> Iterator[Check]:
+def _image_checks(session: _Session, images: ReferencedFiles | None, looked: Sequence[NamedFiles]) -> Iterator[Check]:
     named = session.track.linked_files.images
     if named is None:
         return
@@ -361,8 +363,8 @@ def _said_by_truth(track: Track) -> set[str]:
 
 def _between_check(session: _Session) -> Check:
     title = "The files agree with each other"
-    parts = [part for part in session.files.parts() if part.judge]
-    errors = sum(part.tally.count("error", _is_between) for part in parts)
+    parts = [part for part in session.files.parts() if part.validator]
+    errors = sum(part.collector.count("error", _is_between) for part in parts)
     compared = any(rule.other in session.documents for part in parts for rule in part.contract.file_rules)
     if not errors and not session.has_truth and not compared:
         wanted = " or ".join(session.track.roles.truths)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from medcontract.evaluation.inputs import Files, Given, Part, Settings, base_name, read
-from medcontract.evaluation.reading import Truth
+from medcontract.evaluation.loading import Truth
 from medcontract.evaluation.score import Scored, input_file, set_by_caller, teams_of
 from medcontract.results.score import in_file
 from medcontract.scoring.processing_gate import Verdict
@@ -20,8 +20,8 @@ def rescore(track: Track, scorer: Scorer, files: Files, settings: Settings, give
     parts = [part for name in used for part in files.groups.get(name, [])]
     documents = {name: _read(files.groups[name]) for name in used if name in files.groups}
     result = documents.pop(track.roles.result)
-    reasons = [f"{part.name} has {part.tally.errors:,} error{'s' * (part.tally.errors != 1)}" for part in parts
-               if part.tally.errors]  # fmt: skip
+    reasons = [f"{part.name} has {part.collector.errors:,} error{'s' * (part.collector.errors != 1)}" for part in parts
+               if part.collector.errors]  # fmt: skip
     reasons += [f"{base_name(report.path)} cannot be read" for report in files.unread]
     verdict = Verdict(valid=False, processing=None, reasons=tuple(reasons))
     if not reasons:
@@ -40,7 +40,7 @@ def rescore(track: Track, scorer: Scorer, files: Files, settings: Settings, give
 
 def _read(parts: list[Part]) -> Any:
     read(parts)
-    return parts[0].judge.header if parts[0].judge else None
+    return parts[0].validator.header if parts[0].validator else None
 
 
 def _without_effect(track: Track, scorer: Scorer) -> Iterator[str]:
@@ -59,7 +59,7 @@ def _assembled(
     nothing = Truth(track=track, scorer=scorer, parts=[], expected={}, headers={}, content={})
     reports = [(part.name, part.report) for part in parts]
     reports += [(base_name(report.path), report) for report in files.unread]
-    result = parts[0].judge.header if parts[0].judge else None
+    result = parts[0].validator.header if parts[0].validator else None
     said = {name: getattr(result, name, None) for name in ("team_name", "model_id")}
     return Scored(
         track=track.id,

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from medcontract.definitions import registry
+from medcontract.contracts import registry
 from medcontract.errors import CallError, InvalidData
 from medcontract.evaluation.inputs import (
     DEFAULT,
@@ -23,8 +23,7 @@ from medcontract.evaluation.inputs import (
     base_name,
     gather,
 )
-from medcontract.evaluation.ownership import keep_organizers_files
-from medcontract.evaluation.reading import (
+from medcontract.evaluation.loading import (
     Truth,
     no_submission,
     no_truth,
@@ -32,13 +31,14 @@ from medcontract.evaluation.reading import (
     read_submission,
     read_truth,
 )
+from medcontract.evaluation.ownership import keep_organizers_files
 from medcontract.results.score import FailureMode, FileProblem, InputFile, ItemBreakdown, in_file
 from medcontract.results.validation import FileReport
 from medcontract.scoring import tracks
-from medcontract.scoring.exact import rounded
 from medcontract.scoring.pairing import Pairing
 from medcontract.scoring.processing_gate import Processing, Verdict, judge_counts, refused_by_gate
 from medcontract.scoring.protocol import Protocol
+from medcontract.scoring.rational import rounded
 from medcontract.scoring.scorer import NO_OPTIONS, Answers, Counts, Scorer, ScoringOptions
 from medcontract.scoring.track import Figure, Roles, Track
 
@@ -436,7 +436,7 @@ def _assemble(
         inputs=tuple(input_file(part, truth) for part in parts),
         verdict=verdict,
         problems=tuple(problems[:MOST_PROBLEMS]),
-        found=unread + sum(part.tally.to_be_told for part in told),
+        found=unread + sum(part.collector.to_be_told for part in told),
         errors=sum(report.errors for _, report in reports),
         participant=participant,
         between=_between(own),
@@ -451,7 +451,7 @@ def _assemble(
 def _between(parts: Sequence[Part]) -> tuple[tuple[str, int], ...]:
     counted: Counter[str] = Counter()
     for part in parts:
-        counted.update(part.tally.codes(lambda code: code.startswith("MC3")))
+        counted.update(part.collector.codes(lambda code: code.startswith("MC3")))
     return tuple(sorted(counted.items()))
 
 

@@ -5,9 +5,9 @@ Both need the extra `images`. The header of an image is read before anything is 
 decoded: text, color profiles and Exif data are skipped. See `docs/images.md`.
 """
 
-from medcontract.images.many import Case, CaseProblem, Progress, check_images
-from medcontract.images.one import check_image
-from medcontract.images.refusal import MAX_BYTES, MAX_PIXELS, MIN_SIDE, ImageProblem
+from medcontract.images.batch import Case, CaseProblem, Progress, check_images
+from medcontract.images.errors import MAX_BYTES, MAX_PIXELS, MIN_SIDE, ImageProblem
+from medcontract.images.image import check_image
 
 __all__ = [
     "MAX_BYTES",

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from medcontract.images.refusal import MAX_PARTS, Header, damaged, too_many_parts
+from medcontract.images.errors import MAX_PARTS, Header, damaged, too_many_parts
 
 _MARKER = re.compile(rb"\xff[\x02-\xcf\xd8-\xfe]")
 """All markers except those within pixel data: FF 00, fill bytes and restart markers."""

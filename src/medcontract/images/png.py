@@ -10,7 +10,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 
-from medcontract.images.refusal import MAX_PARTS, Header, damaged, too_many_parts
+from medcontract.images.errors import MAX_PARTS, Header, damaged, too_many_parts
 
 _COLORS = {0: "grayscale", 2: "RGB", 3: "a color palette", 4: "grayscale with an alpha channel", 6: "RGB with alpha"}
 _CHECKED = (b"IHDR", b"PLTE", b"IDAT", b"IEND")

@@ -9,10 +9,10 @@
     alternatives   anyOf and oneOf: the errors of the schema that was probably meant
     errors         from jsonschema's errors to findings with our codes
     checker        a schema, ready for use
-    validation     one data file, as in `medcontract.judging`
+    validation     one data file, as in `medcontract.validation`
 """
 
 from medcontract.jsonschema_files.checker import SchemaChecker
-from medcontract.jsonschema_files.validation import validate_source
+from medcontract.jsonschema_files.validation import validate_with_schema
 
-__all__ = ["SchemaChecker", "validate_source"]
+__all__ = ["SchemaChecker", "validate_with_schema"]

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 from referencing.exceptions import Unresolvable
 
-from medcontract.definitions.patterns import TooSlow
 from medcontract.errors import CallError, internal_error
 from medcontract.jsonschema_files.documents import SchemaFile, draft_of, read_schema
 from medcontract.jsonschema_files.drafts import Draft
@@ -21,6 +20,7 @@ from medcontract.jsonschema_files.keywords import Memo, TooMuchWork, validator_c
 from medcontract.jsonschema_files.references import SchemaSet
 from medcontract.problems import Finding, Path
 from medcontract.reading.limits import MAX_DEPTH
+from medcontract.schemas.regex import TooSlow
 
 _FRAMES = 40_000
 _STACK = 512 << 20

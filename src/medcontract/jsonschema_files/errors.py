@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from jsonschema.exceptions import ValidationError
 
-from medcontract.definitions.forms import FORMS, NON_BLANK
-from medcontract.definitions.suggest import did_you_mean
-from medcontract.definitions.words import boolean_hint, json_text, kind, name, number_hint, shown
+from medcontract.contracts.messages import boolean_hint, json_text, kind, name, number_hint, shown
+from medcontract.contracts.string_patterns import FORMS, NON_BLANK
+from medcontract.contracts.suggestions import did_you_mean
 from medcontract.problems import Finding, Path, is_plain, plural, shorten
 
 KnownKeys = Callable[[Any], set[str]]

@@ -19,8 +19,8 @@ from jsonschema.protocols import Validator
 from jsonschema.validators import extend
 from referencing.jsonschema import lookup_recursive_ref
 
-from medcontract.definitions.patterns import fits
 from medcontract.jsonschema_files.alternatives import Names, closest
+from medcontract.schemas.regex import fits
 
 Errors = Iterator[ValidationError]
 Keyword = Callable[[Any, Any, Any, Any], Errors | None]

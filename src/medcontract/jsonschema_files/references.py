@@ -20,12 +20,12 @@ from jsonschema_specifications import REGISTRY as BUNDLED  # type: ignore[import
 from referencing import Registry
 from referencing.exceptions import Unresolvable
 
-from medcontract.definitions.patterns import NoPattern, read_pattern
 from medcontract.errors import CallError
 from medcontract.jsonschema_files.documents import SchemaFile, draft_of, read_schema
 from medcontract.jsonschema_files.drafts import SAME_VALUE, Draft
 from medcontract.problems import Path, shorten
 from medcontract.reading.folders import leads_out_of
+from medcontract.schemas.regex import NoPattern, read_pattern
 
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _KEEPS_BOOLEAN = ("additionalProperties", "unevaluatedProperties", "additionalItems", "unevaluatedItems")

@@ -7,83 +7,87 @@ import re
 import warnings
 from typing import Any
 
-from medcontract.definitions.decode import no_repeated_key
+from medcontract.contracts.fast_decoder import no_repeated_key
 from medcontract.jsonschema_files.checker import SchemaChecker
-from medcontract.judging.examining import Rest, counted_only, fault_finding
-from medcontract.judging.json import one_line_hint
-from medcontract.judging.records import Progress, broken_finding
-from medcontract.judging.report import make_report
-from medcontract.judging.start import container_of
 from medcontract.problems import Finding, Ref, empty_file
-from medcontract.reading import lines
+from medcontract.reading import jsonl_file
 from medcontract.reading.json_file import too_large
+from medcontract.reading.json_pointer import Locator
+from medcontract.reading.json_scanner import Broken, scan
 from medcontract.reading.limits import MAX_DEPTH, MAX_DOCUMENT
-from medcontract.reading.locate import Locator
-from medcontract.reading.scan import Broken, scan
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
-from medcontract.tally import Tally
+from medcontract.validation.dispatch import container_of
+from medcontract.validation.json_file import one_line_hint
+from medcontract.validation.problem_collector import ProblemCollector
+from medcontract.validation.record_errors import Rest, counted_only, fault_finding
+from medcontract.validation.records import Progress, broken_finding
+from medcontract.validation.report import make_report
 
 _HUGE = re.compile(rb"[0-9]{300}")
 
 
-def validate_source(
-    source: Source, schema: SchemaChecker, tally: Tally, progress: Progress | None = None
+def validate_with_schema(
+    source: Source, schema: SchemaChecker, collector: ProblemCollector, progress: Progress | None = None
 ) -> FileReport:  # fmt: skip
     """Everything that is wrong with one file. Nothing that the file holds makes this raise."""
     try:
         source.prepare()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about the patterns of the schema
-            records = _validate(source, schema, tally, progress)
+            records = _validate(source, schema, collector, progress)
     except Unreadable as unreadable:
-        tally.add(unreadable.finding)
-        return make_report(source, None, None, tally, wrong_call=unreadable.wrong_call)
-    return make_report(source, None, records, tally)
+        collector.add(unreadable.finding)
+        return make_report(source, None, None, collector, wrong_call=unreadable.wrong_call)
+    return make_report(source, None, records, collector)
 
 
-def _validate(source: Source, schema: SchemaChecker, tally: Tally, progress: Progress | None) -> int | None:
+def _validate(
+    source: Source, schema: SchemaChecker, collector: ProblemCollector, progress: Progress | None
+) -> int | None:
     container = container_of(source)
     if container == "jsonl":
-        return _validate_lines(source, schema, tally, progress)
+        return _validate_lines(source, schema, collector, progress)
     if container == "json" or (container == "csv" and source.ending != ".csv"):  # any JSON value is a document
-        _validate_document(source, schema, tally)
+        _validate_document(source, schema, collector)
         return None
     message = f"a JSON Schema cannot be applied to .{container}: a table has no JSON form without a contract"
     hint = "write the rows as JSON Lines (.jsonl), or name a contract"
     raise Unreadable(Finding("MC033", message, hint), wrong_call=True)
 
 
-def _validate_document(source: Source, schema: SchemaChecker, tally: Tally) -> None:
+def _validate_document(source: Source, schema: SchemaChecker, collector: ProblemCollector) -> None:
     raw = source.read(source.start, MAX_DOCUMENT + 1)
     if len(raw) > MAX_DOCUMENT:
         message = f"the document is larger than {MAX_DOCUMENT >> 20} MiB"
-        tally.add(Finding("MC020", message, "write one record per line, as .jsonl", offset=0))
+        collector.add(Finding("MC020", message, "write one record per line, as .jsonl", offset=0))
     elif not raw.strip(b" \t\r\n"):
-        tally.add(empty_file(source.start))
+        collector.add(empty_file(source.start))
     else:
-        _validate_text(raw, Ref(source.start, len(raw)), schema, tally)
+        _validate_text(raw, Ref(source.start, len(raw)), schema, collector)
 
 
-def _validate_lines(source: Source, schema: SchemaChecker, tally: Tally, progress: Progress | None) -> int:
+def _validate_lines(
+    source: Source, schema: SchemaChecker, collector: ProblemCollector, progress: Progress | None
+) -> int:
     count = 0
-    for raw, offset, _ in lines.records(source, lambda raw: None):
+    for raw, offset, _ in jsonl_file.records(source, lambda raw: None):
         ref = Ref(offset, len(raw), count)
         if raw:
-            _validate_text(raw, ref, schema, tally)
+            _validate_text(raw, ref, schema, collector)
         else:
-            tally.add(too_large(source.limits.record, None, ref))
+            collector.add(too_large(source.limits.record, None, ref))
         count += 1
-        if tally.codes(lambda code: code == "MC024"):  # the next record would take as long
+        if collector.codes(lambda code: code == "MC024"):  # the next record would take as long
             break
         if progress:
             progress(source.done(offset), source.size)
-    if not count and not tally.errors:
-        tally.add(empty_file(source.start))
+    if not count and not collector.errors:
+        collector.add(empty_file(source.start))
     return count
 
 
-def _validate_text(raw: bytes, ref: Ref, schema: SchemaChecker, tally: Tally) -> None:
+def _validate_text(raw: bytes, ref: Ref, schema: SchemaChecker, collector: ProblemCollector) -> None:
     """Add what is wrong with one JSON text at `ref`, in the order of the text."""
     rest: Rest = []
     try:
@@ -97,8 +101,8 @@ def _validate_text(raw: bytes, ref: Ref, schema: SchemaChecker, tally: Tally) ->
         else:
             findings += _checked(raw, value, findings, schema)
     for finding in sorted(findings, key=lambda finding: finding.offset or 0):
-        tally.add(finding._replace(ref=ref, offset=ref.offset + (finding.offset or 0)))
-    tally.count_rest(rest, ref.record)
+        collector.add(finding._replace(ref=ref, offset=ref.offset + (finding.offset or 0)))
+    collector.count_rest(rest, ref.record)
 
 
 def _checked(raw: bytes, value: Any, faults: list[Finding], schema: SchemaChecker) -> list[Finding]:

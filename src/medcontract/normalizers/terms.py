@@ -83,7 +83,7 @@ def _digits(match: re.Match[str]) -> str:
     return match[0].translate(_DIGITS) if category(match.string[match.start() - 1])[0] == "L" else match[0]
 
 
-class UnsoundTerms(ValueError):
+class InvalidTerms(ValueError):
     """Terms that contradict each other."""
 
     def __init__(self, message: str, hint: str) -> None:
@@ -167,7 +167,7 @@ class Terms:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Terms:
-        """The terms of a lexicon (`benchmark/lexicon`). Raises `UnsoundTerms`."""
+        """The terms of a lexicon (`benchmark/lexicon`). Raises `InvalidTerms`."""
         return cls(_read(data))
 
     def extended(self, data: Mapping[str, Any]) -> Terms:
@@ -254,7 +254,7 @@ def _read(data: Mapping[str, Any]) -> _Said:
         for name in _folded((data.get("entities") or {}).get(kind), f"'entities.{kind}'"):
             if entities.setdefault(name, kind) != kind:
                 message = f"'{name}' is in two categories, 'entities.{entities[name]}' and 'entities.{kind}'"
-                raise UnsoundTerms(message, "keep it in one of them")
+                raise InvalidTerms(message, "keep it in one of them")
     synonyms = data.get("synonyms") or {}
     names = {name: name for name in (*entities, *_folded(synonyms, "the names of 'synonyms'"))}
     own = {name: f"'entities.{entities[name]}'" if name in entities else "'synonyms'" for name in names}
@@ -271,13 +271,13 @@ def _read(data: Mapping[str, Any]) -> _Said:
     return _Said(names, entities, markers, facts)
 
 
-def _two_names(spelling: str, first: str, second: str, name_of: str | None) -> UnsoundTerms:
+def _two_names(spelling: str, first: str, second: str, name_of: str | None) -> InvalidTerms:
     if name_of is not None:
-        return UnsoundTerms(
+        return InvalidTerms(
             f"'{spelling}' is a name in {name_of}, and a spelling of '{second}' in 'synonyms'",
             "entities and the keys of 'synonyms' are names: list all spellings under one of them",
         )
-    return UnsoundTerms(
+    return InvalidTerms(
         f"'{spelling}' is a spelling of '{first}' and of '{second}' in 'synonyms'", "keep it under one name"
     )
 
@@ -287,7 +287,7 @@ def _folded(phrases: Iterable[str] | None, where: str) -> list[str]:
     folded = list(map(fold, phrases))
     if not all(folded):
         phrase = repr(phrases[folded.index("")][:_LONGEST_TOLD])
-        raise UnsoundTerms(
+        raise InvalidTerms(
             f"{phrase}, in {where}, contains no letter or digit", "only letters, digits and % are compared"
         )
     return folded
@@ -302,7 +302,7 @@ def _joined(ours: _Said, theirs: _Said) -> _Said:
         if name not in theirs.entities and entities.setdefault(name, kind) != kind:
             kinds = f"'entities.{entities[name]}' and 'entities.{kind}'"
             message = f"'{name}', in 'synonyms', is now a name for terms of two categories, {kinds}"
-            raise UnsoundTerms(message, "list it in 'entities', in the intended category")
+            raise InvalidTerms(message, "list it in 'entities', in the intended category")
     known = _Phrases(names)
     replaced = frozenset(known.replace(name.split()) for name in theirs.facts)
     facts = {name: facts for name, facts in ours.facts.items() if known.replace(name.split()) not in replaced}

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from medcontract.layout import Outline
 from medcontract.problems import Finding, Ref, empty_file
 from medcontract.reading.gunzip import size_text
+from medcontract.reading.json_scanner import Broken, Scanner, after_end, read_string, scan, skip_space
 from medcontract.reading.limits import BLOCK, MAX_DOCUMENT, MAX_MEMBERS
-from medcontract.reading.scan import Broken, Scanner, after_end, read_string, scan, skip_space
 from medcontract.reading.source import Source
+from medcontract.types import Outline
 
 Decode = Callable[[bytes], Any]
 """Decodes the bytes of one record to a valid value, or to None if it may be invalid."""

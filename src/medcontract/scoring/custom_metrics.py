@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from medcontract.definitions import plugins
+from medcontract.contracts import plugins
 from medcontract.errors import CallError
 
 GROUP = "medcontract.metrics"

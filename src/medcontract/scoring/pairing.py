@@ -10,10 +10,9 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
 
-from medcontract.definitions.contract import Validated
-from medcontract.definitions.forms import BLANKS
-from medcontract.definitions.rules import (
-    FilesRule,
+from medcontract.contracts.contract import Validated
+from medcontract.contracts.rules import (
+    CrossFileRule,
     Key,
     OtherFile,
     RecordCheck,
@@ -22,6 +21,7 @@ from medcontract.definitions.rules import (
     record_checks,
     run_checks,
 )
+from medcontract.contracts.string_patterns import BLANKS
 from medcontract.problems import Finding
 from medcontract.scoring.canonical import content_sha256, record_text
 
@@ -165,7 +165,7 @@ class Pairing(Generic[Item, Mark]):
         self,
         pair: Pair[Item, Mark],
         expected: Expected[Item],
-        rules: Sequence[FilesRule] = (),
+        rules: Sequence[CrossFileRule] = (),
         others: Mapping[str, OtherFile] = MappingProxyType({}),
         unique: Sequence[Unique] = (),
     ) -> None:
@@ -199,7 +199,7 @@ class Pairing(Generic[Item, Mark]):
                 return self.others[rule.other].ids
         return None
 
-    def _kept_if_expected(self, rule: FilesRule) -> bool:
+    def _kept_if_expected(self, rule: CrossFileRule) -> bool:
         """Whether every record of an expected id keeps the rule: no need to check it again."""
         return rule.other == self.pair.truth and isinstance(rule, Reference) and rule.id_fields == self.pair.key
 

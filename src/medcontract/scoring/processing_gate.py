@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from medcontract.scoring.exact import TooLarge, rounded
 from medcontract.scoring.pairing import Pairing, Sheet, Unscored
 from medcontract.scoring.protocol import Protocol
+from medcontract.scoring.rational import TooLarge, rounded
 
 if TYPE_CHECKING:
     from medcontract.scoring.scorer import Answers, Counts, Scorer

@@ -108,7 +108,7 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
         """The protocol with one parameter changed for a run: another fingerprint. Raises `CallError`."""
         known = {parameter.name: parameter for parameter in self.parameters}
         if name not in known:
-            from medcontract.definitions.suggest import nearest
+            from medcontract.contracts.suggestions import nearest
 
             guess = nearest(name, known)
             hint = f"did you mean '{guess}'? " if guess else ""

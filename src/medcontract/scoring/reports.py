@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from medcontract.definitions.forms import BLANKS
+from medcontract.contracts.string_patterns import BLANKS
 from medcontract.results.score import Score
 from medcontract.results.tables import Table, by_class_table, figures_table, first_rows, number
 from medcontract.scoring.comparison import Comparison, Rows
-from medcontract.scoring.exact import ZERO, exact_sum, f1, mean, mean_or_none, rounded, rounded_or_none
 from medcontract.scoring.pairing import Pair, Pairing, marks
 from medcontract.scoring.processing_gate import counts_of_sheets, shown_id
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol, parameters
+from medcontract.scoring.rational import ZERO, exact_sum, f1, mean, mean_or_none, rounded, rounded_or_none
 from medcontract.scoring.scorer import Answers, Counts, Finished, Limit, Scorer
 from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, Roles, Track
 

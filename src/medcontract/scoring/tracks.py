@@ -7,7 +7,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from medcontract.definitions import plugins, registry
+from medcontract.contracts import plugins, registry
 from medcontract.errors import CallError, name_argument
 from medcontract.scoring.custom_metrics import register_metrics
 from medcontract.scoring.track import Option, Track

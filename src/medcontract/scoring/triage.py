@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from medcontract.results.score import Score
 from medcontract.results.tables import Table, figures_table, first_rows, number
 from medcontract.scoring.comparison import Comparison, Rows
-from medcontract.scoring.exact import ONE, ZERO, exact_sum, mean, rounded
 from medcontract.scoring.pairing import Pair, Unscored
 from medcontract.scoring.processing_gate import counts_of_sheets
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol
+from medcontract.scoring.rational import ONE, ZERO, exact_sum, mean, rounded
 from medcontract.scoring.scorer import Answers, Counts, Finished, Scorer
 from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, ResultFields, Roles, Track
 

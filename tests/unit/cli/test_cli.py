@@ -21,10 +21,10 @@ from tests.support import SCHEMAS, VECTORS, lesion, lesions, mind_interrupts, pu
 
 import medcontract
 from medcontract import _version, api
-from medcontract.catalogue import CATALOGUE
+from medcontract.catalog import CATALOGUE
 from medcontract.cli import output
 from medcontract.cli.main import COMMANDS, main
-from medcontract.definitions.registry import TRACKS
+from medcontract.contracts.registry import TRACKS
 from medcontract.rendering import json as json_format
 
 GOOD = lesions(3)

@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from medcontract.catalogue import CATALOGUE
-from medcontract.definitions.contract import vouch
-from medcontract.definitions.registry import contracts, find
-from medcontract.definitions.rules import (
-    Agrees,
-    Apart,
+from medcontract.catalog import CATALOGUE
+from medcontract.contracts.contract import mark_validated
+from medcontract.contracts.registry import contracts, find
+from medcontract.contracts.rules import (
     Covers,
+    CrossFileRule,
     Equal,
-    FilesRule,
+    Excludes,
     OtherFile,
     Reference,
     SameOrder,
+    SameValue,
     record_checks,
     run_checks,
 )
@@ -34,7 +34,7 @@ def _record(**fields: Any) -> Any:
     return SimpleNamespace(**fields)
 
 
-def _found(rule: FilesRule, other: OtherFile, *records: Any) -> list[tuple[int, tuple[Any, ...], str | None]]:
+def _found(rule: CrossFileRule, other: OtherFile, *records: Any) -> list[tuple[int, tuple[Any, ...], str | None]]:
     """(number of the record, path, value) of each finding."""
     checks = record_checks([rule], {rule.other: other})
     return [(n, f.path, f.value) for n, record in enumerate(records) for f in run_checks(checks, record)]
@@ -72,7 +72,7 @@ def test_reference_that_is_absent() -> None:
 def test_apart() -> None:
     """An id that the other file has too is reported."""
     records = [_record(id=name) for name in ("a", "b", "c")]
-    assert _found(Apart(field="id", **_WORDS), OtherFile(ids={"b": 0}), *records) == [(1, ("id",), None)]
+    assert _found(Excludes(field="id", **_WORDS), OtherFile(ids={"b": 0}), *records) == [(1, ("id",), None)]
 
 
 def test_covers() -> None:
@@ -90,7 +90,7 @@ def test_agrees() -> None:
     """A record is compared with the other file's record of the same key, where there is one."""
     theirs: dict[Any, Any] = {"s1": _record(case="A"), "s2": _record(case="B")}
     records = [_record(key=key, case="A") for key in ("s1", "s2", "s3")]
-    rule = Agrees(key="key", field="case", **_WORDS)
+    rule = SameValue(key="key", field="case", **_WORDS)
     assert _found(rule, OtherFile(find=theirs.get), *records) == [(1, ("case",), None)]
 
 
@@ -122,13 +122,13 @@ def test_in_a_document() -> None:
     inside = Reference(field="id", within="proofs", **_WORDS)
     assert [finding.path for finding in inside.check_document(document, other)] == [("proofs", 1, "id")]
     assert [f.path for f in Reference(field="id", **_WORDS).check_document(document, other)] == []
-    assert [f.path for f in Apart(field="id", **_WORDS).check_document(document, other)] == [("id",)]
+    assert [f.path for f in Excludes(field="id", **_WORDS).check_document(document, other)] == [("id",)]
     assert [f.path for f in Equal(field="event", **_WORDS).check_document(document, other)] == [("event",)]
 
 
 def test_what_is_not_known_is_not_checked() -> None:
     """No rule finds anything where nothing is known of the other file, or there is none."""
-    rules = [rule for contract in contracts() for rule in contract.rules if isinstance(rule, FilesRule)]
+    rules = [rule for contract in contracts() for rule in contract.rules if isinstance(rule, CrossFileRule)]
     assert rules
     for rule in rules:
         assert rule.record_check(OtherFile()) is None
@@ -138,7 +138,7 @@ def test_what_is_not_known_is_not_checked() -> None:
 
 def test_what_is_compared_with_other_files_is_not_for_participants() -> None:
     """Every code of a rule between files, and the next free one; not those of models and images."""
-    codes = {rule.code for contract in contracts() for rule in contract.rules if isinstance(rule, FilesRule)}
+    codes = {rule.code for contract in contracts() for rule in contract.rules if isinstance(rule, CrossFileRule)}
     assert all(map(tells_of_the_truth, (*codes, "MC313")))
     named = {code for code in CATALOGUE if code.startswith("MC3")} - codes
     assert named == {"MC311", "MC312", *(f"MC32{digit}" for digit in range(6))}
@@ -159,14 +159,14 @@ def _expected() -> Expected[Any]:
     return expected
 
 
-@pytest.mark.parametrize("rules", [(), (Agrees(key="id", field="case", **_WORDS),)], ids=["quick", "each"])
-def test_pairing_reports_the_same_either_way(rules: tuple[FilesRule, ...]) -> None:
+@pytest.mark.parametrize("rules", [(), (SameValue(key="id", field="case", **_WORDS),)], ids=["quick", "each"])
+def test_pairing_reports_the_same_either_way(rules: tuple[CrossFileRule, ...]) -> None:
     """Records that are checked at once and one by one get the same findings."""
     expected = _expected()
     rules = (Reference(field="id", **_WORDS), Covers(field="id", **_WORDS), *rules)
     for ids in ("ab", "abz", "ba"):
         pairing = Pairing(_PAIR, expected, rules, {"x/truth": expected.as_other_file()})
-        found = pairing.take(vouch([_record(id=name, case="A") for name in ids], "x/answers"))
+        found = pairing.take(mark_validated([_record(id=name, case="A") for name in ids], "x/answers"))
         assert [position for position, _ in found] == ([2] if "z" in ids else [])
         assert sorted(pairing.runs()[""]) == [0, 1]
         assert pairing.unknown == (["z"] if "z" in ids else [])
@@ -185,7 +185,7 @@ def test_many_good_records_are_paired_at_once(submission: str, monkeypatch: pyte
         expected.items.append(row)
     pairing = Pairing(pair, expected, rules, {pair.truth: expected.as_other_file()})
     monkeypatch.setattr(Pairing, "_take_each", lambda *_: pytest.fail("one by one"))
-    assert pairing.take(vouch(rows, submission)) == ()
+    assert pairing.take(mark_validated(rows, submission)) == ()
     assert len(pairing.runs()[""]) == 3
 
 
@@ -196,6 +196,6 @@ def test_a_record_that_breaks_a_rule_about_another_file_is_not_processed(severit
     others = {"x/truth": expected.as_other_file(), "x/list": OtherFile(ids={"a"})}
     listed = Reference(other="x/list", field="id", code="MC308", message="wrong", severity=severity)
     pairing = Pairing(_PAIR, expected, [listed], others)
-    found = pairing.take(vouch([_record(id="a"), _record(id="b")], "x/answers"))
+    found = pairing.take(mark_validated([_record(id="a"), _record(id="b")], "x/answers"))
     assert [(position, finding.code) for position, finding in found] == [(1, "MC308")]
     assert pairing.runs()[""] == {0: "mark", 1: mark}

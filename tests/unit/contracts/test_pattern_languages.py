@@ -13,7 +13,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from pydantic import TypeAdapter, ValidationError
 
-from medcontract.definitions.base import Date, Guid, Matching, NoError, RelativePath, Str
+from medcontract.contracts.base import Date, Guid, Matching, NoError, RelativePath, Str
 
 LINE_BREAKS = ("\n", "\r", "\r\n", "\x0b", "\x0c", "\x85", "\u2028", "\u2029")
 """What `$` may stop before, in one language or another."""

@@ -34,11 +34,12 @@ from tests.support import ROOT
 
 import medcontract
 from medcontract.cli.main import main
-from medcontract.definitions import plugins, publishing, registry
-from medcontract.definitions.rules import Agrees, Equal, FilesRule, Reference, SameOrder
-from medcontract.definitions.sound import tells_all
+from medcontract.contracts import plugins, registry
+from medcontract.contracts.rules import CrossFileRule, Equal, Reference, SameOrder, SameValue
+from medcontract.contracts.schema_parity import schema_is_complete
 from medcontract.modeling import (
-    WHOLE,
+    AcceptIntegral,
+    AlwaysTrue,
     Contract,
     Count,
     Date,
@@ -47,23 +48,23 @@ from medcontract.modeling import (
     Flag,
     Guid,
     Limit,
-    Many,
+    ListOf,
     Matching,
+    Monotonic,
     NonNegative,
-    Open,
+    OpenModel,
     Order,
     Position,
     RelativePath,
-    Rising,
     Str,
-    Strictest,
+    StrictModel,
     Text,
     Unique,
     Unit,
-    Yes,
     ZeroOrOne,
     register,
 )  # fmt: skip
+from medcontract.schemas import publishing
 
 SEPSIS = ROOT / "examples" / "sepsis"
 
@@ -148,7 +149,7 @@ def test_an_installed_package(tmp_path: Path) -> None:
     assert "sepsis/truth" in done.stdout
 
 
-class _Record(Strictest):
+class _Record(StrictModel):
     """One."""
 
     name: Str
@@ -167,11 +168,11 @@ class _Record(Strictest):
 class _File(Document):
     """All."""
 
-    records: Many[_Record]
+    records: ListOf[_Record]
     """One each."""
 
 
-class _Other(Strictest):
+class _Other(StrictModel):
     """Not what the list holds."""
 
     name: Str
@@ -181,13 +182,13 @@ class _Other(Strictest):
 class _Bounded(Document):
     """A list that is asked to be what it never is while it is read: there as a whole."""
 
-    records: Annotated[Many[_Record], Field(min_length=1)]
+    records: Annotated[ListOf[_Record], Field(min_length=1)]
 
 
 class _Watched(Document):
     """A list that is looked at as a whole."""
 
-    records: Many[_Record]
+    records: ListOf[_Record]
 
     @field_validator("records")
     @classmethod
@@ -234,7 +235,7 @@ def test_unsound_contracts_are_refused(changes: dict[str, Any], words: str) -> N
 # --- the same verdict everywhere ----------------------------------------------------------------
 
 
-class _Inner(Strictest):
+class _Inner(StrictModel):
     """An object in a record."""
 
     unit: Unit
@@ -252,12 +253,12 @@ class _Plain(BaseModel):
     x: float
 
 
-class _Lax(Strictest):
+class _Lax(StrictModel):
     model_config = ConfigDict(strict=False)
     x: float
 
 
-class _Reshaping(Strictest):
+class _Reshaping(StrictModel):
     x: float
 
     @model_validator(mode="before")
@@ -266,29 +267,30 @@ class _Reshaping(Strictest):
         return data
 
 
-class _WithInit(Strictest):
+class _WithInit(StrictModel):
     x: float
 
     def __init__(self, **data: Any) -> None:
         super().__init__(**data)
 
 
-class _Tree(Strictest):
+class _Tree(StrictModel):
     """A model that holds itself."""
 
     name: Str
-    children: Many[_Tree] = ()
+    children: ListOf[_Tree] = ()
 
 
 SOUND: dict[str, Any] = {
     "str": Str, "text": Text, "date": Date, "guid": Guid, "path": RelativePath, "unit": Unit, "float": float,
-    "count": Count, "position": Position, "bool": bool, "yes": Yes, "zero or one": ZeroOrOne, "none": None, "any": Any,
-    "bounds": Annotated[float, Field(gt=0, lt=2400)], "whole": Annotated[int, Field(gt=1, le=9), WHOLE],
+    "count": Count, "position": Position, "bool": bool, "yes": AlwaysTrue, "zero or one": ZeroOrOne, "none": None,
+    "any": Any,
+    "bounds": Annotated[float, Field(gt=0, lt=2400)], "whole": Annotated[int, Field(gt=1, le=9), AcceptIntegral],
     "matching": Annotated[str, Matching(r"[A-Z]{2}(?:-[0-9]+|\.x)?")], "short": Annotated[Str, Field(max_length=3)],
     "long": Annotated[str, Field(min_length=3)], "literal": Literal["a", "b"], "one": Literal["a"],
-    "optional": Unit | None, "many": Many[Str], "some": Annotated[Many[Unit], Field(min_length=1, max_length=2)],
+    "optional": Unit | None, "many": ListOf[Str], "some": Annotated[ListOf[Unit], Field(min_length=1, max_length=2)],
     "list": list[Count], "dict": dict[str, Unit], "full dict": Annotated[dict[str, Text], Field(min_length=1)],
-    "object": _Inner, "objects": Many[_Inner], "tree": _Tree, "bare list": list, "bare dict": dict[str, Any],
+    "object": _Inner, "objects": ListOf[_Inner], "tree": _Tree, "bare list": list, "bare dict": dict[str, Any],
 }  # fmt: skip
 VALUES: list[Any] = [
     None, True, False, 0, 1, 2, 9, 10, -1, 0.0, 1.0, 2.0, 2.5, -0.0, 1e2, 1e300, 2**53, 2**53 + 1, 2**63, 2**64,
@@ -308,8 +310,8 @@ VALUES: list[Any] = [
 
 def _with_field(annotation: Any, default: Any = ...) -> Contract[Any]:
     """A contract whose records have one field, `x`, of this type."""
-    record: Any = create_model("Rec", __base__=Strictest, x=(annotation, default))
-    model: Any = create_model("File", __base__=Document, records=(Many[record], ...))
+    record: Any = create_model("Rec", __base__=StrictModel, x=(annotation, default))
+    model: Any = create_model("File", __base__=Document, records=(ListOf[record], ...))
     return _contract(model=model, record=record)
 
 
@@ -344,7 +346,7 @@ def test_a_registered_contract_is_as_fast_as_a_built_in_one(name: str) -> None:
     """What the schema tells in full takes the fast path, where that knows its keywords."""
     register(_with_field(SOUND[name]))
     compiled = registry.find("my/file")
-    assert compiled.tells_all
+    assert compiled.schema_is_complete
     assert any(compiled.decode_record(json.dumps({"x": value}, ensure_ascii=False).encode()) for value in VALUES)
 
 
@@ -353,7 +355,7 @@ def test_a_registered_contract_is_as_fast_as_a_built_in_one(name: str) -> None:
     [
         (int, "'x' of Rec is a plain int.*Count, Position"),
         (int | None, "'x' of Rec is a plain int"),
-        (Many[int], "'x' of Rec is a plain int"),
+        (ListOf[int], "'x' of Rec is a plain int"),
         (dict[str, int], "'x' of Rec is a plain int"),
         (datetime.date, "a Python date.*use Date"),
         (datetime.datetime, "a Python datetime.*use Date"),
@@ -375,7 +377,7 @@ def test_a_registered_contract_is_as_fast_as_a_built_in_one(name: str) -> None:
         (dict[Str, float], "keys that are not plain str"),
         (Annotated[Count, Field(le=9)], "bound in the wrong place.*put WHOLE last"),
         (Annotated[float, Field(multiple_of=0.1)], "'multiple_of'"),
-        (Annotated[int, Field(multiple_of=2), WHOLE], "'multiple_of'"),
+        (Annotated[int, Field(multiple_of=2), AcceptIntegral], "'multiple_of'"),
         (Annotated[float, Field(strict=False)], "'strict'"),
         (Annotated[float, Field(le=2**60)], "below 2"),
         (Annotated[str, Field(pattern="^a$")], "pattern.*Matching"),
@@ -417,20 +419,20 @@ def test_a_pattern_says_it_all() -> None:
 def test_validators_and_defaults_keep_off_the_fast_path() -> None:
     """A model that checks or fills in more than its schema tells of is judged by Pydantic alone."""
     register(_contract())
-    assert not registry.find("my/file").tells_all
+    assert not registry.find("my/file").schema_is_complete
     registry.compiled().pop("my/file")
     register(_with_field(Unit, 0.5))
-    assert not registry.find("my/file").tells_all
+    assert not registry.find("my/file").schema_is_complete
 
 
 def test_a_key_that_is_no_name_in_python() -> None:
     """An alias gives a field the key `class`; rules, which know keys, cannot name the field."""
 
-    class Finding(Strictest):
+    class Finding(StrictModel):
         class_: Annotated[Str, Field(alias="class")]
 
     class Findings(Document):
-        findings: Many[Finding]
+        findings: ListOf[Finding]
 
     settings: dict[str, Any] = {"model": Findings, "record": Finding, "list_key": "findings", "flat": True}
     with pytest.raises(medcontract.CallError, match="refers to the unknown field 'class_'"):
@@ -443,27 +445,27 @@ def test_a_key_that_is_no_name_in_python() -> None:
 def test_records_in_two_forms_and_open_ones() -> None:
     """A plugin may have answered and failed records, and records with other keys."""
 
-    class Answered(Strictest):
+    class Answered(StrictModel):
         x: Unit
         error: None = None
 
-    class Failed(Strictest):
+    class Failed(StrictModel):
         error: Str
 
     AnyAnswer: TypeAlias = Either[Answered, Failed]
 
     class Answers(Document):
-        answers: Many[AnyAnswer]
+        answers: ListOf[AnyAnswer]
 
     register(_contract(model=Answers, record=AnyAnswer, list_key="answers"))
     assert medcontract.validate(b'{"x": 1}\n{"error": "none"}', "my/file", name="x.jsonl").ok
     registry.compiled().pop("my/file")
 
-    class Loose(Open):
+    class Loose(OpenModel):
         x: NonNegative
 
     class Looses(Document):
-        rows: Many[Loose]
+        rows: ListOf[Loose]
 
     register(_contract(model=Looses, record=Loose, list_key="rows", flat=True))
     assert medcontract.validate(b"x,y\n1,z\n", "my/file", name="x.csv").ok
@@ -483,7 +485,7 @@ def test_without_source() -> None:
     """Models made in a notebook, whose source is not at hand, can be registered; they have no descriptions."""
     code = (
         "from medcontract.modeling import *\n"
-        "class R(Strictest):\n    a: Str\nclass F(Document):\n    rs: Many[R]\n"
+        "class R(StrictModel):\n    a: Str\nclass F(Document):\n    rs: ListOf[R]\n"
         "register(Contract(id='my/r', model=F, record=R, list_key='rs', title='t'))\n"
         "import medcontract\nprint(medcontract.validate(b'{\"a\": \"x\"}', 'my/r', name='x.jsonl').ok)"
     )
@@ -495,15 +497,15 @@ def test_built_in_contracts_would_pass_too() -> None:
     """What is asked of plugins is true of our own tracks."""
     for contract in registry.contracts():
         if not contract.id.startswith("medcontract/"):
-            assert tells_all(contract), contract.id
-            between = tuple(rule for rule in contract.rules if isinstance(rule, FilesRule))
+            assert schema_is_complete(contract), contract.id
+            between = tuple(rule for rule in contract.rules if isinstance(rule, CrossFileRule))
             plugins._check_rules(replace(contract, rules=between, record_rules=()))
 
 
 def test_a_rule_between_files_names_fields_of_the_record_or_of_the_header() -> None:
     """A field that neither has is refused; what stands in the other file is not looked for here."""
 
-    def ask(rule: FilesRule) -> None:
+    def ask(rule: CrossFileRule) -> None:
         plugins._check_rules(replace(registry.contract("triage/response"), rules=(rule,)))
 
     words: dict[str, Any] = {"other": "triage/ground-truth", "code": "MC303", "message": "wrong"}
@@ -511,7 +513,7 @@ def test_a_rule_between_files_names_fields_of_the_record_or_of_the_header() -> N
     ask(Equal(field="event", **words))
     ask(SameOrder(key="segment_id", group="elsewhere", by=("elsewhere",), **words))
     record = registry.contract("triage/inventory")
-    for rule in (Reference(field="nope", **words), Agrees(key="nope", field="case_id", **words)):
+    for rule in (Reference(field="nope", **words), SameValue(key="nope", field="case_id", **words)):
         with pytest.raises(medcontract.CallError, match="refers to the unknown field 'nope'"):
             plugins._check_rules(replace(record, rules=(rule,)))
 
@@ -543,7 +545,7 @@ def test_unsound_rules_are_refused(changes: dict[str, Any], words: str) -> None:
 def test_a_validator_that_crashes() -> None:
     """A user's validator that raises anything is a problem of the record, not a traceback."""
 
-    class Crashing(Strictest):
+    class Crashing(StrictModel):
         name: Str
 
         @field_validator("name")
@@ -552,7 +554,7 @@ def test_a_validator_that_crashes() -> None:
             return value[1000]
 
     class Crashes(Document):
-        records: Many[Crashing]
+        records: ListOf[Crashing]
 
     register(_contract(model=Crashes, record=Crashing))
     report = medcontract.validate(b'{"name": "x"}', "my/file", name="x.jsonl")
@@ -562,12 +564,12 @@ def test_a_validator_that_crashes() -> None:
 def test_a_built_in_contract_is_preferred() -> None:
     """Where a registered contract fits as well as a built-in one, the built-in one is meant."""
 
-    class Twin(Strictest):
+    class Twin(StrictModel):
         image_id: Str
         label: Str
 
     class Twins(Document):
-        labels: Many[Twin]
+        labels: ListOf[Twin]
 
     register(_contract(model=Twins, record=Twin, list_key="labels"))
     assert medcontract.validate(b'{"image_id": "a", "label": "MEL"}', name="x.jsonl").contract == "lesions/truth"
@@ -621,21 +623,21 @@ def test_bad_plugins(
 def test_rules_about_a_list_in_a_table() -> None:
     """What only the end of a table shows is told at the line of its row."""
 
-    class Step(Strictest):
+    class Step(StrictModel):
         case: Str
         first: bool
         at: Unit
         cost: Unit
 
     class Steps(Document):
-        steps: Many[Step]
+        steps: ListOf[Step]
 
     register(
         Contract(
             id="x/steps", model=Steps, record=Step, list_key="steps", flat=True, title="steps",
             rules=(
                 Flag(within="steps", field="first", group="case", code="MC205", message="no first step"),
-                Rising(within="steps", field="cost", by="at", code="MC208", message="the cost fell"),
+                Monotonic(within="steps", field="cost", by="at", code="MC208", message="the cost fell"),
             ),
         )
     )  # fmt: skip

@@ -17,11 +17,11 @@ from tests.support import assert_sound, lesion, problem_line, property_settings
 
 import medcontract
 from medcontract import api
-from medcontract.definitions import registry
-from medcontract.definitions.rules import Distinct, Exists, Limit, Order, Requires, Sum
-from medcontract.judging.start import judge
+from medcontract.contracts import registry
+from medcontract.contracts.rules import CalendarDate, Distinct, Limit, Order, Requires, Sum
 from medcontract.reading.source import Source
-from medcontract.tally import Tally
+from medcontract.validation.dispatch import validate_source
+from medcontract.validation.problem_collector import ProblemCollector
 
 # --- one object ----------------------------------------------------------------------------------
 
@@ -107,7 +107,7 @@ def test_order(start: float, stop: float, kept: bool) -> None:
 )  # fmt: skip
 def test_exists(date: str | None, kept: bool) -> None:
     """A day exists in the Gregorian calendar, years 1 to 9999."""
-    rule = Exists(field="date", code="MC204", message="this day does not exist")
+    rule = CalendarDate(field="date", code="MC204", message="this day does not exist")
     assert bool(rule.check(SimpleNamespace(date=date))) != kept
 
 
@@ -394,13 +394,15 @@ def test_hashes_that_collide_change_nothing(
     """Even if all ids had the same hash, the same ids are told as repeated, as many, at the same places."""
 
     def run() -> tuple[Any, ...]:
-        report = judge(Source(_content(container), f"x.{container}"), "lesions/truth", Tally(keep, alike))
+        report = validate_source(
+            Source(_content(container), f"x.{container}"), "lesions/truth", ProblemCollector(keep, alike)
+        )
         assert_sound(report)
         told = [(problem_line(p), p._more) for p in report.problems]
         return report.errors, report.warnings, report.omitted, report.records, told
 
     exact = run()
-    monkeypatch.setattr("medcontract.definitions.rules.lists._HASH_BITS", 0)
+    monkeypatch.setattr("medcontract.contracts.rules.collection._HASH_BITS", 0)
     assert run() == exact
     assert exact[0] == 5
 
@@ -412,7 +414,7 @@ def test_unique_agrees_with_a_set(ids: list[str], collide: bool) -> None:
     content = "\n".join(json.dumps({"image_id": name, "label": "NV"}) for name in ids).encode() or b"\n"
     with pytest.MonkeyPatch.context() as patch:
         if collide:
-            patch.setattr("medcontract.definitions.rules.lists._HASH_BITS", 1)
+            patch.setattr("medcontract.contracts.rules.collection._HASH_BITS", 1)
         report = medcontract.validate(content, "lesions/truth", name="x.jsonl")
     assert [p.record for p in report.problems if p.code == "MC201"] == [
         n for n, name in enumerate(ids) if name in ids[:n]

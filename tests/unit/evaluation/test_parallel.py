@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import medcontract
 from medcontract.cli.main import main
 from medcontract.evaluation import parallel
-from medcontract.reading import slices
+from medcontract.reading import chunks
+from medcontract.reading.chunks import Slice, Span
 from medcontract.reading.limits import Limits
-from medcontract.reading.slices import Slice, Span
 from medcontract.reading.source import Source
 from medcontract.scoring.pairing import REPEATED, Sheet, merge
 
@@ -28,7 +28,7 @@ COUNT = 400
 @pytest.fixture(autouse=True)
 def _small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of a few kilobytes are large enough here. Workers get their slices from this process."""
-    monkeypatch.setattr(slices, "SMALLEST", 4096)
+    monkeypatch.setattr(chunks, "SMALLEST", 4096)
     monkeypatch.setattr(parallel, "SMALLEST", 4096)
 
 
@@ -227,7 +227,7 @@ def test_where_a_file_is_cut(text: bytes, container: str, cut: bool, tmp_path: P
     path.write_bytes(text)
     source = Source(str(path))
     source.prepare()
-    found = slices.spans(source, container, "list", 3)
+    found = chunks.spans(source, container, "list", 3)
     assert (len(found) > 1) == cut
     assert found[0].start == 0
     assert found[-1].end == len(text)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.commands import Call
 
-from medcontract.definitions.registry import TRACKS
+from medcontract.contracts.registry import TRACKS
 from medcontract.evaluation import inputs
 
 
@@ -16,13 +16,13 @@ from medcontract.evaluation import inputs
 def judged(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often each file was judged, by path."""
     found: Counter[str] = Counter()
-    judge_for: Any = vars(inputs)["judge_for"]
+    validator_for: Any = vars(inputs)["validator_for"]
 
     def counting(source: Any, *arguments: Any, **settings: Any) -> Any:
         found[source.name] += 1
-        return judge_for(source, *arguments, **settings)
+        return validator_for(source, *arguments, **settings)
 
-    monkeypatch.setattr(inputs, "judge_for", counting)
+    monkeypatch.setattr(inputs, "validator_for", counting)
     return found
 
 

@@ -31,10 +31,10 @@ from PIL import Image, ImageFile
 from tests.support import ROOT, assert_sound, mind_interrupts, property_settings, published
 
 import medcontract
-from medcontract.catalogue import CATALOGUE
+from medcontract.catalog import CATALOGUE
 from medcontract.cli.main import main
 from medcontract.errors import CallError
-from medcontract.images import MAX_PIXELS, CaseProblem, ImageProblem, check_image, check_images, many, opening
+from medcontract.images import MAX_PIXELS, CaseProblem, ImageProblem, batch, check_image, check_images, image_io
 from medcontract.problems import Finding, Ref
 from medcontract.results.validation import FileReport
 from medcontract.workers import AHEAD
@@ -437,13 +437,13 @@ def test_file_that_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     """A file that is still being written is not called damaged."""
     path = tmp_path / "x.png"
     path.write_bytes(PNG_FILE[:1000])
-    sniff = opening._sniff
+    sniff = image_io._sniff
 
     def write_meanwhile(head: bytes) -> None:
         sniff(head)
         path.write_bytes(PNG_FILE)
 
-    monkeypatch.setattr(opening, "_sniff", write_meanwhile)
+    monkeypatch.setattr(image_io, "_sniff", write_meanwhile)
     assert refused(path) == "the file changed while it was being read"
 
 
@@ -598,7 +598,7 @@ def test_cases_are_not_held(jobs: int, folder: Path) -> None:
     problems = check_images(endless(), folder, jobs=jobs)
     for wanted in range(1, 301):
         assert next(problems).record == wanted
-        assert taken - wanted <= max(many.FEW + 1, many.CHUNK * AHEAD * jobs)
+        assert taken - wanted <= max(batch.FEW + 1, batch.CHUNK * AHEAD * jobs)
     problems.close()
 
 
@@ -618,11 +618,11 @@ def test_workers_only_for_many(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
         started.append(count)
         raise OSError
 
-    monkeypatch.setattr(many, "Workers", start)
-    monkeypatch.setattr(many, "processors", lambda: 7)
-    assert finish(check_images(some_cases(many.FEW), folder))[1] == many.FEW
+    monkeypatch.setattr(batch, "Workers", start)
+    monkeypatch.setattr(batch, "processors", lambda: 7)
+    assert finish(check_images(some_cases(batch.FEW), folder))[1] == batch.FEW
     assert started == []
-    assert finish(check_images(some_cases(many.FEW + 1), folder))[1] == many.FEW + 1
+    assert finish(check_images(some_cases(batch.FEW + 1), folder))[1] == batch.FEW + 1
     assert started == [7]
     with pytest.raises(CallError, match="cannot be started here"):
         next(check_images(some_cases(1), folder, jobs=2))
@@ -659,7 +659,7 @@ def test_worker_that_dies(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None
     cases = [(number, name, "deadly.jpg" if number in fatal else path) for number, name, path in cases]
     (folder / "deadly_worker.py").write_text(DEADLY)
     monkeypatch.syspath_prepend(folder)
-    monkeypatch.setattr(many, "check_chunk", import_module("deadly_worker").check_chunk)
+    monkeypatch.setattr(batch, "check_chunk", import_module("deadly_worker").check_chunk)
     problems, count = finish(check_images(cases, folder, jobs=2))
     assert count == 120
     assert [p for p in problems if p.record not in fatal] == [p for p in expected if p.record not in fatal]

@@ -20,14 +20,14 @@ from hypothesis import strategies as st
 from tests.support import SCHEMAS, Vector, assert_sound, problem_line, property_settings, vectors
 
 import medcontract
-from medcontract.catalogue import CATALOGUE
-from medcontract.definitions import suggest
+from medcontract.catalog import CATALOGUE
+from medcontract.contracts import suggestions
 from medcontract.errors import CallError
-from medcontract.jsonschema_files import SchemaChecker, validate_source
+from medcontract.jsonschema_files import SchemaChecker, validate_with_schema
 from medcontract.jsonschema_files.references import SchemaSet
 from medcontract.reading.source import Source
 from medcontract.results.validation import FileReport
-from medcontract.tally import Tally
+from medcontract.validation.problem_collector import ProblemCollector
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"
@@ -70,7 +70,7 @@ def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def judged(schema: SchemaChecker, data: Any, name: str = "data.json", keep: int = 1000) -> FileReport:
     content = data if isinstance(data, bytes) else json.dumps(data).encode()
-    report = validate_source(Source(content, name), schema, Tally(keep))
+    report = validate_with_schema(Source(content, name), schema, ProblemCollector(keep))
     assert_sound(report)
     assert report.contract is None
     assert all(problem.code in CATALOGUE for problem in report.problems)
@@ -209,9 +209,9 @@ def test_keywords_of_one_draft(load: Load) -> None:
     assert brief(older, ["a", 1, 2]) == [("MC108", ""), ("MC103", "/1")]
     needs = load({"$schema": DRAFT_7, "dependencies": {"a": ["b"], "c": {"required": ["d"]}}})
     assert brief(needs, {"a": 1, "c": 1}) == [("MC110", ""), ("MC101", "")]
-    beside = {"$ref": "#/definitions/s", "maxLength": 1, "definitions": {"s": {"type": "string"}}}
-    assert brief(load({"$schema": DRAFT_7, **beside}), "ab") == []
-    assert brief(load(beside), "ab") == [("MC107", "")]
+    referenced = {"$ref": "#/definitions/s", "maxLength": 1, "definitions": {"s": {"type": "string"}}}
+    assert brief(load({"$schema": DRAFT_7, **referenced}), "ab") == []
+    assert brief(load(referenced), "ab") == [("MC107", "")]
     assert brief(load({"$schema": DRAFT_7, "items": True, "additionalItems": False}), [1]) == []
     assert brief(load({"$schema": DRAFT_7, "items": False}), [1]) == [("MC110", "/0")]
 
@@ -373,7 +373,7 @@ def test_lines_are_not_held(load: Load) -> None:
     for count in (200, 3000):
         source = Source(b'{"a": "' + b"x" * 500 + b'"}\n' + b'{"a": 1}\n' * count, "data.jsonl")
         tracemalloc.start()
-        assert validate_source(source, schema, Tally(10)).records == count + 1
+        assert validate_with_schema(source, schema, ProblemCollector(10)).records == count + 1
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < peaks[0] + 500_000
@@ -382,8 +382,8 @@ def test_lines_are_not_held(load: Load) -> None:
 def test_progress(load: Load) -> None:
     """Progress is told in bytes done and bytes in all."""
     told: list[tuple[int, int]] = []
-    validate_source(
-        Source(b"1\n2\n3\n", "x.jsonl"), load(True), Tally(1), lambda done, total: told.append((done, total))
+    validate_with_schema(
+        Source(b"1\n2\n3\n", "x.jsonl"), load(True), ProblemCollector(1), lambda done, total: told.append((done, total))
     )
     assert told == [(0, 6), (2, 6), (4, 6)]
 
@@ -423,7 +423,7 @@ def test_tables_are_wrong_calls(load: Load, tmp_path: Path) -> None:
     report = judged(load(True), b"a,b\n1,2\n", "data.csv")
     assert report.wrong_call
     assert "a table has no JSON form" in report.problems[0].message
-    assert validate_source(Source(tmp_path / "none.json"), load(True), Tally(1)).wrong_call
+    assert validate_with_schema(Source(tmp_path / "none.json"), load(True), ProblemCollector(1)).wrong_call
 
 
 def test_container_without_an_ending(load: Load) -> None:
@@ -449,7 +449,9 @@ def test_values_stay_out_of_messages(load: Load) -> None:
     for schema, data in [(s, d) for s, d, _ in [*KEYWORDS, *SINCE_2019, *FORMS]]:
         loaded = load(schema)
         for value in (PATIENT, [PATIENT, PATIENT], {PATIENT: PATIENT}, data):
-            for problem in validate_source(Source(json.dumps(value).encode(), "x.json"), loaded, Tally(100)).problems:
+            for problem in validate_with_schema(
+                Source(json.dumps(value).encode(), "x.json"), loaded, ProblemCollector(100)
+            ).problems:
                 assert PATIENT not in f"{problem.message} {problem.hint}"
 
 
@@ -724,9 +726,9 @@ def test_hints_of_very_many_unknown_keys(load: Load) -> None:
 def test_words_are_not_cached_by_the_thousand() -> None:
     """A long list of known words is not kept for each word that was looked for in it."""
     known = [f"key{n}" for n in range(5000)]
-    before = suggest._cached.cache_info().currsize
-    assert [suggest.nearest(f"kex{n}", known) for n in range(3)] == ["key0", "key1", "key2"]
-    assert suggest._cached.cache_info().currsize == before
+    before = suggestions._cached.cache_info().currsize
+    assert [suggestions.nearest(f"kex{n}", known) for n in range(3)] == ["key0", "key1", "key2"]
+    assert suggestions._cached.cache_info().currsize == before
 
 
 def test_documents_are_registered_once(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -762,7 +764,7 @@ def test_alternatives_do_not_multiply(load: Load) -> None:
 def test_many_problems_are_located_in_one_pass(load: Load) -> None:
     """Thousands of problems in one document do not mean thousands of passes over it."""
     text = json.dumps(list(range(20_000))).encode()
-    report = validate_source(Source(text, "x.json"), load({"items": {"type": "string"}}), Tally(10_000))
+    report = validate_with_schema(Source(text, "x.json"), load({"items": {"type": "string"}}), ProblemCollector(10_000))
     assert (report.errors, len(report.problems)) == (20_000, 10_000)
     assert report.problems[-1].pointer == "/9999"
 
@@ -922,7 +924,7 @@ def test_published_schemas_mostly_say_the_same() -> None:
         schema = _published(vector.folder, "v1.record.json" if vector.path.suffix == ".jsonl" else "v1.json")
         ours = medcontract.validate(vector.path.read_bytes(), vector.folder, name=vector.path.name)
         shape = [(p.code, p.line, p.column) for p in ours.problems if not p.code.startswith(("MC2", "MC5"))]
-        report = validate_source(Source(vector.path), schema, Tally(1000))
+        report = validate_with_schema(Source(vector.path), schema, ProblemCollector(1000))
         total += bool(shape)
         same += bool(shape) and shape == [(p.code, p.line, p.column) for p in report.problems]
     assert total > 100

@@ -17,7 +17,7 @@ from tests.commands import Call
 from tests.scoring_files import CONTRACTS, drug, read_rx, rx, write
 from tests.support import property_settings
 
-from medcontract.definitions.rules.objects import OneName
+from medcontract.contracts.rules.record import UniqueSpellings
 from medcontract.normalizers import names, terms
 
 _SIZE = 8_000
@@ -151,6 +151,6 @@ def test_a_name_of_the_lexicon_is_folded_once(monkeypatch: pytest.MonkeyPatch) -
         return text
 
     monkeypatch.setattr(terms, "fold", counting)
-    rule = OneName(field="synonyms", code="MC220", message="")
+    rule = UniqueSpellings(field="synonyms", code="MC220", message="")
     assert rule.check(SimpleNamespace(synonyms={"name": [f"spelling {number}" for number in range(50)]})) == []
     assert folded["name"] <= 3

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from tests.support import property_settings, sample
 
 import medcontract
-from medcontract.definitions import recognition
-from medcontract.definitions.benchmark import Entities, Lexicon
-from medcontract.layout import Outline
+from medcontract.contracts import recognition
+from medcontract.contracts.benchmark import Entities, Lexicon
 from medcontract.normalizers import terms
-from medcontract.normalizers.terms import CATEGORIES, LEXICON, Terms, UnsoundTerms, fold, shipped
+from medcontract.normalizers.terms import CATEGORIES, LEXICON, InvalidTerms, Terms, fold, shipped
+from medcontract.types import Outline
 
 DATA: dict[str, Any] = json.loads(LEXICON.read_text(encoding="utf-8"))
 ENTITIES = {name: kind for kind, names in DATA["entities"].items() for name in names}
@@ -664,7 +664,7 @@ def test_recognition(keys: set[str], contract: str | None) -> None:
 )
 def test_unsound(data: dict[str, Any], message: str) -> None:
     """Terms that contradict each other are refused, with a hint."""
-    with pytest.raises(UnsoundTerms, match=message) as caught:
+    with pytest.raises(InvalidTerms, match=message) as caught:
         shipped().extended(data)
     assert isinstance(caught.value, ValueError)
     assert caught.value.hint in str(caught.value)

@@ -21,16 +21,16 @@ from hypothesis import strategies as st
 from tests.support import assert_sound, lesion, lesions, property_settings, report_lines, vectors
 
 import medcontract
-from medcontract.definitions import registry
-from medcontract.layout import Column
-from medcontract.reading import json_file, lines, places, table
+from medcontract.contracts import registry
+from medcontract.reading import csv_file, json_file, jsonl_file, line_index
 from medcontract.reading import source as source_module
+from medcontract.reading.csv_file import CsvFile
 from medcontract.reading.json_file import JsonFile
+from medcontract.reading.json_pointer import find
+from medcontract.reading.json_scanner import Broken, Scanned, scan
 from medcontract.reading.limits import Limits
-from medcontract.reading.locate import find
-from medcontract.reading.scan import Broken, Scanned, scan
 from medcontract.reading.source import Source
-from medcontract.reading.table import CsvFile
+from medcontract.types import Column
 
 # --- JSON text with known places -----------------------------------------------------------------
 
@@ -202,7 +202,7 @@ def test_find_goes_as_far_as_a_path_does(text: Text, data: st.DataObject) -> Non
 def blocks_of(size: int, largest: int | None = None) -> Iterator[None]:
     """Files are read in blocks of this many bytes; with `largest`, that is the limit of a record."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (places, json_file, lines, table):
+        for module in (line_index, json_file, jsonl_file, csv_file):
             patch.setattr(module, "BLOCK", size)
         if largest is not None:
             patch.setattr(source_module, "Limits", lambda: Limits(record=largest))
@@ -238,7 +238,7 @@ def test_places(pieces: list[str], mark: bool, block: int, data: st.DataObject) 
     positions = data.draw(st.lists(st.integers(0, len(text)), min_size=1, max_size=6))
     offsets = {start + len(text[:position].encode()): position for position in positions}
     with blocks_of(block):
-        found = places.places(source_of(b"\xef\xbb\xbf" * mark + text.encode()), offsets)
+        found = line_index.places(source_of(b"\xef\xbb\xbf" * mark + text.encode()), offsets)
     assert found == {offset: naive_place(text, position) for offset, position in offsets.items()}
 
 
@@ -302,7 +302,7 @@ def test_lines_in_blocks(records: list[Any], data: st.DataObject, block: int, ma
     if data.draw(st.booleans()):
         text = text.rstrip(b"\r\n")
     with blocks_of(block):
-        found = [(raw, at) for raw, at, _ in lines.records(source_of(text, "x.jsonl"), lambda raw: None)]
+        found = [(raw, at) for raw, at, _ in jsonl_file.records(source_of(text, "x.jsonl"), lambda raw: None)]
     assert found == expected
 
 

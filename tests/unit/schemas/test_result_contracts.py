@@ -13,7 +13,8 @@ from tests.commands import Call, all_files
 from tests.properties import test_ajv
 
 import medcontract
-from medcontract.definitions import publishing, registry
+from medcontract.contracts import registry
+from medcontract.schemas import publishing
 from medcontract.scoring import tracks
 
 CONTRACTS = ("medcontract/preflight", "medcontract/score")

@@ -28,13 +28,14 @@ from tests.support import ROOT, SCHEMAS, property_settings, published
 import medcontract
 from medcontract._version import __version__
 from medcontract.cli.main import main
-from medcontract.definitions import publishing, recognition, registry
-from medcontract.definitions.contract import Contract
-from medcontract.definitions.diff import compare, compare_files, files, parse
-from medcontract.definitions.draft07 import to_draft07
-from medcontract.definitions.forms import BLANK, NON_BLANK
-from medcontract.definitions.rules import Apart, Covers, Reference
+from medcontract.contracts import recognition, registry
+from medcontract.contracts.contract import Contract
+from medcontract.contracts.rules import Covers, Excludes, Reference
+from medcontract.contracts.string_patterns import BLANK, NON_BLANK
 from medcontract.errors import CallError
+from medcontract.schemas import publishing
+from medcontract.schemas.diff import compare, compare_files, files, parse
+from medcontract.schemas.draft07 import to_draft07
 from medcontract.scoring import tracks
 
 CONTRACTS = registry.contracts()
@@ -377,7 +378,7 @@ def test_index_says_which_list_of_a_document_is_meant() -> None:
     """A rule that refers to a document means the objects of one list of it, which the index names."""
     for contract in CONTRACTS:
         for rule in contract.rules:
-            if isinstance(rule, Apart | Covers | Reference) and not entries()[rule.other]["list_key"]:
+            if isinstance(rule, Excludes | Covers | Reference) and not entries()[rule.other]["list_key"]:
                 schema = json.loads((SCHEMAS / rule.other / "v1.json").read_bytes())
                 items = schema["properties"][entries()[rule.other]["reference_list"]]["items"]
                 assert rule.field in schema["$defs"][items["$ref"].rpartition("/")[2]]["properties"]

@@ -16,8 +16,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from tests.support import SCHEMAS
 
-from medcontract.catalogue import CATALOGUE
-from medcontract.definitions import registry, rules
+from medcontract.catalog import CATALOGUE
+from medcontract.contracts import registry, rules
 
 Schema = dict[str, Any]
 

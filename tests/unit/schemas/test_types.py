@@ -23,9 +23,10 @@ from pydantic import TypeAdapter
 from tests.support import ROOT
 
 import medcontract
-from medcontract.definitions import publishing, registry
-from medcontract.definitions.contract import Contract
-from medcontract.definitions.json_schema import bare, subschemas, type_names
+from medcontract.contracts import registry
+from medcontract.contracts.contract import Contract
+from medcontract.schemas import publishing
+from medcontract.schemas.json_schema import bare, subschemas, type_names
 
 Schema = dict[str, Any]
 NODE = ROOT / "tests" / "node"

@@ -31,7 +31,7 @@ NAMES = {
 
 def score(folder: Path, *, evidence: Record | None = None, manifest: list[str] | None = None, parameters: Any = None,
           **records: list[Record]) -> medcontract.Score:  # fmt: skip
-    from medcontract.evaluation.published import score_result
+    from medcontract.evaluation.build_results import score_result
     from medcontract.evaluation.score import score_files
 
     given: list[tuple[Any, str | None]] = [

@@ -44,8 +44,8 @@ from tests.scoring_files import (
 )
 
 import medcontract
-from medcontract.definitions.contract import Validated
-from medcontract.evaluation.published import score_result
+from medcontract.contracts.contract import Validated
+from medcontract.evaluation.build_results import score_result
 from medcontract.evaluation.score import score_files
 from medcontract.scoring.pairing import Expected, Pair, Pairing, validated
 

@@ -16,20 +16,20 @@ from tests.commands import Call
 from tests.support import ROOT
 
 import medcontract
-from medcontract.definitions import plugins, registry
-from medcontract.definitions.registry import TRACKS
+from medcontract.contracts import plugins, registry
+from medcontract.contracts.registry import TRACKS
 from medcontract.errors import CallError, in_python
 from medcontract.modeling import Option, Roles, Scorer, Track, register_track
 from medcontract.scoring import tracks
 
 PACKAGE = ROOT / "src" / "medcontract"
-REGISTRY = PACKAGE / "definitions" / "registry.py"
+REGISTRY = PACKAGE / "contracts" / "registry.py"
 
 
 def _is_own(path: Path) -> bool:
     """A module of a track: definitions/TRACK.py, scoring/TRACK.py, or a module of the package scoring/TRACK/."""
     folder, *rest = path.relative_to(PACKAGE).with_suffix("").parts
-    return folder in ("definitions", "scoring") and bool(rest) and rest[0] in TRACKS
+    return folder in ("contracts", "scoring") and bool(rest) and rest[0] in TRACKS
 
 
 def _names_a_track(text: str) -> bool:

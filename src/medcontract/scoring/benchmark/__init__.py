@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from medcontract.definitions.contract import Validated
-from medcontract.definitions.forms import BLANKS
+from medcontract.contracts.contract import Validated
+from medcontract.contracts.string_patterns import BLANKS
 from medcontract.errors import BrokenPlugin, CallError
-from medcontract.normalizers.terms import CATEGORIES, VERSION, Terms, UnsoundTerms, shipped
+from medcontract.normalizers.terms import CATEGORIES, VERSION, InvalidTerms, Terms, shipped
 from medcontract.problems import Finding, plain_name
 from medcontract.results.leaderboard import CombinedScore
 from medcontract.results.score import Score
@@ -46,10 +46,10 @@ from medcontract.scoring.benchmark.tables import tables
 from medcontract.scoring.canonical import record_text
 from medcontract.scoring.comparison import Comparison
 from medcontract.scoring.custom_metrics import custom_metrics
-from medcontract.scoring.exact import ZERO, exact_sum, mean, rounded, total
 from medcontract.scoring.pairing import REPEATED, Expected, Pair, Unscored, read_field, validated
 from medcontract.scoring.processing_gate import Verdict, processed, shown_id
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters
+from medcontract.scoring.rational import ZERO, exact_sum, mean, rounded, total
 from medcontract.scoring.scorer import Answers, Counts, Finished, Scorer, ScoringOptions
 from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, Option, Ranking, ResultFields, Roles, Track
 
@@ -349,7 +349,7 @@ def _terms(options: ScoringOptions) -> Terms:
         return shipped()
     try:
         return shipped().extended(lexicon)
-    except UnsoundTerms as error:
+    except InvalidTerms as error:
         raise CallError(f"the lexicon is not sound: {error.message}", error.hint) from None
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from medcontract.errors import CallError, WrongWeights
 from medcontract.problems import is_plain, plain_name
-from medcontract.scoring.exact import ZERO, mean
+from medcontract.scoring.rational import ZERO, mean
 
 COMBINED = "combined_score"
 """The name of the combined score where nobody gives another."""
@@ -102,7 +102,7 @@ def _categories(metrics: list[str]) -> Iterator[str]:
 
 def told_unused(combined: Combined, tasks: Mapping[str, Metrics]) -> Iterator[str]:
     """Warnings of weights that name nothing, with the name that may be meant."""
-    from medcontract.definitions.suggest import nearest
+    from medcontract.contracts.suggestions import nearest
 
     known = {name for metrics in tasks.values() for name in metrics if is_plain(name)}
     for name in combined.unused:

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from medcontract.definitions.forms import BLANKS
+from medcontract.contracts.string_patterns import BLANKS
 from medcontract.normalizers.terms import CATEGORIES, Terms
-from medcontract.scoring.exact import ONE, ZERO, clamped
 from medcontract.scoring.protocol import Protocol
+from medcontract.scoring.rational import ONE, ZERO, clamped
 
 CLINICAL, REASONING, DIAGNOSTIC = "clinical_accuracy", "reasoning_quality", "diagnostic_accuracy"
 METRICS = (CLINICAL, REASONING, DIAGNOSTIC)

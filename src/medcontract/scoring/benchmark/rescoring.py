@@ -10,8 +10,8 @@ from medcontract.errors import WrongWeights
 from medcontract.problems import plain_name
 from medcontract.scoring.benchmark.combining import Weighting, combine, told_unused
 from medcontract.scoring.benchmark.metrics import CLINICAL
-from medcontract.scoring.exact import rounded, rounded_or_none
 from medcontract.scoring.processing_gate import Verdict
+from medcontract.scoring.rational import rounded, rounded_or_none
 
 Number = TypeVar("Number", Fraction, float)
 

@@ -17,7 +17,6 @@ from medcontract.problems import shorten
 from medcontract.results.score import FailureMode, FieldDifference, ItemBreakdown, Score
 from medcontract.results.tables import Table
 from medcontract.scoring.comparison import Comparison, Rows
-from medcontract.scoring.exact import ZERO, exact_sum, mean, rounded, rounded_or_none
 from medcontract.scoring.extraction.decision import NEEDED, Beside, gates, pipeline_success_rate, run_of
 from medcontract.scoring.extraction.documents import (
     FAILED,
@@ -35,6 +34,7 @@ from medcontract.scoring.extraction.tables import tables
 from medcontract.scoring.pairing import Pair, Pairing, Unscored
 from medcontract.scoring.processing_gate import processed
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters
+from medcontract.scoring.rational import ZERO, exact_sum, mean, rounded, rounded_or_none
 from medcontract.scoring.scorer import Answers, Counts, Finished, Limit, Scorer, ScoringOptions
 from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, Option, Roles, Track
 

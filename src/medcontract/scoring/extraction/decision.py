@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from medcontract.scoring.exact import rounded
 from medcontract.scoring.extraction.documents import LAB, PRESCRIPTION, failed
 from medcontract.scoring.protocol import Protocol
+from medcontract.scoring.rational import rounded
 
 RELIABILITY_RUNS = 5
 

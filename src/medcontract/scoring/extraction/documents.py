@@ -10,7 +10,7 @@ from operator import attrgetter
 from sys import intern
 from typing import Any, NamedTuple
 
-from medcontract.definitions.forms import BLANKS
+from medcontract.contracts.string_patterns import BLANKS
 from medcontract.normalizers.names import near_misses, pair_exact, pair_fuzzy, too_many_to_compare
 from medcontract.normalizers.numbers import close
 from medcontract.normalizers.text import normalize

@@ -1,0 +1,306 @@
+"""The fast path: decodes a record and proves, at parser speed, that its structure is right.
+
+A msgspec type is derived from the record's JSON Schema. It may reject a valid record (then the slow path
+in `medcontract.contracts.error_mapping` decides), but it never accepts an invalid one:
+
+- a schema with an unsupported keyword has no fast path;
+- of the two variants of a record, only the first (answered) is supported;
+- `1.0` for an integer is left to the slow path;
+- strings that are blank according to `str.isspace` are left to the slow path;
+- values of any type are accepted up to a few levels of nesting, deeper ones are left to the slow path;
+- repeated keys, which no parser reports, are excluded by counting: every key is followed by a colon, so if the
+  text has no more colons than the value has keys (and strings have colons), no key was dropped.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, defstruct
+
+from medcontract.contracts.string_patterns import NON_BLANK
+
+_IGNORED = {"title", "description", "default", "examples", "$schema", "$id", "$defs", "x-medcontract-rules"}
+_OBJECT_WORDS = {"type", "properties", "required", "additionalProperties"}
+_ANY_LEVELS = 6
+_NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_HUGE_LENGTH = 300
+_HUGE = re.compile(rb"[0-9]{%d}" % _HUGE_LENGTH)
+_plain = msgspec.json.Decoder()
+
+
+class _NotFast(Exception):
+    """The schema uses a keyword that the fast path does not support."""
+
+
+def _anything(levels: int) -> Any:
+    scalar = None | bool | float | str
+    return scalar if levels == 0 else scalar | list[_anything(levels - 1)] | dict[str, _anything(levels - 1)]  # type: ignore[misc]
+
+
+Check = Callable[[Any], int]
+"""Counts the keys inside a value; negative if the value is left to the slow path."""
+_LEAVE = -(1 << 60)
+
+
+def row_decoder(schema: dict[str, Any]) -> Callable[[bytes], Any] | None:
+    """Compile the JSON Schema of an object to a function that decodes bytes to a value, or to None if in doubt."""
+    try:
+        plan = _Compiler(schema).plan(schema)
+    except (_NotFast, RecursionError):  # or a recursive model
+        return None
+    names: dict[str, Any] = {
+        "decode": msgspec.json.Decoder(plan.struct).decode, "NOT_JSON": _NOT_JSON, "no_repeated_key": no_repeated_key,
+    }  # fmt: skip
+    lines = [
+        "def function(raw):",
+        "    try:",
+        "        row = decode(raw)",
+        "    except NOT_JSON:",
+        "        return None",
+        *plan.count_keys(names, leave="return None"),
+        "    return row if raw.count(b':') == keys or (keys > 0 and no_repeated_key(raw)) else None",
+    ]
+    decode_row: Callable[[bytes], Any] = _function(lines, names)
+    return decode_row
+
+
+def quick_parse(raw: bytes, levels: int) -> Any:
+    """The value of a JSON text without anything unusual, else `UNSET`. `levels`: the maximum nesting depth."""
+    if raw.count(b"[") + raw.count(b"{") > levels or (len(raw) >= _HUGE_LENGTH and _HUGE.search(raw)):
+        return UNSET
+    return _without_repeated_keys(raw)
+
+
+def no_repeated_key(raw: bytes) -> bool:
+    """Whether no object in the JSON text repeats a key, for certain."""
+    return _without_repeated_keys(raw) is not UNSET
+
+
+def _without_repeated_keys(raw: bytes) -> Any:
+    """The value of a JSON text in which no object repeats a key, for certain; else `UNSET`."""
+    if b"\\u003" in raw:  # may be an escaped colon
+        return UNSET
+    try:
+        value = _plain.decode(raw)
+    except _NOT_JSON:
+        return UNSET
+    colons = raw.count(b":")
+    if type(value) is dict and colons == len(value):  # each key has its colon: there is no other key
+        return value
+    return value if colons == _colons(value) else UNSET
+
+
+def _colons(value: Any) -> int:
+    """The number of colons in the text of a value if no key is repeated."""
+    count = 0
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if type(item) is str:
+            count += item.count(":")
+            continue
+        if type(item) is dict:
+            count += len(item)
+            for key in item:
+                if ":" in key:
+                    count += key.count(":")
+            item = item.values()
+        elif type(item) is not list:
+            continue
+        for inner in item:
+            if type(inner) is str:
+                if ":" in inner:
+                    count += inner.count(":")
+            elif type(inner) in (dict, list):
+                stack.append(inner)
+    return count
+
+
+class _Plan(NamedTuple):
+    """How to decode an object, and what remains to be checked."""
+
+    struct: type[msgspec.Struct]
+    needed: int
+    required: list[tuple[str, Check]]
+    optional: list[tuple[str, Check | None]]
+
+    def count_keys(self, names: dict[str, Any], leave: str) -> list[str]:
+        """Lines that set `keys` to the number of keys in `row`, and make absent fields None, as in the model."""
+        names["UNSET"] = UNSET
+        lines = [f"    keys = {self.needed}"]
+        for name, check in self.required:
+            if check is _blank:
+                lines += [f"    if row.{name}.isspace():", f"        {leave}"]
+            else:
+                names[f"check_{name}"] = check
+                lines.append(f"    keys += check_{name}(row.{name})")
+        for name, inner in self.optional:
+            names[f"check_{name}"] = inner
+            more = f"1 + check_{name}(value)" if inner else "1"
+            lines += [
+                f"    value = row.{name}",
+                "    if value is UNSET:",
+                f"        row.{name} = None",
+                "    else:",
+                f"        keys += {more}",
+            ]
+        return lines
+
+    def check(self) -> Check:
+        names: dict[str, Any] = {}
+        lines = ["def function(row):", *self.count_keys(names, f"return {_LEAVE}"), "    return keys"]
+        check: Check = _function(lines, names)
+        return check
+
+
+def _function(lines: list[str], names: dict[str, Any]) -> Any:
+    """A function generated for one type: one call per record instead of one per field."""
+    exec("\n".join(lines), names)  # noqa: S102  # consists of identifiers and numbers, checked in `plan`
+    return names["function"]
+
+
+class _Compiler:
+    """Translates schemas to msgspec types and checks."""
+
+    def __init__(self, root: dict[str, Any]) -> None:
+        self._defs: dict[str, Any] = root.get("$defs", {})
+
+    def compile(self, schema: dict[str, Any]) -> tuple[Any, Check | None]:
+        """The type of a schema, and the check that its values still need (None: no check)."""
+        words = {key: value for key, value in schema.items() if key not in _IGNORED}
+        if "$ref" in words:
+            return self.compile(self._defs[words["$ref"].rpartition("/")[2]])
+        if "oneOf" in words:
+            return self.compile(words["oneOf"][0])
+        if "anyOf" in words:
+            return self._optional(words["anyOf"])
+        if not words:
+            return _anything(_ANY_LEVELS), _count_keys
+        kind = words.pop("type", None)
+        make = getattr(self, f"_{kind}", None)
+        if make is None:
+            raise _NotFast
+        result: tuple[Any, Check | None] = make(words)
+        if words:
+            raise _NotFast
+        return result
+
+    def _optional(self, choices: list[dict[str, Any]]) -> tuple[Any, Check | None]:
+        if len(choices) != 2 or choices[1] != {"type": "null"}:
+            raise _NotFast
+        inner, check = self.compile(choices[0])
+        if check is None:
+            return inner | None, None
+        return inner | None, lambda value: 0 if value is None else check(value)
+
+    def _null(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
+        return None, None
+
+    def _boolean(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
+        if "const" in words:
+            only = words.pop("const")
+            return bool, lambda value: 0 if value is only else _LEAVE
+        return bool, None
+
+    def _number(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
+        return Annotated[float, Meta(**_bounds(words))], None
+
+    def _integer(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
+        if "enum" in words:
+            return Literal[tuple(words.pop("enum"))], None
+        bounds = _bounds(words)
+        if not set(bounds) <= {"ge", "le"} or any(int(bound) != bound for bound in bounds.values()):
+            raise _NotFast
+        return Annotated[int, Meta(ge=int(bounds.get("ge", -(2**63))), le=int(bounds.get("le", 2**63 - 1)))], None
+
+    def _string(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
+        if "enum" in words:
+            return Literal[tuple(words.pop("enum"))], None
+        if "const" in words:
+            return Literal[(words.pop("const"),)], None
+        pattern, banned = words.pop("pattern", None), words.pop("not", None)
+        longest = words.pop("maxLength", None)
+        if pattern is None and banned is None:
+            return Annotated[str, Meta(max_length=longest)], None
+        if pattern == NON_BLANK and banned is None:
+            return Annotated[str, Meta(min_length=1, max_length=longest)], _blank
+        if pattern is not None and not (pattern.startswith("^") and pattern.endswith("$")):
+            raise _NotFast
+        unless = f"(?![\\s\\S]*(?:{banned['pattern']}))" if banned else ""
+        form = "" if pattern is None else rf"(?:{pattern[1:-1]})\Z"
+        return Annotated[str, Meta(pattern=rf"\A{unless}{form}", max_length=longest)], None
+
+    def _array(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
+        item, check = self.compile(words.pop("items", {}))
+        limits = {"min_length": words.pop("minItems", None), "max_length": words.pop("maxItems", None)}
+        list_type = Annotated[list[item], Meta(**limits)]  # type: ignore[valid-type]  # created at run time
+        if check is None:
+            return list_type, None
+        return list_type, lambda value: sum(map(check, value))
+
+    def _object(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
+        other = words.pop("additionalProperties", True)
+        if "properties" not in words:
+            if other is False:
+                raise _NotFast
+            inner, check = self.compile({} if other is True else other)
+            if other is not True and check is not None:
+                raise _NotFast
+            return dict[str, inner], _count_keys if other is True else len  # type: ignore[valid-type]  # created at run time
+        plan = self._struct(words.pop("properties"), set(words.pop("required", ())), closed=other is False)
+        return plan.struct, plan.check()
+
+    def plan(self, schema: dict[str, Any]) -> _Plan:
+        """How to decode the objects of a schema."""
+        words = {key: value for key, value in schema.items() if key not in _IGNORED}
+        if "$ref" in words:
+            return self.plan(self._defs[words["$ref"].rpartition("/")[2]])
+        if "oneOf" in words:
+            return self.plan(words["oneOf"][0])
+        if words.get("type") != "object" or not set(words) <= _OBJECT_WORDS:
+            raise _NotFast
+        closed = words.get("additionalProperties") is False
+        return self._struct(words.get("properties", {}), set(words.get("required", ())), closed)
+
+    def _struct(self, properties: dict[str, Any], required: set[str], closed: bool) -> _Plan:
+        if not closed:
+            raise _NotFast
+        needed: list[Any] = []
+        optional: list[Any] = []
+        plan = _Plan(msgspec.Struct, len(required), [], [])
+        names = {key: "schema_" if key == "$schema" else key for key in properties}
+        for key, name in names.items():
+            if not name.isidentifier() or keyword.iskeyword(name):
+                raise _NotFast
+            inner, check = self.compile(properties[key])
+            if key in required:
+                needed.append((name, inner))
+                if check is not None:
+                    plan.required.append((name, check))
+            else:
+                optional.append((name, inner | UnsetType, UNSET))
+                plan.optional.append((name, check))
+        rename = {name: key for key, name in names.items() if key != name}
+        struct = defstruct("Row", needed + optional, forbid_unknown_fields=True, rename=rename or None)
+        return plan._replace(struct=struct)
+
+
+def _blank(value: str) -> int:
+    return _LEAVE if value.isspace() else 0
+
+
+def _count_keys(value: Any) -> int:
+    """The number of keys in any value, ignoring lists: objects in lists make the count too small, never too large."""
+    if type(value) is not dict:
+        return 0
+    return len(value) + sum(map(_count_keys, value.values()))
+
+
+def _bounds(words: dict[str, Any]) -> dict[str, Any]:
+    names = {"minimum": "ge", "maximum": "le", "exclusiveMinimum": "gt", "exclusiveMaximum": "lt"}
+    return {short: words.pop(word) for word, short in names.items() if word in words}

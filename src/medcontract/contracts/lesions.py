@@ -1,0 +1,273 @@
+"""Track `lesions`: skin lesion classification from an image and demographic data."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
+from medcontract.contracts.base import (
+    AcceptIntegral,
+    AlwaysTrue,
+    Count,
+    Document,
+    Either,
+    ListOf,
+    NoError,
+    NonNegative,
+    Positive,
+    RelativePath,
+    Str,
+    StrictModel,
+    Unit,
+)  # fmt: skip
+from medcontract.contracts.contract import Contract, StandIn
+from medcontract.contracts.rules import Covers, Limit, Reference, Sum, Unique
+
+CLASSES = ("AK", "BCC", "SK", "SCC", "VASC", "DF", "NV", "NON", "MEL", "ON")
+"""The classes, in the order of the model output."""
+
+Symbol = Literal["AK", "BCC", "SK", "SCC", "VASC", "DF", "NV", "NON", "MEL", "ON"]
+
+
+class Case(StrictModel):
+    """An image and the demographic data of the patient."""
+
+    image_id: Str
+    """The id of the image; unique in the file."""
+    image_path: RelativePath
+    """Relative path of the image, a JPEG or PNG file."""
+    age: Annotated[int, Field(ge=0, le=120), AcceptIntegral]
+    """Age of the patient, in years."""
+    gender: Literal["m", "f"]
+    """Gender of the patient; m: male, f: female."""
+    location: Annotated[int, Field(ge=1, le=7), AcceptIntegral]
+    """Location of the lesion; 1: arm, 2: feet, 3: genitalia, 4: hand, 5: head, 6: leg, 7: torso."""
+
+
+class Cases(Document):
+    """The input of a model."""
+
+    event: Str | None = None
+    """Name of the evaluation."""
+    cases: ListOf[Case]
+    """One record per image."""
+
+
+class TruthRecord(StrictModel):
+    """The correct class of one image."""
+
+    image_id: Str
+    """The id of the image; unique in the file."""
+    label: Symbol
+    """The class of the lesion."""
+
+
+class Truth(Document):
+    """The ground truth of all images."""
+
+    event: Str | None = None
+    """Name of the evaluation."""
+    labels: ListOf[TruthRecord]
+    """One record per image."""
+
+
+class Prediction(StrictModel):
+    """What a model predicts for one image."""
+
+    image_id: Str
+    """The id of the image, as in the truth."""
+    probabilities: Annotated[ListOf[Unit], Field(min_length=10, max_length=10)]
+    """One probability per class, in the order AK BCC SK SCC VASC DF NV NON MEL ON. Their sum is 1."""
+    error: NoError = None
+    """Absent, null or blank: no error, the image was processed."""
+
+
+class FailedPrediction(StrictModel):
+    """An image that a model could not process."""
+
+    image_id: Str
+    """The id of the image, as in the truth."""
+    error: Str
+    """Why the image could not be processed."""
+    probabilities: None = None
+    """Absent or null: a failed image has no probabilities."""
+
+
+AnyPrediction: TypeAlias = Either[Prediction, FailedPrediction]
+
+
+class Predictions(Document):
+    """The submission of one team."""
+
+    team_name: Str
+    """Name of the team that submits the predictions."""
+    predictions: ListOf[AnyPrediction]
+    """One record per image."""
+
+
+class Model(Document):
+    """Properties of a model. For a ranking, the organizer measures them and writes this file."""
+
+    team_name: Str
+    """Name of the team that submits the model."""
+    model_size_mb: Positive
+    """Size of the model, in MB."""
+    inference_time_ms: Positive
+    """Inference time per image on the CPU of the organizer, in milliseconds."""
+    uses_image: AlwaysTrue
+    """Whether the model uses the image; must be true."""
+    uses_demographics: AlwaysTrue
+    """Whether the model uses the demographic data; must be true."""
+    model_file: RelativePath | None = None
+    """Relative path of the model, from the folder of the submission."""
+    inference_script: RelativePath | None = None
+    """Relative path of the script that runs the model."""
+
+
+class ByClass(StrictModel):
+    """F1 of each class."""
+
+    AK: Unit
+    """F1 of the class AK, from 0 to 1."""
+    BCC: Unit
+    """F1 of the class BCC, from 0 to 1."""
+    SK: Unit
+    """F1 of the class SK, from 0 to 1."""
+    SCC: Unit
+    """F1 of the class SCC, from 0 to 1."""
+    VASC: Unit
+    """F1 of the class VASC, from 0 to 1."""
+    DF: Unit
+    """F1 of the class DF, from 0 to 1."""
+    NV: Unit
+    """F1 of the class NV, from 0 to 1."""
+    NON: Unit
+    """F1 of the class NON, from 0 to 1."""
+    MEL: Unit
+    """F1 of the class MEL, from 0 to 1."""
+    ON: Unit
+    """F1 of the class ON, from 0 to 1."""
+
+
+class MatrixRow(StrictModel):
+    """Number of images of one true class, by predicted class."""
+
+    AK: Count
+    """Number of images predicted as AK."""
+    BCC: Count
+    """Number of images predicted as BCC."""
+    SK: Count
+    """Number of images predicted as SK."""
+    SCC: Count
+    """Number of images predicted as SCC."""
+    VASC: Count
+    """Number of images predicted as VASC."""
+    DF: Count
+    """Number of images predicted as DF."""
+    NV: Count
+    """Number of images predicted as NV."""
+    NON: Count
+    """Number of images predicted as NON."""
+    MEL: Count
+    """Number of images predicted as MEL."""
+    ON: Count
+    """Number of images predicted as ON."""
+    unprocessed: Count
+    """Number of images without a valid prediction."""
+
+
+class Matrix(StrictModel):
+    """Confusion matrix: one row per true class."""
+
+    AK: MatrixRow
+    """Images whose true class is AK, by predicted class."""
+    BCC: MatrixRow
+    """Images whose true class is BCC, by predicted class."""
+    SK: MatrixRow
+    """Images whose true class is SK, by predicted class."""
+    SCC: MatrixRow
+    """Images whose true class is SCC, by predicted class."""
+    VASC: MatrixRow
+    """Images whose true class is VASC, by predicted class."""
+    DF: MatrixRow
+    """Images whose true class is DF, by predicted class."""
+    NV: MatrixRow
+    """Images whose true class is NV, by predicted class."""
+    NON: MatrixRow
+    """Images whose true class is NON, by predicted class."""
+    MEL: MatrixRow
+    """Images whose true class is MEL, by predicted class."""
+    ON: MatrixRow
+    """Images whose true class is ON, by predicted class."""
+
+
+class Score(Document):
+    """Figures of a submission. Null means undefined: these figures need a lesions/model file."""
+
+    accuracy: Unit
+    """Correctly classified / expected images, from 0 to 1."""
+    f1_by_class: ByClass
+    """F1 of each class."""
+    f1_malignant: Unit
+    """Mean F1 of the malignant classes BCC, SCC and MEL, from 0 to 1."""
+    f1_medium: Unit
+    """Mean F1 of the medium classes SK and VASC, from 0 to 1."""
+    f1_benign: Unit
+    """Mean F1 of the benign classes AK, DF, NV, NON and ON, from 0 to 1."""
+    weighted_f1: Unit
+    """The three means of F1, weighted 3, 2 and 1, from 0 to 1."""
+    prediction_score: NonNegative
+    """Mean of accuracy and weighted_f1; at most 1 with the default protocol."""
+    efficiency_score: NonNegative | None
+    """Mean of the scores for model size and inference time; at most 1 with the default protocol."""
+    final_score: NonNegative | None
+    """0.9 prediction_score + 0.1 efficiency_score; at most 1 with the default protocol."""
+    points: NonNegative | None
+    """100 × final_score; at most 100 with the default protocol."""
+    confusion_matrix: Matrix
+    """Number of images by true and predicted class."""
+
+
+CASES = Contract(
+    id="lesions/cases", model=Cases, record=Case, list_key="cases", flat=True, source="lesions.md",
+    title="Images to classify", stands_in_for=(StandIn("lesions/truth"),),
+    rules=(Unique(within="cases", fields=("image_id",), code="MC201", message="'image_id' is repeated",
+                  hint="list each image once"),),
+)  # fmt: skip
+TRUTH = Contract(
+    id="lesions/truth", model=Truth, record=TruthRecord, list_key="labels", flat=True, source="lesions.md",
+    title="Ground truth of lesion classification",
+    rules=(Unique(within="labels", fields=("image_id",), code="MC201", message="'image_id' is repeated",
+                  hint="list each image once"),),
+)  # fmt: skip
+PREDICTIONS = Contract(
+    id="lesions/predictions", model=Predictions, record=AnyPrediction, list_key="predictions",
+    flat=True, spread=(("probabilities", CLASSES),), source="lesions.md",
+    title="Predictions of lesion classification",
+    record_rules=(Sum(field="probabilities", minimum=0.999, maximum=1.001, code="MC202",
+                      message="the probabilities do not sum to 1",
+                      hint="apply softmax and write enough decimals; the tolerance is 0.001"),),
+    rules=(
+        Unique(within="predictions", fields=("image_id",), code="MC201", message="'image_id' is repeated",
+               hint="one record an image"),
+        Reference(other="lesions/truth", field="image_id", code="MC303", message="no image with this id is expected",
+                  hint="check case, spaces and file extensions"),
+        Covers(other="lesions/truth", field="image_id", code="MC302", message="an expected image has no record",
+               hint="write a record with 'error' if it could not be processed"),
+    ),
+)  # fmt: skip
+MODEL = Contract(
+    id="lesions/model", model=Model, source="lesions.md", title="Size and speed of a model",
+    rules=(
+        Limit(field="model_size_mb", minimum=150, code="MC212", severity="warning",
+              message="the model size is 150 MB or more", hint="reduce it below 150 MB to get points for size"),
+        Limit(field="model_size_mb", minimum=50, below=150, code="MC501", severity="warning",
+              message="the model size is 50 MB or more", hint="reduce it below 50 MB to get all points for size"),
+    ),
+)  # fmt: skip
+SCORE = Contract(
+    id="lesions/score", model=Score, source="lesions.md", title="Score of a submission", output=True, result=True
+)
+
+CONTRACTS = (CASES, MODEL, PREDICTIONS, SCORE, TRUTH)

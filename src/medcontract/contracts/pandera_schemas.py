@@ -1,0 +1,140 @@
+"""pandera schemas of the flat contracts, derived from their record schemas.
+
+For pipelines that already use pandera. `medcontract.validate_frame` reports more: every problem, with its row,
+column, code and hint.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from medcontract.contracts import registry
+from medcontract.contracts.compile import forms_of
+from medcontract.contracts.rules import RecordRule, Unique, has_content
+from medcontract.errors import CallError
+from medcontract.types import Column
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pandera.pandas as pa
+
+
+def frame_schema(contract: str) -> pa.DataFrameSchema:
+    """The pandera schema of a flat contract."""
+    import pandera.pandas as pa
+
+    compiled = registry.find(contract)
+    if not compiled.columns:
+        raise CallError(f"{contract} has no table form")
+    return pa.DataFrameSchema(
+        {column.name: _column(compiled, column) for column in compiled.columns},
+        checks=_wide_checks(compiled),
+        strict=not compiled.open,
+        unique_column_names=True,
+        name=contract,
+    )
+
+
+def _column(compiled: registry.CompiledContract, column: Column) -> pa.Column:
+    import pandera.pandas as pa
+
+    forms = forms_of(compiled.record_schema)
+    choices = [
+        choice.get("items", choice)
+        for form in forms
+        if column.path[0] in form["properties"]
+        for choice in forms_of(form["properties"][column.path[0]], compiled.record_schema)
+    ]
+    wanted = [_test(choice) for choice in choices if choice.get("type") != "null"]
+    return pa.Column(
+        checks=pa.Check(lambda value: any(test(value) for test in wanted), element_wise=True, name=column.kind),
+        nullable=column.nullable,
+        required=not column.nullable,
+    )
+
+
+def _test(schema: dict[str, Any]) -> Callable[[Any], bool]:
+    """Whether a cell is valid under a scalar schema, according to jsonschema."""
+    from jsonschema import Draft202012Validator
+
+    validator = Draft202012Validator(schema)
+
+    def test(value: Any) -> bool:
+        plain = value.item() if hasattr(value, "item") else value
+        if isinstance(plain, datetime.date):
+            plain = plain.isoformat()
+        if isinstance(plain, float) and math.isinf(plain):
+            return False
+        return bool(validator.is_valid(plain))
+
+    return test
+
+
+def _wide_checks(compiled: registry.CompiledContract) -> list[Any]:
+    """The variants of a record and the rules, as checks of rows."""
+    import pandera.pandas as pa
+
+    checks = [pa.Check(_whole_text, name="MC018")]
+    checks += [
+        pa.Check(partial(_unique, rule), name=rule.code) for rule in compiled.list_rules if isinstance(rule, Unique)
+    ]
+    if len(compiled.forms) > 1:
+        checks.append(pa.Check(partial(_one_form, compiled), name="form"))
+    errors = [rule for rule in compiled.record_rules if rule.severity == "error"]
+    return checks + [pa.Check(partial(_rows_keep, rule, compiled), name=rule.code) for rule in errors]
+
+
+def _whole_text(frame: pd.DataFrame) -> pd.Series[bool]:
+    """Whether each row is free of lone surrogates, also in columns that are not in the contract."""
+    return frame.map(_has_utf8).astype(bool).all(axis=1)
+
+
+def _has_utf8(value: Any) -> bool:
+    try:
+        return not isinstance(value, str) or value.encode() is not None
+    except UnicodeEncodeError:
+        return False
+
+
+def _unique(rule: Unique, frame: pd.DataFrame) -> pd.Series[bool]:
+    defaults = dict(rule.defaults)
+    keys = frame.reindex(columns=list(rule.fields)).astype(object)
+    for name in rule.fields:
+        keys[name] = keys[name].where(keys[name].notna(), defaults.get(name))
+    return ~keys.duplicated()
+
+
+def _one_form(compiled: registry.CompiledContract, frame: pd.DataFrame) -> pd.Series[bool]:
+    """A row has either an `error` and none of the fields of an answered record, or no `error` and all of them."""
+    answered, failed = compiled.column_forms
+    nulls = [name for name, node in forms_of(compiled.record_schema)[1]["properties"].items() if node == _NULL]
+    refused = [column for name in nulls for column in compiled.spread.get(name, (name,))]
+    error = frame.reindex(columns=["error"])["error"].map(has_content).astype(bool)
+    complete = frame.reindex(columns=sorted(answered - failed)).notna().all(axis=1)
+    clean = frame.reindex(columns=refused).isna().all(axis=1)
+    return (~error & complete) | (error & clean)
+
+
+def _rows_keep(rule: RecordRule, compiled: registry.CompiledContract, frame: pd.DataFrame) -> pd.Series[bool]:
+    """Whether each row satisfies a rule. Rows with the wrong structure are skipped."""
+
+    def keeps(row: pd.Series[Any]) -> bool:
+        cells = {name: None if value is None or value != value else value for name, value in row.items()}  # noqa: PLR0124
+        record = {column.path[0]: cells.get(column.name) for column in compiled.columns}
+        for name, columns in compiled.spread.items():
+            values = [cells.get(column) for column in columns]
+            record[name] = None if None in values else values
+        try:
+            return not rule.check(SimpleNamespace(**{str(name): value for name, value in record.items()}))
+        except (TypeError, AttributeError, ValueError):
+            return True
+
+    return frame.apply(keeps, axis=1).astype(bool) if len(frame) else frame.reindex(columns=["x"])["x"].isna()
+
+
+_NULL = {"type": "null"}

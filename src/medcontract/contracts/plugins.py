@@ -1,0 +1,260 @@
+"""Custom contracts: registered by a call, loaded from a module, or found in installed packages."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_args
+
+import msgspec
+
+from medcontract.contracts import registry
+from medcontract.contracts.contract import Contract
+from medcontract.contracts.rules import CollectionRule, CrossFileRule, RecordRule, Rule
+from medcontract.errors import CallError
+
+GROUP = "medcontract.contracts"
+broken: list[str] = []
+"""Warnings about installed plugins that could not be loaded; the others still work."""
+_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*/[a-z0-9]+(?:-[a-z0-9]+)*")
+
+
+def register(*contracts: Contract[Any]) -> None:
+    """Register contracts for recognition, `validate`, `load`, `schema` and the command line.
+
+    Raises `CallError` if a contract is not valid or its id is taken.
+    """
+    for contract in contracts:
+        try:
+            _check(contract)
+            compiled = _compile(contract)
+        except CallError:
+            raise
+        except Exception as error:  # noqa: BLE001  # any value in the wrong place
+            raise CallError(f"{contract.id}: not a valid contract: {words(error)}") from None
+        known = registry.compiled().setdefault(contract.id, compiled)
+        if known.contract is not contract:
+            raise CallError(f"{contract.id}: this id is already taken", "choose another track or name")
+
+
+def _compile(contract: Contract[Any]) -> registry.CompiledContract:
+    from medcontract.contracts.compile import compile_contract
+    from medcontract.contracts.schema_parity import schema_is_complete
+
+    complete = schema_is_complete(contract)
+    data = msgspec.to_builtins(compile_contract(contract, contract.model.__module__))
+    compiled = msgspec.convert(data, registry.CompiledContract)
+    compiled.contract, compiled.schema_is_complete = contract, complete
+    nested = [column.name for column in compiled.columns if len(column.path) == 1 and _is_nested(compiled, column.name)]
+    if nested:
+        raise CallError(
+            f"{contract.id}: '{nested[0]}' does not fit into a table cell, but flat=True",
+            "remove flat=True, or spread the field over columns",
+        )
+    return compiled
+
+
+def _is_nested(compiled: registry.CompiledContract, name: str) -> bool:
+    from medcontract.contracts.compile import forms_of
+
+    schema = compiled.record_schema
+    nodes = [form["properties"][name] for form in forms_of(schema) if name in form["properties"]]
+    return any(choice.get("type") in ("array", "object") for node in nodes for choice in forms_of(node, schema))
+
+
+def _check(contract: Any) -> None:
+    """Refuse an invalid contract at registration, with the reason."""
+    from medcontract.contracts.base import Document, StrictModel
+
+    if not isinstance(contract, Contract):
+        raise CallError(f"{contract!r} is not a Contract", "use medcontract.modeling.Contract(id=…, model=…)")
+    name: Any = contract.id
+    examples: Any = contract.examples
+    if not isinstance(name, str) or not _ID.fullmatch(name):
+        raise CallError(f"invalid contract id '{name}'", "write track/name in lower case, such as 'sepsis/truth'")
+    model: Any = contract.model
+    if not (isinstance(model, type) and issubclass(model, Document)):
+        raise CallError(f"{name}: the model must derive from medcontract.modeling.Document")
+    if contract.list_key is not None and contract.list_key not in contract.model.model_fields:
+        raise CallError(f"{name}: the model has no field '{contract.list_key}', its list key")
+    if (contract.list_key is None) != (contract.record is None):
+        raise CallError(f"{name}: a collection needs both list_key and record, a document neither")
+    if isinstance(contract.record, type) and not issubclass(contract.record, StrictModel):
+        raise CallError(f"{name}: records must derive from medcontract.modeling.StrictModel or OpenModel")
+    if not isinstance(examples, tuple) or not all(isinstance(file, Path) for file in examples):
+        raise CallError(f"{name}: examples must be a tuple of paths", "examples=(Path(__file__).with_name('x.json'),)")
+    _check_list(contract)
+    _check_rules(contract)
+
+
+def _check_list(contract: Contract[Any]) -> None:
+    """The list has no constraints besides the type of its records: it is streamed and never in memory at once."""
+    from pydantic import Strict
+
+    if contract.list_key is None:
+        return
+    contract.model.model_rebuild(raise_errors=False)
+    field = contract.model.model_fields[contract.list_key]
+    record = getattr(contract.record, "__name__", "its record")
+    if get_args(field.annotation) not in ((contract.record, ...), (contract.record,)):
+        raise CallError(
+            f"{contract.id}: the item type of '{contract.list_key}' differs from the record type {record}",
+            f"write {contract.list_key}: Many[{record}] in {contract.model.__name__}",
+        )
+    if field.alias or any(constraint != Strict(False) for constraint in field.metadata):
+        raise CallError(
+            f"{contract.id}: '{contract.list_key}' has constraints, but the list is read record by record",
+            f"write {contract.list_key}: Many[{record}], and use rules for constraints on the list",
+        )
+
+
+def _check_rules(contract: Contract[Any]) -> None:
+    """Rules must refer to existing fields and codes, and be in the right tuple (`rules` or `record_rules`)."""
+    from medcontract.catalog import CATALOGUE
+
+    for rule in (*contract.rules, *contract.record_rules):
+        where = f"{contract.id}: the rule '{rule.kind}'"
+        if rule.code not in CATALOGUE:
+            raise CallError(f"{where} has the unknown code {rule.code}", "see: medcontract explain")
+        if rule.severity not in ("error", "warning"):
+            raise CallError(f"{where} has the unknown severity '{rule.severity}'", "use 'error' or 'warning'")
+        if rule in contract.record_rules and not isinstance(rule, RecordRule):
+            raise CallError(f"{where} applies to the list", "move it from record_rules to rules")
+        if isinstance(rule, CollectionRule) and rule.within not in (_rule_names(contract.model) or ()):
+            raise CallError(f"{where} refers to the unknown list '{rule.within}'")
+        known = _fields_for(rule, contract)
+        missing = [name for name in _named_fields(rule) if known is not None and name not in known]
+        if missing:
+            raise CallError(f"{where} refers to the unknown field '{missing[0]}'")
+
+
+def _fields_for(rule: Rule, contract: Contract[Any]) -> set[str] | None:
+    """The fields that the rule may refer to; None if they cannot be determined."""
+    record, header = _rule_names(contract.record), _rule_names(contract.model)
+    if rule in contract.record_rules:
+        return record
+    if isinstance(rule, CollectionRule):
+        return record if rule.within == contract.list_key else None
+    if isinstance(rule, CrossFileRule) and (contract.record is not None or getattr(rule, "within", None)):
+        return None if record is None or header is None else record | header
+    return header
+
+
+def _rule_names(model: Any) -> set[str] | None:
+    """The fields that rules may refer to, by their key in the file; None for records with two variants."""
+    fields = getattr(model, "model_fields", None)
+    return None if fields is None else {name for name, field in fields.items() if field.alias in (None, name)}
+
+
+def _named_fields(rule: Any) -> list[str]:
+    """The top-level fields that a rule refers to."""
+    if isinstance(rule, CrossFileRule):  # the fields to group and sort by are in the other file
+        names = [getattr(rule, name, None) for name in ("field", "with_field", "key")]
+        return [name for name in names if name is not None]
+    names = [getattr(rule, name, None) for name in ("field", "requires", "flag", "text", "by", "group", "items")]
+    names = [name for name in names if isinstance(name, str)]
+    if hasattr(rule, "items"):
+        names = [rule.items]
+    return names + list(getattr(rule, "fields", ()))
+
+
+_INSTEAD = ("METRICS", "TRACKS")
+"""What a plugin without contracts has (`scoring.tracks.load_plugin`)."""
+
+
+def load_module(name: str) -> ModuleType:
+    """Import a module, given by its name or as a `.py` file, and register its `CONTRACTS`.
+
+    Modules in the folder of the file can be imported; those in the current folder only if it is in `sys.path`.
+    """
+    try:
+        module = _from_file(name) if _is_path(name) else _from_name(name)
+    except CallError:
+        raise
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # a plugin may raise anything
+        raise CallError(f"the plugin '{name}' cannot be imported: {words(error)}") from None
+    contracts = getattr(module, "CONTRACTS", None)
+    contracts = (contracts,) if isinstance(contracts, Contract) else contracts
+    if not isinstance(contracts, Iterable):
+        if contracts is None and any(getattr(module, name, None) is not None for name in _INSTEAD):
+            return module
+        raise CallError(
+            f"the plugin '{name}' has no CONTRACTS",
+            "define a tuple CONTRACTS, or a dict METRICS with metrics for benchmark",
+        )
+    register(*contracts)
+    return module
+
+
+def _is_path(name: str) -> bool:
+    return name.endswith(".py") or any(mark in name for mark in ("/", "\\", "~"))
+
+
+def _from_name(name: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        place = Path(*name.split("."))
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise  # the plugin exists, but not a module that it imports
+        hint = "install it, or pass a path: ./NAME.py"
+        if place.with_suffix(".py").is_file():
+            hint = f"modules in the current folder are not imported: pass a path, ./{place}.py"
+        elif Path(place.parts[0]).is_dir():
+            hint = "packages in the current folder are not imported: install it, or set PYTHONPATH=."
+        raise CallError(f"the plugin '{name}' cannot be imported: no module named '{error.name}'", hint) from None
+
+
+def _from_file(name: str) -> ModuleType:
+    """Import a file as a module under its usual name, so that other imports of it get the same module."""
+    path = Path(name).expanduser().resolve()
+    if not path.is_file() or path.suffix != ".py":
+        instead = path.with_name(path.name + ".py")
+        hint = f"did you mean {name}.py?" if instead.is_file() else "pass a .py file or a module name"
+        raise CallError(f"the plugin '{name}' is not a Python file", hint)
+    known = sys.modules.get(path.stem)
+    if known is not None:
+        if Path(getattr(known, "__file__", None) or "").resolve() == path:
+            return known
+        raise CallError(f"the plugin '{name}' has the same name as the module {path.stem}", "rename the file")
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
+    spec = spec_from_file_location(path.stem, path)
+    assert spec and spec.loader  # noqa: S101, PT018  # always exists for .py
+    module = sys.modules[path.stem] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[path.stem]
+        raise
+    return module
+
+
+@cache
+def load_installed() -> bool:
+    """Register the contracts of installed packages (entry points of the group `medcontract.contracts`), once.
+
+    An entry point refers to a Contract, several of them, or a module with `CONTRACTS`. Returns whether there were any.
+    """
+    from importlib.metadata import entry_points
+
+    found = False
+    for entry in sorted(entry_points(group=GROUP)):
+        try:
+            value = entry.load()
+            value = getattr(value, "CONTRACTS", value)
+            register(*(value if isinstance(value, tuple | list) else (value,)))
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # a plugin may raise anything
+            broken.append(f"the plugin '{entry.value}' cannot be loaded: {words(error)}")
+        found = True
+    return found
+
+
+def words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

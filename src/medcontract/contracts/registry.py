@@ -1,0 +1,192 @@
+"""All contracts by id: in compiled form immediately, as models on demand.
+
+`compiled.json` is generated from the models. It contains what is needed to recognize and check a valid file (keys,
+schemas without annotations, columns, rules), so that Pydantic and the models are only imported if something is
+wrong with a file.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache, cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from medcontract.contracts.rules import CollectionRule, CrossFileRule, RecordRule, unpublish
+from medcontract.errors import UnknownContract
+from medcontract.types import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pydantic import TypeAdapter
+
+    from medcontract.contracts.contract import Contract
+
+TRACKS = ("benchmark", "extraction", "lesions", "reports", "triage")
+"""The built-in tracks. No other place outside their modules names them."""
+MODULES = (*TRACKS, "output")
+COMPILED = os.path.join(os.path.dirname(__file__), "compiled.json")
+
+
+class CompiledContract(msgspec.Struct, dict=True):
+    """A compiled contract."""
+
+    id: str
+    module: str
+    kind: Literal["collection", "document"]
+    containers: tuple[str, ...]
+    list_key: str | None
+    header: frozenset[str]
+    header_required: frozenset[str]
+    record: frozenset[str]
+    forms: tuple[frozenset[str], ...]
+    """The required keys of each variant of a record; a failed record is one with `error`."""
+    column_forms: tuple[frozenset[str], ...]
+    columns: tuple[Column, ...]
+    """The columns of its table; empty for contracts without a table form."""
+    spread: dict[str, tuple[str, ...]]
+    """List fields that are spread over columns."""
+    open: bool
+    """Whether records may have unknown keys."""
+    published_rules: tuple[dict[str, Any], ...]
+    published_record_rules: tuple[dict[str, Any], ...]
+    schema: dict[str, Any]
+    record_schema: dict[str, Any]
+    contract: Any = None
+    """The contract itself, if it was registered at run time."""
+    schema_is_complete: bool = True
+    """Whether the schema expresses all that the models check: there is no custom validator."""
+
+    @cached_property
+    def list_rules(self) -> tuple[CollectionRule, ...]:
+        rules = [unpublish(rule) for rule in self.published_rules if rule["scope"] == "list"]
+        return tuple(rule for rule in rules if isinstance(rule, CollectionRule))
+
+    @cached_property
+    def file_rules(self) -> tuple[CrossFileRule, ...]:
+        """Rules about this file and one of another contract."""
+        rules = [unpublish(rule) for rule in self.published_rules if rule["scope"] == "files"]
+        return tuple(rule for rule in rules if isinstance(rule, CrossFileRule))
+
+    @cached_property
+    def header_rules(self) -> tuple[RecordRule, ...]:
+        """Rules about the fields of the document or header."""
+        return _object_rules(self.published_rules)
+
+    @cached_property
+    def record_rules(self) -> tuple[RecordRule, ...]:
+        return _object_rules(self.published_record_rules)
+
+    @cached_property
+    def decode_record(self) -> Callable[[bytes], Any]:
+        """The fast path for a record: its value, or None if in doubt."""
+        return self._decoder(self.record_schema)
+
+    @cached_property
+    def decode_whole(self) -> Callable[[bytes], Any]:
+        """The fast path for a document, or for a collection's header with an empty list."""
+        return self._decoder(self.schema)
+
+    def _decoder(self, schema: dict[str, Any]) -> Callable[[bytes], Any]:
+        from medcontract.contracts.fast_decoder import row_decoder
+
+        return (row_decoder(schema) if self.schema_is_complete else None) or _in_doubt
+
+    @cached_property
+    def record_adapter(self) -> TypeAdapter[Any]:
+        """Validates one record of a collection. Cached because it is slow to build."""
+        return self.definition.record_adapter()
+
+    @cached_property
+    def whole_adapter(self) -> TypeAdapter[Any]:
+        """Validates a document, or a collection's header with an empty list."""
+        from pydantic import TypeAdapter
+
+        return TypeAdapter(self.definition.model)
+
+    @property
+    def definition(self) -> Contract[Any]:
+        """The contract itself, with its Pydantic models."""
+        return self.contract or _module_contracts(self.module)[self.id]
+
+
+def _object_rules(published: tuple[dict[str, Any], ...]) -> tuple[RecordRule, ...]:
+    rules = [unpublish(rule) for rule in published if rule["scope"] == "object"]
+    return tuple(rule for rule in rules if isinstance(rule, RecordRule))
+
+
+def _in_doubt(raw: bytes) -> None:
+    return None
+
+
+@cache
+def compiled() -> dict[str, CompiledContract]:
+    """All contracts, by id."""
+    with open(COMPILED, "rb") as file:
+        found = msgspec.json.decode(file.read(), type=list[CompiledContract])
+    return {item.id: item for item in found}
+
+
+def find(contract_id: str) -> CompiledContract:
+    """The contract with this id. Raises `UnknownContract`, with the most similar id as a hint."""
+    item = compiled().get(contract_id)
+    if item is None:
+        from medcontract.contracts import plugins
+
+        if not plugins.load_installed() or contract_id not in compiled():
+            raise _unknown(contract_id)
+        item = compiled()[contract_id]
+    return item
+
+
+def contract(contract_id: str) -> Contract[Any]:
+    """The contract with this id, with its models."""
+    return find(contract_id).definition
+
+
+def contracts() -> tuple[Contract[Any], ...]:
+    """All contracts, including those of installed plugins, sorted by id."""
+    from medcontract.contracts import plugins
+
+    plugins.load_installed()
+    return tuple(contract(contract_id) for contract_id in sorted(compiled()))
+
+
+def tracks() -> dict[str, list[CompiledContract]]:
+    """The contracts of each track, including those of installed plugins."""
+    from medcontract.contracts import plugins
+
+    plugins.load_installed()
+    found: dict[str, list[CompiledContract]] = {}
+    for contract_id, entry in sorted(compiled().items()):
+        found.setdefault(contract_id.partition("/")[0], []).append(entry)
+    return found
+
+
+@cache
+def results() -> dict[str, Contract[Any]]:
+    """The contracts of results, by track; without plugins, so that the published schemas are the same everywhere."""
+    return {track: found for track in TRACKS for found in _module_contracts(track).values() if found.result}
+
+
+def build_index() -> list[dict[str, Any]]:
+    """The content of `compiled.json`, from the models."""
+    from medcontract.contracts.compile import compile_contract
+
+    found = [compile_contract(c, module) for module in MODULES for c in _module_contracts(module).values()]
+    return sorted(found, key=lambda item: str(item["id"]))
+
+
+@cache
+def _module_contracts(module: str) -> dict[str, Contract[Any]]:
+    return {c.id: c for c in import_module(f"medcontract.contracts.{module}").CONTRACTS}
+
+
+def _unknown(contract_id: str) -> UnknownContract:
+    from medcontract.contracts.suggestions import did_you_mean
+
+    hints = filter(None, [did_you_mean(contract_id, compiled()), "see: medcontract schema list"])
+    return UnknownContract(f"unknown contract '{contract_id}'", " ".join(hints))

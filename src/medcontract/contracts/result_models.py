@@ -1,0 +1,94 @@
+"""Pydantic models of results, derived from their Structs.
+
+A result is defined once, in `medcontract.results`. Its model is only needed to publish a schema, and to report what
+is wrong with a result used as input (a score passed to `compare`); never to check a valid file.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from types import GenericAlias, NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
+from pydantic import AfterValidator, Field, ValidationError, ValidationInfo, create_model
+
+from medcontract.contracts import base
+from medcontract.contracts.base import Document, ListOf, StrictModel
+from medcontract.problems import pointer
+from medcontract.results.base import Result, public_fields
+
+RESULT_OF = "x-result-of"
+"""In the schema of a field: its value keeps the result contract of the track that this other field names."""
+
+
+def _keeps_result_contract(value: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+    from medcontract.contracts import registry
+
+    contract = registry.results().get(info.data.get("track", ""))
+    if contract is not None and not info.data.get("participant"):
+        try:
+            contract.model.model_validate(value)
+        except ValidationError as error:
+            where = pointer(error.errors(include_url=False, include_input=False)[0]["loc"], plain=True)
+            raise ValueError(f"not a document of {contract.id}: see {where or 'its keys'}") from None
+    return value
+
+
+_TYPES: dict[str, Any] = {
+    "TrackResult": Annotated[
+        dict[str, Any], AfterValidator(_keeps_result_contract), Field(json_schema_extra={RESULT_OF: "track"})
+    ],
+    "Code": Annotated[str, Field(pattern="^MC[0-5][0-9][0-9]$", max_length=5)],
+    "Sha256": Annotated[str, Field(pattern="^[0-9a-f]{64}$", max_length=64)],
+    **{name: getattr(base, name) for name in ("Count", "NonNegative", "Position", "RelativePath", "Str", "Unit")},
+}
+"""The field types for the markers of `results.types`."""
+STRUCT = "__struct__"
+"""The attribute of a model with the Struct that it was derived from: its fields are documented there."""
+
+
+@cache
+def model_of(struct: type[Struct], whole_file: bool = True) -> type[StrictModel]:
+    """The model of a result. `whole_file`: it is a file, which may have a `$schema` key."""
+    hints = get_type_hints(struct, include_extras=True)
+    optional: frozenset[str] = getattr(struct, "_optional", frozenset()) | getattr(struct, "_values", frozenset())
+    fields: dict[str, Any] = {
+        name: (_field_type(hints[name]), None if name in optional else ...) for name in public_fields(struct)
+    }
+    document = whole_file and issubclass(struct, Result)
+    model: type[StrictModel] = create_model(
+        struct.__name__,
+        __base__=Document if document else StrictModel,
+        __module__=__name__,
+        __doc__=struct.__doc__,
+        **fields,
+    )
+    setattr(model, STRUCT, struct)
+    setattr(
+        sys.modules[__name__], struct.__name__, model
+    )  # so that the model can be found by its name, like handwritten ones
+    return model
+
+
+def _field_type(hint: Any) -> Any:
+    """The Pydantic type of a field."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _TYPES[inner[1]]
+    if origin is tuple:
+        item: Any = _field_type(inner[0])
+        return ListOf[item]
+    if origin is dict:
+        return GenericAlias(dict, (str, _field_type(inner[1])))
+    if origin in (Union, UnionType):
+        return Union[tuple(NoneType if each is NoneType else _field_type(each) for each in inner)]  # noqa: UP007
+    if isinstance(hint, type) and issubclass(hint, Struct):
+        return _nested(hint)
+    return hint
+
+
+def _nested(struct: type[Struct]) -> type[StrictModel]:
+    """Whether a result is a document: a score inside a preflight is, a report of one file is not."""
+    return model_of(struct, struct.__name__ != "FileReport")

@@ -1,0 +1,108 @@
+"""Rules: constraints that JSON Schema cannot express, as data of a few kinds.
+
+A rule is a frozen value: fields, bounds, code, severity, message, hint. It is published with the
+schema (`x-medcontract-rules`), so that other languages can implement each kind once and check all
+rules. Kinds about one object implement `check`; kinds about a list implement `begin`, which
+returns an accumulator; kinds across files implement `record_check`, `check_header` or `check_missing`.
+
+Rules only get values with the right structure, with fields as attributes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from medcontract.contracts.rules.base import Rule
+from medcontract.contracts.rules.collection import (
+    UNKNOWN,
+    Accumulator,
+    CollectionRule,
+    Constant,
+    Flag,
+    Monotonic,
+    Unique,
+    UniqueIndex,
+    check_list,
+)
+from medcontract.contracts.rules.cross_file import (
+    Covers,
+    CrossFileRule,
+    Equal,
+    Excludes,
+    Key,
+    OtherFile,
+    RecordCheck,
+    Reference,
+    SameOrder,
+    SameValue,
+    record_checks,
+    run_checks,
+)
+from medcontract.contracts.rules.record import (
+    AnyAbove,
+    CalendarDate,
+    Disjoint,
+    Distinct,
+    EmptyWhenFailed,
+    ForbidPattern,
+    Limit,
+    Order,
+    RecordRule,
+    RequireAny,
+    Requires,
+    Sum,
+    UniqueSpellings,
+    has_content,
+)
+
+__all__ = [
+    "UNKNOWN",
+    "Accumulator",
+    "AnyAbove",
+    "CalendarDate",
+    "CollectionRule",
+    "Constant",
+    "Covers",
+    "CrossFileRule",
+    "Disjoint",
+    "Distinct",
+    "EmptyWhenFailed",
+    "Equal",
+    "Excludes",
+    "Flag",
+    "ForbidPattern",
+    "Key",
+    "Limit",
+    "Monotonic",
+    "Order",
+    "OtherFile",
+    "RecordCheck",
+    "RecordRule",
+    "Reference",
+    "RequireAny",
+    "Requires",
+    "Rule",
+    "SameOrder",
+    "SameValue",
+    "Sum",
+    "Unique",
+    "UniqueIndex",
+    "UniqueSpellings",
+    "check_list",
+    "has_content",
+    "record_checks",
+    "run_checks",
+    "unpublish",
+]
+
+
+def _tupled(value: Any) -> Any:
+    return tuple(map(_tupled, value)) if isinstance(value, list) else value
+
+
+def unpublish(data: dict[str, Any]) -> Rule:
+    """The rule that was published as this JSON."""
+    kinds = {
+        kind.kind: kind for scope in (RecordRule, CollectionRule, CrossFileRule) for kind in scope.__subclasses__()
+    }
+    return kinds[data["kind"]](**{name: _tupled(v) for name, v in data.items() if name not in ("kind", "scope")})

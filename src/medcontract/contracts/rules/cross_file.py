@@ -1,0 +1,226 @@
+"""Rules across two files.
+
+Files are streamed, so a rule is checked one validated record at a time, against a summary of the other file
+(`OtherFile`). Only `score` and `preflight` have both files and run these rules. A kind implements what it needs of:
+
+- `record_check`: returns a function that gets each record of this file and returns a finding or None;
+- `check_header`: compares the headers of both files;
+- `check_missing`: gets the ids of the other file that have no record in this one.
+
+Checks that need information the summary lacks are skipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, ClassVar
+
+from msgspec import Struct
+
+from medcontract.contracts.rules.base import Rule
+from medcontract.problems import Finding, Path, shorten
+
+Key = str | tuple[str, ...]
+RecordCheck = Callable[[Any], Finding | None]
+
+
+class OtherFile(Struct, frozen=True, kw_only=True):
+    """A summary of the other file."""
+
+    ids: Collection[Any] | None = None
+    """The ids of its records."""
+    find: Callable[[Key], Any] | None = None
+    """Returns what is kept of the record with an id, or None if there is no such record."""
+    header: Any = None
+    """Its header, or the document; fields are attributes."""
+
+
+class CrossFileRule(Rule, frozen=True, kw_only=True):
+    """A rule about this file and one of another contract."""
+
+    scope: ClassVar = "files"
+    in_order: ClassVar[bool] = False
+    """Whether the check compares records with each other: it must get all of them, in file order."""
+    other: str
+
+    def record_check(self, other: OtherFile) -> RecordCheck | None:
+        """The check of one record. None: there is nothing to check, or the summary of the other file lacks it."""
+        return None
+
+    def check_header(self, header: Any, other: OtherFile) -> Finding | None:
+        """Compare the header of this file with the other file."""
+        return None
+
+    def check_missing(self, ids: Iterable[Key]) -> Iterator[Finding]:
+        """Findings about ids of the other file that have no record in this one."""
+        return iter(())
+
+    def items_in(self, document: Any) -> Iterable[tuple[Path, Any]]:
+        """The values in a document that the rule applies to, with their paths; by default the document itself."""
+        return (((), document),)
+
+    def check_document(self, document: Any, other: OtherFile) -> Iterator[Finding]:
+        """Check a document in memory."""
+        finding = self.check_header(document, other)
+        if finding:
+            yield finding
+        check = self.record_check(other)
+        if check is None:
+            return
+        for path, item in self.items_in(document):
+            finding = check(item)
+            if finding:
+                yield finding._replace(path=(*path, *finding.path))
+
+
+def record_checks(rules: Iterable[CrossFileRule], others: Mapping[str, OtherFile]) -> list[RecordCheck]:
+    """The checks of one record, for rules whose other file is given (by contract)."""
+    checks = [rule.record_check(others[rule.other]) for rule in rules if rule.other in others]
+    return [check for check in checks if check is not None]
+
+
+def run_checks(checks: Sequence[RecordCheck], record: Any) -> list[Finding]:
+    """The findings of all checks about one record."""
+    return [finding for check in checks if (finding := check(record)) is not None]
+
+
+class Equal(CrossFileRule, frozen=True, kw_only=True):
+    """A header field is equal in both files, if both have it."""
+
+    kind: ClassVar = "equal"
+    field: str
+
+    def check_header(self, header: Any, other: OtherFile) -> Finding | None:
+        mine, theirs = getattr(header, self.field, None), getattr(other.header, self.field, None)
+        if mine is None or theirs is None or mine == theirs:
+            return None
+        return self.finding((self.field,))
+
+
+class Reference(CrossFileRule, frozen=True, kw_only=True):
+    """The value of `field` (or the pair with that of `with_field`) also occurs in the other file."""
+
+    kind: ClassVar = "reference"
+    field: str
+    with_field: str | None = None
+    within: str | None = None
+    """For documents: the list whose items the rule applies to."""
+    default: str | None = None
+    """The value used for an absent or null `field`."""
+
+    @property
+    def id_fields(self) -> tuple[str, ...]:
+        return (self.field,) if self.with_field is None else (self.with_field, self.field)
+
+    def record_check(self, other: OtherFile) -> RecordCheck | None:
+        ids, id_of = other.ids, self._id_of()
+        if ids is None:
+            return None
+
+        def check(record: Any) -> Finding | None:
+            mine = id_of(record)
+            if mine in ids:
+                return None
+            return self.finding((self.field,))._replace(value=None if mine is None else shorten(_shown(mine)))
+
+        return check
+
+    def _id_of(self) -> Callable[[Any], Any]:
+        if self.default is None:
+            return attrgetter(*self.id_fields)
+
+        def with_default(record: Any) -> Any:
+            value = getattr(record, self.field)
+            value = self.default if value is None else value
+            return value if self.with_field is None else (getattr(record, self.with_field), value)
+
+        return with_default
+
+    def items_in(self, document: Any) -> Iterable[tuple[Path, Any]]:
+        if self.within is None:
+            return super().items_in(document)
+        return (((self.within, number), item) for number, item in enumerate(getattr(document, self.within)))
+
+
+class Excludes(CrossFileRule, frozen=True, kw_only=True):
+    """The value of `field` does not occur in the other file."""
+
+    kind: ClassVar = "excludes"
+    field: str
+
+    def record_check(self, other: OtherFile) -> RecordCheck | None:
+        ids, id_of = other.ids, attrgetter(self.field)
+        if ids is None:
+            return None
+        return lambda record: self.finding((self.field,)) if id_of(record) in ids else None
+
+
+class Covers(CrossFileRule, frozen=True, kw_only=True):
+    """Every value of `field` (or pair with that of `with_field`) in the other file also occurs in this one."""
+
+    kind: ClassVar = "covers"
+    field: str
+    with_field: str | None = None
+
+    def check_missing(self, ids: Iterable[Key]) -> Iterator[Finding]:
+        return (self.finding(())._replace(value=_shown(missing)) for missing in ids)
+
+
+class SameValue(CrossFileRule, frozen=True, kw_only=True):
+    """The record of the other file with the same `key` has the same value in `field`."""
+
+    kind: ClassVar = "same-value"
+    key: str
+    field: str
+
+    def record_check(self, other: OtherFile) -> RecordCheck | None:
+        find, id_of, value_of = other.find, attrgetter(self.key), attrgetter(self.field)
+        if find is None:
+            return None
+
+        def check(record: Any) -> Finding | None:
+            theirs = find(id_of(record))
+            if theirs is None or value_of(record) == value_of(theirs):
+                return None
+            return self.finding((self.field,))
+
+        return check
+
+
+class SameOrder(CrossFileRule, frozen=True, kw_only=True):
+    """Within each group, the records of this file are in the order given by `by` in the other file."""
+
+    kind: ClassVar = "same-order"
+    in_order: ClassVar = True
+    key: str
+    group: str
+    by: tuple[str, ...]
+
+    def record_check(self, other: OtherFile) -> RecordCheck | None:
+        find, id_of, group_of = other.find, attrgetter(self.key), attrgetter(self.group)
+        if find is None:
+            return None
+        latest: dict[Any, tuple[Any, ...]] = {}
+        """By group."""
+        reported: set[Any] = set()
+        """Groups whose first record out of order was reported."""
+
+        def check(record: Any) -> Finding | None:
+            theirs = find(id_of(record))
+            if theirs is None:
+                return None
+            group = group_of(theirs)
+            place = tuple(getattr(theirs, name) for name in self.by)
+            before = latest.setdefault(group, place)
+            latest[group] = max(place, before)
+            if place >= before or group in reported:
+                return None
+            reported.add(group)
+            return self.finding((self.key,))
+
+        return check
+
+
+def _shown(key: Key) -> str:
+    return " ".join(map(str, key)) if isinstance(key, tuple) else str(key)

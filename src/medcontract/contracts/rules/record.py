@@ -1,0 +1,262 @@
+"""Rules about one record, or about the fields of one document or header."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from collections.abc import Sequence
+from functools import cache
+from operator import attrgetter
+from typing import Any, ClassVar
+
+from medcontract.contracts.rules.base import Rule
+from medcontract.contracts.string_patterns import BLANKS
+from medcontract.problems import Finding
+
+
+class RecordRule(Rule, frozen=True, kw_only=True):
+    """A rule about one record, or about the fields of one document or header."""
+
+    scope: ClassVar = "object"
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        """What is wrong; an empty tuple if nothing is."""
+        raise NotImplementedError
+
+    def all_pass(self, values: list[Any]) -> bool:
+        """Whether all values satisfy the rule."""
+        return not any(map(self.check, values))
+
+
+_MARGIN = 1e-6
+"""The rounding error of a plain sum of up to a million non-negative numbers that add up to about 1 is far below
+this: only sums near a bound need exact summation."""
+
+
+class Sum(RecordRule, frozen=True, kw_only=True):
+    """The correctly rounded sum of a list of non-negative numbers is within the bounds (inclusive)."""
+
+    kind: ClassVar = "sum"
+    field: str
+    minimum: float
+    maximum: float
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        numbers = getattr(value, self.field)
+        if numbers is None:
+            return ()
+        if self.minimum + _MARGIN <= sum(numbers) <= self.maximum - _MARGIN:
+            return ()
+        total = math.fsum(numbers)
+        if self.minimum <= total <= self.maximum:
+            return ()
+        return (self.finding((self.field,))._replace(value=f"sum {total!r}"),)
+
+    def all_pass(self, values: list[Any]) -> bool:
+        lists = [numbers for numbers in map(attrgetter(self.field), values) if numbers is not None]
+        sums = list(map(sum, lists))
+        return not sums or (self.minimum + _MARGIN <= min(sums) and max(sums) <= self.maximum - _MARGIN)
+
+
+class Order(RecordRule, frozen=True, kw_only=True):
+    """The second field is not less than the first."""
+
+    kind: ClassVar = "order"
+    fields: tuple[str, str]
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        first, second = self.fields
+        return (self.finding((second,)),) if getattr(value, second) < getattr(value, first) else ()
+
+
+class CalendarDate(RecordRule, frozen=True, kw_only=True):
+    """The date exists in the (proleptic Gregorian) calendar, years 0001 to 9999."""
+
+    kind: ClassVar = "calendar-date"
+    field: str
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        date = getattr(value, self.field)
+        return () if date is None or _day_exists(date) else (self.finding((self.field,)),)
+
+
+def _day_exists(date: str) -> bool:
+    try:
+        datetime.date(int(date[:4]), int(date[5:7]), int(date[8:10]))
+    except ValueError:
+        return False
+    return True
+
+
+class Limit(RecordRule, frozen=True, kw_only=True):
+    """The number is less than `minimum` (or, if `below` is given, not less than `below`)."""
+
+    kind: ClassVar = "limit"
+    field: str
+    minimum: float
+    below: float | None = None
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        number = getattr(value, self.field)
+        inside = number >= self.minimum and (self.below is None or number < self.below)
+        return (self.finding((self.field,)),) if inside else ()
+
+
+class Distinct(RecordRule, frozen=True, kw_only=True):
+    """No string occurs twice in the list."""
+
+    kind: ClassVar = "distinct"
+    field: str
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        items = getattr(value, self.field)
+        if len(items) < 2 or len(set(items)) == len(items):
+            return ()
+        return [self.finding((self.field, i)) for i, item in enumerate(items) if item in items[:i]]
+
+
+class Requires(RecordRule, frozen=True, kw_only=True):
+    """If a field has content (not null, not blank, not empty), another field must have content, too.
+
+    With `value`, only if the field has that value.
+    """
+
+    kind: ClassVar = "requires"
+    field: str
+    requires: str
+    value: str | None = None
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        mine = getattr(value, self.field)
+        applies = has_content(mine) if self.value is None else mine == self.value
+        if not applies or has_content(getattr(value, self.requires)):
+            return ()
+        return (self.finding((self.field,)),)
+
+
+class EmptyWhenFailed(RecordRule, frozen=True, kw_only=True):
+    """The list is empty if `flag` is false or `text` has content."""
+
+    kind: ClassVar = "empty-when-failed"
+    field: str
+    flag: str
+    text: str
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        failed = not getattr(value, self.flag) or has_content(getattr(value, self.text))
+        return (self.finding((self.field,)),) if failed and getattr(value, self.field) else ()
+
+
+class ForbidPattern(RecordRule, frozen=True, kw_only=True):
+    """In each object of the list `items`, the string `field`, stripped of blanks, does not match `pattern`."""
+
+    kind: ClassVar = "forbid-pattern"
+    items: str
+    field: str
+    pattern: str
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        matches = _compiled(self.pattern).search
+        return [
+            self.finding((self.items, index, self.field))
+            for index, item in enumerate(getattr(value, self.items))
+            if matches(getattr(item, self.field).strip(BLANKS))
+        ]
+
+
+_compiled = cache(re.compile)
+
+
+class AnyAbove(RecordRule, frozen=True, kw_only=True):
+    """At least one value of an object of numbers is greater than the bound."""
+
+    kind: ClassVar = "any-above"
+    field: str
+    above: float
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        numbers = getattr(value, self.field).values()
+        return () if any(number > self.above for number in numbers) else (self.finding((self.field,)),)
+
+
+class RequireAny(RecordRule, frozen=True, kw_only=True):
+    """One of `texts` is not blank, one of `present` is not null, or one of `filled` is not empty.
+
+    Names with a dot refer to fields of nested objects. Reported at `field`.
+    """
+
+    kind: ClassVar = "require-any"
+    field: str
+    texts: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
+    filled: tuple[str, ...] = ()
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        found = (
+            any(has_content(_inside(value, name)) for name in (*self.texts, *self.filled))
+            or any(_inside(value, name) is not None for name in self.present)
+        )  # fmt: skip
+        return () if found else (self.finding((self.field,)),)
+
+
+class Disjoint(RecordRule, frozen=True, kw_only=True):
+    """No term occurs in two of the lists of strings, compared after `fold`. Within one list it may be repeated.
+
+    Names with a dot refer to fields of nested objects.
+    """
+
+    kind: ClassVar = "disjoint"
+    fields: tuple[str, ...]
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        from medcontract.normalizers.terms import fold
+
+        first: dict[str, str] = {}
+        return [
+            self.finding((*name.split("."), index))
+            for name in self.fields
+            for index, term in enumerate(_inside(value, name) or ())
+            if first.setdefault(fold(term), name) != name
+        ]
+
+
+class UniqueSpellings(RecordRule, frozen=True, kw_only=True):
+    """In an object that maps names to lists of spellings, each spelling belongs to one name, compared after `fold`.
+
+    The keys are names, and so are the strings in the lists `names`: a name is a spelling only of itself.
+    """
+
+    kind: ClassVar = "unique-spellings"
+    field: str
+    names: tuple[str, ...] = ()
+
+    def check(self, value: Any) -> Sequence[Finding]:
+        from medcontract.normalizers.terms import fold
+
+        spellings = getattr(value, self.field) or {}
+        listed = (term for name in self.names for term in _inside(value, name) or ())
+        owner = {name: name for name in map(fold, (*listed, *spellings))}
+        return [
+            self.finding((self.field, name, index))
+            for name, folded, terms in ((name, fold(name), terms) for name, terms in spellings.items())
+            for index, term in enumerate(terms)
+            if owner.setdefault(fold(term), folded) != folded
+        ]
+
+
+def _inside(value: Any, name: str) -> Any:
+    for part in name.split("."):
+        if value is None:
+            return None
+        value = getattr(value, part)
+    return value
+
+
+def has_content(value: Any) -> bool:
+    """Whether a value has content: not absent, null, false, blank or empty. A number always has content, even 0."""
+    if isinstance(value, str):
+        return bool(value.strip(BLANKS))
+    if value is None or value != value:  # noqa: PLR0124  # NaN: a missing value of a table
+        return False
+    return bool(value) or (value == 0 and not isinstance(value, bool))

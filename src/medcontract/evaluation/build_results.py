@@ -1,0 +1,105 @@
+"""From what evaluation works with (fractions, counts) to the results that are handed out."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from unicodedata import unidata_version
+
+from medcontract._version import __version__
+from medcontract.catalog import CATALOGUE
+from medcontract.results.score import (
+    Environment,
+    Processing,
+    ProtocolUsed,
+    Score,
+)
+from medcontract.results.tables import Table
+from medcontract.scoring import processing_gate as exact
+from medcontract.scoring import tracks
+from medcontract.scoring.protocol import Protocol
+from medcontract.scoring.rational import rounded_or_none
+
+
+def protocol_used(protocol: Protocol) -> ProtocolUsed:
+    return ProtocolUsed(**protocol.describe())
+
+
+def processing(found: exact.Processing | None) -> Processing | None:
+    return None if found is None else Processing(**found.describe(), _share=found.share, _asked=found.asked)
+
+
+def versions() -> dict[str, Any]:
+    """What a result was made with: no clock, no host."""
+    return {
+        "medcontract_version": __version__,
+        "environment": Environment(
+            python=platform.python_version(), unicode=unidata_version, unidecode=_unidecode_version()
+        ),
+    }
+
+
+def _unidecode_version() -> str:
+    """As the name of its folder of metadata says: the library that reads metadata takes as long to import as we do."""
+    spec = find_spec("unidecode")
+    home = Path(spec.origin).parent.parent if spec and spec.origin else Path()
+    found = [
+        folder.name.removesuffix(".dist-info").partition("-")[2] for folder in home.glob("[Uu]nidecode-*.dist-info")
+    ]
+    if len(found) == 1:
+        return found[0]
+    from importlib.metadata import version
+
+    return version("Unidecode")
+
+
+def score_result(scored: Any) -> Score:
+    """The result of a scored submission (`evaluation.score.Scored`)."""
+    verdict = scored.verdict
+    broken_rules = _broken_rules(scored.between)
+    return Score(
+        track=scored.track,
+        participant=scored.participant or None,
+        protocol=protocol_used(scored.protocol),
+        inputs=scored.inputs,
+        processing=processing(verdict.processing),
+        valid=verdict.valid,
+        reasons=verdict.reasons,
+        warnings=(*scored.warnings, *(broken_rules if scored.participant else ())),
+        problems=scored.problems,
+        result=scored.shown,
+        failure_modes=scored.remediation or None,
+        breakdown=scored.breakdown or None,
+        **versions(),
+        _decision=verdict.decision,
+        _gates=verdict.gates,
+        _team=scored.team,
+        _found=scored.found,
+        _errors=scored.errors,
+        _broken_rules=broken_rules,
+        _hints=scored.hints,
+        _figures=scored.figures,
+        _headline=(scored.headline, rounded_or_none(verdict.headline)),
+        _second=(scored.second, rounded_or_none(verdict.second)),
+        _tables=_tables_of(scored.track),
+        _counted_here=scored.counts is not None,
+    )
+
+
+@cache
+def _tables_of(track: str) -> Callable[[Score], Iterator[Table]]:
+    """What makes the tables of a score; one object for a track, so that equal scores are equal."""
+    return partial(_tables, track)
+
+
+def _tables(track: str, score: Score) -> Iterator[Table]:
+    return tracks.track(track).tables(score)
+
+
+def _broken_rules(counted: tuple[tuple[str, int], ...]) -> tuple[str, ...]:
+    """How often each rule between files was broken, by code: all that participants may know of it."""
+    return tuple(f"{code} {CATALOGUE[code].title}: {times:,}" for code, times in counted)

@@ -1,0 +1,274 @@
+"""A truth and a submission, read side by side: what is expected, and what was made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from msgspec import Struct
+
+from medcontract.contracts import registry
+from medcontract.contracts.contract import Validated
+from medcontract.contracts.rules import OtherFile, RecordCheck, Unique, record_checks, run_checks
+from medcontract.errors import CallError
+from medcontract.evaluation.inputs import Files, Given, Header, Part, Settings, header_of, read
+from medcontract.problems import Finding, Ref
+from medcontract.scoring.pairing import Expected, Pair, Pairing, validated
+from medcontract.scoring.scorer import Scorer
+from medcontract.scoring.track import Roles, Track
+from medcontract.validation.problem_collector import ProblemCollector
+
+
+class Truth(Struct, kw_only=True):
+    """What submissions are scored against."""
+
+    track: Track
+    scorer: Scorer
+    parts: list[Part]
+    expected: dict[str, Expected[Any]]
+    """By contract."""
+    headers: dict[str, Header]
+    content: dict[str, str]
+    """The hash of the records, by contract."""
+    reasons: tuple[str, ...] = ()
+    """Why nothing can be scored against it."""
+    pairs: tuple[Pair[Any, Any], ...] = ()
+    """Where these are not to be those of the scorer."""
+    documents: dict[str, Any] = {}
+    """Auxiliary files that its own rules refer to."""
+
+
+def read_truth(track: Track, scorer: Scorer, files: Files, given: Given | None = None) -> Truth:
+    """Read the truth among the files. Raises `CallError` where there is none."""
+    wanted = [pair for pair in scorer.pairs if pair.truth in files.groups]
+    if not wanted:
+        raise no_truth(track.roles, files)
+    truth = Truth(track=track, scorer=scorer, parts=[], expected={}, headers={}, content={})
+    reasons = _read_what_it_refers_to(wanted, files, truth)
+    for pair in wanted:
+        parts = files.groups[pair.truth]
+        if pair.own_truth:
+            _read_own(pair.truth, pair.own_truth(), parts, truth)
+            continue
+        _read_expected(pair, parts, truth, given or Given())
+        reasons += _errors("the truth", parts)
+        if not reasons and not truth.expected[pair.truth].items:
+            reasons.append(f"the truth is empty: {', '.join(part.name for part in parts)}")
+    truth.reasons += tuple(reasons)
+    return truth
+
+
+def _read_what_it_refers_to(wanted: Sequence[Pair[Any, Any]], files: Files, truth: Truth) -> list[str]:
+    """Auxiliary files that come before the truth: those of the organizer, and those that its rules are about."""
+    reasons: list[str] = []
+    rules = [rule for pair in wanted for rule in files.groups[pair.truth][0].contract.file_rules]
+    roles = truth.track.roles
+    first = {*roles.auxiliaries("competition"), *(rule.other for rule in rules)}
+    for name in roles.auxiliaries():
+        if name in first and name in files.groups:
+            truth.documents[name] = _read_one(files.groups[name], truth, truth.documents)
+            reasons += _errors(name, files.groups[name])
+    return reasons
+
+
+def _read_expected(pair: Pair[Any, Any], parts: Sequence[Part], truth: Truth, given: Given) -> None:
+    """The records of a truth, and its header."""
+    contract = parts[0].contract
+    others = other_files(truth, truth.documents)
+    expected = Expected(pair.key, pair.item, record_checks(contract.file_rules, others))
+    read(parts, expected)
+    truth.parts += parts
+    truth.expected[pair.truth] = expected
+    truth.content[pair.truth] = expected.content_sha256()
+    expected.forget_texts()
+    header = truth.headers[pair.truth] = given.complete(header_of(parts), contract)
+    _compare_headers(parts[0], SimpleNamespace(**header), others)
+
+
+def other_files(truth: Truth, documents: Mapping[str, Any]) -> dict[str, OtherFile]:
+    """What rules between files can be checked against, by contract.
+
+    A list of expected ids stands in for a truth where only ids are compared.
+    """
+    others: dict[str, OtherFile] = {}
+    for name, expected in truth.expected.items():
+        if name in truth.content:
+            others[name] = expected.as_other_file(SimpleNamespace(**truth.headers[name]))
+        elif truth.parts:
+            others[name] = OtherFile(ids=expected.index)
+    for name, document in documents.items():
+        if document is not None:
+            role = truth.track.roles.find_auxiliary(name)
+            ids = frozenset(role.ids(document)) if role and role.ids else None
+            others[name] = OtherFile(ids=ids, header=document)
+    return others
+
+
+def _read_own(name: str, expected: Expected[Any], parts: Sequence[Part], truth: Truth) -> None:
+    """A submission that is its own truth: read once for what is expected, its mistakes left to the second time."""
+    read([Part(part.source, part.contract, ProblemCollector(0)) for part in parts], expected)
+    truth.expected[name] = expected
+    truth.content[name] = expected.content_sha256()
+    expected.forget_texts()
+    truth.headers[name] = {}
+    if not expected.items:
+        truth.reasons += (f"there is no sample: {', '.join(part.name for part in parts)}",)
+
+
+def no_truth(roles: Roles, files: Files) -> CallError:
+    names = " or ".join(roles.truths)
+    return CallError("there is no truth among these files", f"a file of {names} is asked for; {_there_is(files)}")
+
+
+def _there_is(files: Files) -> str:
+    return ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts()) or "there is none"
+
+
+def _errors(what: str, parts: Sequence[Part]) -> list[str]:
+    return [
+        f"{what} has {part.collector.errors:,} error{'s' * (part.collector.errors != 1)} ({part.name})"
+        for part in parts
+        if part.collector.errors
+    ]
+
+
+class _Auxiliary:
+    """An auxiliary collection as it streams by: its rules about other files, and what is kept of it."""
+
+    def __init__(self, checks: Sequence[RecordCheck], keep: Callable[[Any], Any] | None) -> None:
+        self._checks = checks
+        self._keep = keep
+        self.kept: list[Any] = []
+
+    def begin(self) -> None:
+        """Nothing to do."""
+
+    def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
+        rows = validated(records)
+        if self._keep:
+            self.kept += map(self._keep, rows)
+        return [(i, finding) for i, record in enumerate(rows) for finding in run_checks(self._checks, record)]
+
+    def lose(self, parsed: Any) -> Sequence[Finding]:
+        return ()
+
+    def end(self, whole: bool) -> None:
+        """Nothing to do."""
+
+
+def read_auxiliary(truth: Truth, files: Files) -> tuple[dict[str, Any], list[str]]:
+    documents: dict[str, Any] = dict(truth.documents)
+    reasons: list[str] = []
+    for name in truth.track.roles.auxiliaries():
+        parts = files.groups.get(name)
+        if parts and not parts[0].validator:  # it may have said which ids are expected
+            documents[name] = _read_one(parts, truth, documents)
+            reasons += _errors(name, parts)
+    others = other_files(truth, documents)
+    for name, parts in files.groups.items():
+        if documents.get(name) is not None and parts[0].contract.kind == "document":
+            _check_document(parts[0], documents[name], others)
+    return documents, reasons
+
+
+def _read_one(parts: Sequence[Part], truth: Truth, documents: Mapping[str, Any]) -> Any:
+    """An auxiliary file: a document as it is, of a collection what the track keeps."""
+    contract = parts[0].contract
+    others = other_files(truth, documents)
+    role = truth.track.roles.find_auxiliary(contract.id)
+    keep = role.keep if role else None
+    sink = _Auxiliary(record_checks(contract.file_rules, others), keep)
+    read(parts, sink)
+    header = parts[0].validator.header if parts[0].validator else None
+    if contract.kind == "collection":
+        _compare_headers(parts[0], header, others)
+    return sink.kept if keep else header
+
+
+def _check_document(part: Part, document: Any, others: Mapping[str, OtherFile]) -> None:
+    """Rules of a document about other files, such as proofs that name a document of the manifest."""
+    whole = Ref(part.source.start, part.source.size)
+    for rule in part.contract.file_rules:
+        if rule.other in others:
+            for finding in rule.check_document(document, others[rule.other]):
+                part.collector.defer(finding._replace(ref=whole))
+
+
+def no_submission(roles: Roles, files: Files) -> CallError:
+    names = " or ".join(roles.submissions)
+    return CallError("there is no submission among these files", f"a file of {names} is asked for; {_there_is(files)}")
+
+
+def read_submission(
+    truth: Truth, files: Files, documents: Mapping[str, Any], settings: Settings, given: Given
+) -> tuple[dict[str, Pairing[Any, Any]], dict[str, Header], list[str]]:
+    """Stream the submission past the truth. Also: its headers, and what is wrong with them."""
+    pairings: dict[str, Pairing[Any, Any]] = {}
+    headers: dict[str, Header] = {}
+    reasons: list[str] = []
+    others = other_files(truth, documents)
+    for pair in truth.pairs or truth.scorer.pairs:
+        parts = files.groups.get(pair.submission, [])
+        if pair.truth not in truth.expected:
+            _read_unscored(pair, parts, files)
+            continue
+        pairing = pairings[pair.truth] = _pairing(pair, truth, others)
+        headers[pair.submission] = {}
+        if parts:
+            _read_pair(parts, pairing, truth, settings)
+            header = headers[pair.submission] = given.complete(header_of(parts), parts[0].contract)
+            reasons += [f"the header is wrong ({p.name})" for p in parts if p.validator and p.validator.bad_header]
+            reasons += _compare_headers(parts[0], SimpleNamespace(**header), others)
+            if truth.parts:
+                _report_missing(parts[0], pairing)
+        elif any(name in files.groups for name in truth.track.roles.submissions) and truth.content:
+            files.notes.append(f"there is no file of {pair.submission}: nothing of it is processed")
+    return pairings, headers, reasons
+
+
+def _read_unscored(pair: Pair[Any, Any], parts: Sequence[Part], files: Files) -> None:
+    """A part of the submission that there is no truth for."""
+    if parts:
+        read(parts)
+        names = ", ".join(part.name for part in parts)
+        files.notes.append(f"{names}: not scored, for there is no truth of {pair.truth}")
+
+
+def _pairing(pair: Pair[Any, Any], truth: Truth, others: Mapping[str, OtherFile]) -> Pairing[Any, Any]:
+    contract = registry.find(pair.submission)
+    unique = [rule for rule in contract.list_rules if isinstance(rule, Unique)]
+    return Pairing(pair, truth.expected[pair.truth], contract.file_rules, others, unique)
+
+
+def _read_pair(parts: Sequence[Part], pairing: Pairing[Any, Any], truth: Truth, settings: Settings) -> None:
+    """Stream the records past their truth, in workers where that pays; these measure records as the scorer does."""
+    if settings.jobs > 1 and not truth.pairs:
+        from medcontract.evaluation.parallel import read_in_workers, worth_while
+
+        quick = worth_while(parts, settings.jobs)
+        if quick and read_in_workers(parts, pairing, truth.track, truth.scorer, settings):
+            return
+    read(parts, pairing, settings.progress)
+
+
+def _compare_headers(part: Part, header: Any, others: Mapping[str, OtherFile]) -> list[str]:
+    """Report what is wrong with a header (its fields are attributes) beside other files. Returns the messages."""
+    reasons: list[str] = []
+    for rule in part.contract.file_rules:
+        finding = rule.check_header(header, others[rule.other]) if rule.other in others else None
+        if finding:
+            reasons.append(finding.message)
+            part.collector.new_room()
+            part.collector.defer(part.validator.in_header(finding) if part.validator else finding)
+    return reasons
+
+
+def _report_missing(part: Part, pairing: Pairing[Any, Any]) -> None:
+    """Expected ids without any record; they are problems of the first part, without a place."""
+    missing = pairing.missing()
+    part.collector.new_room()
+    for rule in part.contract.file_rules:
+        if rule.other == pairing.pair.truth:
+            for finding in rule.check_missing(missing):
+                part.collector.defer(finding)

@@ -1,0 +1,410 @@
+"""A `.csv` file (RFC 4180) as a stream of JSON records.
+
+A row is converted to an equivalent line of JSON and from there on treated like a line of JSONL: the same
+decoder, the same problems. `Columns` describes how a contract's record is stored in a row.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from medcontract.problems import Finding, Ref, empty_file, is_plain, plural, shorten
+from medcontract.reading.json_file import Decode, too_large
+from medcontract.reading.json_scanner import LATE_MARK_HINT, not_utf8
+from medcontract.reading.limits import BLOCK, MAX_MEMBERS
+from medcontract.reading.source import Source
+from medcontract.types import CellKind, Column
+
+
+class Row(NamedTuple):
+    """One row: a record, or what is wrong with it."""
+
+    raw: bytes
+    offset: int
+    length: int
+    line: int
+    finding: Finding | None
+    value: Any = None
+    """The result of `Decode` for the record."""
+
+
+class RowBlock(NamedTuple):
+    """Consecutive valid rows, one per line."""
+
+    raws: list[bytes]
+    """The rows as in the file."""
+    offset: int
+    line: int
+    values: list[Any]
+
+
+_CELL_BYTES = rb'(?:"[^"]*+(?:""[^"]*+)*+"[^,\r\n]*+|[^",\r\n][^,\r\n]*+|)'
+_ROW = re.compile(_CELL_BYTES + rb"(?:," + _CELL_BYTES + rb")*+(?:\r\n|\n|\r)")
+_PLAIN_ROW = re.compile(rb"[A-Za-z0-9_.,+/ @#()=;-]*+(?:\r\n|\n|\r)?")
+_PLAIN_ROWS = re.compile(rb"(?:[A-Za-z0-9_.,+/ @#()=;-]*+\n)++")
+_BLANK_ROWS = re.compile(rb"(?:[ \t]*+(?:\r\n|\n|\r))++")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_NOT_FINITE = {"nan": "NaN", "infinity": "Infinity", "inf": "Infinity", "-infinity": "-Infinity", "-inf": "-Infinity"}
+_CELL_OF: dict[str, bytes] = {
+    "text": rb"([^,\n]++)",
+    "number": rb"(-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)",
+    "boolean": rb"(true|false)",
+    "other": rb"([^,\n]*+)",
+}
+_MOST_KNOWN = 1000
+_LONGEST_KNOWN = 500
+"""The maximum size of a cached row, in bytes: of identical rows, only one is parsed."""
+_any_json = msgspec.json.Decoder().decode
+_MOST_GROUPS = 90
+"""The maximum number of cells in a pattern: a table with more columns is read row by row."""
+_JSON = re.compile(rb'[ \t]*+[\[{][ \t]*+(?:["\[{\]}]|[\r\n])')
+_CELL = re.compile(r'(?:"((?:[^"]|"")*+)"|([^",\r\n]*+))(,|\Z)')
+
+
+class CsvFile:
+    """Reads one `.csv` file: first its header, then its rows."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._in_chunks = False
+        self._known: dict[bytes, Row] = {}
+        self._rows = self._raw_rows()
+        self.header: list[str] = []
+        self.broken: Finding | None = None
+        """Why the header, and so the file, cannot be read."""
+        self._read_header()
+
+    def _read_header(self) -> None:
+        for raw, offset, _, closed in self._rows:
+            if raw is not None and not raw.strip(b" \t\r\n"):
+                continue
+            if raw is None or raw.count(b",") > MAX_MEMBERS:
+                self.broken = _large_row(self._source.limits.record, offset)
+            elif _JSON.match(raw):
+                hint = "name it .json, or .jsonl if each line is a record"
+                self.broken = Finding("MC005", "this is JSON, not CSV", hint, offset=offset)
+            elif not closed:
+                self.broken = _never_closed(offset)
+            else:
+                cells = _cells(raw, offset)
+                if isinstance(cells, Finding):
+                    self.broken = cells
+                else:
+                    self.header = [cell or "" for cell in cells]
+            return
+        self.broken = empty_file(self._source.start)
+
+    def rows(self, columns: Sequence[Column], open_record: bool, decode: Decode) -> Iterator[Row]:
+        """The rows as JSON records, without unknown columns unless the record allows them."""
+        layout = Layout(columns, self.header, open_record)
+        for raw, offset, line, closed in self._rows:
+            row = self._row(layout, raw, offset, line, closed, decode)
+            if row:
+                yield row
+
+    def rows_in_blocks(self, columns: Sequence[Column], open_record: bool, decode: Decode) -> Iterator[Row | RowBlock]:
+        """Like `rows`, but many at a time where possible."""
+        layout = Layout(columns, self.header, open_record)
+        self._in_chunks = True
+        for raw, offset, line, closed in self._rows:
+            if raw is not None and raw.count(b"\n") > 1 and _PLAIN_ROWS.fullmatch(raw):
+                yield from self._chunk(layout, raw, offset, line, decode)
+            elif row := self._row(layout, raw, offset, line, closed, decode):
+                yield row
+
+    def _chunk(self, layout: Layout, chunk: bytes, offset: int, line: int, decode: Decode) -> Iterator[Row | RowBlock]:
+        raws = chunk.splitlines(keepends=True)
+        values = [decode(text) for text in layout.quick_records(chunk, len(raws))]
+        if values and all(values):
+            yield RowBlock(raws, offset, line, values)
+            return
+        for raw in raws:
+            row = self._row(layout, raw, offset, line, True, decode)
+            if row:
+                yield row
+            offset += len(raw)
+            line += 1
+
+    def _row(
+        self, layout: Layout, raw: bytes | None, offset: int, line: int, closed: bool, decode: Decode
+    ) -> Row | None:
+        """One row; None for a blank one."""
+        if raw is None:
+            return Row(b"", offset, 0, line, _large_row(self._source.limits.record, None))
+        if not raw.strip(b" \t\r\n"):
+            return None
+        if not closed:
+            return Row(b"", offset, len(raw), line, _never_closed(None))
+        known = self._known.get(raw)
+        if known is None:
+            known = self._read_row(layout, raw, decode)
+            if len(raw) <= _LONGEST_KNOWN:
+                if len(self._known) >= _MOST_KNOWN:
+                    self._known.clear()
+                self._known[raw] = known
+        return Row(known.raw, offset, len(raw), line, known.finding, known.value)
+
+    def _read_row(self, layout: Layout, raw: bytes, decode: Decode) -> Row:
+        """One row, independent of its position."""
+        offset = line = 0
+        quick = layout.quick_record(raw)
+        value = decode(quick) if quick else None
+        if quick and (value is not None or _is_json(quick)):  # identical bytes give identical records
+            return Row(quick, offset, len(raw), line, None, value)
+        cells = _cells(raw, None)
+        if isinstance(cells, Finding):
+            return Row(b"", offset, len(raw), line, cells)
+        if len(cells) != len(self.header):
+            return Row(b"", offset, len(raw), line, _ragged(len(cells), len(self.header)))
+        record = layout.record(cells, _json_cell)
+        return Row(record, offset, len(raw), line, None, decode(record))
+
+    def _raw_rows(self) -> Iterator[tuple[bytes | None, int, int, bool]]:
+        """Rows as bytes with offset and line, and whether their quotes are closed; None for rows beyond the size limit.
+
+        Once `_in_chunks` is set, plain rows are returned many at a time.
+        """
+        source = self._source
+        with source.open() as stream:
+            stream.seek(source.start)
+            offset, line = source.start, 1
+            data, ended = b"", False
+            while not ended:
+                block = stream.read(max(BLOCK, len(data)))
+                ended = not block
+                data += block
+                # a CR at the end may be half of a CRLF: wait for more bytes
+                whole = data if ended or not data.endswith(b"\r") else data[:-1]
+                at = 0
+                while match := self._next_rows(whole, at):
+                    row = match.group()
+                    yield (row if len(row) <= source.limits.record else None), offset + at, line, True
+                    line += _count_breaks(row)
+                    at = match.end()
+                data = data[at:]
+                offset += at
+                if len(data) > source.limits.record:
+                    yield None, offset, line, True
+                    return
+            if data:
+                yield data, offset, line, _ROW.fullmatch(data + b"\n") is not None
+
+    def _next_rows(self, whole: bytes, at: int) -> re.Match[bytes] | None:
+        if self._in_chunks:
+            plain = _PLAIN_ROWS.match(whole, at)
+            if plain and plain.end() - at <= self._source.limits.record:
+                return plain
+        return _BLANK_ROWS.match(whole, at) or _ROW.match(whole, at)
+
+
+class Layout:
+    """Converts the cells of a row to a JSON record."""
+
+    def __init__(self, columns: Sequence[Column], header: Sequence[str], open_record: bool) -> None:
+        index: dict[str, int] = {}
+        for place, name in enumerate(header):
+            index.setdefault(name, place)
+        self._single: list[tuple[str, int, Column]] = []
+        self._lists: dict[str, list[tuple[int | None, Column]]] = {}
+        for column in columns:
+            position = index.get(column.name)
+            if len(column.path) > 1:
+                self._lists.setdefault(str(column.path[0]), []).append((position, column))
+            elif position is not None:
+                self._single.append((json.dumps(column.name), position, column))
+        self._lists = {name: group for name, group in self._lists.items() if any(p is not None for p, _ in group)}
+        known = {column.name for column in columns}
+        if open_record:
+            self._single += [
+                (json.dumps(name), position, Column(name, "text", False, (name,)))
+                for name, position in index.items()
+                if name not in known
+            ]
+
+        self._width = len(header)
+        self._pieces = self._quick_pieces()
+        self._patterns = [pattern for empty in (True, False) if (pattern := self._row_pattern(empty))]
+
+    def _quick_pieces(self) -> list[tuple[str, int, str, CellKind | None]] | None:
+        """For each cell of a record: the text before it, its position, the JSON of an empty cell, its type."""
+        pieces: list[tuple[str, int, str, CellKind | None]] = []
+        for key, position, column in self._single:
+            pieces.append((f",{key}:", position, "null" if column.nullable else '""', column.kind))
+        for name, group in self._lists.items():
+            for number, (place, column) in enumerate(group):
+                if place is None or column.kind != "number":
+                    return None
+                pieces.append((f",{json.dumps(name)}:[" if number == 0 else ",", place, "", None))
+            pieces[-1] = (*pieces[-1][:2], "]", None)
+        return pieces
+
+    def _row_pattern(self, empty: bool) -> tuple[re.Pattern[bytes], bytes] | None:
+        """A pattern of plain rows and its replacement by records; in one of them, all optional cells are empty."""
+        if self._pieces is None or self._width > _MOST_GROUPS:
+            return None
+        kinds = {position: (null == "null", kind or "number") for _, position, null, kind in self._pieces}
+        cells = []
+        for position in range(self._width):
+            nullable, name = kinds.get(position, (False, "other"))
+            cells.append(b"()" if nullable and empty else _CELL_OF[name])
+        parts = []
+        for before, position, null, kind in self._pieces:
+            cell = rf"\g<{position + 1}>"
+            if null == "null" and empty:
+                cell = "null"
+            elif kind == "text":
+                cell = f'"{cell}"'
+            literal = before.replace("\\", r"\\")  # a column name may contain anything
+            parts.append(literal + cell + (null if kind is None else ""))
+        replacement = "{" + "".join(parts)[1:] + "}"
+        return re.compile(rb"^" + b",".join(cells) + rb"$", re.MULTILINE), replacement.encode()
+
+    def quick_records(self, chunk: bytes, count: int) -> list[bytes]:
+        """The records of plain rows, one per line; none if not all rows can be converted in this way."""
+        for pattern, replacement in self._patterns:
+            text, times = pattern.subn(replacement, chunk)
+            if times == count:
+                return text.splitlines()
+        return []
+
+    def quick_record(self, raw: bytes) -> bytes | None:
+        """The record of a row of plain characters, assuming that numbers are valid, which decoding checks.
+
+        None if that is not possible. Plain characters need no escapes and cannot end a string or value.
+        """
+        if self._pieces is None or not _PLAIN_ROW.fullmatch(raw):
+            return None
+        cells = raw.decode("ascii").rstrip("\r\n").split(",")
+        if len(cells) != self._width:
+            return None
+        parts: list[str] = []
+        for before, position, empty, kind in self._pieces:
+            cell = cells[position]
+            if kind == "text":
+                parts.append(f'{before}"{cell}"' if cell else before + empty)
+            elif kind != "boolean" and cell and cell[0] in "-0123456789" and " " not in cell:
+                parts.append(before + cell + (empty if kind is None else ""))
+            elif not cell and kind is not None:
+                parts.append(before + empty)
+            elif kind == "boolean" and cell.lower() in ("true", "false"):
+                parts.append(before + cell.lower())
+            elif cell and cell.lower() not in _NOT_FINITE:
+                parts.append(f'{before}"{cell}"' + (empty if kind is None else ""))
+            else:
+                return None
+        return ("{" + "".join(parts)[1:] + "}").encode()
+
+    def record(self, cells: Sequence[Any], write: Callable[[Any, Column], str]) -> bytes:
+        """The record of a row; `write` converts a cell to JSON."""
+        parts = [f"{key}:{write(cells[position], column)}" for key, position, column in self._single]
+        for name, group in self._lists.items():
+            items = ["null" if p is None else write(cells[p], column) for p, column in group]
+            text = "null" if all(item == "null" for item in items) else "[" + ",".join(items) + "]"
+            parts.append(f"{json.dumps(name)}:{text}")
+        return ("{" + ",".join(parts) + "}").encode()
+
+
+def _is_json(record: bytes) -> bool:
+    try:
+        _any_json(record)
+    except msgspec.DecodeError:
+        return False
+    return True
+
+
+def _json_cell(cell: str | None, column: Column) -> str:
+    """The cell as JSON."""
+    if not cell:
+        return "null" if column.nullable else '""'
+    if column.kind == "number":
+        if _NUMBER.fullmatch(cell):
+            return cell
+        if cell.lower() in _NOT_FINITE:
+            return _NOT_FINITE[cell.lower()]
+    elif column.kind == "boolean" and cell.lower() in ("true", "false"):
+        return cell.lower()
+    return json.dumps(cell, ensure_ascii=False)
+
+
+def _cells(raw: bytes, offset: int | None) -> list[str | None] | Finding:
+    """The cells of one row; an empty cell is None. With `offset`, findings have the exact byte."""
+    text_bytes = raw.rstrip(b"\r\n")
+    nul = text_bytes.find(b"\0")
+    if nul >= 0:
+        return Finding(
+            "MC008", "a NUL byte", "remove it; the file may be damaged or binary",
+            offset=None if offset is None else offset + nul,
+        )  # fmt: skip
+    try:
+        text = text_bytes.decode()
+    except UnicodeDecodeError as error:
+        bad = not_utf8(error.start)
+        return Finding(bad.code, bad.message, bad.hint, offset=None if offset is None else offset + error.start)
+    if '"' not in text:
+        return [cell or None for cell in text.split(",")]
+    cells: list[str | None] = []
+    position = 0
+    while True:
+        match = _CELL.match(text, position)
+        if match is None and text.startswith("\ufeff"):
+            return Finding("MC032", "a byte order mark (U+FEFF) before the quote", LATE_MARK_HINT, offset=offset)
+        if match is None:
+            return Finding(
+                "MC032", "a quote is not allowed here",
+                'put the cell in double quotes and double those inside: "say ""hello"""',
+                offset=offset,
+            )  # fmt: skip
+        quoted, plain, comma = match.groups()
+        cell = plain if quoted is None else quoted.replace('""', '"')
+        cells.append(cell or None)
+        if not comma:
+            return cells
+        position = match.end()
+
+
+def _count_breaks(row: bytes) -> int:
+    return row.count(b"\n") + row.count(b"\r") - row.count(b"\r\n")
+
+
+def _large_row(limit: int, offset: int | None) -> Finding:
+    return too_large(limit, offset)._replace(hint="check for an unclosed quote, or raise the limit with --max-record")
+
+
+def _never_closed(offset: int | None) -> Finding:
+    return Finding("MC030", "a quote in this row is not closed", 'close it with "', offset=offset)
+
+
+def _ragged(cells: int, columns: int) -> Finding:
+    message = f"the row has {plural(cells, 'cell')}, the header {columns}"
+    hint = (
+        "put cells that contain a comma in double quotes"
+        if cells > columns
+        else "add the missing cells, which may be empty"
+    )
+    return Finding("MC031", message, hint)
+
+
+def header_findings(header: Sequence[str], known: Sequence[str], open_record: bool, ref: Ref) -> list[Finding]:
+    """The findings about a header row: repeated and unknown columns."""
+    findings: list[Finding] = []
+    seen: set[str] = set()
+    for name in header:
+        shown = f"column '{name}'" if is_plain(name) else "a column"
+        if name in seen:
+            findings.append(
+                Finding("MC015", f"{shown} is repeated", "keep one of them", path=(name,), ref=ref, field=name,
+                        value=shorten(name))
+            )  # fmt: skip
+        elif name not in known and not open_record:
+            findings.append(
+                Finding(
+                    "MC102", f"{shown} is not in the contract", path=(name,), ref=ref, field=name, value=shorten(name)
+                )
+            )
+        seen.add(name)
+    return findings

@@ -1,0 +1,1 @@
+"""Published JSON Schemas: derived from the models, exported, checked, compared."""

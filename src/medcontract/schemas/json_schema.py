@@ -1,0 +1,286 @@
+"""JSON Schemas (draft 2020-12) of the contracts, derived from their models."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import sys
+from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, cast
+
+from medcontract.contracts.base import StrictModel
+from medcontract.contracts.contract import Contract
+from medcontract.contracts.result_models import RESULT_OF
+from medcontract.results.base import Item
+from medcontract.schemas.draft07 import NAMED, NESTED
+from medcontract.schemas.regex import NoPattern, read_pattern
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+RULES_KEYWORD = "x-medcontract-rules"
+
+
+@cache
+def contract_schema(contract: Contract[Any]) -> dict[str, Any]:
+    """The schema of the contract as a `.json` file, with its rules."""
+    schema = _tidy(contract.model.model_json_schema(by_alias=True))
+    schema = _documented(schema, contract.model, contract.model.__module__)
+    rules = [rule.publish() for rule in contract.rules]
+    if contract.list_key:
+        rules += [{**rule.publish(), "within": contract.list_key} for rule in contract.record_rules]
+        items = schema["properties"][contract.list_key]["items"]
+        if "$ref" not in items:  # the union of the two variants of a record has a name, too
+            schema["properties"][contract.list_key]["items"] = {"title": type_name(contract, record=True), **items}
+    return _published(schema, contract, rules)
+
+
+@cache
+def record_schema(contract: Contract[Any]) -> dict[str, Any]:
+    """The schema of one record of a collection, with the rules about it."""
+    schema = _tidy(contract.record_adapter().json_schema(by_alias=True))
+    schema = _documented(schema, contract.record, contract.model.__module__)
+    rules = [rule.publish() for rule in contract.record_rules]
+    return _published(schema, contract, rules, record=True)
+
+
+def type_name(contract: Contract[Any], record: bool = False) -> str:
+    """The type name of a file or record, such as `ReportsPredictions`. Code generators take it from `title`."""
+    if not record:
+        return "".join(map(_pascal, contract.id.split("/")))
+    if isinstance(contract.record, type):
+        return _in_track(contract, contract.record.__name__)
+    return type_name(contract) + "Record"
+
+
+def _in_track(contract: Contract[Any], model_name: str) -> str:
+    """The name of a model with its track as a prefix, so that a name means the same in all schemas."""
+    return _pascal(contract.id.partition("/")[0]) + model_name
+
+
+def _pascal(text: str) -> str:
+    return "".join(part[:1].upper() + part[1:] for part in text.split("-"))
+
+
+def type_names(schema: dict[str, Any]) -> list[str]:
+    """The names of all types that a schema describes."""
+    return sorted({node["title"] for node in subschemas(schema) if "title" in node})
+
+
+def bare(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema without annotations."""
+    prose = ("title", "description", "default", "examples", "$id", "$schema", RULES_KEYWORD)
+    return cast("dict[str, Any]", _tidy(schema, drop=prose))
+
+
+def _published(
+    schema: dict[str, Any], contract: Contract[Any], rules: list[dict[str, Any]], record: bool = False
+) -> dict[str, Any]:
+    """The schema with type names, description, examples and rules."""
+    _name_types(schema, contract)
+    _add_results(schema)
+    _drop_wrong_defaults(schema)
+    about = f"{contract.title}{' (one record)' if record else ''}. {schema.pop('description', '')}".strip()
+    found = {
+        "$schema": DIALECT,
+        "$id": contract.urn + (":record" if record else ""),
+        "title": type_name(contract, record),
+        "description": about,
+        **schema,
+    }
+    examples = _examples(contract, record)
+    if examples:
+        found["examples"] = examples
+    if rules:
+        found[RULES_KEYWORD] = rules
+    return found
+
+
+def _name_types(schema: dict[str, Any], contract: Contract[Any]) -> None:
+    """Use the type name as key and title of each definition."""
+    definitions = schema.get("$defs", {})
+    names = {key: _in_track(contract, key) for key in definitions}
+    for node in list(subschemas(schema)):
+        if "$ref" in node:
+            node["$ref"] = "#/$defs/" + names[node["$ref"].rpartition("/")[2]]
+    if definitions:
+        schema["$defs"] = {names[key]: {"title": names[key], **node} for key, node in definitions.items()}
+
+
+def _add_results(schema: dict[str, Any]) -> None:
+    """Where a field holds the result of a track: which contract that is, track by track.
+
+    Other tracks may have any result. The contracts are definitions, so that a schema can be used by itself. It is a
+    chain of `if`, `then` and `else`, which generators of types leave out: of alternatives quicktype would make one
+    type, and for `allOf` json-schema-to-typescript writes copies.
+    """
+    from medcontract.contracts import registry
+
+    added: dict[str, Any] = {}
+    for node in list(subschemas(schema)):
+        for name, field in node.get("properties", {}).items():
+            if [option for option in subschemas(field) if option.pop(RESULT_OF, None)]:
+                chain: dict[str, Any] = {}
+                for track, contract in sorted(registry.results().items(), reverse=True):
+                    chain = _result_of(track, contract, name, added) | ({"else": chain} if chain else {})
+                node.update(chain)
+                break
+    if added:
+        schema["$defs"] = dict(sorted({**schema.get("$defs", {}), **added}.items()))
+
+
+def _result_of(track: str, contract: Contract[Any], name: str, added: dict[str, Any]) -> dict[str, Any]:
+    """That a score of this track, if it is not for a participant, has a result of this contract."""
+    whole = contract_schema(contract)
+    added.update(whole.get("$defs", {}))
+    dropped = ("$schema", "$id", "$defs", "examples", RULES_KEYWORD)
+    added[whole["title"]] = {word: value for word, value in whole.items() if word not in dropped}
+    about = {"track": "The track.", "participant": "Not for a participant.", name: f"A document of {contract.id}."}
+    return {
+        "if": {
+            "description": f"A score of {track}.",
+            "properties": {
+                "track": {"description": about["track"], "const": track},
+                "participant": {"description": about["participant"], "enum": [False, None]},
+            },
+            "required": ["track"],
+        },
+        "then": {
+            "description": f"Its result is a document of {contract.id}.",
+            "properties": {
+                name: {"description": about[name], "anyOf": [{"$ref": f"#/$defs/{whole['title']}"}, {"type": "null"}]}
+            },
+        },
+    }
+
+
+def _drop_wrong_defaults(schema: dict[str, Any]) -> None:
+    """Remove the default None of keys that may be absent but not null: their schema would reject it."""
+    for node in list(subschemas(schema)):
+        if "default" in node and not _accepts(node, node["default"], schema.get("$defs", {})):
+            del node["default"]
+
+
+def _accepts(node: dict[str, Any], value: Any, definitions: dict[str, Any]) -> bool:
+    if value is None and {"type": "null"} in node.get("anyOf", ()):
+        return True
+    from jsonschema import Draft202012Validator
+
+    return Draft202012Validator({**node, "$defs": definitions}).is_valid(value)
+
+
+def subschemas(schema: Any) -> Iterator[dict[str, Any]]:
+    """The schema and all its subschemas; data (`const`, `default`) is skipped."""
+    if not isinstance(schema, dict):
+        return
+    yield schema
+    for word, value in schema.items():
+        if word in NAMED:
+            inside = list(value.values())
+        elif word in NESTED:
+            inside = value if isinstance(value, list) else [value]
+        else:
+            continue
+        for node in inside:
+            yield from subschemas(node)
+
+
+_EXAMPLES = Path(__file__).with_name("examples")
+
+
+def _examples(contract: Contract[Any], record: bool) -> list[Any]:
+    """The small valid file `examples/TRACK/NAME.json`, or its records. Plugin contracts have none."""
+    path = _EXAMPLES / f"{contract.id}.json"
+    if not contract.model.__module__.startswith("medcontract.") or not path.is_file():
+        return []
+    whole = json.loads(path.read_bytes())
+    return list(whole[contract.list_key]) if record else [whole]
+
+
+def _tidy(schema: Any, drop: tuple[str, ...] = ("title",), names: bool = False) -> Any:
+    """The schema without these keywords (Pydantic derives titles from names). `names`: keys are names, not keywords."""
+    if isinstance(schema, list):
+        return [_tidy(item, drop) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: _tidy(value, drop, names=not names and key in ("properties", "$defs"))
+        for key, value in schema.items()
+        if names or key not in drop
+    }
+
+
+def _documented(schema: dict[str, Any], root: Any, module: str) -> dict[str, Any]:
+    """The schema with the docstrings of model fields as descriptions. `root`: the type that the schema describes."""
+    models = getattr(sys.modules.get(module), "__dict__", {})
+    objects = {getattr(root, "__name__", ""): schema, **schema.get("$defs", {})}
+    for name, node in objects.items():
+        for parent in _documenting(models.get(name, root if node is schema else None)):
+            for field, doc in _field_docs(parent.__module__).get(parent.__name__, {}).items():
+                key = "$schema" if field == "schema_" else field
+                if key in node.get("properties", {}):
+                    node["properties"][key] = {"description": doc, **node["properties"][key]}
+    return schema
+
+
+def _documenting(model: Any) -> list[type]:
+    """The classes whose docstrings describe the fields of a model, base classes first."""
+    parents = [parent for parent in reversed(getattr(model, "__mro__", ())) if issubclass(parent, StrictModel)]
+    struct = getattr(model, "__struct__", None)  # a derived model
+    return parents + [parent for parent in reversed(getattr(struct, "__mro__", ())) if issubclass(parent, Item)]
+
+
+@cache
+def _field_docs(module: str) -> dict[str, dict[str, str]]:
+    """The field docstrings of each class of a module; none if its source is not available (a notebook)."""
+    try:
+        tree = ast.parse(inspect.getsource(sys.modules[module]))
+    except (KeyError, OSError, TypeError):
+        return {}
+    return {
+        node.name: {
+            field.target.id: inspect.cleandoc(doc.value.value)
+            for field, doc in pairwise(node.body)
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+            and isinstance(doc, ast.Expr) and isinstance(doc.value, ast.Constant) and isinstance(doc.value.value, str)
+        }
+        for node in tree.body
+        if isinstance(node, ast.ClassDef)
+    }  # fmt: skip
+
+
+def text(schema: dict[str, Any]) -> str:
+    return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
+
+
+def fault(schema: Any, root: Any = None) -> str | None:
+    """Why a value is not a valid JSON Schema of the draft that it, or the schema around it, declares; else None."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.validators import validator_for
+
+    whole = schema if root is None else root
+    if isinstance(schema, bool):
+        return None
+    if not isinstance(schema, dict):
+        return "not a JSON Schema: expected an object"
+    if isinstance(whole, dict) and not isinstance(whole.get("$schema", ""), str):
+        return "not a JSON Schema: '$schema' must be a string"
+    try:
+        draft: Any = validator_for(whole, default=Draft202012Validator)  # the stubs lack an argument
+        draft.check_schema(schema, format_checker=_formats())
+    except SchemaError as error:
+        return f"not valid under its meta-schema: {error.message}"
+    return None
+
+
+@cache
+def _formats() -> Any:
+    """Check only patterns, so that results do not depend on the packages that jsonschema finds for other formats."""
+    from jsonschema import FormatChecker
+
+    checker = FormatChecker(formats=())
+    checker.checks("regex", raises=NoPattern)(lambda given: not isinstance(given, str) or bool(read_pattern(given)))
+    return checker

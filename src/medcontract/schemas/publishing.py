@@ -1,0 +1,258 @@
+"""The files of an export: a schema for each contract, and an index of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from medcontract.contracts.compile import compile_contract
+from medcontract.contracts.contract import Contract
+from medcontract.errors import CallError
+from medcontract.problems import pointer
+from medcontract.schemas.draft07 import to_draft07
+from medcontract.schemas.json_schema import contract_schema, fault, record_schema, text
+from medcontract.types import Column
+
+Draft = Literal["2020-12", "draft-07"]
+DRAFTS: tuple[Draft, ...] = ("2020-12", "draft-07")
+INDEX = "index.json"
+
+
+def file_name(contract: Contract[Any], record: bool = False, draft: Draft = "2020-12") -> str:
+    """The path of a schema in an export. The name includes the draft, so that one folder can contain both."""
+    part = ".record" if record else ""
+    return f"{contract.id}/v{contract.version}{part}{'' if draft == '2020-12' else '.' + draft}.json"
+
+
+def schema_of(
+    contract: Contract[Any], record: bool = False, draft: Draft = "2020-12", base_url: str | None = None
+) -> dict[str, Any]:
+    """The schema in one draft. `$id` differs between drafts, so that a validator can load both."""
+    schema = record_schema(contract) if record else contract_schema(contract)
+    if draft == "draft-07":
+        schema = {**to_draft07(schema), "$id": f"{schema['$id']}:{draft}"}
+    if base_url is not None:
+        schema = {**schema, "$id": f"{sound_base(base_url)}/{file_name(contract, record, draft)}"}
+    return schema
+
+
+def published(
+    contracts: Iterable[Contract[Any]], draft: Draft = "2020-12", base_url: str | None = None
+) -> dict[str, str]:
+    """The schemas of contracts: path to content."""
+    files: dict[str, str] = {}
+    for contract in contracts:
+        for record in (False, True) if contract.list_key else (False,):
+            files[file_name(contract, record, draft)] = text(schema_of(contract, record, draft, base_url))
+    return files
+
+
+def export(
+    contracts: Iterable[Contract[Any]],
+    medcontract_version: str,
+    draft: Draft = "2020-12",
+    base_url: str | None = None,
+    others: Iterable[dict[str, Any]] = (),
+) -> dict[str, str]:
+    """The schemas of contracts and their index: path to content. The same contracts give the same bytes.
+
+    `others`: index entries of schemas that already exist.
+    """
+    chosen = {contract.id: contract for contract in contracts}
+    files = published(chosen.values(), draft, base_url)
+    entries = {entry["id"]: entry for entry in others}
+    entries |= {contract.id: _entry(contract, draft, files) for contract in chosen.values()}
+    index = {
+        "medcontract_version": medcontract_version,
+        "draft": draft,
+        "schemas": [entries[contract_id] for contract_id in sorted(entries)],
+    }
+    return {**files, INDEX: text(index)}
+
+
+def _entry(contract: Contract[Any], draft: Draft, files: dict[str, str]) -> dict[str, Any]:
+    path = file_name(contract, draft=draft)
+    record_path = file_name(contract, record=True, draft=draft) if contract.list_key else None
+    return {
+        "id": contract.id,
+        "version": contract.version,
+        "kind": contract.kind,
+        "containers": contract.containers,
+        "title": contract.title,
+        "path": path,
+        "record_path": record_path,
+        "sha256": _sha256(files[path]),
+        "record_sha256": record_path and _sha256(files[record_path]),
+        "list_key": contract.list_key,
+        "reference_list": contract.reference_list,
+        "stands_in_for": [{"contract": s.contract, "where": dict(s.where)} for s in contract.stands_in_for],
+        "columns": _columns(contract),
+    }
+
+
+def _columns(contract: Contract[Any]) -> list[dict[str, Any]] | None:
+    """Maps table columns to values of a record; None for contracts without a table form."""
+    if not contract.flat:
+        return None
+    columns: list[Column] = compile_contract(contract, contract.model.__module__)["columns"]
+    return [
+        {"column": column.name, "pointer": pointer(column.path), "type": column.kind, "nullable": column.nullable}
+        for column in columns
+    ]
+
+
+def _sha256(content: str) -> str:
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+_BASE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?:[A-Za-z0-9._~!$&'()*+,;=:/\[\]-]|%[0-9A-Fa-f]{2})+\Z")
+"""A URL with a host, and without user, query or fragment."""
+
+
+def sound_base(url: str) -> str:
+    """A base URL without its trailing slash. Raises `CallError` if file names cannot be appended to it."""
+    try:
+        parts = urlsplit(url)
+        valid = bool(_BASE.match(url)) and bool(parts.hostname or parts.scheme == "file") and parts.port != 0
+    except ValueError:
+        valid = False
+    if not valid or {".", ".."} & set(url.split("/")):
+        raise CallError(f"invalid base URL '{url}'", "use only scheme, host and path: https://example.org/schemas")
+    return url.rstrip("/")
+
+
+Folder = Mapping[str, str | None]
+"""The files of a folder: path to content, None for one that cannot be read."""
+
+
+class Export(NamedTuple):
+    """The export in a folder: its contracts, draft and base URL."""
+
+    draft: Draft
+    base_url: str | None
+    entries: dict[str, dict[str, Any]]
+    """The entries of its index, by id."""
+
+
+def found_export(there: Folder, base_url: str | None = None) -> Export:
+    """The export described by a folder's index or, without an index, the one that its files match.
+
+    The base URL is the given one, else the one that most `$id`s start with.
+    """
+    base = None if base_url is None else sound_base(base_url)
+    index = _read_index(there.get(INDEX))
+    if index is None:
+        drafts = [draft for draft in DRAFTS if any(_is_in(draft, name) for name in there)]
+        draft = (drafts or DRAFTS)[0]
+        known = [contract for contract in _known() if file_name(contract, draft=draft) in there] or _known()
+        entries: dict[str, dict[str, Any]] = {contract.id: {} for contract in known}
+    else:
+        draft = index["draft"]
+        entries = {entry["id"]: entry for entry in index["schemas"]}
+    return Export(draft, base or _base_of({name: text for name, text in there.items() if _is_in(draft, name)}), entries)
+
+
+def _read_index(content: str | None) -> dict[str, Any] | None:
+    from pydantic import ValidationError
+
+    from medcontract.contracts import registry
+
+    try:
+        index: dict[str, Any] = (
+            registry.contract("medcontract/index").model.model_validate_json(content or "").model_dump()
+        )
+    except ValidationError:
+        return None
+    return index
+
+
+_SCHEMA = re.compile(r"(?:.*/)?v[0-9]+(?:\.record)?(?P<draft>\.draft-07)?\.json")
+
+
+def _is_in(draft: Draft, name: str) -> bool:
+    """Whether the file name is that of a schema in this draft."""
+    match = _SCHEMA.fullmatch(name)
+    return match is not None and (match["draft"] is not None) == (draft == "draft-07")
+
+
+def _base_of(schemas: Folder) -> str | None:
+    """The base URL that most of these schemas have in their `$id`; None if they have URNs."""
+    bases = Counter(map(_base_in, schemas.items()))
+    return bases.most_common(1)[0][0] if bases else None
+
+
+def _base_in(file: tuple[str, str | None]) -> str | None:
+    name, content = file
+    try:
+        own_id = json.loads(content or "")["$id"]
+        return sound_base(own_id.removesuffix(f"/{name}")) if own_id.endswith(f"/{name}") else None
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError, CallError):
+        return None
+
+
+class Fault(NamedTuple):
+    """What is wrong with a file in a folder of schemas."""
+
+    name: str
+    reason: str
+    stray: bool = False
+    """Whether the file is not in the index: it must be removed, because an export does not overwrite it."""
+
+
+def wrong_files(there: Folder, export_there: Export, medcontract_version: str) -> list[Fault]:
+    """What is wrong with a folder of schemas.
+
+    Every file in the index must exist. The folder may also contain files of the other draft, which is not in the
+    index; those that exist must be up to date.
+    """
+    draft, base_url, entries = export_there
+    known = {contract.id: contract for contract in _known()}
+    strange = {contract_id: entry for contract_id, entry in entries.items() if contract_id not in known}
+    listed_here = [known[contract_id] for contract_id in entries if contract_id in known]
+    wanted = export(listed_here, medcontract_version, draft, base_url, others=strange.values())
+    wanted |= _of_other_draft(there, known.values(), export_there)
+    found = [fault for name, content in wanted.items() for fault in _wrong_file(name, content, there)]
+    found += [Fault(entry["path"], f"belongs to the unknown contract {name}") for name, entry in strange.items()]
+    listed = {*wanted, *(entry[key] for entry in strange.values() for key in ("path", "record_path"))}
+    return found + [Fault(name, "not in the index", stray=True) for name in sorted(there.keys() - listed)]
+
+
+def _of_other_draft(there: Folder, known: Iterable[Contract[Any]], export_there: Export) -> dict[str, str]:
+    """The expected content of those files of the other draft that exist."""
+    other = DRAFTS[1 - DRAFTS.index(export_there.draft)]
+    both = [c for c in known if {file_name(c, record, other) for record in (False, True)} & there.keys()]
+    return {name: text for name, text in published(both, other, export_there.base_url).items() if name in there}
+
+
+def _known() -> tuple[Contract[Any], ...]:
+    from medcontract.contracts.registry import contracts
+
+    return contracts()
+
+
+def _wrong_file(name: str, content: str, there: Folder) -> Iterable[Fault]:
+    if name not in there:
+        yield Fault(name, "missing")
+        return
+    found = there[name]
+    if found is None:
+        yield Fault(name, "cannot be read")
+        return
+    if found != content:
+        yield Fault(name, "stale (differs from the current models)")
+    reason = unsound(found) if name != INDEX else None
+    if reason:
+        yield Fault(name, reason)
+
+
+def unsound(content: str) -> str | None:
+    """Why a text is not a valid JSON Schema of the draft that it declares, or None."""
+    try:
+        return fault(json.loads(content))
+    except (ValueError, RecursionError):
+        return "not JSON"

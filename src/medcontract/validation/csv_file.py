@@ -1,0 +1,179 @@
+"""Tables: what they have in common, and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from medcontract.contracts.contract import RecordSink
+from medcontract.contracts.registry import CompiledContract
+from medcontract.contracts.rules import UNKNOWN
+from medcontract.contracts.suggestions import did_you_mean
+from medcontract.problems import Finding, Ref
+from medcontract.reading.csv_file import CsvFile, Row, header_findings
+from medcontract.reading.json_file import Block, Cut
+from medcontract.reading.source import Source
+from medcontract.validation.problem_collector import ProblemCollector
+from medcontract.validation.records import Progress, RecordsValidator
+
+_MOST_NAMED = 1000
+"""The number of cached findings with their column: the same mistake tends to occur many times."""
+
+
+class TableValidator(RecordsValidator):
+    """A table: its header once, then its rows as records."""
+
+    names: Sequence[str] = ()
+    """The column names, as in the file."""
+
+    def __init__(
+        self,
+        source: Source,
+        contract: CompiledContract,
+        collector: ProblemCollector,
+        progress: Progress | None = None,
+        sink: RecordSink | None = None,
+    ) -> None:
+        super().__init__(source, contract, collector, progress, sink)
+        self.columns = contract.columns
+        self.column_of = {column.path: column.name for column in self.columns}
+        self.column_of.update({(name,): group[0] for name, group in contract.spread.items()})
+        self.line = 1
+        self.number = 0
+        """The index of the record on `line`; the records after it in a block take one line each."""
+        self.lacking: set[str] = set()
+        self.bad_row = Finding("MC031", "")
+        self._named: dict[Finding, Finding] = {}
+
+    def rows(self) -> Iterator[Row]:
+        """The rows, each as a JSON record."""
+        raise NotImplementedError
+
+    def cuts(self) -> Iterator[Cut]:
+        for number, row in enumerate(self.rows()):
+            yield self._cut(row, number)
+
+    def _cut(self, row: Row, number: int) -> Cut:
+        self.line, self.number = row.line, number
+        if row.finding:
+            self.bad_row = row.finding
+        return row.raw, row.offset, row.value
+
+    def begin(self) -> bool:
+        known = [column.name for column in self.columns]
+        there = set(self.names)
+        self.collector.columns = list(self.names)
+        for finding in header_findings(self.names, known, self.contract.open, self.header_ref()):
+            guess = did_you_mean(str(finding.path[0]), set(known) - there) if finding.code == "MC102" else None
+            self.collector.add(finding._replace(hint=guess) if guess else finding)
+            self.spoilt = True  # every row has that column
+        for column in self.columns:
+            if not column.nullable and column.name not in there:
+                self._lacks(column.name)
+        return True
+
+    def header_ref(self) -> Ref:
+        return header_ref(self.source)
+
+    def _lacks(self, name: str) -> None:
+        if name not in self.lacking:
+            self.lacking.add(name)
+            ref = self.header_ref()
+            self.collector.defer(Finding("MC101", f"column '{name}' is missing", path=(name,), ref=ref, field=name))
+
+    def ref(self, index: int, offset: int, length: int) -> Ref:
+        return Ref(offset, length, index, (), self.line + max(0, index - self.number))
+
+    def ref_of_earlier(self, ref: Ref) -> Ref:
+        """Its line was not kept; a second pass finds it."""
+        return Ref(UNKNOWN, UNKNOWN, ref.record)
+
+    def _thorough(self, raw: bytes, offset: int, index: int) -> tuple[Any, Any]:
+        if not raw:
+            self.add(self.bad_row, index, offset, 0)
+            return None, None
+        return super()._thorough(raw, offset, index)
+
+    def tell(self, finding: Finding, ref: Ref) -> bool:
+        """Add the column to findings; a missing column is reported once, not for each row."""
+        named = self._in_a_column(finding)
+        return named is not None and super().tell(named, ref)
+
+    def tell_more(self, finding: Finding, times: int) -> None:
+        named = self._in_a_column(finding)
+        if named is not None:
+            super().tell_more(named, times)
+
+    def _in_a_column(self, finding: Finding) -> Finding | None:
+        """The finding with its place in the table; None if it is about a column that the table lacks."""
+        if finding.code == "MC101" and finding.field:
+            for name in self.contract.spread.get(finding.field, (finding.field,)):
+                self._lacks(name)
+            return None
+        finding = self.named(finding)
+        if finding.field is not None and finding.field not in self.names:
+            self._lacks(finding.field)
+            return None
+        return finding if finding.offset is None else finding._replace(offset=None)
+
+    def named(self, finding: Finding) -> Finding:
+        if finding.ref or finding.offset is not None:
+            return self._with_column(finding)
+        known = self._named.get(finding)
+        if known is None:
+            known = self._with_column(finding)
+            if len(self._named) < _MOST_NAMED:
+                self._named[finding] = known
+        return known
+
+    def _with_column(self, finding: Finding) -> Finding:
+        path = finding.path
+        column = self.column_of.get(path[:2]) or self.column_of.get(path[:1]) or (str(path[0]) if path else None)
+        message = finding.message
+        for name, columns in self.contract.spread.items():
+            message = message.replace(f"an item of '{name}'", f"'{column}'")
+            message = message.replace(
+                f"'{name}' must be a list, not null", f"'{columns[0]}' to '{columns[-1]}' are empty"
+            )
+            message = message.replace(f"'{name}'", f"'{columns[0]}' to '{columns[-1]}'")
+        if finding.value == '""':
+            message = message.replace("not a string", "not empty")
+        hint = finding.hint
+        if hint and "without quotes" in hint:  # cells have no quotes
+            hint = "write the number as in JSON, such as 0.5" if "number" in hint else hint.partition(" without")[0]
+        return finding._replace(path=(column,) if column else (), field=column, hint=hint, message=message)
+
+
+class CsvValidator(TableValidator):
+    def rows(self) -> Iterator[Row]:
+        return CsvFile(self.source).rows(self.columns, self.contract.open, self.decode)
+
+    def blocks(self) -> Iterator[Cut | Block]:
+        number = 0
+        for rows in CsvFile(self.source).rows_in_blocks(self.columns, self.contract.open, self.decode):
+            if isinstance(rows, Row):
+                yield self._cut(rows, number)
+                number += 1
+            else:
+                self.line, self.number = rows.line, number
+                yield rows.raws, rows.offset, rows.values
+                number += len(rows.raws)
+
+    def begin(self) -> bool:
+        table = CsvFile(self.source)
+        if table.broken:
+            self.collector.add(broken_header(table.broken, self.source))
+            self.broken = True
+            return False
+        self.names = table.header
+        return super().begin()
+
+
+def broken_header(finding: Finding, source: Source) -> Finding:
+    """Positions in a table have a line, but no column; except in an empty file."""
+    return finding if finding.code == "MC004" else finding._replace(offset=None, ref=header_ref(source))
+
+
+def header_ref(source: Source) -> Ref:
+    """The header row of a table."""
+    return Ref(source.start, 0, None, (), 1)

@@ -1,0 +1,212 @@
+"""Binary tables: pandas DataFrames and Parquet files.
+
+A row is converted to an equivalent JSON record and from there on treated like a line of JSONL, so that a CSV, its
+rows as JSONL and its rows as a DataFrame get the same problems.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import json
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from medcontract.contracts import registry
+from medcontract.errors import CallError
+from medcontract.problems import Ref
+from medcontract.reading import parquet_file
+from medcontract.reading.csv_file import Layout, Row
+from medcontract.reading.json_file import Decode, too_large
+from medcontract.reading.source import Source
+from medcontract.results.validation import FileReport
+from medcontract.types import Column
+from medcontract.validation.csv_file import TableValidator
+from medcontract.validation.problem_collector import ProblemCollector
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_BATCH = 8192
+_MOST_KNOWN = 1000
+_LONGEST_KNOWN = 500
+"""Bytes of a record that is kept, to be known again."""
+_COMPARABLE = frozenset({str, int, bool, type(None)})
+"""Values of these types that are equal are the same: not so 0.0 and -0.0."""
+
+
+def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = 10_000) -> FileReport:
+    """Check the rows of a DataFrame against a flat contract.
+
+    `record` of a problem is the position of its row, `field` its column. Missing values (None, NaN, NaT, NA) are
+    null. The index is ignored.
+    """
+    compiled = registry.find(contract)
+    if not hasattr(frame, "iloc") or not hasattr(frame, "columns"):
+        raise CallError(f"expected a pandas DataFrame, got {type(frame).__name__}")
+    if not compiled.columns:
+        flat = ", ".join(sorted(c.id for c in registry.compiled().values() if c.columns))
+        raise CallError(f"{contract} has no table form", f"use one of: {flat}")
+    validator = _FrameJudge(frame, compiled, ProblemCollector(max_problems))
+    validator.run()
+    return validator.report()
+
+
+NO_LINE = Ref(-1, 0, None, (), 0)
+"""The reference to the header of a table without lines."""
+
+
+class _FrameJudge(TableValidator):
+    def __init__(self, frame: pd.DataFrame, contract: registry.CompiledContract, collector: ProblemCollector) -> None:
+        super().__init__(Source(b"", "<frame>"), contract, collector)
+        self.frame = frame
+        self.names = [str(name) for name in frame.columns]
+
+    def header_ref(self) -> Ref:
+        return NO_LINE
+
+    def rows(self) -> Iterator[Row]:
+        layout = Layout(self.columns, self.names, self.contract.open)
+        for index, cells in enumerate(self._cells()):
+            record = layout.record(cells, _frame_cell)
+            yield Row(record, index, 0, 0, None, self.decode(record))
+
+    def _cells(self) -> Iterator[tuple[Any, ...]]:
+        for start in range(0, len(self.frame), _BATCH):
+            part = self.frame.iloc[start : start + _BATCH]
+            yield from zip(*(part.iloc[:, number].tolist() for number in range(part.shape[1])), strict=True)
+
+
+def _frame_cell(value: Any, column: Column) -> str:
+    return cell_json(value, missing=True)
+
+
+class ParquetValidator(TableValidator):
+    """A Parquet file. Size limits apply to its records as JSON."""
+
+    def begin(self) -> bool:
+        self.names = parquet_columns(self.source)
+        return super().begin()
+
+    def header_ref(self) -> Ref:
+        return NO_LINE
+
+    def rows(self) -> Iterator[Row]:
+        limits = self.source.limits
+        known = _KnownRows(Layout(self.columns, self.names, self.contract.open), self.decode)
+        total = 0
+        for index, cells in enumerate(parquet_file.rows(self.source)):
+            record, value = (b"", None) if cells is None else known.record(cells)
+            total += len(record)
+            if total > limits.unpacked:
+                parquet_file.check_size(self.source, total)
+            if 0 < len(record) <= limits.record:
+                yield Row(record, index, 0, 0, None, value)
+            else:
+                yield Row(b"", index, 0, 0, too_large(limits.record, None))
+
+
+class _KnownRows:
+    """Rows as records. Of rows with the same cells, which take no room in a file, one is written."""
+
+    def __init__(self, layout: Layout, decode: Decode) -> None:
+        self._layout = layout
+        self._decode = decode
+        self._known: dict[parquet_file.Cells, tuple[tuple[type, ...], bytes, Any]] = {}
+
+    def record(self, cells: parquet_file.Cells) -> tuple[bytes, Any]:
+        """The JSON of a row, and what `Decode` makes of it."""
+        types = tuple(map(type, cells))
+        if not _COMPARABLE.issuperset(types):
+            return self._write(cells)
+        known = self._known.get(cells)
+        if known and known[0] == types:  # 1 equals true, but is not the same
+            return known[1], known[2]
+        record, value = self._write(cells)
+        if len(record) <= _LONGEST_KNOWN:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[cells] = types, record, value
+        return record, value
+
+    def _write(self, cells: parquet_file.Cells) -> tuple[bytes, Any]:
+        record = self._layout.record(cells, _parquet_cell)
+        return record, self._decode(record)
+
+
+def _parquet_cell(value: Any, column: Column) -> str:
+    return cell_json(value, missing=False)
+
+
+def parquet_columns(source: Source) -> list[str]:
+    """The column names of a Parquet file. Raises `Unreadable` if it is damaged, `CallError` without pyarrow."""
+    try:
+        return parquet_file.columns(source)
+    except ImportError:
+        raise CallError("reading Parquet needs pyarrow", "pip install 'medcontract[parquet]'") from None
+
+
+def parquet_records(source: Source, contract: registry.CompiledContract) -> Iterator[bytes]:
+    """The rows of a Parquet file as JSON records."""
+    validator = ParquetValidator(source, contract, ProblemCollector(0))
+    validator.begin()
+    return (row.raw for row in validator.rows())
+
+
+def cell_json(value: Any, missing: bool) -> str:
+    """Like `json_value`; a cyclic or too deeply nested value becomes an object, which no flat contract accepts."""
+    try:
+        return json_value(value, missing)
+    except RecursionError:
+        return "{}"
+
+
+def json_value(value: Any, missing: bool) -> str:
+    """A value of a table as JSON. `missing`: NaN is a missing value, as in pandas."""
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return _json_text(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value) if value.bit_length() < 4096 else "1e999"
+    if isinstance(value, float):
+        return _json_float(value, missing)
+    return _json_other(value, missing)
+
+
+def _json_text(value: str) -> str:
+    """Text with lone surrogates, which UTF-8 cannot encode, is written with JSON escapes."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value)
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _json_float(value: float, missing: bool) -> str:
+    if math.isnan(value):
+        return "null" if missing else "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return repr(float(value))
+
+
+def _json_other(value: Any, missing: bool) -> str:
+    """Values other than Python's texts and numbers: NA, times, numpy numbers, nested values."""
+    if type(value).__name__ in ("NAType", "NaTType"):
+        return "null"
+    if isinstance(value, datetime.date):  # datetime and Timestamp are dates too
+        return json.dumps(value.isoformat())
+    if isinstance(value, decimal.Decimal):
+        return _json_float(float(value), missing) if not value.is_finite() else f"{value:e}"
+    if hasattr(value, "tolist"):
+        return json_value(value.tolist(), missing)
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(json_value(item, missing) for item in value) + "]"
+    if isinstance(value, dict):
+        items = (f"{_json_text(str(key))}:{json_value(item, missing)}" for key, item in value.items())
+        return "{" + ",".join(items) + "}"
+    return "{}"  # no JSON equivalent: an object, which no flat contract accepts

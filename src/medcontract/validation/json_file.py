@@ -1,0 +1,205 @@
+"""Collections and documents in JSON, collections in JSON Lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from medcontract.contracts.registry import CompiledContract
+from medcontract.contracts.rules import check_list
+from medcontract.problems import Finding, Path, Ref, empty_file
+from medcontract.reading import jsonl_file
+from medcontract.reading.json_file import Block, Cut, JsonFile, Member, too_large
+from medcontract.reading.json_pointer import find
+from medcontract.reading.json_scanner import Broken, has_surrogate, scan, surrogate_in_key, without_surrogates
+from medcontract.reading.limits import MAX_DOCUMENT
+from medcontract.validation.record_errors import Examined, Rest, counted_only, examine, with_hint
+from medcontract.validation.records import RecordsValidator, broken_finding
+
+
+def one_line_hint(broken: Broken) -> Broken:
+    """A truncated line is most likely part of a record that spans several lines."""
+    if broken.code == "MC011":
+        broken.hint = "write each record on one line; use .json for a file that spans several lines"
+    return broken
+
+
+class JsonLinesValidator(RecordsValidator):
+    def cuts(self) -> Iterator[Cut]:
+        return jsonl_file.records(self.source, self.decode)
+
+    def blocks(self) -> Iterator[Cut | Block]:
+        return jsonl_file.records_in_blocks(self.source, self.decode)
+
+    def look_at(self, raw: bytes) -> Examined:
+        """A line whose syntax is broken is one bad record."""
+        try:
+            return super().look_at(raw)
+        except Broken as broken:
+            return Examined(None, [broken_finding(one_line_hint(broken))])
+
+    def finish(self) -> None:
+        if self.records == 0 and not self.collector.errors:
+            self.collector.add(empty_file(self.source.start))
+
+
+class JsonValidator(RecordsValidator):
+    depth = 2
+    file: JsonFile
+
+    def cuts(self) -> Iterator[Cut]:
+        self.file = JsonFile(self.source, self.contract.list_key, self.decode)
+        return self.file.records()
+
+    def ref(self, index: int, offset: int, length: int) -> Ref:
+        return Ref(offset, length, index, (self.contract.list_key or "", index))
+
+    def break_off(self, broken: Broken, index: int, offset: int, length: int) -> None:
+        broken.offset += offset
+        raise broken
+
+    def finish(self) -> None:
+        if self.broken:
+            return
+        try:
+            self._check_header()
+        except Broken as broken:
+            self.collector.defer(broken_finding(broken))
+            self.broken = True
+            self.records = 0
+
+    def _check_header(self) -> None:
+        """The header is checked like a file with an empty list."""
+        outer = self.file.outer
+        if outer is not None:
+            self.collector.defer(_not_an_object(outer, self.contract))
+            self.broken = True
+            self.records = 0
+            return
+        members = {member.key: member for member in self.file.header}
+        good = self._decode_header()
+        if good is None:
+            good = self._examine_header()
+        if good is not None:
+            for rule in self.contract.header_rules:
+                for finding in rule.check(good):
+                    self.collector.defer(self._placed(finding, members))
+                    self.bad_header = self.bad_header or finding.severity == "error"
+        self.bad_header = self.bad_header or good is None
+        self.header = None if self.bad_header else good
+
+    def _decode_header(self) -> Any:
+        """The header by the fast path, or None if that rejects it."""
+        try:
+            parts = [msgspec.json.encode(member.key) + b":" + member.raw for member in self.file.header]
+        except UnicodeEncodeError:  # a lone surrogate in a key
+            return None
+        return self.contract.decode_whole(b"{" + b",".join(parts) + b"}")
+
+    def in_header(self, finding: Finding) -> Finding:
+        members = {member.key: member for member in self.file.header}
+        placed = super().in_header(finding)
+        return self._placed(placed, members) if str(finding.path[0]) in members else placed
+
+    def _examine_header(self) -> Any:
+        """The header by the slow path: its value, or None if it is invalid."""
+        from medcontract.contracts.error_mapping import check_shape
+
+        header: dict[str, Any] = {}
+        members: dict[str, Member] = {}
+        spoilt: list[Path] = []
+        for member in self.file.header:
+            if has_surrogate(member.key):
+                bad_key = surrogate_in_key((), member.key_offset)
+                self.collector.defer(Finding(bad_key.code, bad_key.message, bad_key.hint, offset=bad_key.offset))
+                member = member._replace(key=without_surrogates(member.key))
+                spoilt.append((member.key,))
+            value, faults, rest = scan_member(member)
+            if member.key in header:
+                faults = [Finding("MC015", "this key is repeated", "keep one of them", path=(member.key,),
+                                  offset=member.key_offset)]  # fmt: skip
+            else:
+                header[member.key], members[member.key] = value, member
+                self.collector.count_rest(rest)
+                spoilt += [fault.path for fault in faults]
+            for fault in faults:
+                self.collector.defer(fault)
+        value, findings = check_shape(self.contract.whole_adapter, header)
+        for finding in findings:
+            if not any(finding.path[: len(path)] == path for path in spoilt):
+                self.collector.defer(self._placed(with_hint(finding, self.contract.schema), members))
+        return None if findings or spoilt else value
+
+    def _placed(self, finding: Finding, members: dict[str, Member]) -> Finding:
+        if not finding.path:
+            return finding._replace(offset=self.file.start, field=None)
+        member = members[str(finding.path[0])]
+        if finding.at_key and len(finding.path) == 1:
+            return finding._replace(offset=member.key_offset)
+        value_at, key_at = find(member.raw, finding.path[1:])
+        return finding._replace(offset=member.offset + (key_at if finding.at_key else value_at), field=None)
+
+
+def scan_member(member: Member) -> tuple[Any, list[Finding], Rest]:
+    """The value of a header field, its faults as findings with exact places, and faults that are only counted."""
+    try:
+        scanned = scan(member.raw, depth=1)
+    except Broken as broken:
+        broken.offset += member.offset
+        raise
+    faults = [
+        Finding(f.code, f.message, f.hint, path=(member.key, *f.path), offset=member.offset + f.offset)
+        for f in scanned.faults
+    ]
+    rest = [(fault._replace(path=(member.key, *fault.path)), times) for fault, times in counted_only(scanned)]
+    return scanned.value, faults, rest
+
+
+def _not_an_object(outer: Member, contract: CompiledContract) -> Finding:
+    hint = f'wrap it: {{"{contract.list_key}": …}}' if outer.raw == b"[]" and contract.list_key else None
+    what = "a list" if outer.raw == b"[]" else "this"
+    return Finding("MC103", f"expected an object, got {what}", hint, offset=outer.offset)
+
+
+class DocumentValidator(RecordsValidator):
+    """A document is one value, held in memory."""
+
+    def run(self) -> None:
+        self.records = None
+        raw = self.source.read(self.source.start, MAX_DOCUMENT + 1)
+        if len(raw) > MAX_DOCUMENT:
+            self.collector.add(
+                too_large(self.source.limits.record, 0)._replace(
+                    message=f"the document is larger than {MAX_DOCUMENT >> 20} MiB"
+                )
+            )
+            return
+        ref = Ref(self.source.start, len(raw))
+        if not raw.strip(b" \t\r\n"):
+            self.collector.add(empty_file(ref.offset))
+            return
+        try:
+            value, findings, _, rest = self._value(raw)
+        except Broken as broken:
+            self.collector.add(broken_finding(broken, ref.offset))
+            return
+        for finding in findings or self._rules(value):
+            exact = None if finding.offset is None else ref.offset + finding.offset
+            self.collector.add(finding._replace(ref=ref, offset=exact, field=None))
+        self.collector.count_rest(rest)
+        self.header = None if self.collector.errors else value
+
+    def _value(self, raw: bytes) -> Examined:
+        value = self.contract.decode_whole(raw)
+        if value is not None:
+            return Examined(value, [])
+        return examine(raw, self.contract.whole_adapter, self.contract.schema, 0)
+
+    def _rules(self, value: Any) -> Iterator[Finding]:
+        for rule in self.contract.header_rules:
+            yield from rule.check(value)
+        for list_rule in self.contract.list_rules:
+            for index, finding in check_list(list_rule, getattr(value, list_rule.within)):
+                yield finding._replace(path=(list_rule.within, index, *finding.path))

@@ -1,0 +1,174 @@
+"""Collects findings: counts all of them, keeps the first ones."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
+from medcontract.problems import Finding, Ref, tells_of_the_truth
+
+Likeness = tuple[str, str, tuple[object, ...]]
+_MOST_KINDS = 10_000
+
+
+class ProblemCollector:
+    """Counts findings and keeps at most `keep` of them (and at most `alike` similar ones, if given).
+
+    Findings about records arrive in file order; deferred ones (`defer`), such as those of list rules, arrive last
+    but may belong anywhere in the file. They are kept separately, and each sorted series of them has its own limit
+    (`new_room`), so that findings early in the file are not crowded out by another series.
+    """
+
+    def __init__(
+        self, keep: int, alike: int | None = None, excerpts: bool = False, for_participants: bool = False
+    ) -> None:
+        self.keep = keep
+        self.for_participants = for_participants
+        """Findings of rules across files are counted, but not kept."""
+        self.alike = alike
+        self.excerpts = excerpts
+        self.columns: list[str] = []
+        """For tables: problems of one row are sorted by column."""
+        self.errors = 0
+        self.warnings = 0
+        self._kept: list[Finding] = []
+        self._kept_alike: Counter[Likeness] = Counter()
+        """Only for absorbed findings."""
+        self._rooms: list[list[Finding]] = [[]]
+        self.totals: dict[Likeness, int] = {}
+        self.several: set[Likeness] = set()
+        """Kinds of findings of which one record has several."""
+        self._codes: Counter[tuple[str, str]] = Counter()
+        self._last: dict[Likeness, int | None] = {}
+
+    def add(self, finding: Finding, ref: Ref | None = None) -> bool:
+        """Add a finding in file order; `ref` is its place, if the finding has none.
+
+        False if it is not kept; then no similar one will be.
+        """
+        ref = ref or finding.ref
+        if not self._count(finding, ref) or self.is_full:
+            return False
+        self._kept.append(finding if ref is finding.ref else finding._replace(ref=ref))
+        return True
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no finding is kept any more, but for deferred ones."""
+        return len(self._kept) >= self.keep
+
+    def add_more(self, finding: Finding, times: int) -> None:
+        """Count findings similar to one that was not kept, in other records."""
+        self._number(finding, times)
+
+    def defer(self, finding: Finding) -> bool:
+        """Add a finding that may belong anywhere in the file. False if it is not kept; then no similar one will be."""
+        if not self._count(finding, finding.ref) or len(self._rooms[-1]) >= self.keep:
+            return False
+        self._rooms[-1].append(finding)
+        return True
+
+    def count_rest(self, rest: Iterable[tuple[Finding, int]], record: int | None = None) -> None:
+        """Count findings of one record without keeping them: one of each kind, and its number."""
+        for finding, times in rest:
+            kind, _ = self._number(finding, times)
+            if times > 1 or self._last.get(kind, -1) == record:
+                self.several.add(kind)
+
+    def new_room(self) -> None:
+        """Start a new sorted series of deferred findings."""
+        self._rooms.append([])
+
+    @property
+    def deferred(self) -> list[Finding]:
+        return [finding for room in self._rooms for finding in room]
+
+    def _count(self, finding: Finding, ref: Ref | None) -> bool:
+        """Count a finding. Returns whether it may be kept, within `keep`."""
+        kind, earlier = self._number(finding)
+        record = ref.record if ref else None
+        if earlier and self._last.get(kind) == record:
+            self.several.add(kind)
+        if kind in self.totals:
+            self._last[kind] = record
+        if self.for_participants and tells_of_the_truth(finding.code):
+            return False
+        return self.alike is None or earlier < self.alike
+
+    def _number(self, finding: Finding, times: int = 1) -> tuple[Likeness, int]:
+        """Count a finding `times` times. Returns its kind, and how many of that kind were counted before."""
+        if finding.severity == "error":
+            self.errors += times
+        else:
+            self.warnings += times
+        self._codes[finding.code, finding.severity] += times
+        kind = likeness(finding)
+        total = self.totals.get(kind, 0)
+        if total or len(self.totals) < _MOST_KINDS:
+            self.totals[kind] = total + times
+        return kind, total
+
+    def absorb(self, other: ProblemCollector, move: Callable[[Finding], Finding]) -> None:
+        """Merge the collector of the records that follow; `move` adjusts the places of its findings."""
+        self.errors += other.errors
+        self.warnings += other.warnings
+        self._codes.update(other._codes)
+        for finding in other._kept:
+            kind = likeness(finding)
+            mine = self._kept_alike[kind]
+            if len(self._kept) < self.keep and (self.alike is None or mine < self.alike):
+                self._kept_alike[kind] += 1
+                self._kept.append(move(finding))
+        for kind, times in other.totals.items():
+            if kind in self.totals or len(self.totals) < _MOST_KINDS:
+                self.totals[kind] = self.totals.get(kind, 0) + times
+        self.several |= other.several
+
+    @property
+    def to_be_told(self) -> int:
+        """The number of findings that may be shown, kept or not."""
+        hidden = self.codes(tells_of_the_truth) if self.for_participants else {}
+        return self.errors + self.warnings - sum(hidden.values())
+
+    def count(self, severity: str, wanted: Callable[[str], bool]) -> int:
+        """The number of findings of this severity whose code is wanted, kept or not."""
+        return sum(times for (code, mine), times in self._codes.items() if mine == severity and wanted(code))
+
+    def codes(self, wanted: Callable[[str], bool]) -> dict[str, int]:
+        """The number of findings of each wanted code."""
+        found: dict[str, int] = {}
+        for (code, _), times in self._codes.items():
+            if wanted(code):
+                found[code] = found.get(code, 0) + times
+        return found
+
+    def kept(self) -> list[Finding]:
+        return self._kept + self.deferred
+
+    def place_deferred(self, found: dict[int, Ref]) -> None:
+        """Add the positions of records of which only the index was known."""
+        for room in self._rooms:
+            room[:] = [f._replace(ref=found[f.ref.record]) if f.ref and f.ref.record in found else f for f in room]
+
+
+_NUMBERS = re.compile(r"[0-9]+")
+_LONGEST_KNOWN = 300
+
+
+def likeness(finding: Finding) -> Likeness:
+    """The kind of a finding: equal for the same mistake in different records."""
+    path = finding.path
+    if any(type(token) is int for token in path):
+        path = tuple("*" if isinstance(token, int) else token for token in path)
+    message = finding.message
+    return finding.code, (_alike if len(message) <= _LONGEST_KNOWN else _without_numbers)(message), path
+
+
+def _without_numbers(message: str) -> str:
+    return _NUMBERS.sub("#", message)
+
+
+_alike = lru_cache(maxsize=1 << 12)(_without_numbers)
+"""Cached, since the same few messages occur many times."""

@@ -1,0 +1,216 @@
+"""A thorough look at one record, or document, that the fast path did not accept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+
+from medcontract.contracts.fast_decoder import quick_parse
+from medcontract.contracts.messages import unknown_key
+from medcontract.contracts.registry import CompiledContract
+from medcontract.contracts.string_patterns import NON_BLANK
+from medcontract.contracts.suggestions import did_you_mean
+from medcontract.problems import Finding, Path
+from medcontract.reading.json_scanner import Fault, Scanned, scan
+from medcontract.reading.limits import MAX_DEPTH
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+    from medcontract.contracts.signature import Signature
+
+_MOST_HINTS = 100
+_MOST_KNOWN = 4096
+_LONGEST_KNOWN = 2000
+_PLAIN_TEXT = re.compile(r"[!-~][ -~]{0,63}")
+_ANY_TEXT: tuple[dict[str, Any], ...] = ({"type": "string"}, {"type": "string", "pattern": NON_BLANK})
+
+
+Rest = list[tuple[Finding, int]]
+"""Findings that are counted only: one of each sort, and how many there are."""
+
+
+class Examined(NamedTuple):
+    """What a thorough look at a record showed."""
+
+    value: Any
+    """None when the record is bad."""
+    findings: list[Finding]
+    """Their offsets are counted from the record's start."""
+    parsed: Any = None
+    """What was read, good or bad."""
+    rest: Rest | tuple[()] = ()
+
+
+class KnownMistakes:
+    """Findings about the shape of bad records, for records that are bad in the same way.
+
+    A file of nothing but bad records has the same few mistakes again and again. What is found depends on the whole
+    record, but for short plain texts in fields that take any text: whether an id is r1 or r2 makes no difference.
+    Where findings are only counted, it depends on the signature of the record alone.
+    """
+
+    def __init__(self, contract: CompiledContract) -> None:
+        self._contract = contract
+        self._takes_any_text = _takes_any_text(contract) if contract.schema_is_complete else None
+        self._found: dict[bytes, list[Finding]] = {}
+        self._counted: dict[tuple[Any, ...], list[Finding]] = {}
+        self._nothing_is_kept = False
+
+    def count_only(self, examined: Examined, nothing_is_kept: bool) -> list[Finding] | None:
+        """From now on, what is found in records like this one is only counted.
+
+        `nothing_is_kept`: of no record at all any more, so that unknown keys need not be the same. What is found in all
+        records like this one is returned; None where they cannot be recognized.
+        """
+        if nothing_is_kept and not self._nothing_is_kept:
+            self._nothing_is_kept = True
+            self._counted.clear()
+        signature = None if any(f.offset is not None for f in examined.findings) else self._signature(examined.parsed)
+        if signature is None:
+            return None
+        key, unknown = signature
+        findings = examined.findings
+        if unknown:
+            findings = [f for f in findings if f.code != "MC102" or len(f.path) > 1]
+        self._counted[key] = findings
+        return findings
+
+    def counted(self, parsed: Any) -> Examined | None:
+        """What was found in a record like this one, where that is only counted."""
+        signature = self._signature(parsed) if self._counted else None
+        findings = self._counted.get(signature.key) if signature else None
+        if signature is None or findings is None or not (findings or signature.unknown):
+            return None  # without unknown keys, the record may be a good one
+        rest = [(Finding(*unknown_key(key), path=(key,)), 1) for key in signature.unknown]
+        return Examined(None, findings, parsed, rest)
+
+    def forget_counted(self) -> None:
+        self._counted.clear()
+
+    def _signature(self, parsed: Any) -> Signature | None:
+        signature = self._sign(parsed)
+        if signature and signature.unknown and not self._nothing_is_kept:
+            return signature._replace(key=(*signature.key, "unknown keys", *signature.unknown), unknown=[])
+        return signature
+
+    @cached_property
+    def _sign(self) -> Callable[[Any], Signature | None]:
+        from medcontract.contracts.signature import signer
+
+        return signer(self._contract.record_schema) if self._contract.schema_is_complete else lambda parsed: None
+
+    def key(self, parsed: Any, faults: Sequence[Finding]) -> bytes | None:
+        """What decides what is found in a record; None where it cannot be told, or is too long to be kept."""
+        if self._takes_any_text is None or type(parsed) is not dict or len(parsed) > _MOST_HINTS or len(faults) > 100:
+            return None
+        outline = dict(parsed)
+        for name in self._takes_any_text:
+            text = outline.get(name)
+            if type(text) is str and _PLAIN_TEXT.fullmatch(text):
+                outline[name] = "x"
+        try:
+            key = msgspec.msgpack.encode((outline, [(f.code, f.path, f.at_key) for f in faults]))
+        except (OverflowError, UnicodeEncodeError):  # an integer beyond 64 bits, half a surrogate pair
+            return None
+        return key if len(key) <= _LONGEST_KNOWN else None
+
+    def get(self, key: bytes | None) -> list[Finding] | None:
+        return None if key is None else self._found.get(key)
+
+    def keep(self, key: bytes | None, findings: list[Finding]) -> None:
+        if key is None:
+            return
+        if len(self._found) >= _MOST_KNOWN:
+            self._found.clear()
+        self._found[key] = findings
+
+
+def _takes_any_text(contract: CompiledContract) -> tuple[str, ...]:
+    """The fields of a record that are a text, any text (or any that is not blank), in each form that has them."""
+    from medcontract.contracts.compile import forms_of
+
+    forms = [form.get("properties", {}) for form in forms_of(contract.record_schema)]
+    names = {name for form in forms for name in form}
+    return tuple(sorted(name for name in names if all(form.get(name, _ANY_TEXT[0]) in _ANY_TEXT for form in forms)))
+
+
+def examine(
+    raw: bytes, adapter: TypeAdapter[Any], schema: dict[str, Any], depth: int, known: KnownMistakes | None = None
+) -> Examined:
+    """A thorough look at one record. May raise `Broken`."""
+    parsed = quick_parse(raw, MAX_DEPTH - depth)
+    faults: list[Finding] = []
+    scanned: Scanned | None = None
+    if parsed is msgspec.UNSET:
+        scanned = scan(raw, depth=depth)
+        parsed = scanned.value
+        faults = list(map(fault_finding, scanned.faults))
+        if any(fault.code == "MC019" for fault in faults):
+            return Examined(None, faults[:1], parsed)
+    elif known and (counted := known.counted(parsed)):
+        return counted
+    rest = counted_only(scanned) if scanned else []
+    key = known.key(parsed, faults) if known and not rest else None
+    shape = known.get(key) if known else None
+    if shape is not None:
+        return Examined(None, faults + shape if faults else shape, parsed)
+    from medcontract.contracts.compile import all_keys
+    from medcontract.contracts.error_mapping import check_shape
+
+    value, shape = check_shape(adapter, parsed, all_keys(schema))
+    shape = _hinted(_without_echoes(shape, faults, rest), schema)
+    findings = faults + shape if faults else shape
+    if known and findings:
+        known.keep(key, shape)
+    return Examined(None if findings else value, findings, parsed, rest)
+
+
+def fault_finding(fault: Fault) -> Finding:
+    return Finding(fault.code, fault.message, fault.hint, path=fault.path, offset=fault.offset, at_key=fault.at_key)
+
+
+def counted_only(scanned: Scanned) -> Rest:
+    """The faults of a text beyond those that are listed."""
+    return [(fault_finding(fault), times) for fault, times in scanned.rest.items()]
+
+
+def _hinted(findings: list[Finding], schema: dict[str, Any]) -> list[Finding]:
+    return [with_hint(f, schema) for f in findings[:_MOST_HINTS]] + findings[_MOST_HINTS:]
+
+
+def _is_inside(path: Path, others: set[Path]) -> bool:
+    """Whether one of the other paths leads to the value at this one, or to something that holds it."""
+    return bool(others) and any(path[:length] in others for length in range(len(path) + 1))
+
+
+def _without_echoes(shape: list[Finding], faults: list[Finding], rest: Rest) -> list[Finding]:
+    """What is wrong with the shape, but for values that something else is wrong with already."""
+    error_is_bad = any(finding.path == ("error",) for finding in shape)
+    spoilt = {fault.path for fault in faults if not fault.at_key}
+    spoilt_alike = {fault.path for fault, _ in rest if not fault.at_key}
+    bad_keys = {fault.path for fault in faults if fault.code == "MC018" and fault.at_key}
+
+    def is_echo(finding: Finding) -> bool:
+        path = finding.path
+        alike = tuple("*" if isinstance(token, int) else token for token in path) if spoilt_alike else ()
+        if _is_inside(path, spoilt) or _is_inside(alike, spoilt_alike):
+            return True
+        if finding.code == "MC109":
+            return error_is_bad
+        return finding.code == "MC102" and path[:-1] in bad_keys and "\ufffd" in str(path[-1])
+
+    return [finding for finding in shape if not is_echo(finding)]
+
+
+def with_hint(finding: Finding, schema: dict[str, Any]) -> Finding:
+    """An unknown key, with the nearest known one."""
+    if finding.code != "MC102" or finding.hint:
+        return finding
+    from medcontract.contracts.compile import known_keys
+
+    return finding._replace(hint=did_you_mean(str(finding.path[-1]), known_keys(schema, finding.path[:-1])))

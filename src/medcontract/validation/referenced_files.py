@@ -1,0 +1,77 @@
+"""Checks files that records refer to, such as images. Problems are reported at the records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from medcontract.problems import Finding
+from medcontract.reading.json_file import TooLarge
+from medcontract.reading.json_scanner import Broken, scan
+from medcontract.reading.source import Unreadable
+from medcontract.results.validation import NamedFiles
+from medcontract.validation.record_errors import examine
+from medcontract.validation.records import RecordsValidator
+
+Check = Callable[[Iterator[tuple[int, str]], int], Iterator[Finding]]
+"""Takes the indexes of records with the file names in them, and the total number of records; yields findings in that
+order. Their references contain only the index of the record, as `Ref(UNKNOWN, UNKNOWN, number)`."""
+
+
+class ReferencedFiles(NamedTuple):
+    """A check of the files that records of some contracts refer to."""
+
+    field: Callable[[str], str | None]
+    """The field with the file name, by contract; None if the records of a contract refer to no file."""
+    contracts: Callable[[], tuple[str, ...]]
+    """All contracts whose records refer to files."""
+    check: Check
+
+
+def check_referenced_files(validator: RecordsValidator, field: str, referenced: ReferencedFiles) -> NamedFiles:
+    """Check the files that a field of the records refers to, after the file itself was judged.
+
+    Findings go to the validator's collector.
+
+    File names are read lazily; the positions of their records are looked up afterwards, only for findings.
+    """
+    if not validator.records:  # no records, or an unknown number because the file is broken
+        return NamedFiles(0, 0)
+    checked = bad = 0
+
+    def counted() -> Iterator[tuple[int, str]]:
+        nonlocal checked
+        for named in _names(validator, field):
+            checked += 1
+            yield named
+
+    validator.collector.new_room()
+    for finding in referenced.check(counted(), validator.records):
+        bad += 1
+        validator.collector.defer(validator.named(finding))
+    validator.second_look()
+    return NamedFiles(checked, bad)
+
+
+def _names(validator: RecordsValidator, field: str) -> Iterator[tuple[int, str]]:
+    try:
+        for number, (raw, _, value) in enumerate(validator.cuts()):
+            name = _name_in_doubt(validator, raw, field) if value is None else getattr(value, field)
+            if name is not None:
+                yield number, name
+    except (Broken, TooLarge, Unreadable):
+        return  # the file changed between the two passes: keep the findings
+
+
+def _name_in_doubt(validator: RecordsValidator, raw: bytes, field: str) -> str | None:
+    """The file name in a record that may be invalid. None if the name itself is, which was already reported."""
+    if not raw:
+        return None
+    try:
+        record = scan(raw, depth=validator.depth).value
+        findings = examine(raw, validator.adapter, validator.contract.record_schema, validator.depth).findings
+    except Broken:
+        return None
+    name = record.get(field) if isinstance(record, dict) else None
+    is_bad = any(finding.path[:1] == (field,) for finding in findings)
+    return name if isinstance(name, str) and not is_bad else None

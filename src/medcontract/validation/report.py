@@ -1,0 +1,120 @@
+"""Turns findings into a report: computes the place of each problem."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from medcontract.problems import NO_CARET, Finding, Ref, pointer
+from medcontract.reading.json_pointer import Locator
+from medcontract.reading.json_scanner import Broken
+from medcontract.reading.line_index import Place, excerpt, places
+from medcontract.reading.source import Source, Unreadable
+from medcontract.results.validation import FileReport, Problem
+from medcontract.validation.problem_collector import Likeness, ProblemCollector, likeness
+
+_NOWHERE = 1 << 62
+"""Findings without a place in the file, such as a missing record, come last."""
+
+
+def make_report(
+    source: Source, contract_id: str | None, records: int | None, collector: ProblemCollector, wrong_call: bool = False
+) -> FileReport:
+    problems = tuple(_problems(source, collector.kept(), collector))
+    return FileReport(
+        path=source.name,
+        contract=contract_id,
+        ok=collector.errors == 0,
+        records=records,
+        errors=collector.errors,
+        warnings=collector.warnings,
+        omitted=collector.errors + collector.warnings - len(problems),
+        problems=problems,
+        _wrong_call=wrong_call,
+    )
+
+
+def _problems(source: Source, findings: Sequence[Finding], collector: ProblemCollector) -> list[Problem]:
+    """Findings with line and column, in file order."""
+    offsets = _offsets(source, findings)
+    firsts = [finding.first.offset for finding in findings if finding.first and finding.first.line is None]
+    placed = [offset for offset in offsets if offset is not None] + firsts
+    found = places(source, placed) if placed else {}
+    cells = {name: number for number, name in enumerate(collector.columns)}
+
+    def in_file(i: int) -> tuple[int, int, int]:
+        finding, offset = findings[i], offsets[i]
+        where = offset if offset is not None else finding.ref.offset if finding.ref else _NOWHERE
+        return where, cells.get(finding.field or "", -1), i
+
+    order = sorted(range(len(findings)), key=in_file)[: collector.keep]
+    problems: list[Problem] = []
+    left = dict(collector.totals)
+    last: dict[Likeness, int] = {}
+    for i in order:
+        kind = likeness(findings[i])
+        left[kind] = left.get(kind, 1) - 1
+        last[kind] = len(problems)
+        problems.append(_problem(source, findings[i], offsets[i], found, collector.excerpts))
+    for kind, position in last.items():
+        several = kind in collector.several
+        problems[position] = replace(problems[position], _more=left[kind], _more_are="problem" if several else "record")
+    return problems
+
+
+def _problem(
+    source: Source, finding: Finding, offset: int | None, found: dict[int, Place], with_excerpt: bool
+) -> Problem:
+    ref = finding.ref or Ref(0, 0)
+    place = None if offset is None else found[offset]
+    line, column = (place.line, place.column) if place else (ref.line or None, None)
+    text, caret = None, NO_CARET
+    if with_excerpt and offset is not None:
+        text, caret = excerpt(source, offset)
+    elif with_excerpt and ref.line:
+        text = excerpt(source, ref.offset)[0]
+    path = (*ref.prefix, *finding.path)
+    field = finding.field if is_tabular(finding) else None
+    return Problem(
+        code=finding.code, severity=finding.severity, message=finding.message, hint=_hint(finding, found),
+        pointer=pointer(path), record=ref.record, line=line, column=column, field=field,
+        _plain_pointer=pointer(path, plain=True), _value=finding.value, _excerpt=text, _caret=caret,
+    )  # fmt: skip
+
+
+def _hint(finding: Finding, found: dict[int, Place]) -> str | None:
+    """The hint; for repeated values, with the place of the first one."""
+    first = finding.first
+    if first is None:
+        return finding.hint
+    line = first.line or (found[first.offset].line if first.line is None else None)
+    where = f"first used in record {first.record}" + (f", line {line}" if line else "")
+    return f"{where}; {finding.hint}" if finding.hint else where
+
+
+def is_tabular(finding: Finding) -> bool:
+    """Whether the finding is in a table: it has a row, but no byte offset."""
+    return finding.ref is not None and finding.ref.line is not None
+
+
+def _offsets(source: Source, findings: Sequence[Finding]) -> list[int | None]:
+    """The byte offset of each finding. Records are read in file order, each once, from one stream."""
+    offsets = [None if is_tabular(finding) else finding.offset for finding in findings]
+    left = [i for i, f in enumerate(findings) if offsets[i] is None and f.ref is not None and not is_tabular(f)]
+    if not left:
+        return offsets
+    record: Ref | None = None
+    locator = Locator(b"")
+    with source.open() as stream:
+        for i in sorted(left, key=lambda i: (findings[i].ref or Ref(0, 0)).offset):
+            finding, ref = findings[i], findings[i].ref or Ref(0, 0)
+            try:
+                if record is None or ref[:2] != record[:2]:
+                    stream.seek(ref.offset)
+                    record, locator = ref, Locator(stream.read(ref.length))
+                value_at, key_at = locator.find(finding.path)
+            except (Broken, Unreadable):  # the file changed in the meantime
+                value_at = key_at = 0
+            offsets[i] = ref.offset + (key_at if finding.at_key else value_at)
+    return offsets
