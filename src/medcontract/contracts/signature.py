@@ -1,14 +1,15 @@
-"""Signatures of bad records: records with the same signature have the same kinds of problems at the same paths.
+"""Signatures of invalid records: records with the same signature have the same kinds of problems at the same paths.
 
-Once problems are counted and not listed any more, it makes no difference which wrong word is in a field. A signature
-keeps what the schema asks of a value (is it one of the choices, does it match the pattern, is it within the bounds)
-and drops the value itself, so that a file of many different bad records needs few thorough looks.
+Once problems are only counted, it does not matter which wrong word is in a field. A signature keeps what the schema
+checks (whether a value is one of the choices, matches the pattern, is within the bounds) and drops the value itself, so
+that only a few of many different invalid records take the slow path.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import Any, NamedTuple
 
 from medcontract.contracts.compile import forms_of
@@ -32,53 +33,46 @@ Schema = dict[str, Any]
 
 
 class _NoSignature(Exception):
-    """The value, or its schema, has something whose effect is not known here."""
+    """The value or its schema has a feature that is not supported here."""
 
 
 class Signature(NamedTuple):
-    """What decides which problems a record has, but for its unknown keys, each of which is one problem more."""
+    """What determines the problems of a record, except unknown keys, each of which is another problem."""
 
     key: tuple[Any, ...]
     unknown: list[str]
 
 
 def signer(schema: Schema) -> Callable[[Any], Signature | None]:
-    """A function from a parsed record to its signature, or to None where it has none."""
+    """A function that returns the signature of a parsed record, or None if it has none."""
     try:
         record = _Value([schema], schema)
-    except (_NoSignature, RecursionError):  # a keyword that is not understood; a model that contains itself
+    except (_NoSignature, RecursionError):  # an unsupported keyword; a recursive model
         return lambda value: None
     return record.signature
 
 
 class _Value:
-    """What the schemas of one value, which may have several forms, ask of it."""
+    """What the schemas of a value require; there are several if the value has variants."""
 
     def __init__(self, schemas: list[Schema], root: Schema, name: str = "") -> None:
-        forms = [form for schema in schemas for form in forms_of(schema, root)]
-        if any(not set(form) - _IGNORED <= _UNDERSTOOD for form in forms):
+        variants = [variant for schema in schemas for variant in forms_of(schema, root)]
+        if any(not set(variant) - _IGNORED <= _UNDERSTOOD for variant in variants):
             raise _NoSignature
-        choices = [choice for form in forms for choice in [*form.get("enum", ()), *_listed(form, "const")]]
-        bounds = {bound for form in forms for word in _BOUNDS for bound in _listed(form, word)}
+        choices = [*chain.from_iterable(_all_of(variants, "enum")), *_all_of(variants, "const")]
         self._choices = {choice for choice in choices if isinstance(choice, str)}
-        self._bounds = tuple(bounds | {choice for choice in choices if type(choice) in (int, float)})
-        patterns = {pattern for form in forms for pattern in _patterns(form)}
-        if name == "error":  # tells the two forms of a record apart
-            patterns.add(NON_BLANK)
-        self._patterns = [re.compile(pattern) for pattern in patterns]
-        self._lengths = tuple({x for form in forms for word in ("minLength", "maxLength") for x in _listed(form, word)})
-        items = [item for form in forms for item in _listed(form, "items")]
+        numbers = {choice for choice in choices if type(choice) in (int, float)}
+        self._bounds = tuple(numbers | set(_all_of(variants, *_BOUNDS)))
+        self._patterns = _compiled_patterns(variants, name)
+        self._lengths = tuple(set(_all_of(variants, "minLength", "maxLength")))
+        items = _all_of(variants, "items")
         self._items = _Value(items, root) if items else None
-        others = [form.get("additionalProperties", True) for form in forms if form.get("type") == "object"]
+        others = [variant.get("additionalProperties", True) for variant in variants if variant.get("type") == "object"]
         self._is_object = bool(others)
         self._open = others == [True] * len(others)
         self._unclear = not self._open and others != [False] * len(others)
-        """Whether other keys are allowed in some forms only, or are to keep a schema."""
-        fields: dict[str, list[Schema]] = {}
-        for form in forms:
-            for key, schema in form.get("properties", {}).items():
-                fields.setdefault(key, []).append(schema)
-        self._fields = {key: _Value(schemas, root, key) for key, schemas in fields.items()}
+        """Whether other keys are allowed in some variants only, or have a schema."""
+        self._fields = {key: _Value(found, root, key) for key, found in _fields(variants).items()}
 
     def signature(self, value: Any) -> Signature | None:
         """The signature of a record."""
@@ -99,24 +93,24 @@ class _Value:
         for key, inner in value.items():
             field = fields.get(key)
             if field is not None:
-                parts += (key, field.sort(inner))
+                parts += (key, field.classify(inner))
             elif not self._open:
                 unknown.append(key)
 
-    def sort(self, value: Any) -> Any:
-        """What the schemas can tell of a value. Texts, tuples of texts, and None, true and false as they are."""
+    def classify(self, value: Any) -> Any:
+        """What the schemas distinguish: a string or a tuple; None, true and false as they are."""
         given = type(value)
         if given is str:
-            return self._sort_of_text(value)
+            return self._class_of_text(value)
         if given is int or given is float:
-            return self._sort_of_number(value)
+            return self._class_of_number(value)
         if given is list:
-            return "[" if self._items is None and len(value) <= _LONGEST_LIST else self._sort_of_list(value)
+            return "[" if self._items is None and len(value) <= _LONGEST_LIST else self._class_of_list(value)
         if given is dict:
-            return self._sort_of_object(value) if self._is_object else "{"
+            return self._class_of_object(value) if self._is_object else "{"
         return value
 
-    def _sort_of_text(self, value: str) -> Any:
+    def _class_of_text(self, value: str) -> Any:
         if value and value not in self._choices:
             if not self._patterns and not self._lengths:
                 return "text"
@@ -127,18 +121,18 @@ class _Value:
             raise _NoSignature
         return "=" + value
 
-    def _sort_of_number(self, value: float) -> Any:
+    def _class_of_number(self, value: float) -> Any:
         if not -_EXACT_BELOW < value < _EXACT_BELOW:
             return f"#{value!r}"
-        sort = "int" if type(value) is int else "whole" if value.is_integer() else "float"
-        return (sort, *[_side(value, bound) for bound in self._bounds]) if self._bounds else sort
+        number = "int" if type(value) is int else "whole" if value.is_integer() else "float"
+        return (number, *[_side(value, bound) for bound in self._bounds]) if self._bounds else number
 
-    def _sort_of_list(self, value: list[Any]) -> tuple[Any, ...]:
+    def _class_of_list(self, value: list[Any]) -> tuple[Any, ...]:
         if self._items is None or len(value) > _MOST_MEMBERS:
             raise _NoSignature
-        return ("[", *map(self._items.sort, value))
+        return ("[", *map(self._items.classify, value))
 
-    def _sort_of_object(self, value: dict[str, Any]) -> tuple[Any, ...]:
+    def _class_of_object(self, value: dict[str, Any]) -> tuple[Any, ...]:
         parts: list[Any] = ["{"]
         unknown: list[str] = []
         self._members(value, parts, unknown)
@@ -147,15 +141,28 @@ class _Value:
         return tuple(parts)
 
 
-def _listed(form: Schema, word: str) -> list[Any]:
-    return [form[word]] if word in form else []
+def _all_of(schemas: Iterable[Schema], *keywords: str) -> list[Any]:
+    """The values that the schemas have for some keywords."""
+    return [schema[keyword] for schema in schemas for keyword in keywords if keyword in schema]
 
 
-def _patterns(form: Schema) -> list[str]:
-    banned = form.get("not", {})
-    if not set(banned) <= {"type", "pattern"}:
+def _compiled_patterns(variants: list[Schema], name: str) -> list[re.Pattern[str]]:
+    negated = _all_of(variants, "not")
+    if any(not set(schema) <= {"type", "pattern"} for schema in negated):
         raise _NoSignature
-    return _listed(form, "pattern") + _listed(banned, "pattern")
+    patterns = {*_all_of(variants, "pattern"), *_all_of(negated, "pattern")}
+    if name == "error":  # its content decides the variant of a record
+        patterns.add(NON_BLANK)
+    return [re.compile(pattern) for pattern in patterns]
+
+
+def _fields(variants: list[Schema]) -> dict[str, list[Schema]]:
+    """The schemas of each field, in all variants that have it."""
+    fields: dict[str, list[Schema]] = {}
+    for properties in _all_of(variants, "properties"):
+        for key, schema in properties.items():
+            fields.setdefault(key, []).append(schema)
+    return fields
 
 
 def _kind(value: Any) -> str:

@@ -6,6 +6,7 @@ error of a single branch; here all errors of the branch are wanted, and none whe
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 from jsonschema.exceptions import ValidationError
@@ -60,11 +61,11 @@ def _none(keyword: str, *missing: str) -> ValidationError:
 
 
 def _by_fixed_values(branches: list[Branch]) -> list[Branch]:
-    """Schemas of objects are told apart by keys with fixed values, such as "kind": those that fit, or all."""
-    fixed = [e for branch in branches for e in branch if e.validator in ("const", "enum") and len(e.relative_path) == 1]
-    for key in dict.fromkeys(e.relative_path[0] for e in fixed):
+    """Keys with fixed values, such as "kind", distinguish schemas of objects: the branches that match, or all."""
+    fixed = [error for error in chain.from_iterable(branches) if _fixes_value(error) and len(error.relative_path) == 1]
+    for key in dict.fromkeys(error.relative_path[0] for error in fixed):
         errors = [_at(branch, (key,)) for branch in branches]
-        if any(error.validator not in ("const", "enum") for found in errors for error in found):
+        if not all(map(_fixes_value, chain.from_iterable(errors))):
             continue
         if not all(errors):
             return [branch for branch, found in zip(branches, errors, strict=True) if not found]
@@ -72,6 +73,10 @@ def _by_fixed_values(branches: list[Branch]) -> list[Branch]:
         if len(_allowed(merged)) == sum(len(_allowed(found[0])) for found in errors):  # no value is in two of them
             return [[merged]]
     return branches
+
+
+def _fixes_value(error: ValidationError) -> bool:
+    return error.validator in ("const", "enum")
 
 
 def _nearest(branches: list[Branch], keyword: str) -> Branch:

@@ -289,14 +289,11 @@ class Layout:
                 parts.append(f'{before}"{cell}"' if cell else before + empty)
             elif kind != "boolean" and cell and cell[0] in "-0123456789" and " " not in cell:
                 parts.append(before + cell + (empty if kind is None else ""))
-            elif not cell and kind is not None:
-                parts.append(before + empty)
-            elif kind == "boolean" and cell.lower() in ("true", "false"):
-                parts.append(before + cell.lower())
-            elif cell and cell.lower() not in _NOT_FINITE:
-                parts.append(f'{before}"{cell}"' + (empty if kind is None else ""))
             else:
-                return None
+                value = _quick_cell(cell, empty, kind)
+                if value is None:
+                    return None
+                parts.append(before + value)
         return ("{" + "".join(parts)[1:] + "}").encode()
 
     def record(self, cells: Sequence[Any], write: Callable[[Any, Column], str]) -> bytes:
@@ -307,6 +304,18 @@ class Layout:
             text = "null" if all(item == "null" for item in items) else "[" + ",".join(items) + "]"
             parts.append(f"{json.dumps(name)}:{text}")
         return ("{" + ",".join(parts) + "}").encode()
+
+
+def _quick_cell(cell: str, empty: str, kind: str | None) -> str | None:
+    """A cell of plain characters that is neither text nor a number, as JSON; None if that takes a closer look."""
+    if not cell:
+        return None if kind is None else empty
+    lower = cell.lower()
+    if kind == "boolean" and lower in ("true", "false"):
+        return lower
+    if lower in _NOT_FINITE:
+        return None
+    return f'"{cell}"' + (empty if kind is None else "")
 
 
 def _is_json(record: bytes) -> bool:

@@ -116,17 +116,22 @@ def read(root: Whole, schema: Any, at: str = "", seen: frozenset[str] = frozense
     node = Node(root, at, schema)
     if "$ref" in schema and "draft-0" in root.dialect:  # these drafts ignore its siblings
         node = Node(root, at, {word: v for word, v in schema.items() if word == "$ref" or is_annotation(word)})
-    target = None
-    if node.assertions == {"$ref"}:
-        target = find_reference(root.schema, node.words["$ref"])
-    elif node.assertions == {"allOf"} and len(node.words["allOf"]) == 1:  # annotations next to `$ref` in draft-07
-        target = f"{node.place('allOf')}/0", node.words["allOf"][0]
+    target = _only_target(node)
     if target is None or target[0] in seen:
         return node
     found = read(root, target[1], target[0], seen | {target[0]})
     siblings = {word: value for word, value in node.words.items() if is_annotation(word)}
     places = {**found.places, **{word: node.place(word) for word in siblings}}
     return Node(root, found.at, {**found.words, **siblings}, places)
+
+
+def _only_target(node: Node) -> tuple[str, Any] | None:
+    """The pointer and schema that a node without other assertions refers to."""
+    if node.assertions == {"$ref"}:
+        return find_reference(node.root.schema, node.words["$ref"])
+    if node.assertions == {"allOf"} and len(node.words["allOf"]) == 1:  # annotations next to `$ref` in draft-07
+        return f"{node.place('allOf')}/0", node.words["allOf"][0]
+    return None
 
 
 def is_own(root: Any, reference: str) -> bool:
