@@ -75,6 +75,18 @@ def test_manifest(folder: str) -> None:
     ]
 
 
+def test_every_contract_has_vectors() -> None:
+    """Each contract of files that people write has valid and invalid ones."""
+    there = {(v.folder, v.verdict) for v in vectors()}
+    missing = [
+        f"add files to tests/vectors/{contract.id}/{verdict}"
+        for contract in registry.contracts()
+        for verdict in ("valid", "invalid")
+        if not contract.output and (contract.id, verdict) not in there
+    ]
+    assert not missing, "\n".join(missing)
+
+
 def test_few_vectors_need_their_contract_named() -> None:
     """The contract of every other vector is recognised from its content, or its syntax is broken."""
     need_it = {v.name for v in vectors() if medcontract.validate_files([v.path]).files[0].wrong_call}
