@@ -93,7 +93,7 @@ def test_containers_of_contracts() -> None:
     """A document is JSON, only flat records have a table form, and the compiled contracts agree."""
     assert contract("lesions/model").containers == ("json",)
     assert contract("triage/ground-truth").containers == ("json", "jsonl")
-    assert contract("lesions/truth").containers == ("json", "jsonl", "csv", "parquet")
+    assert contract("lesions/truth").containers == tuple(each.name for each in CONTAINERS)
     for compiled in registry.compiled().values():
         assert compiled.containers == compiled.definition.containers, "run script/generate"
 
@@ -150,7 +150,7 @@ def _with_commas(source: Source) -> Source:
 
 def test_a_new_container_is_an_entry_and_a_class(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Validation, recognition, `load`, folders and contracts use it without another change."""
-    tabs = Container("tsv", (".tsv", ".tab"), "tabs:TabsValidator", is_table=True)
+    tabs = Container("toy", (".toy", ".tabs"), "tabs:TabsValidator", is_table=True)
     module = ModuleType("medcontract.validation.tabs")
     module.TabsValidator = _TabsValidator  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
@@ -158,9 +158,9 @@ def test_a_new_container_is_an_entry_and_a_class(monkeypatch: pytest.MonkeyPatch
     for ending in tabs.endings:
         monkeypatch.setitem(BY_ENDING, ending, tabs)
 
-    assert contract("lesions/truth").containers[-1] == "tsv"
-    assert "tsv" not in contract("triage/ground-truth").containers
-    path = tmp_path / "truth.tab"
+    assert contract("lesions/truth").containers[-1] == "toy"
+    assert "toy" not in contract("triage/ground-truth").containers
+    path = tmp_path / "truth.tabs"
     path.write_bytes(_content(containers.CSV, RECORDS).replace(b",", b"\t"))
     refused = medcontract.validate(path)
     assert [problem.code for problem in refused.problems] == ["MC033"], "compiled.json does not have it yet"
