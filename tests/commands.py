@@ -34,8 +34,9 @@ from tests.support import published
 import medcontract
 from medcontract.cli import output
 from medcontract.cli.main import main
+from medcontract.contracts import registry
 
-TRACKS = ("reports", "triage", "lesions", "extraction", "benchmark")
+TRACKS = registry.TRACKS
 
 
 class Ran(NamedTuple):

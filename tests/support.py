@@ -42,6 +42,10 @@ class Expected(NamedTuple):
     problems: list[str]
 
 
+NOT_LISTED = Expected("not listed", ["not listed"])
+"""Instead of an exception, so that only the tests of a vector fail that is not in its manifest."""
+
+
 @cache
 def expectations(folder: str) -> dict[str, Expected]:
     """The manifest of a folder of vectors: a line per problem, or `ok`, after the name of the file."""
@@ -75,11 +79,13 @@ class Vector(NamedTuple):
     @property
     def expected(self) -> list[str]:
         """The lines that a report of this file gives."""
-        expected = expectations(self.folder).get(self.name.removeprefix(f"{self.folder}/"))
-        if expected is None:
-            raise LookupError(f"{self.name} has no line in {self.folder}/{MANIFEST}")
-        contract, problems = expected
+        contract, problems = expectations(self.folder).get(self.file, NOT_LISTED)
         return [f"contract {contract or self.folder}", *problems]
+
+    @property
+    def file(self) -> str:
+        """The name of the file in the manifest."""
+        return self.name.removeprefix(f"{self.folder}/")
 
 
 @cache
@@ -104,6 +110,12 @@ def problem_line(problem: Problem) -> str:
 def report_lines(report: FileReport) -> list[str]:
     """A report as `Vector.expected` gives it."""
     return [f"contract {report.contract or '-'}", *map(problem_line, report.problems)]
+
+
+def manifest_advice(folder: str, name: str, problems: Sequence[str]) -> str:
+    """What to do if the problems of a vector differ from its manifest, whose lines start with `name`."""
+    lines = "\n".join(f"{name}: {problem}" for problem in problems or ["ok"])
+    return f"If these problems are correct, write them to tests/vectors/{folder}/{MANIFEST}, sorted by name:\n{lines}"
 
 
 @cache

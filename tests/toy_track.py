@@ -131,7 +131,7 @@ class ToyScorer(Scorer):
         fold = str.casefold if self.protocol.word("case") == "ignored" else str
         rows = [
             {"item": name, "right": 0.0 if said is None else float(fold(said) == fold(word))}
-            for (name, word), said in counts.data
+            for (name, word), said in sorted(counts.data)
         ]
         share = Fraction(sum(int(row["right"]) for row in rows), counts.expected)
         return Finished(result={"share_right": float(share), "items": rows}, headline=share)

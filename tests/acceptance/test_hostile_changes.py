@@ -15,6 +15,7 @@ from tests.commands import Call
 from tests.scoring_files import CLASSES, guess, image, write
 
 import medcontract
+from medcontract.containers import BY_ENDING
 from medcontract.errors import FileChanged
 from medcontract.evaluation import leaderboard, parallel
 from medcontract.evaluation import score as scoring
@@ -231,7 +232,7 @@ def test_slices_are_those_of_the_file(
     path.write_bytes(path.read_bytes().replace(b"\r", b"") + b" " * 4096)
     source = Source(path)
     source.prepare()
-    cuts = chunks.spans(source, ending, list_key, 3)
+    cuts = chunks.spans(source, BY_ENDING[f".{ending}"], list_key, 3)
     assert len(cuts) == 3
     digests = []
     for span in cuts:

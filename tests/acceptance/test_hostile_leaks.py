@@ -32,10 +32,11 @@ from tests.scoring_files import (
 )
 
 import medcontract
+from medcontract.rendering import formats_of
 
 OF_TRUTH, OF_SUBMISSION = "Ttt7731", "Sss8842"
-COMMANDS = ("score", "preflight", "leaderboard")
-FORMATS = ("text", "json", "markdown")
+COMMANDS = {"score": "Score", "preflight": "Preflight", "leaderboard": "Leaderboard"}
+"""And their results."""
 
 
 def marked(marker: str) -> str:
@@ -192,6 +193,7 @@ def without_results(value: Any) -> Any:
 
 def output_of(ran: Any, format_: str, exempt: bool) -> str:
     """All that was printed."""
+    assert "internal error" not in ran.err
     if format_ == "json" and ran.out and exempt:
         return json.dumps(without_results(ran.json), ensure_ascii=False) + str(ran.err)
     return str(ran.out + ran.err)
@@ -213,8 +215,9 @@ def test_nothing_leaks(call: Call, tmp_path: Path, track: str, kind: str) -> Non
         if kind == "broken syntax" and track == "triage"
         else ()
     )
-    for command in COMMANDS:
-        for format_ in FORMATS[: 3 if kind == "bad submission" and command != "preflight" else 2]:
+    for command, result in COMMANDS.items():
+        formats = formats_of(result)
+        for format_ in formats if kind == "bad submission" else formats[:2]:
             arguments = (command, truth, folder, "--format", format_, *header)
             if kind != "marked ids" or format_ == "json":  # tables of a result name what they are about
                 text = output_of(call(*arguments), format_, exempt=True)
@@ -240,7 +243,7 @@ def test_the_markers_are_where_they_could_leak(call: Call, tmp_path: Path, track
 def test_validate(call: Call, tmp_path: Path, track: str, kind: str) -> None:
     """Each file by itself."""
     truth, folder = files(tmp_path, track, kind)
-    for format_ in ("text", "json"):
+    for format_ in formats_of("Validation"):
         ran = call("validate", truth, folder, "--format", format_)
         assert ran.out
         text = output_of(ran, format_, exempt=False)
@@ -256,7 +259,7 @@ def test_compare(call: Call, tmp_path: Path, track: str, extra: tuple[str, ...])
     sent = filled(CONTRACTS[track][1], track, SENT[track][1:], OF_SUBMISSION)
     collection(folder / "sent.json", CONTRACTS[track][1], sent)
     call("score", truth, folder, "--format", "json", "--out", "after.json", *extra)
-    for format_ in ("text", "json", "markdown"):
+    for format_ in formats_of("Comparison"):
         ran = call("compare", "before.json", "after.json", "--format", format_)
         assert ran.out
         text = ran.out + ran.err
@@ -267,7 +270,7 @@ def test_compare(call: Call, tmp_path: Path, track: str, extra: tuple[str, ...])
 def test_breakdown(call: Call, tmp_path: Path, track: str) -> None:
     """What an item is made of is no part of what a contract requires."""
     truth, folder = files(tmp_path, track, "good")
-    for format_ in ("text", "json", "markdown"):
+    for format_ in formats_of("Score"):
         ran = call("score", truth, folder, "--format", format_, "--breakdown")
         text = output_of(ran, format_, exempt=True)
         if format_ == "json" and track == "benchmark":

@@ -9,7 +9,18 @@ from typing import Any
 
 import pytest
 from tests.commands import Call
-from tests.support import MANIFEST, NOT_RECOGNISABLE, VECTORS, Vector, assert_sound, expectations, report_lines, vectors
+from tests.support import (
+    MANIFEST,
+    NOT_LISTED,
+    NOT_RECOGNISABLE,
+    VECTORS,
+    Vector,
+    assert_sound,
+    expectations,
+    manifest_advice,
+    report_lines,
+    vectors,
+)
 
 import medcontract
 from medcontract.contracts import registry
@@ -19,7 +30,9 @@ _EXPECTED_LINE = re.compile(r'MC[0-5][0-9]{2} (error|warning) (-|[1-9][0-9]*) (-
 
 each_vector = pytest.mark.parametrize("vector", vectors(), ids=lambda vector: vector.name)
 each_recognised_vector = pytest.mark.parametrize(
-    "vector", [v for v in vectors() if v.expected[0] != "contract -"], ids=lambda vector: vector.name
+    "vector",
+    [v for v in vectors() if v.expected[0] not in ("contract -", f"contract {NOT_LISTED.contract}")],
+    ids=lambda vector: vector.name,
 )
 
 
@@ -32,7 +45,9 @@ def _with_plain_line_feeds() -> list[Vector]:
 def test_vector(vector: Vector) -> None:
     """A file has exactly the problems that its manifest lists, in that order and at those places."""
     report = medcontract.validate_files([vector.path], vector.given).files[0]
-    assert report_lines(report) == vector.expected
+    contract, *problems = report_lines(report)
+    name = f"{vector.file} [{contract.removeprefix('contract ')}]" if vector.folder == "syntax" else vector.file
+    assert [contract, *problems] == vector.expected, manifest_advice(vector.folder, name, problems)
     assert_sound(report)
     assert not report.wrong_call
 
@@ -58,6 +73,18 @@ def test_manifest(folder: str) -> None:
     assert [line for line in lines if line.endswith(": ok")] == [
         f"{name}: ok" for name, expected in expectations(folder).items() if not expected.problems
     ]
+
+
+def test_every_contract_has_vectors() -> None:
+    """Each contract of files that people write has valid and invalid ones."""
+    there = {(v.folder, v.verdict) for v in vectors()}
+    missing = [
+        f"add files to tests/vectors/{contract.id}/{verdict}"
+        for contract in registry.contracts()
+        for verdict in ("valid", "invalid")
+        if not contract.output and (contract.id, verdict) not in there
+    ]
+    assert not missing, "\n".join(missing)
 
 
 def test_few_vectors_need_their_contract_named() -> None:
@@ -110,6 +137,10 @@ def _files_of(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
 
 
+def _expected(folder: Path) -> list[str]:
+    return expectations("between").get(folder.name, NOT_LISTED).problems
+
+
 def _between(problems: Iterable[dict[str, Any]]) -> list[str]:
     """Problems of rules between files as the lines of the manifest: those of a file as a whole, then by record."""
     found = []
@@ -127,7 +158,7 @@ def test_between(folder: Path, call: Call) -> None:
     """`preflight` finds exactly the problems that the manifest lists for a set of files."""
     checks = call("preflight", "--format", "json", *_files_of(folder)).json["checks"]
     found = _between(problem for check in checks for problem in check["problems"])
-    assert found == expectations("between")[folder.name].problems
+    assert found == _expected(folder), manifest_advice("between", folder.name, found)
 
 
 @each_set
@@ -136,7 +167,7 @@ def test_between_scored(folder: Path, call: Call) -> None:
     ran = call("score", "--format", "json", *_files_of(folder))
     assert (ran.code == 2) == (folder.name in _NOT_SCORED)
     if ran.code != 2:
-        assert _between(ran.json["problems"]) == expectations("between")[folder.name].problems
+        assert _between(ran.json["problems"]) == _expected(folder)
 
 
 def test_every_kind_of_rule_between_files_has_a_vector() -> None:
@@ -144,5 +175,5 @@ def test_every_kind_of_rule_between_files_has_a_vector() -> None:
     published = {rule.code for c in registry.contracts() for rule in c.rules if isinstance(rule, CrossFileRule)}
     scored = [folder for folder in _SETS if folder.name not in _NOT_SCORED]
     for folders in (_SETS, scored):
-        lines = [line for folder in folders for line in expectations("between")[folder.name].problems]
-        assert {line.split()[0] for line in lines} == published
+        lines = [line for folder in folders for line in _expected(folder)]
+        assert {line.split()[0] for line in lines} == published, "each code needs a folder in tests/vectors/between"

@@ -240,7 +240,7 @@ def test_code_of_an_image_occurs(code: str, content: bytes | None, tmp_path: Pat
 def test_each_code_occurs() -> None:
     """Every code of the catalogue stands beside some vector, or has a test of its own; and no other code does."""
     proven = {code for code, _, _ in OWN} | set(IMAGES) | set(PREFLIGHT_CODES)
-    assert _codes_of_vectors() | proven == set(CATALOGUE)
+    assert _codes_of_vectors() | proven == set(CATALOGUE), "add a vector for each code: see CONTRIBUTING.md"
 
 
 def test_codes_of_the_source() -> None:
@@ -249,7 +249,7 @@ def test_codes_of_the_source() -> None:
     for path in (ROOT / "src" / "medcontract").rglob("*.py"):
         if path.name not in ("catalog.py", "group.py", "explain.py"):  # those have codes in examples
             used |= set(_CODE.findall(path.read_text(encoding="utf-8")))
-    assert used == set(CATALOGUE)
+    assert used == set(CATALOGUE), "each code needs an entry in catalog.py: see 'Adding a code' in CONTRIBUTING.md"
 
 
 @pytest.mark.parametrize("code", CATALOGUE)

@@ -19,11 +19,14 @@ PACKAGE = ROOT / "src" / "medcontract"
 MAY_IMPORT: dict[str, set[str]] = {
     "_version": set(),
     "catalog": set(),
+    "containers": set(),
     "errors": set(),
     "problems": set(),
     "types": {"problems"},
-    "reading": {"errors", "problems", "reading", "types"},
-    "contracts": {"catalog", "contracts", "errors", "normalizers", "problems", "results", "schemas", "types"},
+    "reading": {"containers", "errors", "problems", "reading", "types"},
+    "contracts": {
+        "catalog", "containers", "contracts", "errors", "normalizers", "problems", "results", "schemas", "types",
+    },
     "schemas": {
         "_version", "atomic_write", "contracts", "errors", "problems", "reading", "results", "schemas", "types",
     },
@@ -33,15 +36,16 @@ MAY_IMPORT: dict[str, set[str]] = {
     "rendering": {"catalog", "problems", "rendering", "results"},
     "images": {"errors", "images", "problems", "workers"},
     "workers": {"errors"},
-    "validation": {"contracts", "errors", "problems", "reading", "results", "types", "validation"},
+    "validation": {"containers", "contracts", "errors", "problems", "reading", "results", "types", "validation"},
     "jsonschema_files": {
-        "contracts", "errors", "jsonschema_files", "problems", "reading", "results", "schemas", "types", "validation",
+        "containers", "contracts", "errors", "jsonschema_files", "problems", "reading", "results", "schemas", "types",
+        "validation",
     },
     "normalizers": {"normalizers"},
     "scoring": {"contracts", "errors", "normalizers", "problems", "results", "scoring"},
     "evaluation": {
-        "_version", "catalog", "contracts", "errors", "evaluation", "images", "problems", "reading", "results",
-        "scoring", "validation", "workers",
+        "_version", "catalog", "containers", "contracts", "errors", "evaluation", "images", "problems", "reading",
+        "results", "scoring", "validation", "workers",
     },
     "api": {
         "atomic_write", "catalog", "contracts", "errors", "evaluation", "example_files", "jsonschema_files",

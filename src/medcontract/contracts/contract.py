@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
+from medcontract.containers import names_for
 from medcontract.contracts.rules import RecordRule, Rule
 from medcontract.problems import Finding
 
@@ -64,9 +65,7 @@ class Contract(Struct, Generic[Model], frozen=True, kw_only=True, eq=False):
 
     @property
     def containers(self) -> tuple[str, ...]:
-        if self.kind == "document":
-            return ("json",)
-        return ("json", "jsonl", "csv", "parquet") if self.flat else ("json", "jsonl")
+        return names_for(self.kind == "document", self.flat)
 
     @property
     def urn(self) -> str:

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.errors import CallError
 from medcontract.reading.source import STDIN, Source
-from medcontract.validation.dispatch import CONTAINERS
 
 FileName = str | os.PathLike[str]
 _NAMED = re.compile(r"([a-z0-9-]+/[a-z0-9-]+)=(.+)", re.DOTALL)
@@ -91,9 +91,9 @@ def walk(paths: Iterable[str]) -> list[str | Source]:
         if os.path.isdir(path):
             from medcontract.reading.folders import data_files
 
-            inside = data_files(path, CONTAINERS)
+            inside = data_files(path, BY_ENDING)
             if not inside:
-                endings = ", ".join(CONTAINERS)
+                endings = ", ".join(BY_ENDING)
                 raise CallError(f"{path}: no data files in this folder", f"looked for {endings}")
             found += [Source(file, refused=refused) if refused else file for file, refused in inside]
         else:

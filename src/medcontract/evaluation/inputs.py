@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
+from medcontract.containers import BY_ENDING
 from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.registry import CompiledContract
 from medcontract.errors import CallError, NotRecognised
@@ -18,7 +19,7 @@ from medcontract.reading.limits import Limits
 from medcontract.reading.source import STDIN, Source
 from medcontract.results.validation import FileReport, Problem
 from medcontract.scoring.scorer import NO_OPTIONS, ScoringOptions
-from medcontract.validation.dispatch import CONTAINERS, identify, validator_for
+from medcontract.validation.dispatch import identify, validator_for
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.records import Progress, RecordsValidator, run_parts
 
@@ -82,7 +83,7 @@ def without_endings(name: str) -> str:
     """The name of a data file without its endings (`.json`, `.csv.gz`)."""
     plain = name[:-3] if name.lower().endswith(".gz") else name
     stem, ending = os.path.splitext(plain)
-    return stem if ending.lower() in CONTAINERS else name
+    return stem if ending.lower() in BY_ENDING else name
 
 
 class Files:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.contracts.rules import Accumulator, CrossFileRule, OtherFile, Unique
 from medcontract.errors import FileChanged
@@ -150,7 +151,7 @@ def _look_in_workers(
 def _tasks(part: Part, jobs: int) -> list[_Task]:
     source, collector = part.source, part.collector
     container = container_for(source, part.contract)
-    name = source.name if source.ending in (".json", ".jsonl", ".ndjson", ".csv") else f"{source.name}.{container}"
+    name = source.name if source.ending in BY_ENDING else f"{source.name}{container.endings[0]}"
     return [
         _Task(
             source.path or "",

@@ -7,6 +7,7 @@ import re
 import warnings
 from typing import Any
 
+from medcontract.containers import CSV, JSON, JSONL
 from medcontract.contracts.fast_decoder import no_repeated_key
 from medcontract.jsonschema_files.checker import SchemaChecker
 from medcontract.problems import Finding, Ref, empty_file
@@ -18,7 +19,7 @@ from medcontract.reading.limits import MAX_DEPTH, MAX_DOCUMENT
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
 from medcontract.validation.dispatch import container_of
-from medcontract.validation.json_file import one_line_hint
+from medcontract.validation.jsonl_file import one_line_hint
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.record_errors import Rest, counted_only, fault_finding
 from medcontract.validation.records import Progress, broken_finding
@@ -46,12 +47,12 @@ def _validate(
     source: Source, schema: SchemaChecker, collector: ProblemCollector, progress: Progress | None
 ) -> int | None:
     container = container_of(source)
-    if container == "jsonl":
+    if container is JSONL:
         return _validate_lines(source, schema, collector, progress)
-    if container == "json" or (container == "csv" and source.ending != ".csv"):  # any JSON value is a document
+    if container is JSON or (container is CSV and source.ending not in CSV.endings):  # any JSON value is a document
         _validate_document(source, schema, collector)
         return None
-    message = f"a JSON Schema cannot be applied to .{container}: a table has no JSON form without a contract"
+    message = f"a JSON Schema cannot be applied to .{container.name}: a table has no JSON form without a contract"
     hint = "write the rows as JSON Lines (.jsonl), or name a contract"
     raise Unreadable(Finding("MC033", message, hint), wrong_call=True)
 

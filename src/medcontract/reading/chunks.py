@@ -15,6 +15,7 @@ from typing import BinaryIO, NamedTuple
 
 import msgspec
 
+from medcontract.containers import Container
 from medcontract.reading.json_file import JsonFile, TooLarge
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.limits import Limits
@@ -39,20 +40,20 @@ class Span(NamedTuple):
         return self.start - len(self.prefix)
 
 
-def spans(source: Source, container: str, list_key: str | None, count: int) -> list[Span]:
+def spans(source: Source, container: Container, list_key: str | None, count: int) -> list[Span]:
     """At most `count` slices of an uncompressed file; one if it is small or cannot be split."""
     whole = [Span(0, source.size)]
     path = source.path
     count = min(count, source.size // SMALLEST)
-    if path is None or source.packed or count < 2 or container not in ("json", "jsonl", "csv"):
+    if path is None or source.packed or count < 2 or container.split is None:
         return whole
     with source.reading(), open(path, "rb") as stream:
         data = _Bytes(stream, source.size)
-        if container == "json":
+        if container.split == "records":
             return _between_records(source, data, list_key or "", count) or whole
-        if container == "csv" and (data.find(b'"') >= 0 or data.find(b"\r") >= 0):
+        if container.split == "rows" and (data.find(b'"') >= 0 or data.find(b"\r") >= 0):
             return whole  # a line end may be inside a cell
-        return _at_line_ends(data, container == "csv", source.start, count) or whole
+        return _at_line_ends(data, container.split == "rows", source.start, count) or whole
 
 
 class _Bytes:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
+from medcontract.containers import PARQUET, with_magic
 from medcontract.errors import FileChanged
 from medcontract.problems import Finding
 from medcontract.reading.gunzip import MAGIC, Gunzip, Unreadable, size_text
@@ -25,7 +26,7 @@ _MAGIC = (
 )
 _IN_ARCHIVE = (
     (MAGIC, "a gzip archive inside another", "decompress it once with gunzip"),
-    (b"PAR1", "a gzipped Parquet file", "decompress it with gunzip; Parquet is compressed already"),
+    (PARQUET.magic, "a gzipped Parquet file", "decompress it with gunzip; Parquet is compressed already"),
 )
 _MARKUP = re.compile(rb"\s*<(!doctype\s+html|html|head|body|\?xml)\b", re.IGNORECASE)
 _BOM = b"\xef\xbb\xbf"
@@ -156,12 +157,13 @@ class Source:
         return self._path if self._bytes is None and self._path != STDIN else None
 
     @property
-    def is_parquet(self) -> bool:
-        return self.head.startswith(b"PAR1")
+    def is_binary(self) -> bool:
+        """Whether it is a container that is not a text."""
+        return with_magic(self.head) is not None
 
     def sha256(self) -> str:
         """The hash of the bytes as read, compressed or not. Raises `FileChanged` if they changed between reads."""
-        if self.is_parquet or not self._digests:  # it was not read completely
+        if self.is_binary or not self._digests:  # it was not read completely
             import hashlib
 
             with self.reading(), self._as_it_is() as stream:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from medcontract.contracts import recognition
 from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.rules import UNKNOWN
 from medcontract.contracts.suggestions import did_you_mean
+from medcontract.errors import NotRecognised
 from medcontract.problems import Finding, Ref
 from medcontract.reading.csv_file import CsvFile, Row, header_findings
 from medcontract.reading.json_file import Block, Cut
@@ -144,7 +146,27 @@ class TableValidator(RecordsValidator):
         return finding._replace(path=(column,) if column else (), field=column, hint=hint, message=message)
 
 
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
 class CsvValidator(TableValidator):
+    @classmethod
+    def recognise(cls, source: Source) -> str:
+        header = CsvFile(source).header
+        try:
+            return recognition.of_columns(frozenset(header))
+        except NotRecognised as doubt:
+            other = next((name for char, name in _SEPARATORS.items() if len(header) == 1 and char in header[0]), None)
+            if other:
+                raise NotRecognised(str(doubt), f"the columns seem to be separated by {other}; use commas") from None
+            raise
+
+    @classmethod
+    def syntax_errors(cls, source: Source) -> Iterator[Finding]:
+        table = CsvFile(source)
+        if table.broken:
+            yield broken_header(table.broken, source)
+
     def rows(self) -> Iterator[Row]:
         return CsvFile(self.source).rows(self.columns, self.contract.open, self.decode)
 

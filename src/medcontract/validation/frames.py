@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from medcontract.contracts import registry
+from medcontract.contracts import recognition, registry
 from medcontract.errors import CallError
 from medcontract.problems import Ref
 from medcontract.reading import parquet_file
@@ -85,6 +85,10 @@ def _frame_cell(value: Any, column: Column) -> str:
 class ParquetValidator(TableValidator):
     """A Parquet file. Size limits apply to its records as JSON."""
 
+    @classmethod
+    def recognise(cls, source: Source) -> str:
+        return recognition.of_columns(frozenset(parquet_columns(source)))
+
     def begin(self) -> bool:
         self.names = parquet_columns(self.source)
         return super().begin()
@@ -145,13 +149,6 @@ def parquet_columns(source: Source) -> list[str]:
         return parquet_file.columns(source)
     except ImportError:
         raise CallError("reading Parquet needs pyarrow", "pip install 'medcontract[parquet]'") from None
-
-
-def parquet_records(source: Source, contract: registry.CompiledContract) -> Iterator[bytes]:
-    """The rows of a Parquet file as JSON records."""
-    validator = ParquetValidator(source, contract, ProblemCollector(0))
-    validator.begin()
-    return (row.raw for row in validator.rows())
 
 
 def cell_json(value: Any, missing: bool) -> str:

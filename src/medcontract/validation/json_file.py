@@ -1,4 +1,4 @@
-"""Collections and documents in JSON, collections in JSON Lines."""
+"""Collections and documents in JSON."""
 
 from __future__ import annotations
 
@@ -7,47 +7,41 @@ from typing import Any
 
 import msgspec
 
+from medcontract.contracts import recognition
 from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.rules import check_list
 from medcontract.problems import Finding, Path, Ref, empty_file
-from medcontract.reading import jsonl_file
-from medcontract.reading.json_file import Block, Cut, JsonFile, Member, too_large
+from medcontract.reading.json_file import Cut, JsonFile, Member, TooLarge, is_json, outline, too_large
 from medcontract.reading.json_pointer import find
 from medcontract.reading.json_scanner import Broken, has_surrogate, scan, surrogate_in_key, without_surrogates
 from medcontract.reading.limits import MAX_DOCUMENT
+from medcontract.reading.source import Source
 from medcontract.validation.record_errors import Examined, Rest, counted_only, examine, with_hint
 from medcontract.validation.records import RecordsValidator, broken_finding
-
-
-def one_line_hint(broken: Broken) -> Broken:
-    """A truncated line is most likely part of a record that spans several lines."""
-    if broken.code == "MC011":
-        broken.hint = "write each record on one line; use .json for a file that spans several lines"
-    return broken
-
-
-class JsonLinesValidator(RecordsValidator):
-    def cuts(self) -> Iterator[Cut]:
-        return jsonl_file.records(self.source, self.decode)
-
-    def blocks(self) -> Iterator[Cut | Block]:
-        return jsonl_file.records_in_blocks(self.source, self.decode)
-
-    def look_at(self, raw: bytes) -> Examined:
-        """A line whose syntax is broken is one bad record."""
-        try:
-            return super().look_at(raw)
-        except Broken as broken:
-            return Examined(None, [broken_finding(one_line_hint(broken))])
-
-    def finish(self) -> None:
-        if self.records == 0 and not self.collector.errors:
-            self.collector.add(empty_file(self.source.start))
 
 
 class JsonValidator(RecordsValidator):
     depth = 2
     file: JsonFile
+
+    @classmethod
+    def recognise(cls, source: Source) -> str:
+        return recognition.of_outline(outline(source, recognition.certain))
+
+    @classmethod
+    def syntax_errors(cls, source: Source) -> Iterator[Finding]:
+        if is_json(source):
+            return
+        try:
+            for _ in JsonFile(source, None, lambda raw: None).records():
+                pass
+        except Broken as broken:
+            yield broken_finding(broken)
+        except TooLarge as large:
+            yield too_large(source.limits.record, large.offset)
+
+    def load(self) -> Any:
+        return _load(self)
 
     def cuts(self) -> Iterator[Cut]:
         self.file = JsonFile(self.source, self.contract.list_key, self.decode)
@@ -166,6 +160,9 @@ def _not_an_object(outer: Member, contract: CompiledContract) -> Finding:
 class DocumentValidator(RecordsValidator):
     """A document is one value, held in memory."""
 
+    def load(self) -> Any:
+        return _load(self)
+
     def run(self) -> None:
         self.records = None
         raw = self.source.read(self.source.start, MAX_DOCUMENT + 1)
@@ -203,3 +200,9 @@ class DocumentValidator(RecordsValidator):
         for list_rule in self.contract.list_rules:
             for index, finding in check_list(list_rule, getattr(value, list_rule.within)):
                 yield finding._replace(path=(list_rule.within, index, *finding.path))
+
+
+def _load(validator: RecordsValidator) -> Any:
+    """The model of the whole file, with its header."""
+    source = validator.source
+    return validator.contract.definition.model.model_validate(msgspec.json.decode(source.read(source.start, -1)))

@@ -9,6 +9,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from medcontract.contracts.contract import RecordSink, mark_validated
 from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.rules import UNKNOWN, Accumulator, UniqueIndex
@@ -81,6 +83,22 @@ class RecordsValidator:
         """What is found again and again, and not kept any more, by identity of the findings or by what they say."""
         self._counted_records: dict[bytes, _Counted] = {}
         """Records of which nothing is kept any more, to be counted without another look."""
+
+    @classmethod
+    def recognise(cls, source: Source) -> str:
+        """The contract of a file, from its keys. Raises `NotRecognised`."""
+        raise NotImplementedError
+
+    @classmethod
+    def syntax_errors(cls, source: Source) -> Iterator[Finding]:
+        """What is wrong with a file whose contract is not recognized."""
+        return iter(())
+
+    def load(self) -> Any:
+        """The content of a valid file: its records, or the whole model if the container has a header."""
+        self.begin()
+        adapter = self.contract.definition.record_adapter()
+        return tuple(adapter.validate_python(msgspec.json.decode(raw)) for raw, _, _ in self.cuts())
 
     @property
     def adapter(self) -> TypeAdapter[Any]:

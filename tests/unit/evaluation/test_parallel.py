@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import medcontract
 from medcontract.cli.main import main
+from medcontract.containers import BY_ENDING
 from medcontract.evaluation import parallel
 from medcontract.reading import chunks
 from medcontract.reading.chunks import Slice, Span
@@ -227,7 +228,7 @@ def test_where_a_file_is_cut(text: bytes, container: str, cut: bool, tmp_path: P
     path.write_bytes(text)
     source = Source(str(path))
     source.prepare()
-    found = chunks.spans(source, container, "list", 3)
+    found = chunks.spans(source, BY_ENDING[f".{container}"], "list", 3)
     assert (len(found) > 1) == cut
     assert found[0].start == 0
     assert found[-1].end == len(text)

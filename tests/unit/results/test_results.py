@@ -16,10 +16,10 @@ from tests.scoring_files import as_json, drug, read, rx
 from tests.support import published
 
 import medcontract
+from medcontract.contracts.registry import TRACKS
 from medcontract.results.base import Item, Result, public_fields
 
 EXAMPLES = Path(medcontract.__file__).parent / "examples"
-TRACKS = ("benchmark", "extraction", "lesions", "reports", "triage")
 MARKER = "Zzyx"
 """Stands in records where only values of data stand."""
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests import commands, scoring_files
 from tests.commands import Call
+from tests.properties import test_scoring_properties as properties
 from tests.support import ROOT
+from tests.unit.scoring import test_scoring_golden as golden
 
 import medcontract
 from medcontract.contracts import plugins, registry
@@ -214,6 +217,33 @@ def test_contributing_lists_what_a_track_can_have() -> None:
     members = {name for kind in (Track, Scorer) for name in (*kind.__annotations__, *vars(kind)) if name[0] != "_"}
     assert members - named == set()
     assert set(Roles.__struct_fields__) - named == {"truths", "submissions", "result"}
+
+
+def test_each_track_is_tested() -> None:
+    """The tests that are parametrized over all tracks have records of each one."""
+    tables: dict[str, Container[str]] = {
+        "TRUTH in tests/commands.py": commands.TRUTH,
+        "SENT in tests/commands.py": commands.SENT,
+        "BESIDE in tests/commands.py": commands.BESIDE,
+        "KEYS in tests/commands.py": commands.KEYS,
+        "EXIT in tests/commands.py": commands.EXIT,
+        "HEADLINES in tests/commands.py": commands.HEADLINES,
+        "CONTRACTS in tests/scoring_files.py": scoring_files.CONTRACTS,
+        "RESULTS in tests/scoring_files.py": scoring_files.RESULTS,
+        "KEYS in tests/unit/scoring/test_scoring_golden.py": golden.KEYS,
+        "MAKERS in tests/properties/test_scoring_properties.py": properties.MAKERS,
+        "KEYS in tests/properties/test_scoring_properties.py": properties.KEYS,
+    }
+    missing = [f"add {track!r} to {table}" for track in TRACKS for table, known in tables.items() if track not in known]
+    for track in TRACKS:
+        roles = tracks.track(track).roles
+        for contract in (roles.truths[0], roles.submissions[0]):
+            for table, known in (("LIST_KEYS", scoring_files.LIST_KEYS), ("HEADERS", scoring_files.HEADERS)):
+                if contract not in known:
+                    missing.append(f"add {contract!r} to {table} in tests/scoring_files.py")
+        if not (ROOT / "src" / "medcontract" / "examples" / track).is_dir():
+            missing.append(f"add files to src/medcontract/examples/{track}")
+    assert not missing, "\n".join(missing)
 
 
 def test_tracks_of_installed_packages(monkeypatch: pytest.MonkeyPatch) -> None:

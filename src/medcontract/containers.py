@@ -1,0 +1,49 @@
+"""The containers: the file formats in which the files of a contract can be stored.
+
+This is the only list of them. It consists of plain values, so that any layer can use it; the validator of a container
+has the code, and is imported when a file needs it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+
+class Container(NamedTuple):
+    """A file format."""
+
+    name: str
+    """As in `Contract.containers`, messages and the published index."""
+    endings: tuple[str, ...]
+    """The file extensions, in lower case and without `.gz`."""
+    collections: str
+    """The validator of a collection: its module in `medcontract.validation`, and its class."""
+    documents: str = ""
+    """The validator of a document, likewise; empty if the container cannot store documents."""
+    is_table: bool = False
+    """Whether it stores rows and columns: only contracts with flat records have a table form."""
+    magic: bytes = b""
+    """The first bytes of every file, if the container is binary. They count more than the extension."""
+    split: Literal["records", "lines", "rows"] | None = None
+    """Where worker processes may split it: between records of a list in JSON, at line ends, or at line ends with the
+    first line repeated in each part."""
+
+
+JSON = Container("json", (".json",), "json_file:JsonValidator", "json_file:DocumentValidator", split="records")
+JSONL = Container("jsonl", (".jsonl", ".ndjson"), "jsonl_file:JsonLinesValidator", split="lines")
+CSV = Container("csv", (".csv",), "csv_file:CsvValidator", is_table=True, split="rows")
+PARQUET = Container("parquet", (".parquet",), "frames:ParquetValidator", is_table=True, magic=b"PAR1")
+
+CONTAINERS = (JSON, JSONL, CSV, PARQUET)
+"""In the order in which they are listed for users."""
+BY_ENDING = {ending: container for container in CONTAINERS for ending in container.endings}
+
+
+def with_magic(head: bytes) -> Container | None:
+    """The binary container that a file with these first bytes is, if any."""
+    return next((each for each in CONTAINERS if each.magic and head.startswith(each.magic)), None)
+
+
+def names_for(is_document: bool, is_flat: bool) -> tuple[str, ...]:
+    """The names of the containers that can store a document, or a collection with flat records or with others."""
+    return tuple(each.name for each in CONTAINERS if (each.documents if is_document else is_flat or not each.is_table))
