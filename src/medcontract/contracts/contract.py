@@ -123,7 +123,7 @@ class RecordSink(Protocol):
         """Consecutive valid records. Returns what is wrong with them across files, by position."""
         ...
 
-    def lose(self, parsed: Any) -> Sequence[Finding]:
+    def reject(self, parsed: Any) -> Sequence[Finding]:
         """An invalid record, as it was read: JSON, a record, or None. Returns what else is wrong with it."""
         ...
 

@@ -1,8 +1,8 @@
-"""Signatures of bad records: records with the same signature have the same kinds of problems at the same paths.
+"""Signatures of invalid records: records with the same signature have the same kinds of problems at the same paths.
 
-Once problems are counted and not listed any more, it makes no difference which wrong word is in a field. A signature
-keeps what the schema asks of a value (is it one of the choices, does it match the pattern, is it within the bounds)
-and drops the value itself, so that a file of many different bad records needs few thorough looks.
+Once problems are only counted, it makes no difference which wrong value a field has. A signature keeps what the schema
+requires (is the value one of the choices, does it match the pattern, is it within the bounds) and drops the value
+itself, so that a file with many different invalid records rarely needs the slow path.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from medcontract.contracts.compile import forms_of
+from medcontract.contracts.compile import variants_of
 from medcontract.contracts.messages import kind
 from medcontract.contracts.string_patterns import NON_BLANK
 
@@ -22,7 +22,7 @@ _UNDERSTOOD = {
 }  # fmt: skip
 _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 _PLAIN_TEXT = re.compile(r"[!-~][ -~]{0,63}")
-"""Texts that every engine of regular expressions reads in the same way."""
+"""Strings that all regular expression engines match in the same way."""
 _LONGEST_EXACT = 200
 _MOST_MEMBERS = 100
 _LONGEST_LIST = 1000
@@ -32,51 +32,52 @@ Schema = dict[str, Any]
 
 
 class _NoSignature(Exception):
-    """The value, or its schema, has something whose effect is not known here."""
+    """The value or its schema has a feature that signatures do not support."""
 
 
 class Signature(NamedTuple):
-    """What decides which problems a record has, but for its unknown keys, each of which is one problem more."""
+    """Determines the problems of a record, except those about unknown keys, each of which is one more problem."""
 
     key: tuple[Any, ...]
     unknown: list[str]
 
 
 def signer(schema: Schema) -> Callable[[Any], Signature | None]:
-    """A function from a parsed record to its signature, or to None where it has none."""
+    """A function that returns the signature of a parsed record, or None if it has none."""
     try:
         record = _Value([schema], schema)
-    except (_NoSignature, RecursionError):  # a keyword that is not understood; a model that contains itself
+    except (_NoSignature, RecursionError):  # an unsupported keyword; a recursive model
         return lambda value: None
     return record.signature
 
 
 class _Value:
-    """What the schemas of one value, which may have several forms, ask of it."""
+    """What the schemas of a value, which may have several variants, require."""
 
     def __init__(self, schemas: list[Schema], root: Schema, name: str = "") -> None:
-        forms = [form for schema in schemas for form in forms_of(schema, root)]
-        if any(not set(form) - _IGNORED <= _UNDERSTOOD for form in forms):
+        variants = [variant for schema in schemas for variant in variants_of(schema, root)]
+        if any(not set(variant) - _IGNORED <= _UNDERSTOOD for variant in variants):
             raise _NoSignature
-        choices = [choice for form in forms for choice in [*form.get("enum", ()), *_listed(form, "const")]]
-        bounds = {bound for form in forms for word in _BOUNDS for bound in _listed(form, word)}
+        choices = [choice for variant in variants for choice in [*variant.get("enum", ()), *_listed(variant, "const")]]
+        bounds = {bound for variant in variants for word in _BOUNDS for bound in _listed(variant, word)}
         self._choices = {choice for choice in choices if isinstance(choice, str)}
         self._bounds = tuple(bounds | {choice for choice in choices if type(choice) in (int, float)})
-        patterns = {pattern for form in forms for pattern in _patterns(form)}
-        if name == "error":  # tells the two forms of a record apart
+        patterns = {pattern for variant in variants for pattern in _patterns(variant)}
+        if name == "error":  # distinguishes the two variants of a record
             patterns.add(NON_BLANK)
         self._patterns = [re.compile(pattern) for pattern in patterns]
-        self._lengths = tuple({x for form in forms for word in ("minLength", "maxLength") for x in _listed(form, word)})
-        items = [item for form in forms for item in _listed(form, "items")]
+        limits = ("minLength", "maxLength")
+        self._lengths = tuple({length for variant in variants for word in limits for length in _listed(variant, word)})
+        items = [item for variant in variants for item in _listed(variant, "items")]
         self._items = _Value(items, root) if items else None
-        others = [form.get("additionalProperties", True) for form in forms if form.get("type") == "object"]
+        others = [variant.get("additionalProperties", True) for variant in variants if variant.get("type") == "object"]
         self._is_object = bool(others)
         self._open = others == [True] * len(others)
         self._unclear = not self._open and others != [False] * len(others)
-        """Whether other keys are allowed in some forms only, or are to keep a schema."""
+        """Whether other keys are allowed only in some variants, or have a schema."""
         fields: dict[str, list[Schema]] = {}
-        for form in forms:
-            for key, schema in form.get("properties", {}).items():
+        for variant in variants:
+            for key, schema in variant.get("properties", {}).items():
                 fields.setdefault(key, []).append(schema)
         self._fields = {key: _Value(schemas, root, key) for key, schemas in fields.items()}
 
@@ -99,24 +100,24 @@ class _Value:
         for key, inner in value.items():
             field = fields.get(key)
             if field is not None:
-                parts += (key, field.sort(inner))
+                parts += (key, field.class_of(inner))
             elif not self._open:
                 unknown.append(key)
 
-    def sort(self, value: Any) -> Any:
-        """What the schemas can tell of a value. Texts, tuples of texts, and None, true and false as they are."""
+    def class_of(self, value: Any) -> Any:
+        """What the schemas can distinguish: a string or tuple; None, true and false as they are."""
         given = type(value)
         if given is str:
-            return self._sort_of_text(value)
+            return self._class_of_string(value)
         if given is int or given is float:
-            return self._sort_of_number(value)
+            return self._class_of_number(value)
         if given is list:
-            return "[" if self._items is None and len(value) <= _LONGEST_LIST else self._sort_of_list(value)
+            return "[" if self._items is None and len(value) <= _LONGEST_LIST else self._class_of_list(value)
         if given is dict:
-            return self._sort_of_object(value) if self._is_object else "{"
+            return self._class_of_object(value) if self._is_object else "{"
         return value
 
-    def _sort_of_text(self, value: str) -> Any:
+    def _class_of_string(self, value: str) -> Any:
         if value and value not in self._choices:
             if not self._patterns and not self._lengths:
                 return "text"
@@ -127,18 +128,18 @@ class _Value:
             raise _NoSignature
         return "=" + value
 
-    def _sort_of_number(self, value: float) -> Any:
+    def _class_of_number(self, value: float) -> Any:
         if not -_EXACT_BELOW < value < _EXACT_BELOW:
             return f"#{value!r}"
-        sort = "int" if type(value) is int else "whole" if value.is_integer() else "float"
-        return (sort, *[_side(value, bound) for bound in self._bounds]) if self._bounds else sort
+        number_type = "int" if type(value) is int else "whole" if value.is_integer() else "float"
+        return (number_type, *[_side(value, bound) for bound in self._bounds]) if self._bounds else number_type
 
-    def _sort_of_list(self, value: list[Any]) -> tuple[Any, ...]:
+    def _class_of_list(self, value: list[Any]) -> tuple[Any, ...]:
         if self._items is None or len(value) > _MOST_MEMBERS:
             raise _NoSignature
-        return ("[", *map(self._items.sort, value))
+        return ("[", *map(self._items.class_of, value))
 
-    def _sort_of_object(self, value: dict[str, Any]) -> tuple[Any, ...]:
+    def _class_of_object(self, value: dict[str, Any]) -> tuple[Any, ...]:
         parts: list[Any] = ["{"]
         unknown: list[str] = []
         self._members(value, parts, unknown)
@@ -147,15 +148,15 @@ class _Value:
         return tuple(parts)
 
 
-def _listed(form: Schema, word: str) -> list[Any]:
-    return [form[word]] if word in form else []
+def _listed(variant: Schema, word: str) -> list[Any]:
+    return [variant[word]] if word in variant else []
 
 
-def _patterns(form: Schema) -> list[str]:
-    banned = form.get("not", {})
+def _patterns(variant: Schema) -> list[str]:
+    banned = variant.get("not", {})
     if not set(banned) <= {"type", "pattern"}:
         raise _NoSignature
-    return _listed(form, "pattern") + _listed(banned, "pattern")
+    return _listed(variant, "pattern") + _listed(banned, "pattern")
 
 
 def _kind(value: Any) -> str:

@@ -2,10 +2,14 @@
 
 ::
 
-    start      determines container and contract
-    records    checks one record, in the same way for every container
-    json       .json and .jsonl: collections and documents
-    table      .csv, and what all tables have in common
-    beside     files that the records refer to, such as images
-    report     line and column of each finding
+    dispatch           determines container and contract
+    records            checks records, in the same way for every container
+    record_errors      the slow path: what is wrong with a record
+    json_file          .json and .jsonl: collections and documents
+    csv_file           .csv, and what all tables have in common
+    frames             pandas DataFrames and Parquet
+    referenced_files   files that records refer to, such as images
+    problem_collector  counts problems, and keeps the first ones
+    report             line and column of each problem
+    load               a valid file as one value
 """

@@ -1,4 +1,4 @@
-"""Determines the container and the contract of a file, and chooses the judge for it."""
+"""Determines the container and the contract of a file, and chooses its validator."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _VALIDATORS = {
     "csv": ("medcontract.validation.csv_file", "CsvValidator"),
     "parquet": ("medcontract.validation.frames", "ParquetValidator"),
 }
-"""The validator of a document, or of a collection in each container: imported where it is needed."""
+"""The validator of a document, or of a collection in each container: imported on demand."""
 
 
 def validate_source(

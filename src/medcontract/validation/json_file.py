@@ -33,10 +33,10 @@ class JsonLinesValidator(RecordsValidator):
     def blocks(self) -> Iterator[Cut | Block]:
         return jsonl_file.records_in_blocks(self.source, self.decode)
 
-    def look_at(self, raw: bytes) -> Examined:
-        """A line whose syntax is broken is one bad record."""
+    def examine_record(self, raw: bytes) -> Examined:
+        """Like the base method, but a syntax error makes only this line invalid."""
         try:
-            return super().look_at(raw)
+            return super().examine_record(raw)
         except Broken as broken:
             return Examined(None, [broken_finding(one_line_hint(broken))])
 
@@ -56,7 +56,7 @@ class JsonValidator(RecordsValidator):
     def ref(self, index: int, offset: int, length: int) -> Ref:
         return Ref(offset, length, index, (self.contract.list_key or "", index))
 
-    def break_off(self, broken: Broken, index: int, offset: int, length: int) -> None:
+    def add_syntax_error(self, broken: Broken, index: int, offset: int, length: int) -> None:
         broken.offset += offset
         raise broken
 
@@ -105,7 +105,7 @@ class JsonValidator(RecordsValidator):
 
     def _examine_header(self) -> Any:
         """The header by the slow path: its value, or None if it is invalid."""
-        from medcontract.contracts.error_mapping import check_shape
+        from medcontract.contracts.error_mapping import check_structure
 
         header: dict[str, Any] = {}
         members: dict[str, Member] = {}
@@ -126,7 +126,7 @@ class JsonValidator(RecordsValidator):
                 spoilt += [fault.path for fault in faults]
             for fault in faults:
                 self.collector.defer(fault)
-        value, findings = check_shape(self.contract.whole_adapter, header)
+        value, findings = check_structure(self.contract.whole_adapter, header)
         for finding in findings:
             if not any(finding.path[: len(path)] == path for path in spoilt):
                 self.collector.defer(self._placed(with_hint(finding, self.contract.schema), members))

@@ -139,7 +139,7 @@ class UniqueIndex:
         """The caller has to detect keys that occur in two processes."""
         return not other.suspects
 
-    def look_again(self, value: Any, ref: Callable[[], Ref], part: Part = (0, "")) -> tuple[Ref, Part] | None:
+    def find_repeat(self, value: Any, ref: Callable[[], Ref], part: Part = (0, "")) -> tuple[Ref, Part] | None:
         """The second pass over a record: the place of an earlier one with the same key, if there is one.
 
         `ref` gives the position of the record, `part` its file if several files hold the list.

@@ -391,7 +391,7 @@ class OwnTruth(Expected[Item]):
             self._texts.append(record_text(_known(record)))
         return ()
 
-    def lose(self, parsed: Any) -> Sequence[Finding]:
+    def reject(self, parsed: Any) -> Sequence[Finding]:
         task, sample = (read_field(parsed, name) for name in _KEY)
         if isinstance(task, str) and isinstance(sample, str):
             self._add((task, sample), Item(task, sample, None, frozenset(), None))
