@@ -127,6 +127,6 @@ class RecordSink(Protocol):
         """An invalid record, as it was read: JSON, a record, or None. Returns what else is wrong with it."""
         ...
 
-    def end(self, whole: bool) -> None:
-        """The file ends. Not `whole`: it could not be read completely, and so counts as having no records."""
+    def end(self, complete: bool) -> None:
+        """The file ends. If it is not `complete`, it could not be read to the end, and counts as having no records."""
         ...

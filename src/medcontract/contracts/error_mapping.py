@@ -23,7 +23,7 @@ class Checked(NamedTuple):
 def check_structure(adapter: TypeAdapter[Any], value: Any, names: frozenset[str] = frozenset()) -> Checked:
     """Validate a parsed value. `names`: keys that are always checked, even if a huge object is checked in part."""
     part = cut_down(value, names)
-    if part is not value:  # of millions of bad items, the first ones are enough
+    if part is not value:  # of millions of invalid items, the first ones are enough
         checked = _check(adapter, part)
         if checked.findings:
             return checked

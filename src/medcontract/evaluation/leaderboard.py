@@ -36,7 +36,7 @@ from medcontract.reading.source import Source
 from medcontract.results.leaderboard import Leaderboard, LeaderboardEntry
 from medcontract.results.score import InputFile
 from medcontract.scoring import tracks
-from medcontract.scoring.processing_gate import Verdict, judge_counts
+from medcontract.scoring.processing_gate import Verdict, verdict_on
 from medcontract.scoring.rational import rounded
 from medcontract.scoring.scorer import Counts, Scorer
 from medcontract.scoring.track import Track
@@ -301,7 +301,7 @@ class _Contest:
         theirs = (*self.roles.truths, *self.roles.auxiliaries("competition"), *self.roles.id_lists)
         for name in dict.fromkeys((*theirs, *self.truth.documents)):
             for part in files.groups.pop(name, []):
-                files.notes.append(f"{part.name} ({name}) must come from the organizer: ignored")
+                files.notes.append(f"{part.name} ({name}) is ignored: only the organizer's file counts")
 
     def _use_measured(self, submission: Submission, files: Files) -> None:
         """Use the organizer's measurements if there are any; otherwise those in the submission, with a warning."""
@@ -311,7 +311,7 @@ class _Contest:
             return
         for name in self.measured:
             for part in files.groups.pop(name, []):
-                files.notes.append(f"{part.name} ({name}) comes from the submission: ignored because of --measured")
+                files.notes.append(f"{part.name} ({name}) is ignored: --measured replaces it")
         if not submission.measured:
             files.notes.append("--measured contains nothing for this submission")
             return
@@ -412,7 +412,7 @@ def _entry(submission: Submission, outcome: Scored | str, track: Track, scorer: 
     verdict = outcome.verdict
     coarse: dict[str, Any] = verdict.result or {}
     if outcome.counts is not None and verdict.result is not None:
-        again = judge_counts(scorer, outcome.counts)
+        again = verdict_on(scorer, outcome.counts)
         verdict = replace(again, warnings=verdict.warnings, reasons=verdict.reasons)
         coarse = track.for_participants(again.result or {}, _double(again.headline))
     known = {figure.name for figure in track.figures}

@@ -151,7 +151,7 @@ class _Auxiliary:
     def reject(self, parsed: Any) -> Sequence[Finding]:
         return ()
 
-    def end(self, whole: bool) -> None:
+    def end(self, complete: bool) -> None:
         """Nothing to do."""
 
 

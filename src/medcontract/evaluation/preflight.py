@@ -186,7 +186,7 @@ class _FanOut:
     def reject(self, parsed: Any) -> Sequence[Finding]:
         return ()
 
-    def end(self, whole: bool) -> None:
+    def end(self, complete: bool) -> None:
         """Nothing to do."""
 
 
@@ -350,7 +350,7 @@ def _header_check(session: _Session) -> Iterator[Check]:
     present = {name for header in headers for name, value in header.items() if value is not None}
     wanted = [name for name in needed if session.has_truth or name not in _truth_fields(session.track)]
     lacking = [name for name in wanted if name not in present]
-    detail = f"missing: {', '.join(lacking)} (pass --set {lacking[0]}=…)" if lacking else ", ".join(wanted)
+    detail = f"{', '.join(lacking)} missing (pass --set {lacking[0]}=…)" if lacking else ", ".join(wanted)
     yield Check(
         id="header", title=title, status="failed" if lacking else "passed",
         detail=detail,

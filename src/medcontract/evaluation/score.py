@@ -37,7 +37,7 @@ from medcontract.results.score import FailureMode, FileProblem, InputFile, ItemB
 from medcontract.results.validation import FileReport
 from medcontract.scoring import tracks
 from medcontract.scoring.pairing import Pairing
-from medcontract.scoring.processing_gate import Processing, Verdict, judge_counts, refused_by_gate
+from medcontract.scoring.processing_gate import Processing, Verdict, refused_by_gate, verdict_on
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded
 from medcontract.scoring.scorer import NO_OPTIONS, Answers, Counts, Scorer, ScoringOptions
@@ -273,7 +273,7 @@ def _verdict(truth: Truth, answers: Answers) -> tuple[Verdict, Counts | None]:
     if refused:
         return refused, None
     counts = truth.scorer.count(answers)
-    verdict = judge_counts(truth.scorer, counts)
+    verdict = verdict_on(truth.scorer, counts)
     if verdict.result is not None:
         _check_needed(truth.track.result_fields.needed, answers.headers)
     return verdict, counts

@@ -124,7 +124,7 @@ class Expected(Generic[Item]):
         """Nothing to do: a truth with errors is not used."""
         return ()
 
-    def end(self, whole: bool) -> None:
+    def end(self, complete: bool) -> None:
         """Like `reject`."""
 
     def content_sha256(self) -> str:
@@ -220,8 +220,8 @@ class Pairing(Generic[Item, Mark]):
         marks_by_run = {run: dict(marks) for run, marks in self.marks_by_run.items()}
         self._before = marks_by_run, set(self.named), len(self.unknown), self.unknown_count
 
-    def end(self, whole: bool) -> None:
-        if not whole and self._before:
+    def end(self, complete: bool) -> None:
+        if not complete and self._before:
             self.marks_by_run, self.named, length, self.unknown_count = self._before
             del self.unknown[length:]
         self._before = None

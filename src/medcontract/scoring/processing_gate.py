@@ -94,7 +94,7 @@ def refused_by_gate(scorer: Scorer, answers: Answers) -> Verdict | None:
     return Verdict(valid=False, processing=gate, reasons=(below_the_gate(gate, run),))
 
 
-def judge_counts(scorer: Scorer, counts: Counts) -> Verdict:
+def verdict_on(scorer: Scorer, counts: Counts) -> Verdict:
     """The verdict on counts: the gate first; above it, items that are not processed count as wrong."""
     gate, worst_run = gate_of(counts.processed, counts.expected, scorer.protocol)
     gate_reasons = () if gate.passed else (below_the_gate(gate, worst_run),)

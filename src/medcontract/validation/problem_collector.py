@@ -56,7 +56,7 @@ class ProblemCollector:
 
     @property
     def is_full(self) -> bool:
-        """Whether no finding is kept any more, but for deferred ones."""
+        """Whether no finding is kept any more, except deferred ones."""
         return len(self._kept) >= self.keep
 
     def add_more(self, finding: Finding, times: int) -> None:

@@ -92,7 +92,7 @@ UNKNOWN = -1
 
 
 Part = tuple[int, str]
-"""The number and name of one of the files that hold a list together."""
+"""The number and name of one of the files that contain a list together."""
 
 
 class UniqueIndex:
@@ -129,7 +129,7 @@ class UniqueIndex:
         return iter(())
 
     def __getstate__(self) -> bool:
-        """For another process, where hashes differ: only whether a key may be repeated."""
+        """Pickled for another process, where hashes differ: contains only whether a key may be repeated."""
         return bool(self.suspects)
 
     def __setstate__(self, suspicious: bool) -> None:

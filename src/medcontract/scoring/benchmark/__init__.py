@@ -378,8 +378,8 @@ class OwnTruth(Expected[Item]):
         """Remember what is there: a file that cannot be read to its end has no records."""
         self._before = dict(self.index), list(self.items), len(self._texts)
 
-    def end(self, whole: bool) -> None:
-        if not whole:
+    def end(self, complete: bool) -> None:
+        if not complete:
             index, self.items, length = self._before
             self.index.clear()
             self.index.update(index)
