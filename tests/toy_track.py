@@ -31,8 +31,8 @@ from medcontract.modeling import (
     Track,
     Unique,
     Unit,
-    counts_of_sheets,
     marks,
+    processed_counts,
 )
 
 HERE = Path(__file__).parent / "toy"
@@ -125,7 +125,7 @@ class ToyScorer(Scorer):
     def count(self, answers: Answers) -> Counts:
         pairing = answers.pairing()
         items = list(zip(pairing.expected.items, marks(pairing, ""), strict=True))
-        return Counts(expected=len(items), processed=counts_of_sheets(pairing), data=items)
+        return Counts(expected=len(items), processed=processed_counts(pairing), data=items)
 
     def finish(self, counts: Counts) -> Finished:
         fold = str.casefold if self.protocol.word("case") == "ignored" else str

@@ -11,8 +11,8 @@ from importlib import import_module
 from medcontract._version import __version__
 
 TYPE_CHECKING = False
-"""With `python -m medcontract` this module runs while the current folder is first on `sys.path`: it imports nothing
-of the standard library that is not loaded yet, because a file of that name in a folder of data would run."""
+"""With `python -m medcontract` this module runs while the current folder is first on `sys.path`. It must not import
+modules of the standard library that are not loaded yet: a file with the same name in a data folder would be run."""
 if TYPE_CHECKING:
     from typing import Any
 
@@ -102,7 +102,7 @@ _HOME = {
     "Validated": "contracts.contract",
     "Validation": "results.validation",
 }
-"""Where classes live; functions are those of `api`. Both are imported when they are used: an import is quick."""
+"""The modules of classes; functions are in `api`. Both are imported on first use, so that the import is fast."""
 
 
 def __getattr__(name: str) -> "Any":

@@ -367,7 +367,11 @@ def explain(*codes: str) -> Explanation:
         if name not in CATALOGUE:
             raise CallError(f"no problem has the code '{code}'", did_you_mean(name, CATALOGUE))
         wanted.append(name)
-    found = (ExplainedCode(**CATALOGUE[name]._asdict()) for name in wanted or CATALOGUE)
+    entries = (CATALOGUE[name] for name in wanted or CATALOGUE)
+    found = (
+        ExplainedCode(code=each.code, title=each.title, meaning=each.meaning, mistake=each.mistake, mending=each.fix)
+        for each in entries
+    )
     return Explanation(codes=tuple(found), _all=not codes)
 
 

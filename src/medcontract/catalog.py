@@ -15,7 +15,7 @@ class Entry(NamedTuple):
     title: str
     meaning: str
     mistake: str
-    mending: str
+    fix: str
 
 
 _ENTRIES = (

@@ -29,7 +29,7 @@ def codes_page() -> str:
             group = entry.code[2]
             lines += [f"## {_GROUPS[group]}", ""]
         lines += [f"### {entry.code} {entry.title}", "", entry.meaning, ""]
-        lines += ["Wrong:", "", *_block(entry.mistake), "", "Right:", "", *_block(entry.mending), ""]
+        lines += ["Wrong:", "", *_block(entry.mistake), "", "Right:", "", *_block(entry.fix), ""]
     return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""A small, valid, made-up set of files of a track, to start from."""
+"""Example files: a small, valid, made-up set of files for each track."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ EXAMPLES = Path(__file__).parent / "examples"
 
 
 def shipped_tracks() -> tuple[str, ...]:
-    """The tracks that come with example files."""
+    """The built-in tracks, which have example files."""
     return tuple(sorted(folder.name for folder in EXAMPLES.iterdir() if folder.is_dir()))
 
 
 def copy_examples(track: str, folder: Path, force: bool = False) -> tuple[Path, ...]:
-    """Copy the example files of a track, and say what was written. Raises `CallError`."""
+    """Copy the example files of a track. Returns the written files. Raises `CallError`."""
     files = {folder / name: path for name, path in _examples(track).items()}
-    there = [place.name for place in files if place.exists()]
-    if there and not force:
-        raise CallError(f"{folder} already has {', '.join(there)}", "choose another folder, or overwrite with --force")
+    existing = [target.name for target in files if target.exists()]
+    if existing and not force:
+        raise CallError(
+            f"{folder} already contains {', '.join(existing)}", "choose another folder, or overwrite with --force"
+        )
     try:
-        for place, path in files.items():
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, place)
+        for target, path in files.items():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
     except OSError as error:
         name = error.filename or folder
         raise CallError(f"cannot copy {name}: {(error.strerror or str(error)).lower()}") from None
@@ -32,7 +34,7 @@ def copy_examples(track: str, folder: Path, force: bool = False) -> tuple[Path, 
 
 
 def _examples(track: str) -> dict[str, Path]:
-    """The example files of a track, by where they go."""
+    """The example files of a track, by relative target path."""
     shipped = shipped_tracks()
     if track in shipped:
         home = EXAMPLES / track
@@ -44,13 +46,13 @@ def _examples(track: str) -> dict[str, Path]:
         raise _unknown(track, {*shipped, *known})
     files = {path.name: path for entry in known[track] if entry.contract for path in entry.contract.examples}
     if not files:
-        hint = "a contract of your own names its example files: Contract(…, examples=(Path(…),))"
-        raise CallError(f"no examples come with the track '{track}'", hint)
+        hint = "list the example files of a custom contract: Contract(…, examples=(Path(…),))"
+        raise CallError(f"the track '{track}' has no example files", hint)
     return files
 
 
 def _unknown(track: str, known: set[str]) -> CallError:
     from medcontract.contracts.suggestions import did_you_mean
 
-    hints = filter(None, [did_you_mean(track, sorted(known)), f"there are {', '.join(shipped_tracks())}"])
-    return CallError(f"no track is called '{track}'", f"{' '.join(hints)}; --plugin brings others")
+    hints = filter(None, [did_you_mean(track, sorted(known)), f"built-in tracks: {', '.join(shipped_tracks())}"])
+    return CallError(f"unknown track '{track}'", f"{' '.join(hints)}; load others with --plugin")

@@ -1,7 +1,7 @@
-"""Everything that a contract and a track of your own are made of. `docs/your-own-contract.md` leads through it.
+"""Everything for custom contracts and tracks. `docs/your-own-contract.md` is a tutorial.
 
 Models derive from `Document` (a file), `StrictModel` (a record or object) or `OpenModel` (a record with other keys);
-fields have the types below; rules say what a schema cannot. A `Track` makes figures of what such files hold.
+fields have the types below; rules express what a schema cannot. A `Track` computes figures from such files.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from medcontract.contracts.rules import (
 from medcontract.scoring.comparison import Comparison, RowGroup, Rows
 from medcontract.scoring.custom_metrics import register_metrics
 from medcontract.scoring.pairing import Pair, marks
-from medcontract.scoring.processing_gate import counts_of_sheets
+from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol
 from medcontract.scoring.scorer import Answers, Counts, Finished, Scorer, ScoringOptions
 from medcontract.scoring.scorer import Limit as TrackLimit
@@ -129,8 +129,8 @@ __all__ = [
     "Unique",
     "Unit",
     "ZeroOrOne",
-    "counts_of_sheets",
     "marks",
+    "processed_counts",
     "register",
     "register_metrics",
     "register_track",

@@ -76,7 +76,7 @@ _OF_NAMED_FILES = ("MC311", "MC312", "MC32")
 """Codes about a model or an image that a file refers to. All other MC3xx codes compare records of two files."""
 
 
-def tells_of_the_truth(code: str) -> bool:
+def reveals_truth(code: str) -> bool:
     """Whether the problem results from comparing files, so that its details must not be shown to participants."""
     return code.startswith("MC3") and not code.startswith(_OF_NAMED_FILES)
 

@@ -440,7 +440,7 @@ def test_preflight_pairs(call: Call, tmp_path: Path) -> None:
     sent = write(tmp_path, PREDICTIONS, [says("1", "qa", answer="x"), says("1", "zz", answer="x")])
     detail = one(call("preflight", "--format", "json", sent, "cases.csv"), "coverage")["detail"]
     assert "1 without a record" in detail
-    assert "1 record of other ids" in detail
+    assert "1 record with other ids" in detail
 
 
 # --- breakdowns ----------------------------------------------------------------------------------
@@ -662,8 +662,8 @@ def test_options_that_change_nothing(score: Call, files: list[Path], tmp_path: P
     """A report that is already made cannot be explained."""
     (report,) = document(tmp_path, "report", score(*files, "--result-only").json)
     out = score(report, "--weights", "diagnostics=1", "--breakdown").out
-    assert "--breakdown changes nothing" in out
-    assert "--parameter changes nothing" in score(report, "--weights", "diagnostics=1", "--parameter", "penalty=0").out
+    assert "--breakdown has no effect" in out
+    assert "--parameter has no effect" in score(report, "--weights", "diagnostics=1", "--parameter", "penalty=0").out
 
 
 def test_a_lexicon_with_errors(score: Call, files: list[Path], tmp_path: Path) -> None:

@@ -132,10 +132,10 @@ def test_truths_that_are_not_told(call: Call, tmp_path: Path) -> None:
     whole, mine = scored(call, "a.json", *files), scored(call, "b.json", *files, "--participant")
     ran = call("compare", mine, mine)
     assert ran.code == 0
-    assert "neither score tells what its truth was" in ran.out
+    assert "neither score identifies its truth" in ran.out
     ran = call("compare", whole, mine)
     assert ran.code == 2
-    assert "does not tell what its truth was" in ran.err
+    assert "does not identify its truth" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_a_version_that_is_not_known(call: Call, tmp_path: Path) -> None:
 
     ran = call("compare", before, _changed(before, "b.json", newer))
     assert ran.code == 2
-    assert "version 2: this medcontract does not know it" in ran.err
+    assert "version 2: unknown to this version of medcontract" in ran.err
 
 
 ANSWERS: tuple[dict[str, Any], ...] = (

@@ -592,4 +592,6 @@ def test_a_kind_without_predictions(call: Call, tmp_path: Path) -> None:
     files = [truth_file(tmp_path, "extraction"), sent_file(tmp_path, "extraction")]
     assert "there is no file of" not in call("score", *files).out
     files.append(write(tmp_path, LABS[0], [labs("L", lab("A", "1"))], "jsonl"))
-    assert "there is no file of extraction/lab-predictions: nothing of it is processed" in call("score", *files).out
+    assert (
+        "there is no file of extraction/lab-predictions: its items count as not processed" in call("score", *files).out
+    )

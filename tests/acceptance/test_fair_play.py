@@ -102,7 +102,7 @@ def test_two_folders_with_a_truth(call: Call, tmp_path: Path) -> None:
     sent_file(tmp_path / "c", "lesions")
     ran = call("score", tmp_path / "a", tmp_path / "b", tmp_path / "c")
     assert ran.code == 2
-    assert "more than one folder holds a truth" in ran.err
+    assert "more than one folder contains a truth" in ran.err
 
 
 def test_runs_are_no_questions(call: Call, tmp_path: Path) -> None:

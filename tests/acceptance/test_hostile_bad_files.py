@@ -27,7 +27,7 @@ from medcontract.validation.record_errors import KnownMistakes
 def _thorough(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each record is looked at on its own, as if it were the first."""
     monkeypatch.setattr(KnownMistakes, "key", lambda self, parsed, faults: None)
-    monkeypatch.setattr(KnownMistakes, "count_only", lambda self, examined, nothing_is_kept: None)
+    monkeypatch.setattr(KnownMistakes, "only_count", lambda self, examined, nothing_is_kept: None)
     monkeypatch.setattr(records, "_without_places", lambda findings: None)
     monkeypatch.setattr(records, "_LONGEST_KNOWN", -1)
     monkeypatch.setattr(records, "_MOST_KNOWN", 0)
@@ -121,7 +121,7 @@ class _Calls:
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> _Calls:
     """Thorough looks at records and headers, which take far longer than all else."""
-    return _Calls(monkeypatch, error_mapping, "check_shape")
+    return _Calls(monkeypatch, error_mapping, "check_structure")
 
 
 @pytest.mark.parametrize("container", ["json", "jsonl", "csv", "parquet"])

@@ -206,7 +206,7 @@ def test_a_change_after_workers_read_it(tmp_path: Path, monkeypatch: pytest.Monk
     """The hash is that of what they read."""
     sent = write(tmp_path, SENT, RIGHT, "jsonl")
     before = sha256(sent)
-    then(monkeypatch, parallel, "_put_together", lambda: write(tmp_path, SENT, WRONG, "jsonl"))
+    then(monkeypatch, parallel, "_merge", lambda: write(tmp_path, SENT, WRONG, "jsonl"))
     score = medcontract.score(truth(tmp_path), sent, jobs=2)
     assert (accuracy(score), told_hash(score)) == (1.0, before)
 
@@ -258,7 +258,7 @@ def test_slices_are_those_of_the_file(
 @pytest.mark.usefixtures("_small_slices")
 @pytest.mark.parametrize(
     ("ending", "size", "moment"),
-    [("json", 0, "worth_while"), ("csv", 0, "_tasks"), ("jsonl", 5000, "worth_while"), ("json", 5000, "_tasks")],
+    [("json", 0, "is_worthwhile"), ("csv", 0, "_tasks"), ("jsonl", 5000, "is_worthwhile"), ("json", 5000, "_tasks")],
 )
 def test_a_file_that_is_cut_off(
     call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, size: int, moment: str

@@ -121,7 +121,7 @@ def test_a_result_that_breaks_its_contract(call: Call, tmp_path: Path, format_: 
     ran = call("compare", "a.json", "b.json", "--format", format_)
     assert (ran.code, ran.err) == (0, "")
     told = ran.out.replace("\\", "")
-    assert "the result of the rerun breaks triage/metrics (1 error)" in told
+    assert "the result of the rerun violates triage/metrics (1 error)" in told
     assert "the result of the baseline" not in told
 
 

@@ -84,7 +84,7 @@ def test_what_nobody_else_gives_is_the_submissions_own(call: Call, tmp_path: Pat
     assert gates(ran, command)["reliability"] is True
     told = warnings_of(command, ran)
     for name in ("own-runs.jsonl", "own-manifest.csv", "own-evidence.json"):
-        assert [warning for warning in told if name in warning and "submission's own" in warning], name
+        assert [warning for warning in told if name in warning and "comes from the submission" in warning], name
 
 
 def test_the_python_api_alike(tmp_path: Path) -> None:
@@ -180,9 +180,9 @@ def test_a_truth_of_the_submission_alone(call: Call, tmp_path: Path) -> None:
     sent_file(tmp_path / "sub", "lesions")
     named = document(tmp_path / "mine", "model", model())
     ran = call("score", tmp_path / "sub", *named, "--format", "json")
-    assert [each for each in ran.json["warnings"] if "truth.json" in each and "submission's own" in each]
+    assert [each for each in ran.json["warnings"] if "truth.json" in each and "comes from the submission" in each]
     alone = call("score", tmp_path / "sub", "--format", "json")
-    assert not [each for each in alone.json["warnings"] if "submission's own" in each]
+    assert not [each for each in alone.json["warnings"] if "comes from the submission" in each]
 
 
 def test_a_broken_file_beside_the_truth(call: Call, tmp_path: Path) -> None:
@@ -209,7 +209,7 @@ def test_a_ranking_takes_nothing_of_the_organizers(call: Call, tmp_path: Path) -
     assert [each for each in told if "own-runs.jsonl" in each and "ignored" in each]
     assert [each for each in told if "own-manifest.csv" in each and "ignored" in each]
     assert [each for each in told if "extraction/evidence" in each and "self-reported" in each]
-    assert [each for each in told if "runs.jsonl (extraction/runs) is beside the truth" in each]
+    assert [each for each in told if "runs.jsonl (extraction/runs) was passed with the truth" in each]
 
 
 @pytest.mark.parametrize("track", ["reports", "lesions"])
@@ -238,7 +238,7 @@ def test_measured(call: Call, tmp_path: Path, shape: str, jobs: str) -> None:
     assert [
         each for each in found["a"]["warnings"] + ran.json["warnings"] if "telemetry.json" in each and "ignored" in each
     ]
-    assert "--measured has nothing of this submission" in found["c"]["warnings"]
+    assert "--measured contains nothing for this submission" in found["c"]["warnings"]
     assert [each for each in ran.json["warnings"] if "nobody" in each]
     assert not [each for each in found["a"]["warnings"] + ran.json["warnings"] if "self-reported" in each]
 

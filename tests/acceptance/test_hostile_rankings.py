@@ -104,7 +104,7 @@ def test_a_submission_that_kills_every_worker(call: Call, tmp_path: Path) -> Non
     found = outcomes(ran.json)
     assert [found[name][0] for name in ("a", "y", "z")] == [1, 2, 3]
     assert found["kills"][0] is None
-    assert "brought its process down" in found["kills"][1][0]
+    assert "terminated its process" in found["kills"][1][0]
 
 
 @needs_kill
@@ -149,7 +149,7 @@ def test_a_large_file_whose_worker_is_killed(call: Call, tmp_path: Path, monkeyp
     alone = call("score", truth, sent, "--format", "json")
     monkeypatch.setattr(chunks, "SMALLEST", 4096)
     monkeypatch.setattr(parallel, "SMALLEST", 4096)
-    monkeypatch.setattr(parallel, "_look", kill)
+    monkeypatch.setattr(parallel, "_read_slice", kill)
     assert call("score", truth, sent, "--format", "json", "--jobs", "2") == alone
 
 

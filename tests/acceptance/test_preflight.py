@@ -248,7 +248,7 @@ def test_coverage(checked: Call, tmp_path: Path, track: str, with_truth: bool) -
     assert (found["coverage"], found["gate"]) == ("failed", "passed")
     detail = one(ran, "coverage")["detail"]
     assert "1 without a record" in detail
-    assert "1 record of other ids" in detail
+    assert "1 record with other ids" in detail
     assert "19 of 20" in one(ran, "gate")["detail"]
 
 
@@ -572,7 +572,7 @@ def test_images(checked: Call, check: Call, tmp_path: Path) -> None:
     ran = checked(*files, "--images", "images")
     assert statuses(ran)["images"] == "failed"
     found = one(ran, "images")
-    assert found["detail"] == "3 images checked, 2 bad"
+    assert found["detail"] == "3 images checked, 2 invalid"
     assert [(p["code"], p["record"], p["file"]) for p in found["problems"]] == [
         ("MC323", 1, "list.csv"), ("MC320", 2, "list.csv"),
     ]  # fmt: skip
@@ -841,10 +841,10 @@ def test_participants(check: Call, tmp_path: Path, track: str, format_: str) -> 
     assert ran.code == 1
     assert "MC303" in whole
     assert "without a record" in ran.out
-    assert "of other ids" in ran.out
+    assert "with other ids" in ran.out
     assert "MC102" in ran.out
     assert "MC401" in ran.out
-    assert "case or blanks" not in ran.out
+    assert "case or whitespace" not in ran.out
     if format_ == "text":
         assert "MC303" not in ran.out
         return
@@ -901,4 +901,4 @@ def test_guesses_of_nobody(checked: Call, tmp_path: Path) -> None:
     ran = checked(sent_file(tmp_path, "lesions", sent), truth_file(tmp_path, "lesions"))
     assert statuses(ran)["gate"] == "failed"
     told = one(ran, "coverage")["detail"]
-    assert told.startswith("20 ids in truth.json, 20 without a record, 20 records of other ids; none of the ids")
+    assert told.startswith("20 ids in truth.json, 20 without a record, 20 records with other ids; none of the ids")

@@ -563,8 +563,8 @@ def test_participants_see_counts_only(score: Call, tmp_path: Path, track: str, f
     whole = score(*files, "--format", format_).out
     ran = score(*files, "--format", format_, "--participant")
     assert ran.code == 1
-    assert "case or blanks" in whole
-    assert "case or blanks" not in ran.out
+    assert "case or whitespace" in whole
+    assert "case or whitespace" not in ran.out
     assert "85 % processed" in ran.out
     assert ran.out.count("MC102") == whole.count("MC102")
     if format_ == "json":
@@ -652,8 +652,8 @@ def test_all_fields_that_nobody_gives(score: Call, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("team_name=Other", "the files say it"),
-        ("evaluation_date=2025-05-20", "the files say it"),
+        ("team_name=Other", "the files already contain it"),
+        ("evaluation_date=2025-05-20", "the files already contain it"),
         ("teem_name=Other", "did you mean 'team_name'?"),
         ("colour=green", "team_name"),
         ("responses=x", "team_name"),
@@ -979,7 +979,7 @@ def test_no_id_in_common(score: Call, tmp_path: Path, track: str, monkeypatch: p
     files = truth_file(tmp_path, track), sent_file(tmp_path, track, sent)
     ran = score(*files)
     assert ran.code == 1
-    assert "no id of the submission stands in the truth" in ran.out
+    assert "no id of the submission is in the truth" in ran.out
     assert "other-" not in ran.out
     on_a_terminal(monkeypatch)
     hint = next(line for line in score(*files, "--no-color").out.splitlines() if line.startswith("hint:"))
@@ -999,7 +999,7 @@ def test_ids_that_differ_in_case_or_blanks(
     files = truth_file(tmp_path, track), sent_file(tmp_path, track, sent)
     ran = score(*files, "--format", "json")
     assert (ran.code, ran.json["processing"]["processed"]) == (1, 0)
-    assert any("case or blanks" in warning for warning in ran.json["warnings"])
+    assert any("case or whitespace" in warning for warning in ran.json["warnings"])
     on_a_terminal(monkeypatch)
     out = score(*files, "--no-color").out
     true = TRUTH[track][0][key]

@@ -259,7 +259,7 @@ def test_entry(code: str) -> None:
     assert entry.code == code
     assert re.fullmatch(r"MC[0-5][0-9]{2}", code)
     assert all(text.strip() == text != "" for text in entry)
-    assert entry.mistake != entry.mending
+    assert entry.mistake != entry.fix
     assert entry.meaning.endswith(".")
 
 

@@ -16,8 +16,13 @@ ONCE = {
     r"did you mean '\{": "contracts/suggestions.py",
     r"\{['\"]s['\"] \* \(": "problems.py",
 }
-"""A sentence, and where it is written. The layers that do not use these functions yet are not looked at."""
-LAYERS = ("problems.py", "contracts", "images", "reading", "schemas", "validation")
+"""A sentence, and where it is written. Layers that do not use these functions yet are not checked."""
+SCORING = ("canonical", "comparison", "custom_metrics", "pairing", "processing_gate", "protocol", "rational", "scorer",
+           "track", "tracks")  # fmt: skip
+LAYERS = (
+    "problems.py", "contracts", "evaluation", "images", "reading", "schemas", "validation",
+    *(f"scoring/{name}.py" for name in SCORING),
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("sentence", ONCE)

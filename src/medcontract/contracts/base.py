@@ -44,7 +44,7 @@ def _integral(value: Any) -> Any:
 
 
 AcceptIntegral = BeforeValidator(_integral)
-"""Accepts `1.0` for integers; must come after the bounds: `Annotated[int, Field(ge=0), WHOLE]`."""
+"""Accepts `1.0` for integers; must come after the bounds: `Annotated[int, Field(ge=0), AcceptIntegral]`."""
 Str = Annotated[str, Constraints(pattern=NON_BLANK)]
 Text = str
 _BLANK = WithJsonSchema({"type": "string", "not": {"type": "string", "pattern": NON_BLANK}})

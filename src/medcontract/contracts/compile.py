@@ -17,9 +17,9 @@ def compile_contract(contract: Contract[Any], module: str) -> dict[str, Any]:
 
     whole = bare(contract_schema(contract))
     record = bare(record_schema(contract)) if contract.list_key else {}
-    forms = forms_of(record) if record else []
+    variants = variants_of(record) if record else []
     spread = dict(contract.spread)
-    columns = _columns(forms, spread) if contract.flat else []
+    columns = _columns(variants, spread) if contract.flat else []
     return {
         "id": contract.id,
         "module": module,
@@ -28,12 +28,12 @@ def compile_contract(contract: Contract[Any], module: str) -> dict[str, Any]:
         "list_key": contract.list_key,
         "header": sorted(set(whole["properties"]) - {"$schema"}),
         "header_required": sorted(_required(whole)),
-        "record": sorted({name for form in forms for name in form["properties"]}),
-        "forms": [sorted(_required(form)) for form in forms],
-        "column_forms": [[n for key in _required(form) for n in spread.get(key, (key,))] for form in forms if columns],
+        "record": sorted({name for variant in variants for name in variant["properties"]}),
+        "forms": [sorted(_required(variant)) for variant in variants],
+        "column_forms": [_required_columns(variant, spread) for variant in variants if columns],
         "columns": columns,
         "spread": spread,
-        "open": any(form.get("additionalProperties") is not False for form in forms),
+        "open": any(variant.get("additionalProperties") is not False for variant in variants),
         "published_rules": [rule.publish() for rule in contract.rules],
         "published_record_rules": [rule.publish() for rule in contract.record_rules],
         "schema": whole,
@@ -46,14 +46,18 @@ def _required(schema: dict[str, Any]) -> list[str]:
     return list(schema.get("required", ()))
 
 
-def _columns(forms: list[dict[str, Any]], spread: dict[str, tuple[str, ...]]) -> list[Column]:
+def _required_columns(variant: dict[str, Any], spread: dict[str, tuple[str, ...]]) -> list[str]:
+    return [column for key in _required(variant) for column in spread.get(key, (key,))]
+
+
+def _columns(variants: list[dict[str, Any]], spread: dict[str, tuple[str, ...]]) -> list[Column]:
     """The columns of flat records, in the order of their fields."""
     columns: list[Column] = []
-    for name in dict.fromkeys(name for form in forms for name in form["properties"]):
-        needed = all(name in _required(form) for form in forms)
+    for name in dict.fromkeys(name for variant in variants for name in variant["properties"]):
+        needed = all(name in _required(variant) for variant in variants)
         for position, column in enumerate(spread.get(name, (name,))):
             path: Path = (name, position) if name in spread else (name,)
-            columns.append(Column(column, _cell_kind(forms, name), not needed, path))
+            columns.append(Column(column, _cell_kind(variants, name), not needed, path))
     return columns
 
 
@@ -61,12 +65,12 @@ def known_keys(schema: dict[str, Any], path: Path) -> list[str]:
     """The keys that the object at `path` may have."""
     nodes = [schema]
     for token in path:
-        forms = [form for node in nodes for form in forms_of(node, schema)]
+        variants = [variant for node in nodes for variant in variants_of(node, schema)]
         if isinstance(token, int):
-            nodes = [form.get("items", {}) for form in forms]
+            nodes = [variant.get("items", {}) for variant in variants]
         else:
-            nodes = [form.get("properties", {}).get(token, {}) for form in forms]
-    keys = (key for node in nodes for form in forms_of(node, schema) for key in form.get("properties", ()))
+            nodes = [variant.get("properties", {}).get(token, {}) for variant in variants]
+    keys = (key for node in nodes for variant in variants_of(node, schema) for key in variant.get("properties", ()))
     return list(dict.fromkeys(keys))
 
 
@@ -76,23 +80,23 @@ def all_keys(schema: dict[str, Any]) -> frozenset[str]:
     return frozenset(key for node in objects for key in node.get("properties", ()))
 
 
-def forms_of(node: dict[str, Any], root: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+def variants_of(node: dict[str, Any], root: dict[str, Any] | None = None) -> list[dict[str, Any]]:
     """The alternatives of a schema, with references resolved."""
     root = root or node
     if "$ref" in node:
-        return forms_of(root["$defs"][node["$ref"].rpartition("/")[2]], root)
+        return variants_of(root["$defs"][node["$ref"].rpartition("/")[2]], root)
     for word in ("oneOf", "anyOf"):
         if word in node:
-            return [form for choice in node[word] for form in forms_of(choice, root)]
+            return [variant for choice in node[word] for variant in variants_of(choice, root)]
     return [node]
 
 
-def _cell_kind(forms: list[dict[str, Any]], name: str) -> CellKind:
+def _cell_kind(variants: list[dict[str, Any]], name: str) -> CellKind:
     kinds = {
         choice.get("items", choice).get("type")
-        for form in forms
-        if name in form["properties"]
-        for choice in forms_of(form["properties"][name])
+        for variant in variants
+        if name in variant["properties"]
+        for choice in variants_of(variant["properties"][name])
     }
     if kinds & {"number", "integer"}:
         return "number"

@@ -122,10 +122,10 @@ class RecordSink(Protocol):
         """Consecutive valid records. Returns what is wrong with them across files, by position."""
         ...
 
-    def lose(self, parsed: Any) -> Sequence[Finding]:
+    def reject(self, parsed: Any) -> Sequence[Finding]:
         """An invalid record, as it was read: JSON, a record, or None. Returns what else is wrong with it."""
         ...
 
-    def end(self, whole: bool) -> None:
-        """The file ends. Not `whole`: it could not be read completely, and so counts as having no records."""
+    def end(self, complete: bool) -> None:
+        """The file ends. If it is not `complete`, it could not be read to the end, and counts as having no records."""
         ...

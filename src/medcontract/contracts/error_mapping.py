@@ -20,10 +20,10 @@ class Checked(NamedTuple):
     findings: list[Finding]
 
 
-def check_shape(adapter: TypeAdapter[Any], value: Any, names: frozenset[str] = frozenset()) -> Checked:
+def check_structure(adapter: TypeAdapter[Any], value: Any, names: frozenset[str] = frozenset()) -> Checked:
     """Validate a parsed value. `names`: keys that are always checked, even if a huge object is checked in part."""
     part = cut_down(value, names)
-    if part is not value:  # of millions of bad items, the first ones are enough
+    if part is not value:  # of millions of invalid items, the first ones are enough
         checked = _check(adapter, part)
         if checked.findings:
             return checked
@@ -35,7 +35,7 @@ def _check(adapter: TypeAdapter[Any], value: Any) -> Checked:
         return Checked(adapter.validate_python(value), [])
     except ValidationError as error:
         findings: list[Finding] = []
-        tagged = _has_forms(adapter)
+        tagged = _has_variants(adapter)
         for item in error.errors(include_url=False):
             findings.extend(_findings(item, tagged and item["loc"][:1] in ((ANSWERED,), (FAILED,))))  # type: ignore[arg-type]  # a TypedDict
         return Checked(None, findings)
@@ -71,7 +71,7 @@ def cut_down(value: Any, names: frozenset[str]) -> Any:
     return value
 
 
-def _has_forms(adapter: TypeAdapter[Any]) -> bool:
+def _has_variants(adapter: TypeAdapter[Any]) -> bool:
     """Whether records have two variants: then the variant is the first part of an error's path."""
     schema: Any = adapter.core_schema
     while schema["type"] == "definitions":
@@ -131,10 +131,10 @@ def _pattern(path: Path, context: dict[str, Any], given: Any) -> Made:
     if context["pattern"] == NON_BLANK:
         return "MC106", f"{name(path)} must not be blank", None
     wanted = wanted or f"a string that matches {context['pattern'].removeprefix('^').removesuffix('$')}"
-    return "MC107", f"{name(path)} must be {wanted}", _form_hint(given)
+    return "MC107", f"{name(path)} must be {wanted}", _format_hint(given)
 
 
-def _form_hint(given: str) -> str | None:
+def _format_hint(given: str) -> str | None:
     if "\\" in given:
         return "write '/' instead of '\\'"
     if re.match(r"\s*[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}", given):

@@ -25,7 +25,7 @@ from msgspec import UNSET, Meta, UnsetType, defstruct
 from medcontract.contracts.string_patterns import NON_BLANK
 
 _IGNORED = {"title", "description", "default", "examples", "$schema", "$id", "$defs", "x-medcontract-rules"}
-_OBJECT_WORDS = {"type", "properties", "required", "additionalProperties"}
+_OBJECT_KEYWORDS = {"type", "properties", "required", "additionalProperties"}
 _ANY_LEVELS = 6
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _HUGE_LENGTH = 300
@@ -50,11 +50,11 @@ _LEAVE = -(1 << 60)
 def row_decoder(schema: dict[str, Any]) -> Callable[[bytes], Any] | None:
     """Compile the JSON Schema of an object to a function that decodes bytes to a value, or to None if in doubt."""
     try:
-        plan = _Compiler(schema).plan(schema)
+        spec = _Compiler(schema).object_spec(schema)
     except (_NotFast, RecursionError):  # or a recursive model
         return None
     names: dict[str, Any] = {
-        "decode": msgspec.json.Decoder(plan.struct).decode, "NOT_JSON": _NOT_JSON, "no_repeated_key": no_repeated_key,
+        "decode": msgspec.json.Decoder(spec.struct).decode, "NOT_JSON": _NOT_JSON, "no_repeated_key": no_repeated_key,
     }  # fmt: skip
     lines = [
         "def function(raw):",
@@ -62,7 +62,7 @@ def row_decoder(schema: dict[str, Any]) -> Callable[[bytes], Any] | None:
         "        row = decode(raw)",
         "    except NOT_JSON:",
         "        return None",
-        *plan.count_keys(names, leave="return None"),
+        *spec.count_keys(names, leave="return None"),
         "    return row if raw.count(b':') == keys or (keys > 0 and no_repeated_key(raw)) else None",
     ]
     decode_row: Callable[[bytes], Any] = _function(lines, names)
@@ -121,7 +121,7 @@ def _colons(value: Any) -> int:
     return count
 
 
-class _Plan(NamedTuple):
+class _ObjectSpec(NamedTuple):
     """How to decode an object, and what remains to be checked."""
 
     struct: type[msgspec.Struct]
@@ -160,7 +160,7 @@ class _Plan(NamedTuple):
 
 def _function(lines: list[str], names: dict[str, Any]) -> Any:
     """A function generated for one type: one call per record instead of one per field."""
-    exec("\n".join(lines), names)  # noqa: S102  # consists of identifiers and numbers, checked in `plan`
+    exec("\n".join(lines), names)  # noqa: S102  # consists of identifiers and numbers, checked in `_struct`
     return names["function"]
 
 
@@ -172,21 +172,21 @@ class _Compiler:
 
     def compile(self, schema: dict[str, Any]) -> tuple[Any, Check | None]:
         """The type of a schema, and the check that its values still need (None: no check)."""
-        words = {key: value for key, value in schema.items() if key not in _IGNORED}
-        if "$ref" in words:
-            return self.compile(self._defs[words["$ref"].rpartition("/")[2]])
-        if "oneOf" in words:
-            return self.compile(words["oneOf"][0])
-        if "anyOf" in words:
-            return self._optional(words["anyOf"])
-        if not words:
+        keywords = {key: value for key, value in schema.items() if key not in _IGNORED}
+        if "$ref" in keywords:
+            return self.compile(self._defs[keywords["$ref"].rpartition("/")[2]])
+        if "oneOf" in keywords:
+            return self.compile(keywords["oneOf"][0])
+        if "anyOf" in keywords:
+            return self._optional(keywords["anyOf"])
+        if not keywords:
             return _anything(_ANY_LEVELS), _count_keys
-        kind = words.pop("type", None)
+        kind = keywords.pop("type", None)
         make = getattr(self, f"_{kind}", None)
         if make is None:
             raise _NotFast
-        result: tuple[Any, Check | None] = make(words)
-        if words:
+        result: tuple[Any, Check | None] = make(keywords)
+        if keywords:
             raise _NotFast
         return result
 
@@ -198,33 +198,33 @@ class _Compiler:
             return inner | None, None
         return inner | None, lambda value: 0 if value is None else check(value)
 
-    def _null(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
+    def _null(self, keywords: dict[str, Any]) -> tuple[Any, Check | None]:
         return None, None
 
-    def _boolean(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
-        if "const" in words:
-            only = words.pop("const")
+    def _boolean(self, keywords: dict[str, Any]) -> tuple[Any, Check | None]:
+        if "const" in keywords:
+            only = keywords.pop("const")
             return bool, lambda value: 0 if value is only else _LEAVE
         return bool, None
 
-    def _number(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
-        return Annotated[float, Meta(**_bounds(words))], None
+    def _number(self, keywords: dict[str, Any]) -> tuple[Any, Check | None]:
+        return Annotated[float, Meta(**_bounds(keywords))], None
 
-    def _integer(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
-        if "enum" in words:
-            return Literal[tuple(words.pop("enum"))], None
-        bounds = _bounds(words)
+    def _integer(self, keywords: dict[str, Any]) -> tuple[Any, Check | None]:
+        if "enum" in keywords:
+            return Literal[tuple(keywords.pop("enum"))], None
+        bounds = _bounds(keywords)
         if not set(bounds) <= {"ge", "le"} or any(int(bound) != bound for bound in bounds.values()):
             raise _NotFast
         return Annotated[int, Meta(ge=int(bounds.get("ge", -(2**63))), le=int(bounds.get("le", 2**63 - 1)))], None
 
-    def _string(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
-        if "enum" in words:
-            return Literal[tuple(words.pop("enum"))], None
-        if "const" in words:
-            return Literal[(words.pop("const"),)], None
-        pattern, banned = words.pop("pattern", None), words.pop("not", None)
-        longest = words.pop("maxLength", None)
+    def _string(self, keywords: dict[str, Any]) -> tuple[Any, Check | None]:
+        if "enum" in keywords:
+            return Literal[tuple(keywords.pop("enum"))], None
+        if "const" in keywords:
+            return Literal[(keywords.pop("const"),)], None
+        pattern, banned = keywords.pop("pattern", None), keywords.pop("not", None)
+        longest = keywords.pop("maxLength", None)
         if pattern is None and banned is None:
             return Annotated[str, Meta(max_length=longest)], None
         if pattern == NON_BLANK and banned is None:
@@ -232,47 +232,47 @@ class _Compiler:
         if pattern is not None and not (pattern.startswith("^") and pattern.endswith("$")):
             raise _NotFast
         unless = f"(?![\\s\\S]*(?:{banned['pattern']}))" if banned else ""
-        form = "" if pattern is None else rf"(?:{pattern[1:-1]})\Z"
-        return Annotated[str, Meta(pattern=rf"\A{unless}{form}", max_length=longest)], None
+        body = "" if pattern is None else rf"(?:{pattern[1:-1]})\Z"
+        return Annotated[str, Meta(pattern=rf"\A{unless}{body}", max_length=longest)], None
 
-    def _array(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
-        item, check = self.compile(words.pop("items", {}))
-        limits = {"min_length": words.pop("minItems", None), "max_length": words.pop("maxItems", None)}
+    def _array(self, keywords: dict[str, Any]) -> tuple[Any, Check | None]:
+        item, check = self.compile(keywords.pop("items", {}))
+        limits = {"min_length": keywords.pop("minItems", None), "max_length": keywords.pop("maxItems", None)}
         list_type = Annotated[list[item], Meta(**limits)]  # type: ignore[valid-type]  # created at run time
         if check is None:
             return list_type, None
         return list_type, lambda value: sum(map(check, value))
 
-    def _object(self, words: dict[str, Any]) -> tuple[Any, Check | None]:
-        other = words.pop("additionalProperties", True)
-        if "properties" not in words:
+    def _object(self, keywords: dict[str, Any]) -> tuple[Any, Check | None]:
+        other = keywords.pop("additionalProperties", True)
+        if "properties" not in keywords:
             if other is False:
                 raise _NotFast
             inner, check = self.compile({} if other is True else other)
             if other is not True and check is not None:
                 raise _NotFast
             return dict[str, inner], _count_keys if other is True else len  # type: ignore[valid-type]  # created at run time
-        plan = self._struct(words.pop("properties"), set(words.pop("required", ())), closed=other is False)
-        return plan.struct, plan.check()
+        spec = self._struct(keywords.pop("properties"), set(keywords.pop("required", ())), closed=other is False)
+        return spec.struct, spec.check()
 
-    def plan(self, schema: dict[str, Any]) -> _Plan:
+    def object_spec(self, schema: dict[str, Any]) -> _ObjectSpec:
         """How to decode the objects of a schema."""
-        words = {key: value for key, value in schema.items() if key not in _IGNORED}
-        if "$ref" in words:
-            return self.plan(self._defs[words["$ref"].rpartition("/")[2]])
-        if "oneOf" in words:
-            return self.plan(words["oneOf"][0])
-        if words.get("type") != "object" or not set(words) <= _OBJECT_WORDS:
+        keywords = {key: value for key, value in schema.items() if key not in _IGNORED}
+        if "$ref" in keywords:
+            return self.object_spec(self._defs[keywords["$ref"].rpartition("/")[2]])
+        if "oneOf" in keywords:
+            return self.object_spec(keywords["oneOf"][0])
+        if keywords.get("type") != "object" or not set(keywords) <= _OBJECT_KEYWORDS:
             raise _NotFast
-        closed = words.get("additionalProperties") is False
-        return self._struct(words.get("properties", {}), set(words.get("required", ())), closed)
+        closed = keywords.get("additionalProperties") is False
+        return self._struct(keywords.get("properties", {}), set(keywords.get("required", ())), closed)
 
-    def _struct(self, properties: dict[str, Any], required: set[str], closed: bool) -> _Plan:
+    def _struct(self, properties: dict[str, Any], required: set[str], closed: bool) -> _ObjectSpec:
         if not closed:
             raise _NotFast
         needed: list[Any] = []
         optional: list[Any] = []
-        plan = _Plan(msgspec.Struct, len(required), [], [])
+        spec = _ObjectSpec(msgspec.Struct, len(required), [], [])
         names = {key: "schema_" if key == "$schema" else key for key in properties}
         for key, name in names.items():
             if not name.isidentifier() or keyword.iskeyword(name):
@@ -281,13 +281,13 @@ class _Compiler:
             if key in required:
                 needed.append((name, inner))
                 if check is not None:
-                    plan.required.append((name, check))
+                    spec.required.append((name, check))
             else:
                 optional.append((name, inner | UnsetType, UNSET))
-                plan.optional.append((name, check))
+                spec.optional.append((name, check))
         rename = {name: key for key, name in names.items() if key != name}
         struct = defstruct("Row", needed + optional, forbid_unknown_fields=True, rename=rename or None)
-        return plan._replace(struct=struct)
+        return spec._replace(struct=struct)
 
 
 def _blank(value: str) -> int:
@@ -301,6 +301,6 @@ def _count_keys(value: Any) -> int:
     return len(value) + sum(map(_count_keys, value.values()))
 
 
-def _bounds(words: dict[str, Any]) -> dict[str, Any]:
+def _bounds(keywords: dict[str, Any]) -> dict[str, Any]:
     names = {"minimum": "ge", "maximum": "le", "exclusiveMinimum": "gt", "exclusiveMaximum": "lt"}
-    return {short: words.pop(word) for word, short in names.items() if word in words}
+    return {short: keywords.pop(word) for word, short in names.items() if word in keywords}

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from medcontract.contracts import registry
-from medcontract.contracts.compile import forms_of
+from medcontract.contracts.compile import variants_of
 from medcontract.contracts.rules import RecordRule, Unique, has_content
 from medcontract.errors import CallError
 from medcontract.types import Column
@@ -43,12 +43,12 @@ def frame_schema(contract: str) -> pa.DataFrameSchema:
 def _column(compiled: registry.CompiledContract, column: Column) -> pa.Column:
     import pandera.pandas as pa
 
-    forms = forms_of(compiled.record_schema)
+    variants = variants_of(compiled.record_schema)
     choices = [
         choice.get("items", choice)
-        for form in forms
-        if column.path[0] in form["properties"]
-        for choice in forms_of(form["properties"][column.path[0]], compiled.record_schema)
+        for variant in variants
+        if column.path[0] in variant["properties"]
+        for choice in variants_of(variant["properties"][column.path[0]], compiled.record_schema)
     ]
     wanted = [_test(choice) for choice in choices if choice.get("type") != "null"]
     return pa.Column(
@@ -84,7 +84,7 @@ def _wide_checks(compiled: registry.CompiledContract) -> list[Any]:
         pa.Check(partial(_unique, rule), name=rule.code) for rule in compiled.list_rules if isinstance(rule, Unique)
     ]
     if len(compiled.forms) > 1:
-        checks.append(pa.Check(partial(_one_form, compiled), name="form"))
+        checks.append(pa.Check(partial(_is_one_variant, compiled), name="form"))
     errors = [rule for rule in compiled.record_rules if rule.severity == "error"]
     return checks + [pa.Check(partial(_rows_keep, rule, compiled), name=rule.code) for rule in errors]
 
@@ -109,10 +109,10 @@ def _unique(rule: Unique, frame: pd.DataFrame) -> pd.Series[bool]:
     return ~keys.duplicated()
 
 
-def _one_form(compiled: registry.CompiledContract, frame: pd.DataFrame) -> pd.Series[bool]:
+def _is_one_variant(compiled: registry.CompiledContract, frame: pd.DataFrame) -> pd.Series[bool]:
     """A row has either an `error` and none of the fields of an answered record, or no `error` and all of them."""
     answered, failed = compiled.column_forms
-    nulls = [name for name, node in forms_of(compiled.record_schema)[1]["properties"].items() if node == _NULL]
+    nulls = [name for name, node in variants_of(compiled.record_schema)[1]["properties"].items() if node == _NULL]
     refused = [column for name in nulls for column in compiled.spread.get(name, (name,))]
     error = frame.reindex(columns=["error"])["error"].map(has_content).astype(bool)
     complete = frame.reindex(columns=sorted(answered - failed)).notna().all(axis=1)

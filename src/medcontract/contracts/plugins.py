@@ -37,7 +37,7 @@ def register(*contracts: Contract[Any]) -> None:
         except CallError:
             raise
         except Exception as error:  # noqa: BLE001  # any value in the wrong place
-            raise CallError(f"{contract.id}: not a valid contract: {words(error)}") from None
+            raise CallError(f"{contract.id}: not a valid contract: {error_text(error)}") from None
         known = registry.compiled().setdefault(contract.id, compiled)
         if known.contract is not contract:
             raise CallError(f"{contract.id}: this id is already taken", "choose another track or name")
@@ -61,11 +61,11 @@ def _compile(contract: Contract[Any]) -> registry.CompiledContract:
 
 
 def _is_nested(compiled: registry.CompiledContract, name: str) -> bool:
-    from medcontract.contracts.compile import forms_of
+    from medcontract.contracts.compile import variants_of
 
     schema = compiled.record_schema
-    nodes = [form["properties"][name] for form in forms_of(schema) if name in form["properties"]]
-    return any(choice.get("type") in ("array", "object") for node in nodes for choice in forms_of(node, schema))
+    nodes = [form["properties"][name] for form in variants_of(schema) if name in form["properties"]]
+    return any(choice.get("type") in ("array", "object") for node in nodes for choice in variants_of(node, schema))
 
 
 def _check(contract: Any) -> None:
@@ -178,7 +178,7 @@ def load_module(name: str) -> ModuleType:
     except CallError:
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001  # a plugin may raise anything
-        raise CallError(f"the plugin '{name}' cannot be imported: {words(error)}") from None
+        raise CallError(f"the plugin '{name}' cannot be imported: {error_text(error)}") from None
     contracts = getattr(module, "CONTRACTS", None)
     contracts = (contracts,) if isinstance(contracts, Contract) else contracts
     if not isinstance(contracts, Iterable):
@@ -251,10 +251,10 @@ def load_installed() -> bool:
             value = getattr(value, "CONTRACTS", value)
             register(*(value if isinstance(value, tuple | list) else (value,)))
         except (Exception, SystemExit) as error:  # noqa: BLE001  # a plugin may raise anything
-            broken.append(f"the plugin '{entry.value}' cannot be loaded: {words(error)}")
+            broken.append(f"the plugin '{entry.value}' cannot be loaded: {error_text(error)}")
         found = True
     return found
 
 
-def words(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

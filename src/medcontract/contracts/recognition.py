@@ -112,7 +112,7 @@ def _cost(keys: frozenset[str], required: frozenset[str], known: frozenset[str])
 
 
 def _load_installed() -> bool:
-    from medcontract.contracts import plugins  # what registers contracts is not needed to recognise a file
+    from medcontract.contracts import plugins  # not needed to recognize most files
 
     return plugins.load_installed()
 

@@ -20,7 +20,7 @@ from medcontract.problems import pointer
 from medcontract.results.base import Result, public_fields
 
 RESULT_OF = "x-result-of"
-"""In the schema of a field: its value keeps the result contract of the track that this other field names."""
+"""In the schema of a field: its value satisfies the result contract of the track in this other field."""
 
 
 def _keeps_result_contract(value: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:

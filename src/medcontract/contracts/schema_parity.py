@@ -62,16 +62,16 @@ def schema_is_complete(contract: Contract[Any]) -> bool:
     Raises `CallError` if schema and models may disagree about the structure of a value.
     """
     try:
-        plans = [_plan(contract.model)] + ([_plan(contract.record)] if contract.list_key else [])
+        core_schemas = [_core_schema(contract.model)] + ([_core_schema(contract.record)] if contract.list_key else [])
         walk = _Walk(contract)
-        for plan in plans:
-            walk.root(plan)
+        for core_schema in core_schemas:
+            walk.root(core_schema)
     except (PydanticUserError, PydanticUndefinedAnnotation, SchemaError) as error:
         raise CallError(f"{contract.id}: its models cannot be built: {str(error).splitlines()[0]}") from None
     return walk.schema_is_complete
 
 
-def _plan(model: Any) -> dict[str, Any]:
+def _core_schema(model: Any) -> dict[str, Any]:
     adapter = TypeAdapter(model)
     adapter.rebuild()
     return dict(adapter.core_schema)

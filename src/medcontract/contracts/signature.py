@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Any, NamedTuple
 
-from medcontract.contracts.compile import forms_of
+from medcontract.contracts.compile import variants_of
 from medcontract.contracts.messages import kind
 from medcontract.contracts.string_patterns import NON_BLANK
 
@@ -56,7 +56,7 @@ class _Value:
     """What the schemas of a value require; there are several if the value has variants."""
 
     def __init__(self, schemas: list[Schema], root: Schema, name: str = "") -> None:
-        variants = [variant for schema in schemas for variant in forms_of(schema, root)]
+        variants = [variant for schema in schemas for variant in variants_of(schema, root)]
         if any(not set(variant) - _IGNORED <= _UNDERSTOOD for variant in variants):
             raise _NoSignature
         choices = [*chain.from_iterable(_all_of(variants, "enum")), *_all_of(variants, "const")]

@@ -1,13 +1,17 @@
-"""From files to scores, rankings and checklists: where reading and scoring meet.
+"""Turns files into scores, rankings and checklists: connects reading and scoring.
 
 ::
 
-    inputs       which file is what; several files of one contract as one collection
-    reading      a truth, and a submission past it
-    score        one submission against its truth
-    rescore      a result that was made elsewhere, scored again
-    leaderboard  many submissions against one truth
-    preflight    everything that can be checked of a submission
-    compare      two scores, before and after
-    parallel     large files in worker processes
+    arguments      the file arguments of a call
+    inputs         the contract of each file; several files of one contract as one collection
+    ownership      which files count: those of the organizer take precedence
+    loading        reads a truth and a submission
+    image_refs     checks the images that cases refer to
+    score          scores one submission against its truth
+    rescore        scores an existing result again, without a truth
+    leaderboard    scores and ranks many submissions against one truth
+    preflight      runs every check of a submission
+    compare        compares two scores
+    parallel       reads large files in worker processes
+    build_results  builds the public results
 """

@@ -1,4 +1,4 @@
-"""The files of a call: paths, `CONTRACT=PATH`, folders, standard input."""
+"""The file arguments of a call: paths, `CONTRACT=PATH`, folders, standard input."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _NAMED = re.compile(r"([a-z0-9-]+/[a-z0-9-]+)=(.+)", re.DOTALL)
 
 
 class GivenFiles(NamedTuple):
-    """What was asked for, folders replaced by the data files in them."""
+    """The files of a call, with folders replaced by the data files in them."""
 
     files: list[tuple[str | Source, str | None]]
-    """Paths, each with the contract that the call names."""
+    """Paths, each with the contract given in the call."""
     found: dict[str, str]
-    """Of these, the files that nobody named, and the folder that each stands in."""
+    """The files that were found in a folder, not named in the call, and the folder of each."""
 
 
 def given_files(
@@ -33,19 +33,19 @@ def given_files(
 ) -> GivenFiles:
     """The files of a call. Raises `CallError` for an unknown contract, and for standard input without one.
 
-    `others`: files that the call reads besides.
+    `others`: other files that the call reads.
     """
     wanted = [split(name, contract) for name in names]
     stdin_once([*(path for path, _ in wanted), schema, *others])
     for path, contract_id in wanted:
         if contract_id and schema:
-            raise CallError("--schema and a contract were both given", "say which of the two is meant")
+            raise CallError("--schema and a contract cannot be used together", "pass one of the two")
         if contract_id:
             registry.find(contract_id)
         elif path == STDIN and not schema:
             raise CallError(
-                "standard input needs its contract",
-                "say CONTRACT=-, or --contract where there is that option; medcontract schema list shows the ids",
+                "standard input needs a contract",
+                "pass CONTRACT=-, or --contract if there is that option; medcontract schema list shows the ids",
             )
     walked = [(path, contract_id, walk([path])) for path, contract_id in wanted]
     return GivenFiles(
@@ -55,7 +55,7 @@ def given_files(
 
 
 def _found_in_folders(walked: Iterable[tuple[str, str | None, list[str | Source]]]) -> dict[str, str]:
-    """The files that nobody named, and the folder that each stands in."""
+    """The files that were found in a folder, not named in the call, and the folder of each."""
     walked = list(walked)
     named = {os.path.realpath(path) for path, _, _ in walked if not os.path.isdir(path)}
     inside = (
@@ -68,7 +68,7 @@ def _found_in_folders(walked: Iterable[tuple[str, str | None, list[str | Source]
 
 
 def split(name: FileName, contract: str | None = None) -> tuple[str, str | None]:
-    """`CONTRACT=PATH`, unless a file has that very name or it is a `Path`."""
+    """Splits `CONTRACT=PATH`, unless it is a `Path` or there is a file with exactly that name."""
     match = _NAMED.fullmatch(name) if isinstance(name, str) else None
     if match and not os.path.lexists(name):
         return match.group(2), match.group(1)
@@ -76,15 +76,15 @@ def split(name: FileName, contract: str | None = None) -> tuple[str, str | None]
 
 
 def stdin_once(names: Iterable[object]) -> None:
-    """Raises `CallError` when more than one file is to be read from standard input."""
+    """Raises `CallError` if more than one file is standard input."""
     if list(names).count(STDIN) > 1:
-        raise CallError("standard input was given twice", "it can be one file only: save one of them to a file")
+        raise CallError("standard input was given twice", "save one of the two to a file")
 
 
 def walk(paths: Iterable[str]) -> list[str | Source]:
     """Files as they are, folders as the data files in them, sorted. Raises `CallError` for a folder without any.
 
-    What stands in a folder and is not read is there too, as a source that says why.
+    Entries of a folder that cannot be read are included, as a source with the reason.
     """
     found: list[str | Source] = []
     for path in paths:
@@ -93,8 +93,8 @@ def walk(paths: Iterable[str]) -> list[str | Source]:
 
             inside = data_files(path, BY_ENDING)
             if not inside:
-                endings = ", ".join(BY_ENDING)
-                raise CallError(f"{path}: no data files in this folder", f"looked for {endings}")
+                extensions = ", ".join(BY_ENDING)
+                raise CallError(f"{path}: no data files in this folder", f"expected files with {extensions}")
             found += [Source(file, refused=refused) if refused else file for file, refused in inside]
         else:
             found.append(path)

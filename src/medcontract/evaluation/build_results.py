@@ -1,4 +1,4 @@
-"""From what evaluation works with (fractions, counts) to the results that are handed out."""
+"""Builds the public results from what evaluation computes with (fractions, counts)."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from medcontract.results.score import (
     Score,
 )
 from medcontract.results.tables import Table
-from medcontract.scoring import processing_gate as exact
-from medcontract.scoring import tracks
+from medcontract.scoring import processing_gate, tracks
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded_or_none
 
@@ -29,12 +28,12 @@ def protocol_used(protocol: Protocol) -> ProtocolUsed:
     return ProtocolUsed(**protocol.describe())
 
 
-def processing(found: exact.Processing | None) -> Processing | None:
-    return None if found is None else Processing(**found.describe(), _share=found.share, _asked=found.asked)
+def processing(found: processing_gate.Processing | None) -> Processing | None:
+    return None if found is None else Processing(**found.describe(), _share=found.share, _asked=found.required)
 
 
 def versions() -> dict[str, Any]:
-    """What a result was made with: no clock, no host."""
+    """The versions that a result was made with; no time, no host."""
     return {
         "medcontract_version": __version__,
         "environment": Environment(
@@ -44,7 +43,7 @@ def versions() -> dict[str, Any]:
 
 
 def _unidecode_version() -> str:
-    """As the name of its folder of metadata says: the library that reads metadata takes as long to import as we do."""
+    """Taken from the name of its metadata folder: importing `importlib.metadata` would double the start-up time."""
     spec = find_spec("unidecode")
     home = Path(spec.origin).parent.parent if spec and spec.origin else Path()
     found = [
@@ -60,7 +59,7 @@ def _unidecode_version() -> str:
 def score_result(scored: Any) -> Score:
     """The result of a scored submission (`evaluation.score.Scored`)."""
     verdict = scored.verdict
-    broken_rules = _broken_rules(scored.between)
+    broken_rules = _broken_rules(scored.cross_file)
     return Score(
         track=scored.track,
         participant=scored.participant or None,
@@ -92,7 +91,7 @@ def score_result(scored: Any) -> Score:
 
 @cache
 def _tables_of(track: str) -> Callable[[Score], Iterator[Table]]:
-    """What makes the tables of a score; one object for a track, so that equal scores are equal."""
+    """The function that builds the tables of a score; one object per track, so that equal scores compare equal."""
     return partial(_tables, track)
 
 
@@ -101,5 +100,5 @@ def _tables(track: str, score: Score) -> Iterator[Table]:
 
 
 def _broken_rules(counted: tuple[tuple[str, int], ...]) -> tuple[str, ...]:
-    """How often each rule between files was broken, by code: all that participants may know of it."""
+    """How often each rule across files was violated, by code; participants may see no more than that."""
     return tuple(f"{code} {CATALOGUE[code].title}: {times:,}" for code, times in counted)

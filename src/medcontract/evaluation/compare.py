@@ -1,4 +1,4 @@
-"""Before and after: two scores of one track, refused when they cannot be compared."""
+"""Compares two scores of one track; refused if they are not comparable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from medcontract.contracts.contract import Validated
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.errors import CallError
 from medcontract.evaluation.build_results import versions
-from medcontract.problems import plain_name
+from medcontract.problems import plain_name, plural
 from medcontract.reading.source import Source
 from medcontract.results.comparison import ComparedRow, Comparison, Delta, RowKind
 from medcontract.scoring import tracks
@@ -24,16 +24,16 @@ _STATES = {True: "passed", False: "not passed", None: "not judged"}
 
 
 def compare(baseline: Validated[Any], rerun: Validated[Any], names: Sequence[str] = ()) -> Comparison:
-    """What changed. Raises `CallError`, with the exact difference, when the two are not comparable.
+    """What changed. Raises `CallError`, with the exact difference, if the two are not comparable.
 
-    `names` are those of the two files, for a person to read.
+    `names` are those of the two files, for display.
     """
     before, after = validated(baseline), validated(rerun)
     _comparable(before, after)
     left, right = before.result or {}, after.result or {}
     sides = ((before, "baseline"), (after, "rerun"))
     groups = _row_groups(tracks.find(before.track), left, right)
-    broken = [warning for score, word in sides for warning in _broken_contract(score, word)]
+    invalid = [warning for score, side in sides for warning in _invalid_result(score, side)]
     return Comparison(
         track=before.track,
         fingerprint=before.protocol.fingerprint,
@@ -41,16 +41,16 @@ def compare(baseline: Validated[Any], rerun: Validated[Any], names: Sequence[str
         rows=tuple(row for pair in groups for row in _rows(*pair)),
         before=_state(before),
         after=_state(after),
-        reasons=tuple(f"the {word}: {reason}" for score, word in sides for reason in score.reasons),
-        warnings=(*broken, *_warnings(before, after)),
+        reasons=tuple(f"{side}: {reason}" for score, side in sides for reason in score.reasons),
+        warnings=(*invalid, *_warnings(before, after)),
         _names=tuple(names),
         _kinds=tuple(RowKind(old.kind, old.title, old.judged) for old, _ in groups),
         **versions(),
     )
 
 
-def _broken_contract(score: Any, word: str) -> Iterator[str]:
-    """A warning of a result that medcontract did not write like this. Participants' results have no contract."""
+def _invalid_result(score: Any, side: str) -> Iterator[str]:
+    """A warning about a result that violates its contract. Results for participants have no contract."""
     track = tracks.find(score.track)
     if score.result is None or track is None or not _truths(score):
         return
@@ -58,8 +58,8 @@ def _broken_contract(score: Any, word: str) -> Iterator[str]:
     text = json.dumps(score.result, ensure_ascii=False).encode()
     errors = validate_source(Source(text, "result.json"), contract, ProblemCollector(1)).errors
     if errors:
-        many = f"{errors:,} error{'s' * (errors != 1)}"
-        yield f"the result of the {word} breaks {contract} ({many}): it is compared as far as it goes"
+        count = plural(errors, "error")
+        yield f"the result of the {side} violates {contract} ({count}); only its valid parts are compared"
 
 
 def _state(score: Any) -> str:
@@ -80,8 +80,8 @@ def _comparable(before: Any, after: Any) -> None:
     if contents[0] != contents[1]:
         if not all(contents):
             raise CallError(
-                "one of the scores does not tell what its truth was, so they cannot be compared",
-                "it was made for a participant, from a report, or was refused: make both in the same way",
+                "one of the scores does not identify its truth, so they cannot be compared",
+                "it was made for a participant or from a report, or was refused; make both in the same way",
             )
         names = sorted(set(contents[0]) | set(contents[1]))
         differing = [
@@ -107,7 +107,7 @@ def _protocol_changes(before: Any, after: Any) -> Iterator[str]:
         versions = range(min(old.version, new.version) + 1, max(old.version, new.version) + 1)
         reasons = {change.version: change.reason for change in known}
         yield from (
-            f"version {version}: {reasons.get(version, 'this medcontract does not know it')}"
+            f"version {version}: {reasons.get(version, 'unknown to this version of medcontract')}"
             for version in versions[:10]
         )
     names = [*old.parameters, *(name for name in new.parameters if name not in old.parameters)]
@@ -118,7 +118,7 @@ def _protocol_changes(before: Any, after: Any) -> Iterator[str]:
 
 
 def _shown(value: Any) -> str:
-    """A number to its last digit."""
+    """A parameter with all its digits."""
     return f"{value:.17g}" if isinstance(value, float) and value.is_integer() else str(value)
 
 
@@ -126,19 +126,19 @@ def _warnings(before: Any, after: Any) -> Iterator[str]:
     for name in ("unicode", "unidecode"):
         old, new = getattr(before.environment, name), getattr(after.environment, name)
         if old != new:
-            yield f"made with different versions of {name}: {old} and {new}; texts may have been compared differently"
+            yield f"made with different versions of {name}: {old} and {new}; text comparison may differ"
     if not _truths(before):
-        yield "neither score tells what its truth was: they can be compared only if it was the same"
+        yield "neither score identifies its truth: they are comparable only if it was the same"
     track = tracks.find(before.track)
     if track is not None and track.comparison.warnings:
         yield from track.comparison.warnings(before.result or {}, after.result or {})
-    for score, word in ((before, "baseline"), (after, "rerun")):
+    for score, side in ((before, "baseline"), (after, "rerun")):
         if score.result is None:
-            yield f"the {word} was refused: it has no figures"
+            yield f"the {side} was refused: it has no figures"
 
 
 def _figures(track: str, result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Those of the submission, the one that it is ranked by first."""
+    """The figures of the submission, the headline first."""
     if not result:
         return {}
     found = tracks.find(track)
@@ -159,13 +159,13 @@ def _headline(track: Track, result: Mapping[str, Any]) -> float | None:
 
 
 def _table(mapping: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """What stands under a name, if it is an object: a result made elsewhere may hold anything."""
+    """The value of a key if it is an object: a result made elsewhere may contain anything."""
     found = mapping.get(name)
     return found if isinstance(found, dict) else {}
 
 
 def _deltas(before: Mapping[str, Any], after: Mapping[str, Any], prefix: str = "") -> Iterator[Delta]:
-    """Every figure, those by class too."""
+    """Every figure, including those by class."""
     for name in [*before, *(name for name in after if name not in before)]:
         old, new = before.get(name), after.get(name)
         shown = prefix + plain_name(name)
@@ -186,14 +186,14 @@ def _number(value: Any) -> float | None:
 def _row_groups(
     track: Track | None, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> list[tuple[RowGroup, RowGroup]]:
-    """What is compared row by row, on both sides; nothing where a side has no result."""
+    """The row groups of both sides; none if a side has no result."""
     if track is None or not before or not after:
         return []
     return list(zip(track.comparison.row_groups(before), track.comparison.row_groups(after), strict=True))
 
 
 def _rows(old: RowGroup, new: RowGroup) -> list[ComparedRow]:
-    """Those that changed most first; gates in the order of the protocol."""
+    """The compared rows, those that changed most first; gates in the order of the protocol."""
     names = [*old.rows, *(name for name in new.rows if name not in old.rows)]
     found = [_row(name, old, new) for name in names]
     return found if old.judged else sorted(found, key=_largest_first)
@@ -202,8 +202,8 @@ def _rows(old: RowGroup, new: RowGroup) -> list[ComparedRow]:
 def _row(name: str, old: RowGroup, new: RowGroup) -> ComparedRow:
     before, after = _table(old.rows, name), _table(new.rows, name)
     figures = tuple(_deltas(before, after))
-    told = [figure for figure in figures if figure.name in old.deciding and figure.name in new.deciding]
-    deciding = figures if old.or_all and not told else told
+    named = [figure for figure in figures if figure.name in old.deciding and figure.name in new.deciding]
+    deciding = figures if old.or_all and not named else named
     signs = {_sign(figure) for figure in deciding} - {0}
     reason = after.get("reason")
     return ComparedRow(

@@ -1,4 +1,4 @@
-"""Which file is what: contracts, tracks, parts of one collection, headers."""
+"""Identifies the files of a call: contracts, tracks, parts of one collection, headers."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from medcontract.validation.records import Progress, RecordsValidator, run_parts
 Header = dict[str, Any]
 _UNREADABLE = ("MC001", "MC002", "MC003")
 GivenFile = tuple[str | Source, str | None]
-"""A path, or what was read from it already, and the contract that the caller names."""
+"""A path or an open source, and the contract given by the caller."""
 
 
 class Settings(NamedTuple):
-    """How files are read, and how many problems are kept of each."""
+    """How files are read, and how many problems are kept for each."""
 
     keep: int = 100
     alike: int | None = None
@@ -40,10 +40,10 @@ class Settings(NamedTuple):
     jobs: int = 1
     """Worker processes for large files."""
     participant: bool = False
-    """Nothing is told that only the truth can tell."""
+    """The output must not reveal the truth."""
 
     scoring: ScoringOptions = NO_OPTIONS
-    """What the caller asks of a score."""
+    """The caller's options for scoring."""
 
     def collector(self) -> ProblemCollector:
         return ProblemCollector(self.keep, self.alike, self.excerpts, self.participant)
@@ -64,12 +64,12 @@ class Part:
 
     @property
     def name(self) -> str:
-        """The base name, as text: paths are nobody's business."""
+        """The base name, as text: do not expose paths."""
         return base_name(self.source.name)
 
     @property
     def report(self) -> FileReport:
-        """Made when it is asked for: until then, findings may be added to the collector."""
+        """Built on first access: until then, findings may be added to the collector."""
         if self._report is None:
             self._report = (self.validator or validator_for(self.source, self.contract, self.collector)).report()
         return self._report
@@ -79,11 +79,11 @@ def base_name(path: str) -> str:
     return os.path.basename(path).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def without_endings(name: str) -> str:
-    """The name of a data file without its endings (`.json`, `.csv.gz`)."""
+def without_extensions(name: str) -> str:
+    """The name of a data file without its extensions (`.json`, `.csv.gz`)."""
     plain = name[:-3] if name.lower().endswith(".gz") else name
-    stem, ending = os.path.splitext(plain)
-    return stem if ending.lower() in BY_ENDING else name
+    stem, extension = os.path.splitext(plain)
+    return stem if extension.lower() in BY_ENDING else name
 
 
 class Files:
@@ -92,14 +92,14 @@ class Files:
     def __init__(self) -> None:
         self.groups: dict[str, list[Part]] = {}
         self.unread: list[FileReport] = []
-        """Files that are broken so badly that their contract cannot be told, or that cannot be read at all."""
+        """Files that cannot be read, or that are so broken that their contract cannot be recognized."""
         self.unread_sources: dict[str, Source] = {}
-        """Those files, by path."""
+        """These files, by path."""
         self._unread_because: dict[str, Problem] = {}
-        self.strangers: list[FileReport] = []
-        """Files of no contract that happen to stand in a folder."""
+        self.unrecognized: list[FileReport] = []
+        """Files in a folder that match no contract."""
         self.notes: list[str] = []
-        """What was done with files that nobody asked for."""
+        """Warnings about files that were ignored, or used from an unexpected place."""
 
     def parts(self) -> list[Part]:
         return [part for group in self.groups.values() for part in group]
@@ -110,16 +110,16 @@ class Files:
         if not group:
             del self.groups[part.contract.id]
 
-    def pass_over_broken(self, found: Collection[str], submissions: Iterable[str]) -> None:
-        """A broken file in a folder that holds a submission besides is most likely no part of it."""
+    def ignore_broken(self, found: Collection[str], submissions: Iterable[str]) -> None:
+        """Ignore broken files in folders with a submission: they are most likely not part of it."""
         if any(name in self.groups for name in submissions):
             for report in [report for report in self.unread if report.path in found]:
                 problem = self._unread_because[report.path]
-                if problem.code in _UNREADABLE:  # it may be a part of the submission: nobody knows
+                if problem.code in _UNREADABLE:  # it may be part of the submission
                     continue
                 self.unread.remove(report)
                 is_link = problem.code == "MC028"
-                why = f": {problem.message}" if is_link else " cannot be read: it was not looked at"
+                why = f": {problem.message}" if is_link else " cannot be read: ignored"
                 self.notes.append(base_name(report.path) + why)
 
     def add_unread(self, source: Source, report: FileReport, because: Problem) -> None:
@@ -128,16 +128,16 @@ class Files:
         self._unread_because[report.path] = because
 
     def take(self, contracts: Iterable[str]) -> Files:
-        """The files of these contracts only."""
+        """Only the files of these contracts."""
         some = Files()
         some.groups = {name: self.groups[name] for name in contracts if name in self.groups}
         return some
 
 
 def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[str] = ()) -> Files:
-    """Find out what each file is. Raises `CallError` for one that cannot be judged at all, `lenient` ones aside.
+    """Identify each file. Raises `CallError` for one that cannot be checked, unless its path is in `lenient`.
 
-    A file that is given twice is one file. What comes of it does not depend on the order of the files.
+    A file that is given twice counts once. The order of the files does not matter.
     """
     files = Files()
     for path, contract_id in _once(given):
@@ -153,13 +153,13 @@ def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[s
         if not contract.wrong_call or (found and problem.code in (*_UNREADABLE, "MC028")):
             files.add_unread(source, _without_text(contract) if settings.participant else contract, problem)
         elif found:
-            files.strangers.append(contract)
+            files.unrecognized.append(contract)
         else:
             kind = NotRecognised if problem.code == "MC009" else CallError
             raise kind(f"{contract.path}: {problem.message}", problem.hint)
     files.groups = {name: _in_order(files.groups[name]) for name in sorted(files.groups)}
     files.unread.sort(key=_by_name_and_problem)
-    files.strangers.sort(key=lambda report: base_name(report.path))
+    files.unrecognized.sort(key=lambda report: base_name(report.path))
     return files
 
 
@@ -169,13 +169,13 @@ def _by_name_and_problem(report: FileReport) -> tuple[Any, ...]:
 
 
 def _without_text(report: FileReport) -> FileReport:
-    """What nobody can tell the contract of may be the truth: its problems without anything of the file."""
+    """The report without any text from the file: a file whose contract is unknown may be the truth."""
     bare = tuple(replace(problem, _value=None, _excerpt=None) for problem in report.problems)
     return replace(report, problems=bare)
 
 
 def _first_problem(report: FileReport, source: Source, contract_id: str | None) -> Problem:
-    """Why a file cannot be judged, also where no problem was to be kept."""
+    """Why a file cannot be checked, even if no problems were kept."""
     if not report.problems:
         again = identify(source, contract_id, ProblemCollector(1))
         report = again if isinstance(again, FileReport) else report
@@ -186,12 +186,12 @@ def _once(given: Iterable[GivenFile]) -> Iterator[GivenFile]:
     seen: set[tuple[str, str | None]] = set()
     given = list(given)
     if [path for path, _ in given].count(STDIN) > 1:
-        raise CallError("standard input can be one file only")
+        raise CallError("standard input was given twice", "save one of the two to a file")
     with_contract = {os.path.realpath(path) for path, contract_id in given if isinstance(path, str) and contract_id}
     for path, contract_id in given:
         real = os.path.realpath(path) if isinstance(path, str) and path != STDIN else None
         if real is not None and contract_id is None and real in with_contract:
-            continue  # its folder was given, too
+            continue  # its folder was also given
         if real is None or (real, contract_id) not in seen:
             yield path, contract_id
         if real is not None:
@@ -199,16 +199,16 @@ def _once(given: Iterable[GivenFile]) -> Iterator[GivenFile]:
 
 
 def _in_order(parts: list[Part]) -> list[Part]:
-    """By name; parts of one name by what is in them."""
+    """Sorted by name; parts of the same name by content."""
     names = Counter(part.name for part in parts)
     return sorted(parts, key=lambda p: (p.name, p.source.sha256() if names[p.name] > 1 else ""))
 
 
 def read(parts: Sequence[Part], sink: RecordSink | None = None, progress: Progress | None = None) -> None:
-    """Judge files of one contract, as parts of one collection."""
+    """Read and check files of one contract, as parts of one collection."""
     if parts[0].contract.kind == "document" and len(parts) > 1:
         raise CallError(
-            f"{len(parts)} files of {parts[0].contract.id}: {_names(parts)}", "one is asked for: name the right one"
+            f"expected one file of {parts[0].contract.id}, got {len(parts)}: {_names(parts)}", "pass only one of them"
         )
     for part in parts:
         part.validator = validator_for(part.source, part.contract, part.collector, progress, sink)
@@ -229,7 +229,7 @@ def header_fields(contract: CompiledContract) -> frozenset[str]:
 
 
 def header_of(parts: Sequence[Part]) -> Header:
-    """What the parts say of themselves. Raises `CallError` where they differ: they are not of one collection."""
+    """The header of the parts. Raises `CallError` if they differ: then they do not belong to one collection."""
     fields = sorted(header_fields(parts[0].contract))
     known: Header | None = None
     first = parts[0]
@@ -243,24 +243,24 @@ def header_of(parts: Sequence[Part]) -> Header:
         elif mine != known:
             field = next(name for name in fields if mine[name] != known[name])
             raise CallError(
-                f"two files of {part.contract.id} whose '{field}' differs: {first.name}, {part.name}",
-                "parts of one collection have equal headers: give one collection only",
+                f"'{field}' differs between two files of {part.contract.id}: {first.name}, {part.name}",
+                "the parts of a collection must have equal headers; pass one collection only",
             )
     return known if known is not None else dict.fromkeys(fields)
 
 
-class Given:
-    """Header fields that the caller gives (`--set name=value`), for containers that lack them."""
+class HeaderOverrides:
+    """Header fields set by the caller (`--set name=value`), for containers that lack them."""
 
     def __init__(self, values: Mapping[str, str] | None = None, strict: bool = True) -> None:
         self._values = dict(values or {})
         self._strict = strict
-        """A field that the files say themselves is a wrong call."""
+        """Setting a field that the files contain is an error."""
         self._used: set[str] = set()
         self._known: set[str] = set()
 
     def complete(self, header: Header, contract: CompiledContract, known: Collection[str] | None = None) -> Header:
-        """The header with what it lacks, as far as it was given."""
+        """The header with missing fields filled in, if the caller set them."""
         self._known |= header_fields(contract) if known is None else set(known)
         lacking = {n: v for n, v in self._values.items() if n in header and header[n] is None}
         for name, value in lacking.items():
@@ -269,7 +269,7 @@ class Given:
         return {**header, **lacking}
 
     def check_names(self, contracts: Iterable[CompiledContract]) -> None:
-        """Some contract has each field, and allows its value. Raises `CallError` else."""
+        """Raises `CallError` for a field that no contract has, or whose value its contract does not allow."""
         for name, value in self._values.items():
             having = [contract for contract in contracts if name in header_fields(contract)]
             if not having:
@@ -278,19 +278,18 @@ class Given:
                 _check_field(contract, name, value)
 
     def _no_such_field(self, name: str, known: Collection[str]) -> CallError:
-        from medcontract.contracts.suggestions import nearest
+        from medcontract.contracts.suggestions import did_you_mean
 
-        guess = nearest(name, known)
-        hint = f"did you mean '{guess}'?" if guess else f"these can be set: {', '.join(sorted(known))}"
+        hint = did_you_mean(name, known) or f"these can be set: {', '.join(sorted(known))}"
         return CallError(f"no file has a header field '{name}'", hint)
 
     def check(self) -> None:
-        """Every field was of use. Raises `CallError` else."""
+        """Raises `CallError` for a field that was not used."""
         for name in self._values:
             if name not in self._known:
                 raise self._no_such_field(name, self._known)
             if name not in self._used and self._strict:
-                raise CallError(f"'{name}' cannot be set: the files say it themselves", "change it in the file")
+                raise CallError(f"'{name}' cannot be set: the files already contain it", "change it in the file")
 
 
 def _check_field(contract: CompiledContract, name: str, value: str) -> None:
@@ -304,7 +303,7 @@ def _check_field(contract: CompiledContract, name: str, value: str) -> None:
             blank = dict.fromkeys(header_fields(contract))
             findings += rule.check(SimpleNamespace(**{**blank, name: value}))
     except ValidationError:
-        findings.append(Finding("MC107", "it breaks the contract"))
+        findings.append(Finding("MC107", "the value is not valid"))
     if findings:
         raise CallError(f"--set {name}: {findings[0].message}", f"see: medcontract schema show {contract.id}")
 

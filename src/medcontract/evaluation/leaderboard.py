@@ -1,4 +1,4 @@
-"""Many submissions against one truth, ranked."""
+"""Scores and ranks many submissions against one truth."""
 
 from __future__ import annotations
 
@@ -14,7 +14,15 @@ from msgspec.structs import replace
 from medcontract.contracts import registry
 from medcontract.errors import BrokenPlugin, CallError, InvalidData, MedcontractError, WrongWeights, internal_error
 from medcontract.evaluation.build_results import processing, protocol_used, versions
-from medcontract.evaluation.inputs import Files, Given, GivenFile, Settings, base_name, gather, without_endings
+from medcontract.evaluation.inputs import (
+    Files,
+    GivenFile,
+    HeaderOverrides,
+    Settings,
+    base_name,
+    gather,
+    without_extensions,
+)
 from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth
 from medcontract.evaluation.score import (
     Scored,
@@ -28,7 +36,7 @@ from medcontract.reading.source import Source
 from medcontract.results.leaderboard import Leaderboard, LeaderboardEntry
 from medcontract.results.score import InputFile
 from medcontract.scoring import tracks
-from medcontract.scoring.processing_gate import Verdict, judge_counts
+from medcontract.scoring.processing_gate import Verdict, verdict_on
 from medcontract.scoring.rational import rounded
 from medcontract.scoring.scorer import Counts, Scorer
 from medcontract.scoring.track import Track
@@ -38,54 +46,54 @@ Progress = Callable[[int, int], None]
 
 
 class Submission(Struct, frozen=True, kw_only=True):
-    """The files of one participant, and the name of their folder."""
+    """The files of one participant, and the name of the folder."""
 
     name: str
     files: tuple[GivenFile, ...]
-    trouble: str | None = None
+    error: str | None = None
     """Why there are no files."""
     is_folder: bool = True
     measured: tuple[str, ...] | None = None
-    """What the organizer measured of it; None where nothing was measured of anybody."""
+    """Files with measurements by the organizer; None if there are none for any submission."""
 
     @property
     def paths(self) -> frozenset[str]:
         return frozenset(file.name if isinstance(file, Source) else file for file, _ in self.files)
 
     @property
-    def strangers(self) -> frozenset[str]:
-        """Files that may be of no contract: nobody named them."""
+    def lenient(self) -> frozenset[str]:
+        """Files that need not match a contract, since they were found in a folder."""
         return self.paths if self.is_folder else frozenset()
 
 
 class Measured(Struct, frozen=True, kw_only=True):
-    """What the organizer measured of submissions (`--measured`): files, by the name of a submission."""
+    """Measurements by the organizer (`--measured`): files, by name of the submission."""
 
     files: dict[str, tuple[str, ...]]
 
-    def given_to(self, submissions: Sequence[Submission]) -> list[Submission]:
-        """The submissions with what was measured of each. Raises `CallError` where two have one name."""
+    def assigned_to(self, submissions: Sequence[Submission]) -> list[Submission]:
+        """The submissions with their measurements. Raises `CallError` if two have the same name."""
         names = [_plain_name(submission) for submission in submissions]
         for name in self.files:
             if names.count(name) > 1:
-                raise CallError(f"two submissions are called {name}: --measured cannot tell them apart")
+                raise CallError(f"two submissions are named {name}, so --measured is ambiguous")
         return [
             replace(submission, measured=self.files.get(name, ()))
             for submission, name in zip(submissions, names, strict=True)
         ]
 
     def unknown(self, submissions: Sequence[Submission]) -> list[str]:
-        """What was measured of nobody who takes part."""
+        """Warnings about measurements without a submission."""
         names = {_plain_name(submission) for submission in submissions}
-        return [f"--measured has {name}, which is no submission: ignored" for name in sorted(self.files.keys() - names)]
+        return [f"--measured: there is no submission {name}: ignored" for name in sorted(self.files.keys() - names)]
 
 
 def _plain_name(submission: Submission) -> str:
-    return submission.name if submission.is_folder else without_endings(submission.name)
+    return submission.name if submission.is_folder else without_extensions(submission.name)
 
 
 class Candidate(Struct, kw_only=True):
-    """One submission while the ranking is made: its verdict is exact."""
+    """A submission during ranking, with exact figures in its verdict."""
 
     name: str
     team: str | None
@@ -93,21 +101,21 @@ class Candidate(Struct, kw_only=True):
     inputs: tuple[InputFile, ...] = ()
     rank: int | None = None
     figures: dict[str, float | None] = {}
-    """Those of the whole submission."""
+    """The figures of the whole submission."""
 
     headline: float | None = None
-    """What it is ranked by."""
+    """The figure that it is ranked by."""
 
 
 class _Job(Struct, kw_only=True):
-    """What a worker needs to score any submission."""
+    """What a worker process needs to score submissions."""
 
     truth: tuple[GivenFile, ...]
     parameters: tuple[tuple[str, str], ...]
     header: dict[str, str]
     settings: Settings
     digests: tuple[str, ...] = ()
-    """The hashes of the truth as it was read, for workers that read it again."""
+    """The hashes of the truth files, for workers, which read them again."""
 
 
 def leaderboard(
@@ -123,9 +131,9 @@ def leaderboard(
 ) -> Leaderboard:
     """Score and rank submissions. Raises `CallError` for a wrong call, `MedcontractError` for a truth with errors.
 
-    `measured`: what the organizer measured of each submission, in place of what submissions say of themselves.
+    `measured`: measurements by the organizer, which replace those in the submissions.
     """
-    submissions = measured.given_to(submissions) if measured else submissions
+    submissions = measured.assigned_to(submissions) if measured else submissions
     job = _Job(
         truth=tuple(truth),
         parameters=tuple(parameters),
@@ -144,7 +152,7 @@ def leaderboard(
     by = _ranked_by(entries)
     ranked = _ranked(entries, by)
     warnings = (
-        *contest.unused,
+        *contest.notes,
         *(measured.unknown(submissions) if measured else ()),
         *(track.ranking.warnings(contest.scorer.protocol, competing) if track.ranking.warnings else ()),
         *_shared_warnings(ranked),
@@ -154,7 +162,7 @@ def leaderboard(
     return Leaderboard(
         track=track.id,
         protocol=protocol_used(scorer.protocol),
-        truth=() if settings.participant else tuple(input_file(part, contest.truth) for part in contest.told),
+        truth=() if settings.participant else tuple(input_file(part, contest.truth) for part in contest.parts),
         combined=contest.combined,
         headline=headline,
         warnings=warnings,
@@ -167,19 +175,19 @@ def leaderboard(
 def _all_scores(
     contest: _Contest, submissions: Sequence[Submission], jobs: int, progress: Progress | None
 ) -> list[Scored | str]:
-    """The score of each submission, or why there is none. Raises `CallError` where the call is to blame for all."""
+    """The score of each submission, or why there is none. Raises `CallError` if all fail because of the call."""
     scored = []
     for number, outcome in enumerate(_scores(contest, submissions, jobs), 1):
         scored.append(outcome)
         if progress:
             progress(number, len(submissions))
-    if scored and all(isinstance(outcome, _Blamed) for outcome in scored):
+    if scored and all(isinstance(outcome, _CallFailure) for outcome in scored):
         raise CallError(str(scored[0]))
     return scored
 
 
 def _competing(submissions: Sequence[Submission], scored: Sequence[Scored | str]) -> list[tuple[str, Counts]]:
-    """The valid submissions by name, and what their figures are made of."""
+    """The valid submissions, as names and counts."""
     return [
         (submission.name, score.counts)
         for submission, score in zip(submissions, scored, strict=True)
@@ -188,10 +196,10 @@ def _competing(submissions: Sequence[Submission], scored: Sequence[Scored | str]
 
 
 def _shown_names(entries: Sequence[Candidate], headline: str) -> dict[str, str]:
-    """The figures of all entries: what may be more than the name of a metric has a number instead."""
+    """The names of all figures for display; a name that may contain data is replaced by a number."""
     names = dict.fromkeys(name for entry in entries for name in entry.figures)
-    strange = sorted(name for name in names if not is_plain(name) and name != headline)
-    return {**dict(zip(names, names, strict=True)), **{name: f"…{n}" for n, name in enumerate(strange, 1)}}
+    hidden = sorted(name for name in names if not is_plain(name) and name != headline)
+    return {**dict(zip(names, names, strict=True)), **{name: f"…{n}" for n, name in enumerate(hidden, 1)}}
 
 
 def _result(entry: Candidate, names: Mapping[str, str]) -> LeaderboardEntry:
@@ -205,14 +213,14 @@ def _result(entry: Candidate, names: Mapping[str, str]) -> LeaderboardEntry:
     )  # fmt: skip
 
 
-class _Blamed(str):
-    """Why there is no score: the weights do not fit, or a plugin fails. If that is so of all, the call is to blame."""
+class _CallFailure(str):
+    """Why there is no score: wrong weights or a failing plugin. If all submissions fail so, the call is wrong."""
 
     __slots__ = ()
 
 
 class _Contest:
-    """One truth, which is read once, and what scores submissions against it."""
+    """A truth, which is read once, and the scorer for submissions."""
 
     def __init__(self, job: _Job) -> None:
         self._job = job
@@ -223,89 +231,89 @@ class _Contest:
         self.roles, options = self.track.roles, job.settings.scoring
         protocol = changed_protocol(self.track, _for_rankings(self.track, job.parameters), options)
         self.scorer = self.track.scorer(protocol, options, files.groups)
-        _not_swapped(self.track, files)
+        _check_has_truth(self.track, files)
         names = [name for pair in self.scorer.pairs for name in (pair.truth, pair.submission)]
-        Given(job.header).check_names([registry.find(name) for name in names])
-        self.truth: Truth = read_truth(self.track, self.scorer, files, Given(job.header))
+        HeaderOverrides(job.header).check_names([registry.find(name) for name in names])
+        self.truth: Truth = read_truth(self.track, self.scorer, files, HeaderOverrides(job.header))
         self.measured = self.roles.auxiliaries("submission")
         self.identifying = [each.contract for each in self.roles.auxiliary if each.names_team]
         shared = [name for name in self.measured if name not in self.identifying and name in files.groups]
         self.truth.documents, wrong = read_auxiliary(self.truth, files.take(shared))
         self.truth.reasons += tuple(wrong)
         for_all = (*self.roles.auxiliaries("competition"), *shared)
-        self.told = [*self.truth.parts, *(part for name in for_all for part in files.groups.get(name, []))]
+        self.parts = [*self.truth.parts, *(part for name in for_all for part in files.groups.get(name, []))]
         self.combined = self.scorer.combined(self.truth.documents)
-        self.unused = list(self._about_files(files, shared))
+        self.notes = list(self._file_notes(files, shared))
         if self.truth.reasons:
-            raise MedcontractError(f"{'; '.join(self.truth.reasons)}: nothing can be scored against it")
+            raise MedcontractError(f"{'; '.join(self.truth.reasons)}; nothing can be scored against it")
 
     def final_scorer(self, valid: Sequence[Counts]) -> Scorer:
-        """The scorer under the protocol that the valid submissions make together."""
+        """The scorer for the protocol that results from all valid submissions."""
         if self.track.ranking.protocol is None:
             return self.scorer
         protocol = self.track.ranking.protocol(self.scorer.protocol, valid)
         return self.track.scorer(protocol, self.scorer.options, self.truth.expected)
 
-    def _about_files(self, files: Files, shared: Sequence[str]) -> Iterator[str]:
-        """What becomes of the files beside the truth."""
+    def _file_notes(self, files: Files, shared: Sequence[str]) -> Iterator[str]:
+        """Warnings about other files that were passed with the truth."""
         read = {*self.truth.expected, *self.truth.documents, *self.identifying}
-        fates = {
-            "is beside the truth: it is about no submission, and ignored (see --measured)": self.identifying,
-            "is beside the truth: it counts for all, except where --measured gives another": shared,
+        notes = {
+            "was passed with the truth: ignored, since it belongs to a submission (see --measured)": self.identifying,
+            "was passed with the truth: used for all submissions without one in --measured": shared,
             "was not used": sorted(files.groups.keys() - read),
         }
-        for fate, names in fates.items():
+        for note, names in notes.items():
             for name in names:
-                yield from (f"{part.name} ({name}) {fate}" for part in files.groups.get(name, []))
+                yield from (f"{part.name} ({name}) {note}" for part in files.groups.get(name, []))
 
     def score(self, submission: Submission) -> Scored | str:
-        """The score, or why there is none. What nobody expected is the end of this submission, not of the ranking."""
+        """The score, or why there is none. An unexpected exception fails this submission, not the ranking."""
         try:
             return self._score(submission)
         except MedcontractError:
             raise
-        except Exception as error:  # noqa: BLE001  # whatever a file brings about
+        except Exception as error:  # noqa: BLE001  # any bug that a file triggers
             return internal_error(error)
 
     def _score(self, submission: Submission) -> Scored | str:
-        if submission.trouble:
-            return submission.trouble
+        if submission.error:
+            return submission.error
         try:
-            files = gather(submission.files, self._job.settings, lenient=submission.strangers)
-            files.pass_over_broken(submission.strangers, self.roles.submissions)
+            files = gather(submission.files, self._job.settings, lenient=submission.lenient)
+            files.ignore_broken(submission.lenient, self.roles.submissions)
             found = track_of(files) if files.groups else self.track
             if found.id != self.track.id:
-                return f"these are files of the track {found.id}, not of {self.track.id}"
+                return f"expected files of the track {self.track.id}, got {found.id}"
             self._drop_organizers_files(files)
-            self._take_measured(submission, files)
-            given = Given(self._job.header, strict=False)
+            self._use_measured(submission, files)
+            given = HeaderOverrides(self._job.header, strict=False)
             score = score_against(self.truth, files, self._job.settings, given)
         except (BrokenPlugin, WrongWeights) as error:
-            return _Blamed(_told(error, submission))
+            return _CallFailure(_error_text(error, submission))
         except MedcontractError as error:
-            return _told(error, submission)
+            return _error_text(error, submission)
         if not self._job.settings.participant:
             score.verdict.warnings += score.private
         return self._slim(score)
 
     def _drop_organizers_files(self, files: Files) -> None:
-        """A submission has no truth and nothing else that is the same for all; what stands beside the truth wins."""
+        """Ignore files that only the organizer may provide, and those that were passed with the truth."""
         theirs = (*self.roles.truths, *self.roles.auxiliaries("competition"), *self.roles.id_lists)
         for name in dict.fromkeys((*theirs, *self.truth.documents)):
             for part in files.groups.pop(name, []):
-                files.notes.append(f"{part.name} ({name}) is the organizer's to give: ignored")
+                files.notes.append(f"{part.name} ({name}) is ignored: only the organizer's file counts")
 
-    def _take_measured(self, submission: Submission, files: Files) -> None:
-        """What the organizer measured, in place of what the submission says of itself; else that, with a warning."""
+    def _use_measured(self, submission: Submission, files: Files) -> None:
+        """Use the organizer's measurements if there are any; otherwise those in the submission, with a warning."""
         if submission.measured is None:
             own = [name for name in self.measured if name in files.groups]
-            files.notes += [f"its own {name} counts: it is self-reported (--measured gives another)" for name in own]
+            files.notes += [f"{name} comes from the submission: self-reported (see --measured)" for name in own]
             return
         for name in self.measured:
             for part in files.groups.pop(name, []):
-                files.notes.append(f"{part.name} ({name}) is the submission's own: ignored, for --measured was given")
+                files.notes.append(f"{part.name} ({name}) is ignored: --measured replaces it")
         if not submission.measured:
-            files.notes.append("--measured has nothing of this submission")
+            files.notes.append("--measured contains nothing for this submission")
             return
         given = gather([(path, None) for path in submission.measured], self._job.settings, submission.measured)
         files.unread += given.unread
@@ -314,14 +322,14 @@ class _Contest:
                 files.groups[name] = parts
             else:
                 files.notes += [
-                    f"{part.name} ({name}) of --measured is nothing that is measured: ignored" for part in parts
+                    f"{part.name} ({name}) in --measured does not contain measurements: ignored" for part in parts
                 ]
         files.notes += [
-            f"{base_name(report.path)} of --measured is of no contract: ignored" for report in given.strangers
+            f"{base_name(report.path)} in --measured matches no contract: ignored" for report in given.unrecognized
         ]
 
     def _slim(self, score: Scored) -> Scored:
-        """Only what a ranking needs: there may be thousands."""
+        """The score with only what a ranking needs: there may be thousands."""
         if score.result is not None:
             score.verdict.result = self.track.for_participants(score.result, _double(score.verdict.headline))
         counts = score.counts if self.track.ranking.protocol else None
@@ -329,13 +337,13 @@ class _Contest:
 
 
 def _for_rankings(track: Track, parameters: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The parameters of the call, and those that are otherwise in a ranking."""
+    """The parameters of the call, and those with a different default in a ranking."""
     given = {name for name, _ in parameters}
     return [*((name, value) for name, value in track.ranking.parameters.items() if name not in given), *parameters]
 
 
-def _told(error: MedcontractError, submission: Submission) -> str:
-    """The error with base names: paths are nobody's business."""
+def _error_text(error: MedcontractError, submission: Submission) -> str:
+    """The error with base names instead of paths: do not expose paths."""
     message, hint = error.as_options if isinstance(error, CallError) else (str(error), None)
     text = f"{message}{f' ({hint})' if hint else ''}"
     for path in (*submission.paths, *(submission.measured or ())):
@@ -343,32 +351,32 @@ def _told(error: MedcontractError, submission: Submission) -> str:
     return text
 
 
-def _not_swapped(track: Track, files: Files) -> None:
+def _check_has_truth(track: Track, files: Files) -> None:
     if not any(name in files.groups for name in track.roles.truths):
-        there = ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts())
-        raise CallError("the first argument holds no truth", f"are truth and submissions swapped? {there}")
+        found = ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts())
+        raise CallError("the first argument contains no truth", f"are truth and submissions swapped? {found}")
 
 
-_FELL = "scoring it brought its process down again and again: it ran out of memory or was killed"
-_here: _Contest | None = None
-"""In a worker process."""
+_WORKER_DIED = "scoring it terminated its process repeatedly: it ran out of memory or was killed"
+_contest: _Contest | None = None
+"""Set in worker processes."""
 
 
 def _prepare(job: _Job) -> None:
-    global _here  # noqa: PLW0603  # what a worker process is for
+    global _contest  # noqa: PLW0603  # initializes a worker process
     for plugin in job.settings.scoring.plugins:
         tracks.load_plugin(plugin)
     contest = _Contest(job)
-    for part, digest in zip(contest.told, job.digests, strict=True):
+    for part, digest in zip(contest.parts, job.digests, strict=True):
         if part.source.sha256() != digest:
             raise part.source.changed()
-    _here = contest
+    _contest = contest
 
 
-def _score_there(submission: Submission) -> Scored | str:
-    if _here is None:
+def _score_in_worker(submission: Submission) -> Scored | str:
+    if _contest is None:
         raise RuntimeError("the worker was not prepared")
-    return _here.score(submission)
+    return _contest.score(submission)
 
 
 def _scores(contest: _Contest, submissions: Sequence[Submission], jobs: int) -> Iterator[Scored | str]:
@@ -377,14 +385,14 @@ def _scores(contest: _Contest, submissions: Sequence[Submission], jobs: int) -> 
         yield from map(contest.score, submissions)
         return
     try:
-        digests = tuple(part.source.sha256() for part in contest.told)
+        digests = tuple(part.source.sha256() for part in contest.parts)
         workers = Workers(count, _prepare, replace(contest._job, digests=digests))
-    except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: one process may do
+    except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: try with one process
         yield from map(contest.score, submissions)
         return
     with workers:
-        for _, outcome in workers.each(_score_there, submissions):
-            yield _FELL if isinstance(outcome, WorkerDied) else outcome
+        for _, outcome in workers.each(_score_in_worker, submissions):
+            yield _WORKER_DIED if isinstance(outcome, WorkerDied) else outcome
 
 
 def _entry_or_error(submission: Submission, outcome: Scored | str, track: Track, scorer: Scorer) -> Candidate:
@@ -392,7 +400,7 @@ def _entry_or_error(submission: Submission, outcome: Scored | str, track: Track,
         return _entry(submission, outcome, track, scorer)
     except MedcontractError:
         raise
-    except Exception as error:  # noqa: BLE001  # as while it was scored
+    except Exception as error:  # noqa: BLE001  # like in `_Contest.score`
         return _entry(submission, internal_error(error), track, scorer)
 
 
@@ -404,7 +412,7 @@ def _entry(submission: Submission, outcome: Scored | str, track: Track, scorer: 
     verdict = outcome.verdict
     coarse: dict[str, Any] = verdict.result or {}
     if outcome.counts is not None and verdict.result is not None:
-        again = judge_counts(scorer, outcome.counts)
+        again = verdict_on(scorer, outcome.counts)
         verdict = replace(again, warnings=verdict.warnings, reasons=verdict.reasons)
         coarse = track.for_participants(again.result or {}, _double(again.headline))
     known = {figure.name for figure in track.figures}
@@ -420,9 +428,9 @@ def _double(value: Fraction | None) -> float | None:
 
 
 def _ranked_by(entries: Sequence[Candidate]) -> Literal["headline", "second"]:
-    """One ranking compares one figure: the second, where most valid submissions lack the first.
+    """The figure that submissions are ranked by: the second if most valid submissions lack the headline.
 
-    So that nobody can throw the others out by bringing a file of their own, nor change the ranking by leaving one out.
+    So a single submission can neither exclude the others by adding a file nor change the ranking by omitting one.
     """
     valid = [entry.verdict for entry in entries if entry.verdict.valid]
     having = sum(verdict.headline is not None for verdict in valid)
@@ -430,7 +438,7 @@ def _ranked_by(entries: Sequence[Candidate]) -> Literal["headline", "second"]:
 
 
 def _ranked(entries: Sequence[Candidate], by: Literal["headline", "second"]) -> list[Candidate]:
-    """By the exact figure, ties by team name; those that are not valid last, by name."""
+    """Sorted by the exact figure, ties by team name; entries that are not valid last, by name."""
     values = {id(entry): getattr(entry.verdict, by) for entry in entries if entry.verdict.valid}
     good = [entry for entry in entries if values.get(id(entry)) is not None]
     good.sort(key=lambda entry: (-values[id(entry)], *_by_name(entry)))
@@ -444,12 +452,12 @@ def _ranked(entries: Sequence[Candidate], by: Literal["headline", "second"]) -> 
 
 
 def _by_name(entry: Candidate) -> tuple[str, str, list[str]]:
-    """An order that does not depend on that of the call: by team, folder and what is in it."""
+    """A sort key that does not depend on the order of the call: team, folder and content."""
     return entry.team or entry.name, entry.name, [file.sha256 for file in entry.inputs]
 
 
 def _shared_warnings(entries: Sequence[Candidate]) -> list[str]:
-    """What all scored submissions are warned of is said once; it is taken from each."""
+    """The warnings that all scored submissions have; they are removed from each."""
     scored = [entry for entry in entries if entry.verdict.processing is not None]
     if len(scored) < 2:
         return []
@@ -460,29 +468,29 @@ def _shared_warnings(entries: Sequence[Candidate]) -> list[str]:
 
 
 def measured_in(folder: str, data_files: Callable[[str], Sequence[str | Source]]) -> Measured:
-    """`folder/NAME/` and `folder/NAME.json` hold what was measured of the submission NAME. Raises `CallError`."""
+    """`folder/NAME/` and `folder/NAME.json` contain measurements of the submission NAME. Raises `CallError`."""
     if not os.path.isdir(folder):
-        raise CallError(f"{folder}: no such folder", "--measured names a folder with an entry for each submission")
+        raise CallError(f"{folder}: no such folder", "pass to --measured a folder with an entry for each submission")
     found: dict[str, tuple[str, ...]] = {}
     for entry in sorted(name for name in os.listdir(folder) if not name.startswith(".")):
         path = os.path.join(folder, entry)
-        name = base_name(entry) if os.path.isdir(path) else without_endings(base_name(entry))
+        name = base_name(entry) if os.path.isdir(path) else without_extensions(base_name(entry))
         files = (file.name if isinstance(file, Source) else file for file in data_files(path))
         found[name] = (*found.get(name, ()), *files)
     return Measured(files=found)
 
 
 def submissions_in(paths: Sequence[str], data_files: Callable[[str], Sequence[str | Source]]) -> list[Submission]:
-    """A folder, or a file by itself, is one submission. `data_files` lists what is in a folder."""
+    """Each folder or single file is a submission. `data_files` lists the files in a folder."""
     found = []
     unique = {os.path.realpath(path): path for path in reversed(paths)}
     for path in reversed(unique.values()):
         if not os.path.lexists(path):
-            raise CallError(f"{path}: no such file or folder", "check the spelling")
+            raise CallError(f"{path}: no such file or folder", "check the path")
         name = base_name(os.path.abspath(path))
         try:
             files = tuple((file, None) for file in data_files(path))
             found.append(Submission(name=name, files=files, is_folder=os.path.isdir(path)))
         except CallError as error:
-            found.append(Submission(name=name, files=(), trouble=error.as_options[0].removeprefix(f"{path}: ")))
+            found.append(Submission(name=name, files=(), error=error.as_options[0].removeprefix(f"{path}: ")))
     return found

@@ -1,4 +1,4 @@
-"""A truth and a submission, read side by side: what is expected, and what was made of it."""
+"""Reads a truth and a submission, and pairs their records."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from medcontract.contracts import registry
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.rules import OtherFile, RecordCheck, Unique, record_checks, run_checks
 from medcontract.errors import CallError
-from medcontract.evaluation.inputs import Files, Given, Header, Part, Settings, header_of, read
-from medcontract.problems import Finding, Ref
+from medcontract.evaluation.inputs import Files, Header, HeaderOverrides, Part, Settings, header_of, read
+from medcontract.problems import Finding, Ref, plural
 from medcontract.scoring.pairing import Expected, Pair, Pairing, validated
 from medcontract.scoring.scorer import Scorer
 from medcontract.scoring.track import Roles, Track
@@ -34,24 +34,24 @@ class Truth(Struct, kw_only=True):
     reasons: tuple[str, ...] = ()
     """Why nothing can be scored against it."""
     pairs: tuple[Pair[Any, Any], ...] = ()
-    """Where these are not to be those of the scorer."""
+    """Used instead of the pairs of the scorer, if given."""
     documents: dict[str, Any] = {}
-    """Auxiliary files that its own rules refer to."""
+    """Auxiliary files that rules of the truth refer to."""
 
 
-def read_truth(track: Track, scorer: Scorer, files: Files, given: Given | None = None) -> Truth:
-    """Read the truth among the files. Raises `CallError` where there is none."""
+def read_truth(track: Track, scorer: Scorer, files: Files, given: HeaderOverrides | None = None) -> Truth:
+    """Read the truth among the files. Raises `CallError` if there is none."""
     wanted = [pair for pair in scorer.pairs if pair.truth in files.groups]
     if not wanted:
         raise no_truth(track.roles, files)
     truth = Truth(track=track, scorer=scorer, parts=[], expected={}, headers={}, content={})
-    reasons = _read_what_it_refers_to(wanted, files, truth)
+    reasons = _read_referenced(wanted, files, truth)
     for pair in wanted:
         parts = files.groups[pair.truth]
         if pair.own_truth:
-            _read_own(pair.truth, pair.own_truth(), parts, truth)
+            _read_as_truth(pair.truth, pair.own_truth(), parts, truth)
             continue
-        _read_expected(pair, parts, truth, given or Given())
+        _read_expected(pair, parts, truth, given or HeaderOverrides())
         reasons += _errors("the truth", parts)
         if not reasons and not truth.expected[pair.truth].items:
             reasons.append(f"the truth is empty: {', '.join(part.name for part in parts)}")
@@ -59,8 +59,8 @@ def read_truth(track: Track, scorer: Scorer, files: Files, given: Given | None =
     return truth
 
 
-def _read_what_it_refers_to(wanted: Sequence[Pair[Any, Any]], files: Files, truth: Truth) -> list[str]:
-    """Auxiliary files that come before the truth: those of the organizer, and those that its rules are about."""
+def _read_referenced(wanted: Sequence[Pair[Any, Any]], files: Files, truth: Truth) -> list[str]:
+    """Read auxiliary files that come before the truth: those of the organizer, and those that its rules refer to."""
     reasons: list[str] = []
     rules = [rule for pair in wanted for rule in files.groups[pair.truth][0].contract.file_rules]
     roles = truth.track.roles
@@ -72,8 +72,8 @@ def _read_what_it_refers_to(wanted: Sequence[Pair[Any, Any]], files: Files, trut
     return reasons
 
 
-def _read_expected(pair: Pair[Any, Any], parts: Sequence[Part], truth: Truth, given: Given) -> None:
-    """The records of a truth, and its header."""
+def _read_expected(pair: Pair[Any, Any], parts: Sequence[Part], truth: Truth, given: HeaderOverrides) -> None:
+    """Read the records of a truth, and its header."""
     contract = parts[0].contract
     others = other_files(truth, truth.documents)
     expected = Expected(pair.key, pair.item, record_checks(contract.file_rules, others))
@@ -87,9 +87,9 @@ def _read_expected(pair: Pair[Any, Any], parts: Sequence[Part], truth: Truth, gi
 
 
 def other_files(truth: Truth, documents: Mapping[str, Any]) -> dict[str, OtherFile]:
-    """What rules between files can be checked against, by contract.
+    """What rules across files can be checked against, by contract.
 
-    A list of expected ids stands in for a truth where only ids are compared.
+    Without a truth, a list of expected ids is used where only ids are compared.
     """
     others: dict[str, OtherFile] = {}
     for name, expected in truth.expected.items():
@@ -105,36 +105,34 @@ def other_files(truth: Truth, documents: Mapping[str, Any]) -> dict[str, OtherFi
     return others
 
 
-def _read_own(name: str, expected: Expected[Any], parts: Sequence[Part], truth: Truth) -> None:
-    """A submission that is its own truth: read once for what is expected, its mistakes left to the second time."""
+def _read_as_truth(name: str, expected: Expected[Any], parts: Sequence[Part], truth: Truth) -> None:
+    """Read a submission that is its own truth for what is expected. A second pass reports its problems."""
     read([Part(part.source, part.contract, ProblemCollector(0)) for part in parts], expected)
     truth.expected[name] = expected
     truth.content[name] = expected.content_sha256()
     expected.forget_texts()
     truth.headers[name] = {}
     if not expected.items:
-        truth.reasons += (f"there is no sample: {', '.join(part.name for part in parts)}",)
+        truth.reasons += (f"there are no samples: {', '.join(part.name for part in parts)}",)
 
 
 def no_truth(roles: Roles, files: Files) -> CallError:
     names = " or ".join(roles.truths)
-    return CallError("there is no truth among these files", f"a file of {names} is asked for; {_there_is(files)}")
+    return CallError("there is no truth among these files", f"expected a file of {names}; {_found(files)}")
 
 
-def _there_is(files: Files) -> str:
-    return ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts()) or "there is none"
+def _found(files: Files) -> str:
+    return ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts()) or "found none"
 
 
 def _errors(what: str, parts: Sequence[Part]) -> list[str]:
     return [
-        f"{what} has {part.collector.errors:,} error{'s' * (part.collector.errors != 1)} ({part.name})"
-        for part in parts
-        if part.collector.errors
+        f"{what} has {plural(part.collector.errors, 'error')} ({part.name})" for part in parts if part.collector.errors
     ]
 
 
 class _Auxiliary:
-    """An auxiliary collection as it streams by: its rules about other files, and what is kept of it."""
+    """A sink for an auxiliary collection: checks its rules across files, and keeps what the track needs."""
 
     def __init__(self, checks: Sequence[RecordCheck], keep: Callable[[Any], Any] | None) -> None:
         self._checks = checks
@@ -150,10 +148,10 @@ class _Auxiliary:
             self.kept += map(self._keep, rows)
         return [(i, finding) for i, record in enumerate(rows) for finding in run_checks(self._checks, record)]
 
-    def lose(self, parsed: Any) -> Sequence[Finding]:
+    def reject(self, parsed: Any) -> Sequence[Finding]:
         return ()
 
-    def end(self, whole: bool) -> None:
+    def end(self, complete: bool) -> None:
         """Nothing to do."""
 
 
@@ -162,7 +160,7 @@ def read_auxiliary(truth: Truth, files: Files) -> tuple[dict[str, Any], list[str
     reasons: list[str] = []
     for name in truth.track.roles.auxiliaries():
         parts = files.groups.get(name)
-        if parts and not parts[0].validator:  # it may have said which ids are expected
+        if parts and not parts[0].validator:  # a list of expected ids was already read
             documents[name] = _read_one(parts, truth, documents)
             reasons += _errors(name, parts)
     others = other_files(truth, documents)
@@ -173,7 +171,7 @@ def read_auxiliary(truth: Truth, files: Files) -> tuple[dict[str, Any], list[str
 
 
 def _read_one(parts: Sequence[Part], truth: Truth, documents: Mapping[str, Any]) -> Any:
-    """An auxiliary file: a document as it is, of a collection what the track keeps."""
+    """Read an auxiliary file. Returns a document as it is, or what the track keeps of a collection."""
     contract = parts[0].contract
     others = other_files(truth, documents)
     role = truth.track.roles.find_auxiliary(contract.id)
@@ -187,7 +185,7 @@ def _read_one(parts: Sequence[Part], truth: Truth, documents: Mapping[str, Any])
 
 
 def _check_document(part: Part, document: Any, others: Mapping[str, OtherFile]) -> None:
-    """Rules of a document about other files, such as proofs that name a document of the manifest."""
+    """Check the rules of a document across files, such as evidence that refers to a document of the manifest."""
     whole = Ref(part.source.start, part.source.size)
     for rule in part.contract.file_rules:
         if rule.other in others:
@@ -197,13 +195,13 @@ def _check_document(part: Part, document: Any, others: Mapping[str, OtherFile]) 
 
 def no_submission(roles: Roles, files: Files) -> CallError:
     names = " or ".join(roles.submissions)
-    return CallError("there is no submission among these files", f"a file of {names} is asked for; {_there_is(files)}")
+    return CallError("there is no submission among these files", f"expected a file of {names}; {_found(files)}")
 
 
 def read_submission(
-    truth: Truth, files: Files, documents: Mapping[str, Any], settings: Settings, given: Given
+    truth: Truth, files: Files, documents: Mapping[str, Any], settings: Settings, given: HeaderOverrides
 ) -> tuple[dict[str, Pairing[Any, Any]], dict[str, Header], list[str]]:
-    """Stream the submission past the truth. Also: its headers, and what is wrong with them."""
+    """Stream the submission and pair it with the truth. Also returns its headers, and what is wrong with them."""
     pairings: dict[str, Pairing[Any, Any]] = {}
     headers: dict[str, Header] = {}
     reasons: list[str] = []
@@ -218,21 +216,21 @@ def read_submission(
         if parts:
             _read_pair(parts, pairing, truth, settings)
             header = headers[pair.submission] = given.complete(header_of(parts), parts[0].contract)
-            reasons += [f"the header is wrong ({p.name})" for p in parts if p.validator and p.validator.bad_header]
+            reasons += [f"the header is not valid ({p.name})" for p in parts if p.validator and p.validator.bad_header]
             reasons += _compare_headers(parts[0], SimpleNamespace(**header), others)
             if truth.parts:
                 _report_missing(parts[0], pairing)
         elif any(name in files.groups for name in truth.track.roles.submissions) and truth.content:
-            files.notes.append(f"there is no file of {pair.submission}: nothing of it is processed")
+            files.notes.append(f"there is no file of {pair.submission}: its items count as not processed")
     return pairings, headers, reasons
 
 
 def _read_unscored(pair: Pair[Any, Any], parts: Sequence[Part], files: Files) -> None:
-    """A part of the submission that there is no truth for."""
+    """Check files of the submission that have no truth."""
     if parts:
         read(parts)
         names = ", ".join(part.name for part in parts)
-        files.notes.append(f"{names}: not scored, for there is no truth of {pair.truth}")
+        files.notes.append(f"{names}: not scored, because there is no file of {pair.truth}")
 
 
 def _pairing(pair: Pair[Any, Any], truth: Truth, others: Mapping[str, OtherFile]) -> Pairing[Any, Any]:
@@ -242,32 +240,32 @@ def _pairing(pair: Pair[Any, Any], truth: Truth, others: Mapping[str, OtherFile]
 
 
 def _read_pair(parts: Sequence[Part], pairing: Pairing[Any, Any], truth: Truth, settings: Settings) -> None:
-    """Stream the records past their truth, in workers where that pays; these measure records as the scorer does."""
+    """Pair the records with their truth, in worker processes if that pays off."""
     if settings.jobs > 1 and not truth.pairs:
-        from medcontract.evaluation.parallel import read_in_workers, worth_while
+        from medcontract.evaluation.parallel import is_worthwhile, read_in_workers
 
-        quick = worth_while(parts, settings.jobs)
+        quick = is_worthwhile(parts, settings.jobs)
         if quick and read_in_workers(parts, pairing, truth.track, truth.scorer, settings):
             return
     read(parts, pairing, settings.progress)
 
 
 def _compare_headers(part: Part, header: Any, others: Mapping[str, OtherFile]) -> list[str]:
-    """Report what is wrong with a header (its fields are attributes) beside other files. Returns the messages."""
+    """Check a header (its fields are attributes) against other files, and report problems. Returns the messages."""
     reasons: list[str] = []
     for rule in part.contract.file_rules:
         finding = rule.check_header(header, others[rule.other]) if rule.other in others else None
         if finding:
             reasons.append(finding.message)
-            part.collector.new_room()
+            part.collector.new_series()
             part.collector.defer(part.validator.in_header(finding) if part.validator else finding)
     return reasons
 
 
 def _report_missing(part: Part, pairing: Pairing[Any, Any]) -> None:
-    """Expected ids without any record; they are problems of the first part, without a place."""
+    """Report expected ids without a record, as problems of the first part, without a place."""
     missing = pairing.missing()
-    part.collector.new_room()
+    part.collector.new_series()
     for rule in part.contract.file_rules:
         if rule.other == pairing.pair.truth:
             for finding in rule.check_missing(missing):

@@ -1,7 +1,7 @@
-"""Large files in worker processes: each reads a slice, this process puts together what they found.
+"""Reads large files in worker processes: each reads a slice, and this process merges the outcomes.
 
-It gives the same bytes as one process does, or it gives up (False), and one process does it all: where an id may be
-repeated, where nothing expects it, where a file is broken. Those are for a reader who sees everything.
+The result is the same, byte for byte, as with one process. If that cannot be guaranteed (repeated or unknown ids,
+broken files), it returns False, and one process reads the file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from medcontract.reading.json_file import JsonFile, Member
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Unreadable
 from medcontract.scoring import tracks
-from medcontract.scoring.pairing import Expected, Pairing, Sheet
+from medcontract.scoring.pairing import Expected, MarksByItem, Pairing
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.scorer import Scorer, ScoringOptions
 from medcontract.scoring.track import Track
@@ -66,25 +66,25 @@ class _Task(NamedTuple):
     for_participants: bool
 
 
-class _Seen(NamedTuple):
-    """What a worker saw in a slice."""
+class _SliceOutcome(NamedTuple):
+    """What a worker found in a slice."""
 
     records: int
     clean: bool
-    """Nothing that one process must look at."""
+    """Whether the slice contains nothing that requires reading in one process."""
     collector: ProblemCollector
     accumulators: list[Accumulator]
-    sheets: dict[str, Sheet]
+    marks: dict[str, MarksByItem]
     named: set[str]
     header: list[Member]
     list_at: int | None
     start: int
     digest: str
-    """The hash of what it read."""
+    """The hash of the bytes that were read."""
 
 
-def worth_while(parts: Sequence[Part], jobs: int) -> bool:
-    """Whether there is enough to read that starting workers pays, in files that they can read."""
+def is_worthwhile(parts: Sequence[Part], jobs: int) -> bool:
+    """Whether the files are large enough for workers to pay off, and readable by them."""
     size = sum(part.source.size for part in parts)
     return jobs > 1 and size >= 2 * SMALLEST and all(part.source.path is not None for part in parts)
 
@@ -92,25 +92,25 @@ def worth_while(parts: Sequence[Part], jobs: int) -> bool:
 def read_in_workers(
     parts: Sequence[Part], pairing: Pairing[Any, Any], track: Track, scorer: Scorer, settings: Settings
 ) -> bool:
-    """Judge files as parts of one collection, and pair their records. False, and nothing done: it takes one process."""
+    """Check files as parts of one collection, and pair their records. False if one process must do it from scratch."""
     if any(rule.in_order for rule in pairing.rules):
         return False
     try:
         truth = pickle.dumps(_truth_for_workers(pairing, track, scorer), pickle.HIGHEST_PROTOCOL)
-    except (pickle.PicklingError, TypeError, AttributeError):  # records as they are, for metrics of users
+    except (pickle.PicklingError, TypeError, AttributeError):  # complete records, for custom metrics
         return False
     tasks = [_tasks(part, settings.jobs) for part in parts]
     try:
-        seen = _look_in_workers(tasks, truth, settings)
-    except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: one process may do
+        outcomes = _read_slices(tasks, truth, settings)
+    except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: try with one process
         return False
-    if seen is None:
+    if outcomes is None:
         return False
-    cuts = [[task.span for task in each] for each in tasks]
-    for part, own_cuts, own_seen in zip(parts, cuts, seen, strict=True):
-        if not same_bytes(part.source, own_cuts, [each.digest for each in own_seen]):
-            return False  # the file changed: one process reads it in one go
-    return _put_together(parts, pairing, cuts, seen)
+    spans_of_parts = [[task.span for task in each] for each in tasks]
+    for part, own_spans, own in zip(parts, spans_of_parts, outcomes, strict=True):
+        if not same_bytes(part.source, own_spans, [each.digest for each in own]):
+            return False  # the file changed: read it again in one process
+    return _merge(parts, pairing, spans_of_parts, outcomes)
 
 
 def _truth_for_workers(pairing: Pairing[Any, Any], track: Track, scorer: Scorer) -> _Truth:
@@ -126,26 +126,26 @@ def _truth_for_workers(pairing: Pairing[Any, Any], track: Track, scorer: Scorer)
     )  # fmt: skip
 
 
-def _look_in_workers(
+def _read_slices(
     tasks: Sequence[Sequence[_Task]], truth: bytes, settings: Settings
-) -> Sequence[Sequence[_Seen]] | None:
-    """What workers saw in the slices of each file. None: something that one process must look at."""
+) -> Sequence[Sequence[_SliceOutcome]] | None:
+    """The outcomes for the slices of each file. None if one process must read the files."""
     total = sum(task.span.end - task.span.start for each in tasks for task in each)
     done = 0
-    seen: list[list[_Seen]] = []
+    outcomes: list[list[_SliceOutcome]] = []
     with Workers(settings.jobs, _prepare, truth) as workers:
-        futures = [[workers.submit(_look, task) for task in each] for each in tasks]
+        futures = [[workers.submit(_read_slice, task) for task in each] for each in tasks]
         for each, own in zip(tasks, futures, strict=True):
-            seen.append([])
+            outcomes.append([])
             for task, future in zip(each, own, strict=True):
-                found = future.result()
+                outcome = future.result()
                 done += task.span.end - task.span.start
                 if settings.progress:
                     settings.progress(done, total)
-                if found is None or not found.clean:
+                if outcome is None or not outcome.clean:
                     return None
-                seen[-1].append(found)
-    return seen
+                outcomes[-1].append(outcome)
+    return outcomes
 
 
 def _tasks(part: Part, jobs: int) -> list[_Task]:
@@ -168,12 +168,12 @@ def _tasks(part: Part, jobs: int) -> list[_Task]:
     ]
 
 
-_here: Pairing[Any, Any] | None = None
-"""In a worker process: its pairing, without any mark."""
+_pairing: Pairing[Any, Any] | None = None
+"""In worker processes: a pairing without marks."""
 
 
 def _prepare(pickled: bytes) -> None:
-    global _here  # noqa: PLW0603  # what a worker process is for
+    global _pairing  # noqa: PLW0603  # initializes a worker process
     truth: _Truth = pickle.loads(pickled)  # noqa: S301  # from the process that started this one
     for plugin in truth.options.plugins:
         tracks.load_plugin(plugin)
@@ -181,22 +181,22 @@ def _prepare(pickled: bytes) -> None:
     pair = scorer.pairs[truth.pair]
     expected: Expected[Any] = Expected.of(pair, truth.index, truth.items)
     others = {**truth.others, pair.truth: expected.as_other_file()}
-    _here = Pairing(pair, expected, truth.rules, others, truth.unique)
-    gc.freeze()  # the truth stays
+    _pairing = Pairing(pair, expected, truth.rules, others, truth.unique)
+    gc.freeze()  # the truth is kept for the life of the process
 
 
-def _look(task: _Task) -> _Seen | None:
-    """What a worker does. None where the file is not what it was any more."""
+def _read_slice(task: _Task) -> _SliceOutcome | None:
+    """Read a slice, in a worker process. None if the file changed."""
     try:
-        return _look_at(task)
+        return _outcome_of(task)
     except (Unreadable, FileChanged):
         return None
 
 
-def _look_at(task: _Task) -> _Seen:
-    if _here is None:
+def _outcome_of(task: _Task) -> _SliceOutcome:
+    if _pairing is None:
         raise RuntimeError("the worker was not prepared")
-    pairing = _here.fresh()
+    pairing = _pairing.fresh()
     contract = registry.find(task.contract)
     source = Slice(task.path, task.name, task.span, task.limits)
     source.prepare()
@@ -204,50 +204,52 @@ def _look_at(task: _Task) -> _Seen:
     validator = validator_for(source, contract, collector, None, pairing)
     accumulators = [rule.begin() for rule in contract.list_rules]
     validator.start(accumulators)
-    clean = not (validator.broken or validator.spoilt or validator.collector.deferred or pairing.unknown_count)
+    clean = not (validator.broken or validator.all_invalid or validator.collector.deferred or pairing.unknown_count)
     file = getattr(validator, "file", None)
     if isinstance(file, JsonFile):
         in_list = bool(file.header) and file.header[-1].key == contract.list_key
         clean = clean and file.outer is None and (in_list or not task.span.suffix)
     else:
         file = None
-    return _Seen(
+    return _SliceOutcome(
         records=validator.records or 0, clean=clean, collector=validator.collector, accumulators=accumulators,
-        sheets=pairing.sheets, named=pairing.named, header=file.header if file else [],
+        marks=pairing.marks_by_run, named=pairing.named, header=file.header if file else [],
         list_at=file.list_at if file else None, start=file.start if file else 0, digest=source.sha256(),
     )  # fmt: skip
 
 
-def _put_together(
-    parts: Sequence[Part], pairing: Pairing[Any, Any], cuts: Sequence[Sequence[Span]], seen: Sequence[Sequence[_Seen]]
+def _merge(
+    parts: Sequence[Part],
+    pairing: Pairing[Any, Any],
+    spans_of_parts: Sequence[Sequence[Span]],
+    outcomes: Sequence[Sequence[_SliceOutcome]],
 ) -> bool:
     accumulators = [rule.begin() for rule in parts[0].contract.list_rules]
-    everything = [each for own in seen for each in own]
-    for each in everything:
-        rules_kept = all(mine.absorb(theirs) for mine, theirs in zip(accumulators, each.accumulators, strict=True))
-        if not rules_kept or not pairing.absorb(each.sheets, each.named):
+    for outcome in [each for own in outcomes for each in own]:
+        valid = all(mine.absorb(theirs) for mine, theirs in zip(accumulators, outcome.accumulators, strict=True))
+        if not valid or not pairing.absorb(outcome.marks, outcome.named):
             pairing.forget()
             return False
     base = 0
-    for part, own_spans, own in zip(parts, cuts, seen, strict=True):
+    for part, own_spans, own in zip(parts, spans_of_parts, outcomes, strict=True):
         part.validator = validator = validator_for(part.source, part.contract, part.collector)
         validator.base = base
         validator.records = 0
         if isinstance(validator, JsonValidator):
-            validator.file = _whole_header(part, own_spans, own)
+            validator.file = _merged_header(part, own_spans, own)
         for span, each in zip(own_spans, own, strict=True):
             _absorb(validator, span, each)
         base += validator.records
-        validator.collector.new_room()
+        validator.collector.new_series()
         validator.finish()
     settle_parts([part.validator for part in parts if part.validator], [])
     return True
 
 
-def _absorb(validator: RecordsValidator, span: Span, seen: _Seen) -> None:
-    """Take over what a worker found in a slice, moved to where it stands in the file."""
+def _absorb(validator: RecordsValidator, span: Span, outcome: _SliceOutcome) -> None:
+    """Add the findings of a slice, with positions in the file instead of the slice."""
     before = validator.records or 0
-    lines = _lines_before(validator, span) if seen.collector.errors + seen.collector.warnings else 0
+    lines = _lines_before(validator, span) if outcome.collector.errors + outcome.collector.warnings else 0
 
     def move(finding: Finding) -> Finding:
         offset = None if finding.offset is None else finding.offset + span.shift
@@ -258,12 +260,12 @@ def _absorb(validator: RecordsValidator, span: Span, seen: _Seen) -> None:
             ref = ref._replace(offset=ref.offset + span.shift, record=before + ref.record, prefix=prefix, line=line)
         return finding._replace(offset=offset, ref=ref)
 
-    validator.collector.absorb(seen.collector, move)
-    validator.records = before + seen.records
+    validator.collector.absorb(outcome.collector, move)
+    validator.records = before + outcome.records
 
 
 def _lines_before(validator: RecordsValidator, span: Span) -> int:
-    """How many lines stand before a slice, less those of its prefix."""
+    """The number of lines before a slice, minus those of its prefix."""
     if not span.start:
         return 0
     count, left = -span.prefix.count(b"\n"), span.start
@@ -274,15 +276,15 @@ def _lines_before(validator: RecordsValidator, span: Span) -> int:
     return count
 
 
-def _whole_header(part: Part, own_spans: Sequence[Span], seen: Sequence[_Seen]) -> JsonFile:
+def _merged_header(part: Part, own_spans: Sequence[Span], outcomes: Sequence[_SliceOutcome]) -> JsonFile:
     """The members around the list: those before it are in the first slice, those after it in the last."""
     file = JsonFile(part.source, part.contract.list_key, lambda raw: None)
-    file.start, file.list_at = seen[0].start, seen[0].list_at
-    file.header = list(seen[0].header)
-    if len(seen) > 1:
+    file.start, file.list_at = outcomes[0].start, outcomes[0].list_at
+    file.header = list(outcomes[0].header)
+    if len(outcomes) > 1:
         shift = own_spans[-1].shift
         file.header += [
             member._replace(offset=member.offset + shift, key_offset=member.key_offset + shift)
-            for member in seen[-1].header[1:]
+            for member in outcomes[-1].header[1:]
         ]
     return file

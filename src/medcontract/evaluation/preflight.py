@@ -1,4 +1,4 @@
-"""Everything that can be checked of a submission before it is handed in."""
+"""Runs every check of a submission before it is handed in."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from medcontract.errors import BrokenPlugin, CallError, WrongWeights
 from medcontract.evaluation.build_results import score_result
 from medcontract.evaluation.inputs import (
     Files,
-    Given,
     GivenFile,
+    HeaderOverrides,
     Part,
     Settings,
     base_name,
@@ -37,15 +37,15 @@ from medcontract.evaluation.score import (
     read_files,
     score_files,
     score_readings,
-    settle_files,
+    select_files,
     track_of,
 )
-from medcontract.problems import Finding, plain_name, plural, tells_of_the_truth
+from medcontract.problems import Finding, plain_name, plural, reveals_truth
 from medcontract.reading.folders import leads_out_of
 from medcontract.results.preflight import Check, Preflight, Status
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import NamedFiles, Problem
-from medcontract.scoring.pairing import Anything, Expected, Pair, Unscored, validated
+from medcontract.scoring.pairing import AnyId, Expected, Pair, Unscored, validated
 from medcontract.scoring.processing_gate import Processing, below_the_gate, gate_of, processed_by_run
 from medcontract.scoring.scorer import Scorer
 from medcontract.scoring.track import ExpectedIds, Track
@@ -56,17 +56,17 @@ _FEW_FILES = 4
 _COVERAGE = ("MC302", "MC303")
 
 
-class _Look(NamedTuple):
-    """What is taken of a record in one go."""
+class _Probed(NamedTuple):
+    """The measurements of a record, taken in one pass."""
 
     probe: Any
-    """What can be measured without a truth."""
+    """The measurement that needs no truth."""
     mark: Any
-    """What scoring needs."""
+    """The measurement for scoring."""
 
 
 class _Session:
-    """The files of one call, read once, and what the checks need of them."""
+    """The files of one call, read once, and what the checks need."""
 
     def __init__(
         self, files: Files, track: Track, scorer: Scorer, settings: Settings, header: Mapping[str, str] | None
@@ -76,29 +76,29 @@ class _Session:
         self.participant = settings.participant
         self.track = track
         self.scorer = scorer
-        self.settled = tuple(files.notes)
-        """What became of files before they were read."""
-        given = Given(header)
-        self.truth = _truth_or_roll(track, scorer, files, given)
+        self.selection_notes = tuple(files.notes)
+        """Notes about files that were ignored before reading."""
+        given = HeaderOverrides(header)
+        self.truth = _truth_or_id_list(track, scorer, files, given)
         self.readings = read_files(self.truth, files, settings, given)
-        self.readings.settle(given)
+        self.readings.set_fields(given)
         self.documents, self.headers = self.readings.documents, self.readings.headers
-        scorer.combined(self.documents)  # a wrong call is no fault of the submission
+        scorer.combined(self.documents)  # raises for a wrong call, which is not a failed check of the submission
         self.pairings = {
-            name: pairing.changed(lambda look: look.probe) for name, pairing in self.readings.pairings.items()
+            name: pairing.changed(lambda probed: probed.probe) for name, pairing in self.readings.pairings.items()
         }
         for parts in files.groups.values():
-            if not parts[0].validator and _concerns(track, parts[0]):
+            if not parts[0].validator and _is_input_of(track, parts[0]):
                 for group in [parts] if parts[0].contract.kind == "collection" else [[part] for part in parts]:
                     read(group)
 
     def score(self) -> Scored:
-        """Of what was read already. What was done with files before is said last."""
+        """Score what was read. Notes from before reading come last."""
         files = self.files.take(self.files.groups)
-        files.unread, files.notes = self.files.unread, self.files.notes[len(self.settled) :]
-        marks = {name: each.changed(lambda look: look.mark) for name, each in self.readings.pairings.items()}
+        files.unread, files.notes = self.files.unread, self.files.notes[len(self.selection_notes) :]
+        marks = {name: each.changed(lambda probed: probed.mark) for name, each in self.readings.pairings.items()}
         score = score_readings(replace(self.readings, files=files, pairings=marks), self.settings)
-        score.verdict.warnings += self.settled
+        score.verdict.warnings += self.selection_notes
         return score
 
     @property
@@ -106,69 +106,69 @@ class _Session:
         return bool(self.truth.content)
 
     @property
-    def roll(self) -> list[Part]:
-        """The files that say which ids are expected."""
+    def id_files(self) -> list[Part]:
+        """The files with the expected ids: a truth or a list of cases."""
         return self.truth.parts
 
     def submissions(self) -> list[Part]:
         return [part for pair in self.scorer.pairs for part in self.files.groups.get(pair.submission, [])]
 
 
-def _concerns(track: Track, part: Part) -> bool:
+def _is_input_of(track: Track, part: Part) -> bool:
     return part.contract.id.partition("/")[0] == track.id and not part.contract.definition.output
 
 
-def _looking(scorer: Scorer, pair: Pair[Any, Any], scored: bool) -> Pair[Any, Any]:
-    """The pair with a look at a record in the place of its mark; the mark itself is there where it is scored."""
+def _with_probe(scorer: Scorer, pair: Pair[Any, Any], scored: bool) -> Pair[Any, Any]:
+    """The pair with `_Probed` in place of marks; it contains a mark only if `scored`."""
 
-    def look(item: Any, record: Any) -> Any:
+    def measure(item: Any, record: Any) -> Any:
         mark = pair.measure(item, record) if scored else None
-        return mark if type(mark) is Unscored else _Look(scorer.probe(record), mark)
+        return mark if type(mark) is Unscored else _Probed(scorer.probe(record), mark)
 
-    return replace(pair, measure=look)
+    return replace(pair, measure=measure)
 
 
-def _truth_or_roll(track: Track, scorer: Scorer, files: Files, given: Given) -> Truth:
-    """The truth; without one, a list of the expected ids; without that, nothing is expected."""
+def _truth_or_id_list(track: Track, scorer: Scorer, files: Files, given: HeaderOverrides) -> Truth:
+    """The truth; without one, a list of expected ids; without that, every id is accepted."""
     listed = any(name in files.groups for name in track.roles.id_lists)
     if any(pair.truth in files.groups and not (pair.own_truth and listed) for pair in scorer.pairs):
         truth = read_truth(track, scorer, files, given)
-        truth.pairs = tuple(_looking(scorer, pair, True) for pair in scorer.pairs)
+        truth.pairs = tuple(_with_probe(scorer, pair, True) for pair in scorer.pairs)
         return truth
-    probing = tuple(_looking(scorer, pair, False) for pair in scorer.pairs)
+    probing = tuple(_with_probe(scorer, pair, False) for pair in scorer.pairs)
     truth = Truth(track=track, scorer=scorer, parts=[], expected={}, headers={}, content={}, pairs=probing)
     lists: dict[str, list[Expected[Any]]] = {}
     for pair in scorer.pairs:
-        truth.expected[pair.truth] = Anything(pair.key)
+        truth.expected[pair.truth] = AnyId(pair.key)
         truth.headers[pair.truth] = {}
-        roll = _list_for(pair, track, files)
-        if roll:
-            truth.expected[pair.truth] = Expected(pair.key, lambda record: None, wanted=roll.only)
-            lists.setdefault(roll.contract, []).append(truth.expected[pair.truth])
+        id_list = _id_list_for(pair, track, files)
+        if id_list:
+            truth.expected[pair.truth] = Expected(pair.key, lambda record: None, wanted=id_list.only)
+            lists.setdefault(id_list.contract, []).append(truth.expected[pair.truth])
     for name, sinks in lists.items():
-        _read_list(name, sinks, files, truth)
+        _read_id_list(name, sinks, files, truth)
     return truth
 
 
-def _list_for(pair: Pair[Any, Any], track: Track, files: Files) -> ExpectedIds | None:
-    """The list of expected ids that stands for a truth, if it is there."""
+def _id_list_for(pair: Pair[Any, Any], track: Track, files: Files) -> ExpectedIds | None:
+    """The list of expected ids that can replace a truth, if it was passed."""
     lists = (each for each in track.roles.expected_ids if each.truth == pair.truth)
     return next((each for each in lists if each.contract in files.groups), None)
 
 
-def _read_list(roll: str, sinks: Sequence[Expected[Any]], files: Files, truth: Truth) -> None:
-    """Read a list of expected ids, for each truth that it stands for."""
-    role = truth.track.roles.find_auxiliary(roll)
+def _read_id_list(contract: str, sinks: Sequence[Expected[Any]], files: Files, truth: Truth) -> None:
+    """Read a list of expected ids, for each truth that it replaces."""
+    role = truth.track.roles.find_auxiliary(contract)
     keep = role.keep if role else None
-    fan = _Fan(sinks, keep)
-    read(files.groups[roll], fan)
-    truth.parts += files.groups[roll]
+    fan_out = _FanOut(sinks, keep)
+    read(files.groups[contract], fan_out)
+    truth.parts += files.groups[contract]
     if keep:
-        truth.documents[roll] = fan.kept
+        truth.documents[contract] = fan_out.kept
 
 
-class _Fan:
-    """One list of ids for several truths: each takes those that it is meant to have."""
+class _FanOut:
+    """A sink that passes records on to several sinks: one list of ids may replace several truths."""
 
     def __init__(self, sinks: Sequence[Expected[Any]], keep: Callable[[Any], Any] | None) -> None:
         self._sinks = sinks
@@ -181,12 +181,12 @@ class _Fan:
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
         if self._keep:
             self.kept += map(self._keep, validated(records))
-        return [told for sink in self._sinks for told in sink.take(records)]
+        return [finding for sink in self._sinks for finding in sink.take(records)]
 
-    def lose(self, parsed: Any) -> Sequence[Finding]:
+    def reject(self, parsed: Any) -> Sequence[Finding]:
         return ()
 
-    def end(self, whole: bool) -> None:
+    def end(self, complete: bool) -> None:
         """Nothing to do."""
 
 
@@ -199,24 +199,24 @@ def preflight(
     parameters: Sequence[tuple[str, str]] = (),
     header: Mapping[str, str] | None = None,
 ) -> Preflight:
-    """Run every check that the files allow. `found`: files that nobody named, but that stand in a folder.
+    """Run every check that the files allow. `found`: files that were found in a folder, not named in the call.
 
-    Raises `CallError` when the files do not belong together.
+    Raises `CallError` if the files do not belong together.
     """
     files = gather(given, settings, lenient=found)
     if not files.groups and files.unread:
         return Preflight.of((_files_check(files, None),))
     track = track_of(files)
-    settle_files(track, files, found, settings)
+    select_files(track, files, found, settings)
     protocol = changed_protocol(track, parameters, settings.scoring)
     scorer = track.scorer(protocol, settings.scoring, files.groups)
     session = _Session(files, track, scorer, settings, header)
     if images is not None and track.linked_files.images is None:
-        raise CallError(f"images are checked for {' or '.join(images.contracts())}, not for {track.id}")
-    looked = _look_at_images(session, images)
-    checks = [_files_check(files, track), *_contract_checks(session), *_image_checks(session, images, looked)]
+        raise CallError(f"images can be checked only for {' or '.join(images.contracts())}, not for {track.id}")
+    image_counts = _check_images(session, images)
+    checks = [_files_check(files, track), *_contract_checks(session), *_image_checks(session, images, image_counts)]
     checks += _header_check(session)
-    checks += [_between_check(session), _coverage_check(session), _gate_check(session)]
+    checks += [_cross_file_check(session), _coverage_check(session), _gate_check(session)]
     score, check = _score_check(session, parameters, header)
     checks += _track_checks(session, score)
     checks += _named_file_checks(session, found)
@@ -226,27 +226,27 @@ def preflight(
 def _files_check(files: Files, track: Track | None) -> Check:
     problems = tuple(in_file(base_name(r.path), p) for r in files.unread for p in r.problems)
     missing = track is not None and not any(pair.submission in files.groups for pair in track.pairs(files.groups))
-    there = _what_is_there(files)
+    detail = _describe(files)
     if track is not None and missing and not files.unread:
         message, hint = no_submission(track.roles, files).as_options
-        there = f"{message}; {there if files.strangers else hint}"
+        detail = f"{message}; {detail if files.unrecognized else hint}"
     if files.unread:
         names = ", ".join(base_name(report.path) for report in files.unread)
-        there = f"cannot be read: {names}" + (f"; {there}" if there else "")
+        detail = f"cannot be read: {names}" + (f"; {detail}" if detail else "")
     bad = missing or bool(files.unread)
     return Check(
-        id="files", title="There is a submission", status="failed" if bad else "passed", detail=there,
+        id="files", title="There is a submission", status="failed" if bad else "passed", detail=detail,
         problems=problems, _found=sum(report.errors + report.warnings for report in files.unread),
     )  # fmt: skip
 
 
-def _what_is_there(files: Files) -> str:
+def _describe(files: Files) -> str:
     parts = files.parts()
-    there = ", ".join(f"{part.name} is {part.contract.id}" for part in parts)
-    there = there if len(parts) <= _FEW_FILES else f"{len(parts)} files"
-    if files.strangers:
-        there += f"; of no contract: {', '.join(base_name(report.path) for report in files.strangers)}"
-    return there + "".join(f"; {note}" for note in files.notes)
+    text = ", ".join(f"{part.name} is {part.contract.id}" for part in parts)
+    text = text if len(parts) <= _FEW_FILES else plural(len(parts), "file")
+    if files.unrecognized:
+        text += f"; matches no contract: {', '.join(base_name(report.path) for report in files.unrecognized)}"
+    return text + "".join(f"; {note}" for note in files.notes)
 
 
 def _problems(parts: Iterable[Part], wanted: Callable[[str], bool]) -> tuple[FileProblem, ...]:
@@ -256,17 +256,17 @@ def _problems(parts: Iterable[Part], wanted: Callable[[str], bool]) -> tuple[Fil
 
 
 def _count(parts: Iterable[Part], wanted: Callable[[str], bool]) -> int:
-    """How many problems have a code that is wanted, as far as they may be told."""
+    """The number of problems with a wanted code that may be shown."""
     return sum(
         times
         for part in parts
         for code, times in part.collector.codes(wanted).items()
-        if not (part.collector.for_participants and tells_of_the_truth(code))
+        if not (part.collector.for_participants and reveals_truth(code))
     )
 
 
-def _is_between(code: str) -> bool:
-    return tells_of_the_truth(code) and code not in _COVERAGE
+def _is_cross_file(code: str) -> bool:
+    return reveals_truth(code) and code not in _COVERAGE
 
 
 def _is_image(code: str) -> bool:
@@ -274,7 +274,7 @@ def _is_image(code: str) -> bool:
 
 
 def _contract_checks(session: _Session) -> Iterator[Check]:
-    """Syntax, contract and rules of each file."""
+    """Check syntax, contract and rules of each file."""
     for contract_id, parts in sorted(session.files.groups.items()):
         if not parts[0].validator:
             continue
@@ -287,7 +287,7 @@ def _contract_checks(session: _Session) -> Iterator[Check]:
         counted += [plural(records, "record")] * (parts[0].contract.kind == "collection")
         yield Check(
             id=contract_id,
-            title=f"{', '.join(part.name for part in parts)} keeps {contract_id}",
+            title=f"{', '.join(part.name for part in parts)} {'satisfy' if parts[1:] else 'satisfies'} {contract_id}",
             status="failed" if errors else "passed",
             detail=", ".join(counted),
             problems=() if hidden else _problems(parts, _of_the_file),
@@ -299,99 +299,100 @@ def _of_the_file(code: str) -> bool:
     return not code.startswith("MC3")
 
 
-def _look_at_images(session: _Session, images: ReferencedFiles | None) -> list[NamedFiles]:
-    """Before any report is made of the cases: what is found belongs in it."""
+def _check_images(session: _Session, images: ReferencedFiles | None) -> list[NamedFiles]:
+    """Check the images. Must run before the report of the cases is built, which contains the findings."""
     named = session.track.linked_files.images
     if images is None or named is None:
         return []
     return [
-        check_referenced_files(part.validator, named[1], images) for part in _naming_images(session) if part.validator
+        check_referenced_files(part.validator, named[1], images) for part in _image_lists(session) if part.validator
     ]
 
 
-def _naming_images(session: _Session) -> list[Part]:
+def _image_lists(session: _Session) -> list[Part]:
+    """The files whose records refer to images."""
     images = session.track.linked_files.images
     return session.files.groups.get(images[0], []) if images else []
 
 
-def _image_checks(session: _Session, images: ReferencedFiles | None, looked: Sequence[NamedFiles]) -> Iterator[Check]:
+def _image_checks(session: _Session, images: ReferencedFiles | None, counts: Sequence[NamedFiles]) -> Iterator[Check]:
     named = session.track.linked_files.images
     if named is None:
         return
-    title = "The images can be used"
-    cases = _naming_images(session)
+    title = "The images are valid"
+    cases = _image_lists(session)
     if images is None or not cases:
-        wanted = f"a file of {named[0]}, which names the images"
+        wanted = f"a file of {named[0]}, which lists the images"
         missing = "--images DIR" if images is None else wanted
         yield Check(id="images", title=title, status="skipped", detail=f"needs {missing}")
         return
-    checked, bad = sum(each.checked for each in looked), sum(each.bad for each in looked)
+    checked, bad = sum(each.checked for each in counts), sum(each.bad for each in counts)
     yield Check(
         id="images",
         title=title,
         status="failed" if bad else "passed",
-        detail=f"{plural(checked, 'image')} checked" + (f", {bad:,} bad" if bad else ""),
+        detail=f"{plural(checked, 'image')} checked" + (f", {bad:,} invalid" if bad else ""),
         problems=_problems(cases, _is_image),
         _found=_count(cases, _is_image),
     )
 
 
 def _header_check(session: _Session) -> Iterator[Check]:
-    """Header fields that the result holds, as far as the submission must say them."""
+    """Check that the submission contains the header fields that the result needs."""
     needed = session.track.result_fields.needed
     if not needed:
         return
-    title = "The header fields of the result are there"
+    title = "The header fields of the result are present"
     if not session.submissions():
         yield Check(id="header", title=title, status="skipped", detail="needs a submission")
         return
     headers = [*session.headers.values(), *session.truth.headers.values()]
-    said = {name for header in headers for name, value in header.items() if value is not None}
-    wanted = [name for name in needed if session.has_truth or name not in _said_by_truth(session.track)]
-    lacking = [name for name in wanted if name not in said]
-    detail = f"{', '.join(lacking)} not said: --set {lacking[0]}=…" if lacking else ", ".join(wanted)
+    present = {name for header in headers for name, value in header.items() if value is not None}
+    wanted = [name for name in needed if session.has_truth or name not in _truth_fields(session.track)]
+    lacking = [name for name in wanted if name not in present]
+    detail = f"{', '.join(lacking)} missing (pass --set {lacking[0]}=…)" if lacking else ", ".join(wanted)
     yield Check(
         id="header", title=title, status="failed" if lacking else "passed",
         detail=detail,
     )  # fmt: skip
 
 
-def _said_by_truth(track: Track) -> set[str]:
-    """The header fields that a truth may say."""
+def _truth_fields(track: Track) -> set[str]:
+    """The header fields that a truth may contain."""
     return {name for truth in track.roles.truths for name in header_fields(registry.find(truth))}
 
 
-def _between_check(session: _Session) -> Check:
-    title = "The files agree with each other"
+def _cross_file_check(session: _Session) -> Check:
+    title = "The files are consistent with each other"
     parts = [part for part in session.files.parts() if part.validator]
-    errors = sum(part.collector.count("error", _is_between) for part in parts)
+    errors = sum(part.collector.count("error", _is_cross_file) for part in parts)
     compared = any(rule.other in session.documents for part in parts for rule in part.contract.file_rules)
     if not errors and not session.has_truth and not compared:
         wanted = " or ".join(session.track.roles.truths)
         return Check(id="between-files", title=title, status="skipped", detail=f"needs a truth ({wanted})")
-    done = "" if session.has_truth else "what can be compared without a truth"
+    done = "" if session.has_truth else "only rules that need no truth"
     return Check(
         id="between-files",
         title=title,
         status="failed" if errors else "passed",
         detail=plural(errors, "error") if errors else done,
-        problems=_problems(parts, _is_between),
-        _found=_count(parts, _is_between),
+        problems=_problems(parts, _is_cross_file),
+        _found=_count(parts, _is_cross_file),
     )
 
 
 def _lacks(session: _Session) -> str | None:
-    """What is missing for a comparison with the expected ids."""
+    """Why the submission cannot be compared with the expected ids, if it cannot."""
     if not session.submissions():
         return "needs a submission"
-    if session.roll:
+    if session.id_files:
         return None
     roles = session.track.roles
     return "needs the expected ids: " + " or ".join(dict.fromkeys((*roles.truths, *roles.id_lists)))
 
 
 def _coverage_check(session: _Session) -> Check:
-    title = "Every expected id is answered, and no other"
+    title = "Every expected id is answered, and no others"
     lacking = _lacks(session)
     if lacking:
         return Check(id="coverage", title=title, status="skipped", detail=lacking)
@@ -410,23 +411,23 @@ def _coverage_check(session: _Session) -> Check:
 
 
 def _coverage(session: _Session, expected: int, missing: int, unknown: int) -> str:
-    """How many ids are expected, and what became of them."""
+    """The numbers of expected, missing and unknown ids."""
     pairings = session.pairings.values()
-    detail = f"{plural(expected, 'id')} in {', '.join(part.name for part in session.roll)}"
+    detail = f"{plural(expected, 'id')} in {', '.join(part.name for part in session.id_files)}"
     detail += f", {missing:,} without a record" if missing else ""
-    detail += f", {plural(unknown, 'record')} of other ids" if unknown else ""
+    detail += f", {plural(unknown, 'record')} with other ids" if unknown else ""
     if not (session.participant and session.has_truth):
         detail += "".join(f"; {note}" for note in near_misses(pairings)[0])
-    if unknown and not any(sheet for pairing in pairings for sheet in pairing.sheets.values()):
-        detail += "; none of the ids is expected: is it the right list?"
+    if unknown and not any(marks for pairing in pairings for marks in pairing.marks_by_run.values()):
+        detail += "; none of the ids is expected: is this the right list?"
     return detail
 
 
 def _gate_check(session: _Session) -> Check:
     protocol = session.scorer.protocol
-    title = f"At least {Processing(1, 1, protocol['min_processed']).asked} are processed"
+    title = f"At least {Processing(1, 1, protocol['min_processed']).required} are processed"
     expected = sum(len(pairing.expected.items) for pairing in session.pairings.values())
-    lacking = _lacks(session) or (None if expected else "nothing is expected")
+    lacking = _lacks(session) or (None if expected else "there are no expected ids")
     if lacking:
         return Check(id="gate", title=title, status="skipped", detail=lacking)
     gate, run = gate_of(processed_by_run(session.pairings.values()), expected, protocol)
@@ -434,7 +435,7 @@ def _gate_check(session: _Session) -> Check:
         detail = f"{gate.share}: {gate.processed:,} of {gate.expected:,}"
         return Check(id="gate", title=title, status="passed", detail=detail)
     why = below_the_gate(gate, run)
-    problem = _error("MC401", "too little was processed", "mend what failed, or answer what is missing")
+    problem = _error("MC401", "too few items are processed", "fix the failed records, or add the missing ones")
     names = ", ".join(part.name for part in session.submissions())
     return Check(id="gate", title=title, status="failed", detail=why, problems=(in_file(names, problem),))
 
@@ -444,7 +445,7 @@ def _error(code: str, message: str, hint: str) -> Problem:
 
 
 def _track_checks(session: _Session, score: Scored | None) -> Iterator[Check]:
-    """Limits of time, memory, CPU, size; gates."""
+    """Check the limits of the track, such as time, memory, CPU and size, and its gates."""
     result = score.result if score else None
     for limit in session.scorer.limits(session.pairings, session.documents, result):
         problems: tuple[FileProblem, ...] = ()
@@ -457,20 +458,21 @@ def _track_checks(session: _Session, score: Scored | None) -> Iterator[Check]:
 
 
 def _named_file_checks(session: _Session, found: Mapping[str, str]) -> Iterator[Check]:
-    """The files that documents of the submission name, such as a model, in their folder."""
+    """Check the files that documents of the submission refer to, such as a model."""
     for wanted in session.track.linked_files.named:
         check_id = wanted.field.replace("_", "-")
         document = session.documents.get(wanted.contract)
         parts = session.files.groups.get(wanted.contract, [])
         named = getattr(document, wanted.field, None)
         if named is None:
-            why = f"{parts[0].name} names none" if document is not None else f"needs a valid file of {wanted.contract}"
+            missing = f"needs a valid file of {wanted.contract}"
+            why = f"{parts[0].name} refers to none" if document is not None else missing
             yield Check(id=check_id, title=wanted.title, status="skipped", detail=why)
             continue
         part = parts[0]
         stated = getattr(document, wanted.size_mb, None) if wanted.size_mb else None
         folder = found.get(part.source.name) or os.path.dirname(part.source.name)
-        problem = _missing_or_other_size(part, named, stated, folder)
+        problem = _named_file_problem(part, named, stated, folder)
         yield Check(
             id=check_id,
             title=wanted.title,
@@ -480,13 +482,17 @@ def _named_file_checks(session: _Session, found: Mapping[str, str]) -> Iterator[
         )
 
 
-def _missing_or_other_size(part: Part, named: str, stated_mb: float | None, folder: str) -> Problem | None:
+def _named_file_problem(part: Part, named: str, stated_mb: float | None, folder: str) -> Problem | None:
     path = os.path.join(os.path.dirname(part.source.name), *named.split("/"))
     if leads_out_of(folder, path):
         message = f"{named} is a link that leads out of its folder and is not followed"
-        return _error("MC028", message, "put the file itself there")
+        return _error("MC028", message, "replace it by the file")
     if not os.path.isfile(path):
-        return _error("MC311", f"there is no file {named} beside {part.name}", "paths start at its folder")
+        return _error(
+            "MC311",
+            f"{part.name} refers to {named}, which does not exist",
+            "paths are relative to the folder of the file",
+        )
     if stated_mb is None:
         return None
     size = os.path.getsize(path)
@@ -494,8 +500,8 @@ def _missing_or_other_size(part: Part, named: str, stated_mb: float | None, fold
         return None
     hint = f"state {size / _MB:.4g}"
     if abs(size / (1 << 20) - stated_mb) <= stated_mb / 100:
-        hint += "; a MB is 1,000,000 bytes, not 1,048,576"
-    return _error("MC312", f"{named} has {size / _MB:.4g} MB, not {stated_mb:g}", hint)
+        hint += "; 1 MB is 1,000,000 bytes, not 1,048,576"
+    return _error("MC312", f"the size of {named} is {size / _MB:.4g} MB, not {stated_mb:g} MB", hint)
 
 
 def _score_check(
@@ -503,7 +509,7 @@ def _score_check(
     parameters: Sequence[tuple[str, str]],
     header: Mapping[str, str] | None,
 ) -> tuple[Scored | None, Check]:
-    title = "It can be scored"
+    title = "The submission can be scored"
     if not session.has_truth and not any(
         pair.own_truth and pair.truth in session.files.groups for pair in session.scorer.pairs
     ):
@@ -518,11 +524,11 @@ def _score_check(
     except CallError as error:
         return None, Check(id="score", title=title, status="failed", detail="; ".join(map(str, error.as_options)))
     status: Status = "passed" if score.verdict.good else "failed"
-    return score, Check(id="score", title=title, status=status, detail=_verdict(score))
+    return score, Check(id="score", title=title, status=status, detail=_outcome(score))
 
 
-def _verdict(score: Scored) -> str:
-    """The decision and the gates that were not passed, then the headline, or why it is not valid."""
+def _outcome(score: Scored) -> str:
+    """The decision and the gates that were not passed, then the headline, or why the score is not valid."""
     detail = "; ".join(score.reasons) if not score.valid else _headline(score)
     if not score.verdict.decision:
         return detail
@@ -534,18 +540,18 @@ def _verdict(score: Scored) -> str:
 def _score_by_itself(
     session: _Session, parameters: Sequence[tuple[str, str]], header: Mapping[str, str] | None
 ) -> Scored:
-    """A submission that is its own truth was read beside a list of expected ids: its score takes another look."""
+    """Score a submission that is its own truth. It was read against a list of expected ids, so it is read again."""
     files = session.files
     again: list[GivenFile] = [(part.source, part.contract.id) for part in files.parts()]
     again += [(files.unread_sources[report.path], None) for report in files.unread]
     refused = {report.path: "" for report in files.unread if report.wrong_call}
     score = score_files(again, found=refused, settings=session.settings, parameters=parameters, header=header)
-    score.verdict.warnings += session.settled
+    score.verdict.warnings += session.selection_notes
     return score
 
 
 def _headline(score: Scored) -> str:
-    """The figure that matters most, to a few digits."""
+    """The headline, or the second figure, rounded for display."""
     for name, value in ((score.headline, score.verdict.headline), (score.second, score.verdict.second)):
         if value is not None:
             return f"{plain_name(name)} {float(value):.6g}"

@@ -1,32 +1,32 @@
-"""A result that was made elsewhere, scored again without a truth."""
+"""Scores an existing result again, without a truth."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from medcontract.evaluation.inputs import Files, Given, Part, Settings, base_name, read
+from medcontract.evaluation.inputs import Files, HeaderOverrides, Part, Settings, base_name, read
 from medcontract.evaluation.loading import Truth
 from medcontract.evaluation.score import Scored, input_file, set_by_caller, teams_of
+from medcontract.problems import plural
 from medcontract.results.score import in_file
 from medcontract.scoring.processing_gate import Verdict
 from medcontract.scoring.scorer import Scorer
 from medcontract.scoring.track import Track
 
 
-def rescore(track: Track, scorer: Scorer, files: Files, settings: Settings, given: Given) -> Scored:
-    """Score the result among the files anew; the scorer says how. Raises `CallError`."""
+def rescore(track: Track, scorer: Scorer, files: Files, settings: Settings, given: HeaderOverrides) -> Scored:
+    """Score the result among the files again, as the scorer defines it. Raises `CallError`."""
     used = (track.roles.result, *track.roles.auxiliaries())
     parts = [part for name in used for part in files.groups.get(name, [])]
     documents = {name: _read(files.groups[name]) for name in used if name in files.groups}
     result = documents.pop(track.roles.result)
-    reasons = [f"{part.name} has {part.collector.errors:,} error{'s' * (part.collector.errors != 1)}" for part in parts
-               if part.collector.errors]  # fmt: skip
+    reasons = [f"{part.name} has {plural(part.collector.errors, 'error')}" for part in parts if part.collector.errors]
     reasons += [f"{base_name(report.path)} cannot be read" for report in files.unread]
     verdict = Verdict(valid=False, processing=None, reasons=tuple(reasons))
     if not reasons:
-        said = {name: getattr(result, name) for name in track.result_fields.settable}
-        fields = set_by_caller(track, given, said)
+        known = {name: getattr(result, name) for name in track.result_fields.settable}
+        fields = set_by_caller(track, given, known)
         verdict = scorer.rescore(parts[0].name, result, documents, fields)
     given.check()
     others = [part for name, group in files.groups.items() if name not in used for part in group]
@@ -44,13 +44,13 @@ def _read(parts: list[Part]) -> Any:
 
 
 def _without_effect(track: Track, scorer: Scorer) -> Iterator[str]:
-    """What was asked for, but is about records."""
+    """Warnings about options that need records."""
     options = scorer.options
     idle = ["--breakdown"] if options.breakdown else []
     idle += [each.on_command_line for each in track.options if each.measuring and each.name in options.options]
     if not idle and scorer.protocol.fingerprint != track.protocol.fingerprint:
         idle = ["--parameter"]
-    return (f"{name} changes nothing in a report that is already made" for name in idle)
+    return (f"{name} has no effect on an existing report" for name in idle)
 
 
 def _assembled(
@@ -60,7 +60,7 @@ def _assembled(
     reports = [(part.name, part.report) for part in parts]
     reports += [(base_name(report.path), report) for report in files.unread]
     result = parts[0].validator.header if parts[0].validator else None
-    said = {name: getattr(result, name, None) for name in ("team_name", "model_id")}
+    header = {name: getattr(result, name, None) for name in ("team_name", "model_id")}
     return Scored(
         track=track.id,
         protocol=scorer.protocol,
@@ -70,7 +70,7 @@ def _assembled(
         found=sum(each.errors + each.warnings for _, each in reports),
         errors=sum(each.errors for _, each in reports),
         participant=settings.participant,
-        team=next(iter(teams_of({track.roles.result: said}, {})), None),
+        team=next(iter(teams_of({track.roles.result: header}, {})), None),
         figures=track.figures,
         headline=verdict.headline_name or track.headline,
         second=track.second,

@@ -1,4 +1,4 @@
-"""One submission against its truth."""
+"""Scores one submission against its truth."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from medcontract.errors import CallError, InvalidData
 from medcontract.evaluation.inputs import (
     DEFAULT,
     Files,
-    Given,
     GivenFile,
     Header,
+    HeaderOverrides,
     Part,
     Settings,
     base_name,
@@ -32,11 +32,12 @@ from medcontract.evaluation.loading import (
     read_truth,
 )
 from medcontract.evaluation.ownership import keep_organizers_files
+from medcontract.problems import plural
 from medcontract.results.score import FailureMode, FileProblem, InputFile, ItemBreakdown, in_file
 from medcontract.results.validation import FileReport
 from medcontract.scoring import tracks
 from medcontract.scoring.pairing import Pairing
-from medcontract.scoring.processing_gate import Processing, Verdict, judge_counts, refused_by_gate
+from medcontract.scoring.processing_gate import Processing, Verdict, refused_by_gate, verdict_on
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded
 from medcontract.scoring.scorer import NO_OPTIONS, Answers, Counts, Scorer, ScoringOptions
@@ -47,39 +48,39 @@ _EXAMPLES = 3
 
 
 class Scored(Struct, kw_only=True):
-    """What became of one submission, as exact as it was counted; `score_result` makes the result of it."""
+    """The outcome for one submission, with exact figures; `score_result` builds the public result from it."""
 
     track: str
     protocol: Protocol
     inputs: tuple[InputFile, ...]
     verdict: Verdict
     problems: tuple[FileProblem, ...]
-    """The first of them."""
+    """The first `MOST_PROBLEMS` problems."""
     found: int
-    """Problems in all, those that are not listed too."""
+    """The total number of problems, listed or not."""
     errors: int
-    """In all files, those that are not listed too."""
+    """The total number of errors, listed or not."""
     participant: bool = False
-    """Made for a participant: nothing is told that only the truth can tell."""
-    between: tuple[tuple[str, int], ...] = ()
-    """How often each rule between files was broken, by code."""
+    """Made for a participant: the output must not reveal the truth."""
+    cross_file: tuple[tuple[str, int], ...] = ()
+    """How often each rule across files was violated, by code."""
     private: tuple[str, ...] = ()
-    """Warnings that are not for participants: they tell of the truth."""
+    """Warnings that participants do not see, since they reveal the truth."""
     hints: tuple[str, ...] = ()
-    """What would help a person; they hold ids, which are values."""
+    """Hints with ids, which are values of records."""
     team: str | None = None
     figures: tuple[Figure, ...] = ()
-    """What the figures of the result are."""
+    """Descriptions of the figures of the result."""
     headline: str = ""
     """The name of the figure that submissions are ranked by."""
     second: str = ""
-    """The one that matters where there is no such figure."""
+    """The name of the figure used if there is no headline."""
     remediation: tuple[FailureMode, ...] = ()
     """What to fix first."""
     breakdown: tuple[ItemBreakdown, ...] | None = None
-    """Why items lost points, where that was asked for."""
+    """Why items lost points, if requested."""
     counts: Counts | None = None
-    """What the figures were made of: another protocol can be applied to it."""
+    """What the figures were computed from; another protocol can be applied to it."""
 
     @property
     def shown(self) -> dict[str, Any] | None:
@@ -95,7 +96,7 @@ class Scored(Struct, kw_only=True):
 
     @property
     def result(self) -> dict[str, Any] | None:
-        """A document of the track's result contract, or None when the score is refused."""
+        """A document of the track's result contract, or None if the score is refused."""
         return self.verdict.result
 
     @property
@@ -105,7 +106,7 @@ class Scored(Struct, kw_only=True):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What one should know."""
+        """Remarks that do not make the score invalid."""
         return self.verdict.warnings if self.participant else self.verdict.warnings + self.private
 
 
@@ -119,16 +120,16 @@ def score_files(
 ) -> Scored:
     """Score the submission among the files against the truth among them. Raises `CallError` for a wrong call.
 
-    `found`: files that nobody named, and the folder that each stands in: one of no contract is let pass, and nothing in
-    a submission's folder extends or replaces what the organizer gives (`ownership`). Raises `InvalidData` when a file
-    is so broken that nobody can tell what it is.
+    `found`: files that were found in a folder, not named in the call, and the folder of each. They need not match a
+    contract, and those in a submission's folder cannot extend or replace files of the organizer (`ownership`). Raises
+    `InvalidData` if a file is so broken that its contract cannot be recognized.
     """
     files = gather(given, settings, lenient=found)
     track = _track_or_broken(files)
-    settle_files(track, files, found, settings)
+    select_files(track, files, found, settings)
     protocol = changed_protocol(track, parameters, settings.scoring)
     scorer = track.scorer(protocol, settings.scoring, files.groups)
-    given_header = Given(header)
+    given_header = HeaderOverrides(header)
     if is_result_alone(track, files):
         from medcontract.evaluation.rescore import rescore
 
@@ -136,15 +137,15 @@ def score_files(
     return score_against(read_truth(track, scorer, files, given_header), files, settings, given_header)
 
 
-def settle_files(track: Track, files: Files, found: Mapping[str, str], settings: Settings) -> None:
-    """Leave aside what does not count: files that the organizer gives otherwise, broken files beside a submission."""
+def select_files(track: Track, files: Files, found: Mapping[str, str], settings: Settings) -> None:
+    """Remove files that the organizer provides elsewhere, and broken files in the folder of a submission."""
     by_option = [option.stands_for for option in track.options if option.name in settings.scoring.options]
     folders = keep_organizers_files(track.roles, files, found, by_option)
-    files.pass_over_broken([path for path, folder in found.items() if folder in folders], track.roles.submissions)
+    files.ignore_broken([path for path, folder in found.items() if folder in folders], track.roles.submissions)
 
 
 def is_result_alone(track: Track, files: Files) -> bool:
-    """A result that was made elsewhere, to be scored again."""
+    """Whether the files contain a result to score again, without truth and submission."""
     if not track.scorer.rescores or track.roles.result not in files.groups:
         return False
     needed = (name for pair in track.pairs(files.groups) for name in (pair.truth, pair.submission))
@@ -167,15 +168,15 @@ def _track_or_broken(files: Files) -> Track:
 def changed_protocol(
     track: Track, parameters: Sequence[tuple[str, str]], options: ScoringOptions = NO_OPTIONS
 ) -> Protocol:
-    """The protocol as the caller wants it. Raises `CallError`."""
+    """The protocol with the caller's changes. Raises `CallError`."""
     own = {option.name for option in track.options}
     for name in options.options:
         if name not in own:
             owner, option = tracks.options()[name]
-            raise CallError(f"{option.on_command_line} is for the track {owner.id}, not for {track.id}")
+            raise CallError(f"{option.on_command_line} is an option of the track {owner.id}, not of {track.id}")
     if options.breakdown and not track.scorer.explains:
         those = " and ".join(each.id for each in tracks.every() if each.scorer.explains)
-        raise CallError(f"--breakdown is for the tracks {those}, not for {track.id}")
+        raise CallError(f"--breakdown is an option of the tracks {those}, not of {track.id}")
     protocol = track.protocol
     for name, value in parameters:
         protocol = protocol.changed(name, value)
@@ -183,9 +184,9 @@ def changed_protocol(
 
 
 def track_of(files: Files) -> Track:
-    """The one track that all files are of, output of medcontract itself left aside.
+    """The track that all files belong to, apart from output of medcontract.
 
-    Raises `CallError` where there is none, and for files of it that make no submission together.
+    Raises `CallError` if there is none or more than one, and if its files do not form a submission.
     """
     by_track: dict[str, Part] = {}
     for contract_id, parts in files.groups.items():
@@ -193,17 +194,17 @@ def track_of(files: Files) -> Track:
         if name != "medcontract":
             by_track.setdefault(name, parts[0])
     if not by_track:
-        raise CallError("nothing to score among these files", "give a truth and a submission")
+        raise CallError("there is nothing to score among these files", "pass a truth and a submission")
     if len(by_track) > 1:
         what = "; ".join(f"{part.name} is {part.contract.id}" for part in by_track.values())
-        raise CallError("the files are of different tracks", what)
+        raise CallError("the files belong to different tracks", what)
     found = tracks.track(next(iter(by_track)))
     found.pairs(files.groups)
     return found
 
 
 class Readings(Struct, kw_only=True):
-    """What was read for a score: everything that comes before counting."""
+    """What was read for a score, before counting."""
 
     truth: Truth
     files: Files
@@ -211,18 +212,18 @@ class Readings(Struct, kw_only=True):
     pairings: dict[str, Pairing[Any, Any]]
     headers: dict[str, Header]
     reasons: tuple[str, ...]
-    """Why it cannot be scored, as far as the files of the submission say."""
+    """Why the files of the submission cannot be scored."""
     fields: dict[str, str] = {}
-    """What the caller sets of the result itself."""
+    """Fields of the result that the caller sets."""
 
-    def settle(self, given: Given) -> None:
-        """Take what the caller sets of the result. Raises `CallError` for a header field that is of no use."""
+    def set_fields(self, given: HeaderOverrides) -> None:
+        """Set the caller's fields of the result. Raises `CallError` for a header field that is not used."""
         self.fields = set_by_caller(self.truth.track, given)
         given.check()
 
 
-def read_files(truth: Truth, files: Files, settings: Settings, given: Given) -> Readings:
-    """Read the submission among the files, and what stands beside it."""
+def read_files(truth: Truth, files: Files, settings: Settings, given: HeaderOverrides) -> Readings:
+    """Read the submission and the auxiliary files."""
     documents, aux_reasons = read_auxiliary(truth, files)
     pairings, headers, header_reasons = read_submission(truth, files, documents, settings, given)
     return Readings(
@@ -231,31 +232,33 @@ def read_files(truth: Truth, files: Files, settings: Settings, given: Given) -> 
     )  # fmt: skip
 
 
-def score_against(truth: Truth, files: Files, settings: Settings = DEFAULT, given: Given | None = None) -> Scored:
-    """Score the submission among the files, by a scorer for the files that are there."""
+def score_against(
+    truth: Truth, files: Files, settings: Settings = DEFAULT, given: HeaderOverrides | None = None
+) -> Scored:
+    """Score the submission among the files, with a scorer for their contracts."""
     protocol, options = truth.scorer.protocol, truth.scorer.options
     truth = replace(truth, scorer=truth.track.scorer(protocol, options, {*files.groups, *truth.expected}))
-    given = given or Given()
+    given = given or HeaderOverrides()
     readings = read_files(truth, files, settings, given)
     if not any(files.groups.get(pair.submission) for pair in truth.scorer.pairs) and not files.unread:
         raise no_submission(truth.track.roles, files)
-    readings.settle(given)
+    readings.set_fields(given)
     return score_readings(readings, settings)
 
 
 def score_readings(readings: Readings, settings: Settings) -> Scored:
-    """The score of what was read."""
+    """Score what was read."""
     truth, files, pairings = readings.truth, readings.files, readings.pairings
     counts = None
     reasons = (*truth.reasons, *map(_unread, files.unread), *readings.reasons)
     if reasons:
         verdict = Verdict(valid=False, processing=_nothing(truth, files), reasons=reasons)
     else:
-        verdict, counts = _judged(truth, _answers(readings))
+        verdict, counts = _verdict(truth, _answers(readings))
     teams = teams_of(readings.headers, readings.documents)
     verdict.warnings = (*verdict.warnings, *_notes(files, truth), *_remarks(teams, settings))
     if not truth.reasons:
-        verdict.reasons = (*verdict.reasons, *_mixed_up(verdict, pairings, files))
+        verdict.reasons = (*verdict.reasons, *_wrong_files(verdict, pairings, files))
     score = _assemble(truth, files, verdict, counts, teams, settings.participant)
     private, hints = near_misses(pairings.values())
     score.private, score.hints = tuple(private), tuple(hints)
@@ -264,13 +267,13 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     return score
 
 
-def _judged(truth: Truth, answers: Answers) -> tuple[Verdict, Counts | None]:
-    """The verdict on answers that can be counted, and the counts that it rests on."""
+def _verdict(truth: Truth, answers: Answers) -> tuple[Verdict, Counts | None]:
+    """The verdict on answers that can be counted, and the counts that it is based on."""
     refused = refused_by_gate(truth.scorer, answers)
     if refused:
         return refused, None
     counts = truth.scorer.count(answers)
-    verdict = judge_counts(truth.scorer, counts)
+    verdict = verdict_on(truth.scorer, counts)
     if verdict.result is not None:
         _check_needed(truth.track.result_fields.needed, answers.headers)
     return verdict, counts
@@ -280,11 +283,11 @@ def _remarks(teams: Sequence[str], settings: Settings) -> Iterator[str]:
     if len(set(teams)) > 1:
         yield "the files name different teams"
     if settings.participant and settings.scoring.breakdown:
-        yield "a breakdown is not for participants: it tells of the truth"
+        yield "the breakdown is omitted for participants: it would reveal the truth"
 
 
 def _explain(score: Scored, scorer: Scorer, counts: Counts, settings: Settings) -> None:
-    """Add what the counts say beyond the figures, to participants nothing about single items."""
+    """Add explanations beyond the figures; for participants nothing about single items."""
     score.private = (*counts.about_truth, *score.private)
     if not settings.participant:
         score.remediation = tuple(scorer.remediation(counts))
@@ -292,18 +295,18 @@ def _explain(score: Scored, scorer: Scorer, counts: Counts, settings: Settings) 
         score.hints = (*score.hints, *scorer.hints(counts))
 
 
-def set_by_caller(track: Track, given: Given, said: Mapping[str, Any] | None = None) -> dict[str, str]:
-    """Fields of the result that no file has."""
+def set_by_caller(track: Track, given: HeaderOverrides, known: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """Fields of the result that the caller may set; `known` are values that a result already has."""
     settable = track.result_fields.settable
     if not settable:
         return {}
-    fields = {**dict.fromkeys(settable), **(said or {})}
-    known = given.complete(fields, registry.find(track.roles.result), set(settable))
-    return {name: value for name, value in known.items() if value is not None}
+    fields = {**dict.fromkeys(settable), **(known or {})}
+    completed = given.complete(fields, registry.find(track.roles.result), set(settable))
+    return {name: value for name, value in completed.items() if value is not None}
 
 
 def _nothing(truth: Truth, files: Files) -> Processing | None:
-    """A submission that cannot be read at all has processed nothing."""
+    """The gate for a submission that cannot be read: nothing is processed."""
     expected = sum(len(each.items) for each in truth.expected.values())
     there = any(pair.submission in files.groups for pair in truth.scorer.pairs)
     if truth.reasons or there or not expected:
@@ -330,28 +333,28 @@ def _answers(readings: Readings) -> Answers:
 
 
 def _check_needed(needed: Sequence[str], headers: Mapping[str, Header]) -> None:
-    """The result holds header fields that some file must say. Raises `CallError` where none does."""
+    """Raises `CallError` if no file contains a header field that the result needs."""
     known = {name for header in headers.values() for name, value in header.items() if value is not None}
     lacking = [name for name in needed if name not in known]
     if lacking:
         raise CallError(
-            f"the result needs {', '.join(lacking)}, which the files do not say", f"give it: --set {lacking[0]}=…"
+            f"the result needs {', '.join(lacking)}, which the files do not contain", f"pass --set {lacking[0]}=…"
         )
 
 
 def used_contracts(roles: Roles, scorer: Scorer) -> set[str]:
-    """The contracts of files that a score is made from."""
+    """The contracts of files that a score uses."""
     return {name for pair in scorer.pairs for name in (pair.truth, pair.submission)} | set(roles.auxiliaries())
 
 
 def _notes(files: Files, truth: Truth) -> list[str]:
-    """Files that a score has no use for."""
+    """Warnings about files that are not used for the score."""
     used = used_contracts(truth.track.roles, truth.scorer)
-    by_option = {option.contract: f"used with {option.on_command_line} only" for option in truth.track.options}
-    strange = [f"{base_name(report.path)} is of no contract: it was not looked at" for report in files.strangers]
+    by_option = {option.contract: f"only used with {option.on_command_line}" for option in truth.track.options}
+    unrecognized = [f"{base_name(report.path)} matches no contract: ignored" for report in files.unrecognized]
     return (
         files.notes
-        + strange
+        + unrecognized
         + [
             f"{part.name} ({contract_id}) is {by_option.get(contract_id, 'not needed for a score')}"
             for contract_id, parts in sorted(files.groups.items())
@@ -362,14 +365,14 @@ def _notes(files: Files, truth: Truth) -> list[str]:
 
 
 def teams_of(headers: Mapping[str, Header], documents: Mapping[str, Any]) -> list[str]:
-    """The teams that the files name; what the organizer wrote (telemetry, a model file) comes first."""
+    """The team names in the files; those of the organizer (telemetry, a model file) come first."""
     named = [getattr(document, "team_name", None) for document in documents.values()]
     named += [header.get("team_name") or header.get("model_id") for header in headers.values()]
     return [name for name in named if name]
 
 
 def near_misses(pairings: Iterable[Pairing[Any, Any]]) -> tuple[list[str], list[str]]:
-    """Unknown ids that are those of the truth but for case and blanks: how many, and which (for a person)."""
+    """Unknown ids that differ from one of the truth only in case or whitespace: their number, and which (as hints)."""
     warnings: list[str] = []
     hints: list[str] = []
     for pairing in pairings:
@@ -379,11 +382,12 @@ def near_misses(pairings: Iterable[Pairing[Any, Any]]) -> tuple[list[str], list[
         folded = {_folded(key): key for key in index}
         near = [(key, folded[_folded(key)]) for key in pairing.unknown if _folded(key) in folded]
         if near:
-            many = "s differ" if len(near) > 1 else " differs"
-            warnings.append(f"{len(near):,} unknown id{many} from one of the truth in case or blanks only")
+            differ = "differ" if len(near) > 1 else "differs"
+            count = plural(len(near), "unknown id")
+            warnings.append(f"{count} {differ} from an id of the truth only in case or whitespace")
             pairs = "; ".join(f"{_shown(mine)} (truth: {_shown(true)})" for mine, true in near[:_EXAMPLES])
-            hints.append(f"ids that differ in case or blanks only: {pairs}")
-        if not any(pairing.sheets.values()):
+            hints.append(f"ids that differ only in case or whitespace: {pairs}")
+        if not any(pairing.marks_by_run.values()):
             mine, true = (", ".join(map(_shown, list(keys)[:_EXAMPLES])) for keys in (pairing.unknown, index))
             hints.append(f"ids of the submission: {mine}; of the truth: {true}")
     return warnings, hints
@@ -397,20 +401,22 @@ def _shown(key: Any) -> str:
     return " ".join(repr(part) for part in key) if isinstance(key, tuple) else repr(key)
 
 
-def _mixed_up(verdict: Verdict, pairings: Mapping[str, Pairing[Any, Any]], files: Files) -> list[str]:
-    """Two versions of one file, taken for two parts of one collection."""
+def _wrong_files(verdict: Verdict, pairings: Mapping[str, Pairing[Any, Any]], files: Files) -> list[str]:
+    """Reasons to think that the wrong files were passed: another truth, or two versions of one file."""
     if verdict.valid:
         return []
     reasons: list[str] = []
     for pairing in pairings.values():
-        if pairing.unknown_count and not any(pairing.sheets.values()):
-            reasons.append("no id of the submission stands in the truth: is it the right one?")
+        if pairing.unknown_count and not any(pairing.marks_by_run.values()):
+            reasons.append("no id of the submission is in the truth: is it the right one?")
         parts = files.groups.get(pairing.pair.submission, [])
-        repeated = sum(mark == ("repeated", "") for sheet in pairing.sheets.values() for mark in sheet.values())
+        repeated = sum(mark == ("repeated", "") for marks in pairing.marks_by_run.values() for mark in marks.values())
         if len(parts) > 1 and repeated:
             names = ", ".join(part.name for part in parts)
-            many = "ids are" if repeated > 1 else "id is"
-            reasons.append(f"{repeated:,} {many} answered more than once over {names}: are these versions of one file?")
+            are = "are" if repeated > 1 else "is"
+            reasons.append(
+                f"{plural(repeated, 'id')} {are} answered more than once in {names}: are these versions of one file?"
+            )
     return reasons
 
 
@@ -424,9 +430,9 @@ def _assemble(
 ) -> Scored:
     used = sorted(used_contracts(truth.track.roles, truth.scorer))
     own = [part for part in files.take(used).parts() if part not in truth.parts]
-    told = own if participant else [*truth.parts, *own]  # a mistake of the truth explains those of the submission
-    parts = sorted(told, key=lambda part: (part.contract.id, part.name))
-    reports = [(part.name, part.report) for part in told]
+    listed = own if participant else [*truth.parts, *own]  # errors of the truth explain those of the submission
+    parts = sorted(listed, key=lambda part: (part.contract.id, part.name))
+    reports = [(part.name, part.report) for part in listed]
     reports += [(base_name(report.path), report) for report in files.unread]
     problems = [in_file(name, problem) for name, report in reports for problem in report.problems]
     unread = sum(report.errors + report.warnings for report in files.unread)
@@ -436,10 +442,10 @@ def _assemble(
         inputs=tuple(input_file(part, truth) for part in parts),
         verdict=verdict,
         problems=tuple(problems[:MOST_PROBLEMS]),
-        found=unread + sum(part.collector.to_be_told for part in told),
+        found=unread + sum(part.collector.visible for part in listed),
         errors=sum(report.errors for _, report in reports),
         participant=participant,
-        between=_between(own),
+        cross_file=_cross_file_codes(own),
         team=next(iter(teams), None),
         figures=truth.track.figures,
         headline=verdict.headline_name or truth.track.headline,
@@ -448,7 +454,7 @@ def _assemble(
     )
 
 
-def _between(parts: Sequence[Part]) -> tuple[tuple[str, int], ...]:
+def _cross_file_codes(parts: Sequence[Part]) -> tuple[tuple[str, int], ...]:
     counted: Counter[str] = Counter()
     for part in parts:
         counted.update(part.collector.codes(lambda code: code.startswith("MC3")))

@@ -1,18 +1,17 @@
-"""Scores, from validated data only.
+"""Computes scores, from validated data only.
 
 ::
 
-    exact      fractions in, one rounding out
-    canonical  RFC 8785, for fingerprints and content hashes
-    protocol   frozen parameters
-    pairing    how records of a submission find their expected items
-    processing_gate  whether enough was processed; the verdict
-    track      what a track is: what it must describe, and what it may
-    scorer     how a track scores a submission
-    comparison how two results of a track are compared
-    tracks     the registry of tracks
-    custom_metrics  metrics of plugins, for scorers that take them
-    reports, triage, lesions
-    extraction  with documents (how items differ) and decision (gates)
-    benchmark   with metrics (of one sample) and combining (weights, categories)
+    rational         exact arithmetic with fractions, rounded once
+    canonical        RFC 8785, for fingerprints and content hashes
+    protocol         frozen parameters
+    pairing          pairs records of a submission with their expected items
+    processing_gate  whether enough items were processed; the verdict
+    track            the description of a track
+    scorer           how a track scores a submission
+    comparison       how two results of a track are compared
+    tracks           the registry of tracks
+    custom_metrics   metrics of plugins, for scorers that support them
+    reports, triage, lesions, extraction, benchmark
+                     the built-in tracks
 """

@@ -1,4 +1,4 @@
-"""Canonical JSON (RFC 8785): one text for one value, whatever its spelling, key order or container."""
+"""Canonical JSON (RFC 8785): equal values have equal text, regardless of notation, key order or container."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EXACT_INTEGERS = 1 << 53
 
 
 def canonical(value: Any) -> str:
-    """The canonical text of a JSON value. Numbers are doubles; an integer beyond them is the nearest one."""
+    """The canonical text of a JSON value. Numbers are doubles; larger integers are rounded to the nearest one."""
     return rfc8785.dumps(_with_doubles(value)).decode()
 
 
@@ -25,8 +25,8 @@ def _with_doubles(value: Any) -> Any:
         return {key: _with_doubles(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_with_doubles(item) for item in value]
-    beyond = isinstance(value, int) and abs(value) >= _EXACT_INTEGERS
-    return float(value) if beyond or isinstance(value, Decimal) else value
+    inexact = isinstance(value, int) and abs(value) >= _EXACT_INTEGERS
+    return float(value) if inexact or isinstance(value, Decimal) else value
 
 
 def sha256(text: str) -> str:
@@ -37,7 +37,7 @@ _encode_sorted = msgspec.json.Encoder(order="sorted").encode
 
 
 def record_text(record: Any) -> bytes:
-    """The canonical text of a record: a field that is absent and one that is null say the same."""
+    """The canonical text of a record, without fields that are null: null means the same as absent."""
     plain = _plain_fields(record.__class__)
     if plain is not None:
         found = ((name, getattr(record, name)) for name in plain)
@@ -45,19 +45,19 @@ def record_text(record: Any) -> bytes:
     value = record.model_dump() if hasattr(record, "model_dump") else msgspec.to_builtins(record)
     try:
         return _encode_sorted(_for_msgspec(value))
-    except _OddKeyError:
+    except _NonAsciiKeyError:
         return canonical(_without_null(value)).encode()
 
 
-class _OddKeyError(Exception):
-    """A key that msgspec might sort in another order."""
+class _NonAsciiKeyError(Exception):
+    """A key that msgspec may sort differently from RFC 8785."""
 
 
 def _for_msgspec(value: Any) -> Any:
-    """A value whose text by msgspec is canonical: without null, and with numbers as ECMAScript writes them."""
+    """The value in a form that msgspec encodes canonically: without null, and with numbers as in ECMAScript."""
     if type(value) is dict:
         if not all(map(str.isascii, value)):
-            raise _OddKeyError
+            raise _NonAsciiKeyError
         return {key: _for_msgspec(item) for key, item in value.items() if item is not None}
     if isinstance(value, list | tuple):
         return [_for_msgspec(item) for item in value]
@@ -72,15 +72,16 @@ def _for_msgspec(value: Any) -> Any:
 
 @cache
 def _plain_fields(kind: Any) -> tuple[str, ...] | None:
-    """The fields of a record, if msgspec's own text of each that is not None is canonical."""
+    """The fields of a record, if msgspec encodes all values other than None canonically."""
     if not issubclass(kind, msgspec.Struct):
         return None
-    fields = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]  # that of a Struct has them
-    return tuple(field.name for field in fields) if all(_is_plain(_needed(field.type)) for field in fields) else None
+    fields = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]  # it is that of a Struct
+    plain = all(_is_plain(_without_none(field.type)) for field in fields)
+    return tuple(field.name for field in fields) if plain else None
 
 
-def _needed(kind: msgspec.inspect.Type) -> msgspec.inspect.Type:
-    """The type that a field has when it is not None."""
+def _without_none(kind: msgspec.inspect.Type) -> msgspec.inspect.Type:
+    """The type of a field's values other than None."""
     if not isinstance(kind, msgspec.inspect.UnionType):
         return kind
     others = [each for each in kind.types if not isinstance(each, msgspec.inspect.NoneType)]
@@ -88,9 +89,9 @@ def _needed(kind: msgspec.inspect.Type) -> msgspec.inspect.Type:
 
 
 def _is_plain(kind: msgspec.inspect.Type) -> bool:
-    """Texts and booleans, lists of them, and structs that always have all their fields."""
+    """Whether values are strings or booleans, lists of them, or structs without optional fields."""
     if isinstance(kind, msgspec.inspect.LiteralType):
-        return all(isinstance(word, str) for word in kind.values)
+        return all(isinstance(value, str) for value in kind.values)
     if isinstance(kind, msgspec.inspect.ListType | msgspec.inspect.VarTupleType):
         return _is_plain(kind.item_type)
     if isinstance(kind, msgspec.inspect.StructType):
@@ -105,7 +106,7 @@ def _without_null(value: Any) -> Any:
 
 
 def content_sha256(records: Iterable[bytes]) -> str:
-    """A hash of records that does not depend on their order: each on a line, the lines sorted by their bytes."""
+    """An order-independent hash of records: each on one line, with lines sorted by their bytes."""
     digest = hashlib.sha256()
     for record in sorted(records):
         digest.update(record)

@@ -1,4 +1,4 @@
-"""How two results of a track are compared: which rows are the same, and which figures tell what got better."""
+"""How two results of a track are compared: how rows are matched, and which figures show an improvement."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 Result = Mapping[str, Any]
-"""A result that was written down. It may have been made elsewhere, and hold anything."""
+"""A result read from a file. It may have been made elsewhere, and contain anything."""
 
 
 class Rows(Struct, frozen=True, kw_only=True):
@@ -17,17 +17,17 @@ class Rows(Struct, frozen=True, kw_only=True):
     name: str
     """The key of the list in the result."""
     id: str
-    """The field that names a row."""
+    """The field that identifies a row."""
     also: str = ""
-    """A field that names it too."""
+    """A second field that identifies it, shown in parentheses."""
     decides: str
-    """The figure that tells whether a row got better."""
+    """The figure that shows whether a row improved."""
     title: str = ""
-    """What the rows are called, in the plural; else as the list."""
+    """The name of the rows, in the plural; by default the name of the list."""
     state: str = ""
-    """The field that says whether a row is good."""
+    """The boolean field that says whether a row passed."""
     judged: bool = False
-    """The rows are gates: shown all in one table, in their order, with state and reason."""
+    """The rows are gates: all are shown in one table, in their order, with state and reason."""
 
     def group(self, result: Result) -> RowGroup:
         """The rows of a result."""
@@ -44,41 +44,41 @@ class Rows(Struct, frozen=True, kw_only=True):
 
 
 class RowGroup(Struct, frozen=True, kw_only=True):
-    """Rows of a result, by name, and what their comparison takes."""
+    """Rows of a result, by name, and how they are compared."""
 
     kind: str
     title: str
-    """What the rows are called, in the plural."""
+    """The name of the rows, in the plural."""
     rows: Mapping[str, Any]
     """By name; each is an object with figures."""
     deciding: tuple[str, ...]
-    """The figures that tell whether a row got better."""
+    """The figures that show whether a row improved."""
     or_all: bool = False
-    """Where a row has none of these, all of its figures tell."""
+    """If a row has none of the deciding figures, all of its figures are used."""
     state: str = ""
     judged: bool = False
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """What `compare` takes from a result, and `leaderboard` its figures. `rows` is enough for most tracks."""
+    """What `compare` reads from a result, and the figures for `leaderboard`. Most tracks need only `rows`."""
 
     rows: tuple[Rows, ...] = ()
     """The lists of a result that are compared row by row, in the order in which they are shown."""
     groups: Callable[[Result], Iterable[RowGroup]] | None = None
-    """Instead of `rows`, where rows are no list."""
+    """Used instead of `rows` if the rows are not in lists."""
     figures: Callable[[Result], Mapping[str, Any]] | None = None
-    """The figures of the whole submission, where the track cannot know their names beforehand."""
+    """The figures of the whole submission, if the track does not know their names in advance."""
     headline: Callable[[Result], float | None] | None = None
-    """The headline figure, where a result does not hold it under its name."""
+    """The headline figure, if it is not a key of the result."""
     warnings: Callable[[Result, Result], Iterable[str]] | None = None
     """Why some figures of two results cannot be compared."""
 
     def row_groups(self, result: Result) -> Iterator[RowGroup]:
-        """What of a result is compared row by row."""
+        """The rows of a result that are compared."""
         return iter(self.groups(result)) if self.groups else (rows.group(result) for rows in self.rows)
 
     def figures_in(self, result: Result) -> Mapping[str, Any]:
-        """The figures of the whole submission; other keys may be among them."""
+        """The figures of the whole submission, possibly with other keys."""
         return self.figures(result) if self.figures else without_metadata(result)
 
 

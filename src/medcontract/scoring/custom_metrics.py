@@ -1,6 +1,6 @@
 """Custom metrics: functions of a reference and a prediction that plugins register, by name.
 
-No track is named here: a scorer that takes such metrics asks for them (`custom_metrics`).
+This module knows no tracks: a scorer that supports custom metrics calls `custom_metrics`.
 """
 
 from __future__ import annotations
@@ -19,16 +19,18 @@ _metrics: dict[str, Callable[..., Any]] = {}
 
 
 def register_metrics(metrics: Mapping[str, Callable[..., Any]]) -> None:
-    """Make metrics known: by name, functions of a reference and a prediction. Raises `CallError`."""
+    """Register metrics: functions of a reference and a prediction, by name. Raises `CallError`."""
     if not isinstance(metrics, Mapping):
-        raise CallError("METRICS is no dict", 'write METRICS = {"my_metric": my_function}')
+        raise CallError("METRICS must be a dict", 'write METRICS = {"my_metric": my_function}')
     for name, function in metrics.items():
         if not _NAME.fullmatch(str(name)):
-            raise CallError(f"'{name}' is no name of a metric", "write letters, digits and _, such as 'brevity'")
+            raise CallError(f"invalid metric name '{name}'", "use letters, digits and _, such as 'brevity'")
         if not callable(function):
-            raise CallError(f"the metric '{name}' is no function", "it takes a reference and a prediction")
+            raise CallError(
+                f"the metric '{name}' is not a function", "register a function of a reference and a prediction"
+            )
         if _metrics.setdefault(name, function) is not function:
-            raise CallError(f"there is another metric '{name}'", "choose another name")
+            raise CallError(f"the metric '{name}' is already registered", "choose another name")
 
 
 def custom_metrics() -> dict[str, Callable[..., Any]]:
@@ -44,5 +46,5 @@ def _load_installed() -> None:
     for entry in sorted(entry_points(group=GROUP)):
         try:
             register_metrics({entry.name: entry.load()})
-        except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a user's module does
-            plugins.broken.append(f"the metric '{entry.value}' cannot be loaded: {plugins.words(error)}")
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # plugins may raise anything
+            plugins.broken.append(f"the metric '{entry.value}' cannot be loaded: {plugins.error_text(error)}")

@@ -11,7 +11,7 @@ from medcontract.errors import CallError
 from medcontract.results.score import Score
 from medcontract.results.tables import Table, by_class_table, figures_table
 from medcontract.scoring.pairing import Pair, Pairing, marks
-from medcontract.scoring.processing_gate import counts_of_sheets
+from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol, parameters
 from medcontract.scoring.rational import ONE, ZERO, clamped, f1, mean, rounded, rounded_or_none
 from medcontract.scoring.scorer import Answers, Counts, Finished, Limit, Scorer, ScoringOptions
@@ -195,7 +195,7 @@ class LesionsScorer(Scorer):
         )
         return Counts(
             expected=len(items),
-            processed=counts_of_sheets(pairing),
+            processed=processed_counts(pairing),
             data=data,
             warnings=tuple(warnings),
             about_truth=tuple(absent),

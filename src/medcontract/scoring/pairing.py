@@ -1,4 +1,4 @@
-"""How the records of a submission find their expected items: one implementation for all tracks."""
+"""Pairs the records of a submission with their expected items, in the same way for all tracks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST_EXAMPLES = 1000
 
 
 class Unscored(NamedTuple):
-    """Stands for the mark of an item that is not processed though there are records for it."""
+    """Takes the place of the mark of an item that has records, but is not processed."""
 
     why: Literal["failed", "invalid", "repeated"]
     error: str = ""
@@ -41,34 +41,34 @@ INVALID, REPEATED = Unscored("invalid"), Unscored("repeated")
 
 
 class Pair(Struct, Generic[Item, Mark], frozen=True, kw_only=True):
-    """A truth and its submission: how their records find each other, and what is taken of them."""
+    """A truth and its submission: how their records are paired, and what is measured."""
 
     truth: str
     submission: str
     key: tuple[str, ...]
     item: Callable[[Any], Item]
-    """What scoring needs of a record of the truth."""
+    """Extracts what scoring needs from a record of the truth."""
     measure: Callable[[Item, Any], Mark]
-    """What scoring needs of a processed record of the submission."""
+    """Extracts what scoring needs from a processed record of the submission: its mark."""
     run: str | None = None
-    """The field that names the run that a record belongs to."""
+    """The field with the run of a record."""
     default_run: str = ""
     can_fail: bool = True
-    """Records have an `error`; one that says something was not processed."""
+    """Records have an `error`; an item whose record has a non-blank one is not processed."""
 
     own_truth: Callable[[], Expected[Item]] | None = None
-    """The submission is its own truth: what reads it first, for what is expected."""
+    """Set if the submission is its own truth: creates the sink that reads it first, for the expected items."""
 
 
 def validated(value: Any) -> Any:
-    """The value inside. A plain one is refused: only the contract layer can vouch for data."""
+    """The wrapped value. Raises `TypeError` for any other value: only data that passed its contract is scored."""
     if type(value) is not Validated:
-        raise TypeError(f"only validated data is scored, not {type(value).__name__}")
+        raise TypeError(f"expected validated data, got {type(value).__name__}")
     return value.value
 
 
 class Expected(Generic[Item]):
-    """The truth as it streams in: the ids that are expected, and what is true of each."""
+    """A sink for the truth: collects the expected ids, and the item of each."""
 
     def __init__(
         self,
@@ -80,18 +80,18 @@ class Expected(Generic[Item]):
         self._key: Callable[[Any], Key] = attrgetter(*key)
         self._item = item
         self._checks = checks
-        """Of rules about other files."""
+        """Checks of rules across files."""
         self._wanted = wanted
-        """Which records are meant, where not all are."""
+        """Selects records, if not all are expected."""
         self._texts: list[bytes] = []
         self.index: dict[Key, int] = {}
         self.items: list[Item] = []
         self.number_of: Callable[[Key], int | None] = self.index.get
-        """The number of an expected item, None for an id that nothing expects."""
+        """The index of an expected item; None for an id that is not expected."""
 
     @classmethod
     def of(cls, pair: Pair[Item, Any], index: dict[Key, int], items: list[Item]) -> Expected[Item]:
-        """What another process read."""
+        """The expected items that another process read."""
         expected = cls(pair.key, pair.item)
         expected.index, expected.items, expected.number_of = index, items, index.get
         return expected
@@ -100,7 +100,7 @@ class Expected(Generic[Item]):
         """Nothing to do."""
 
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
-        told: list[tuple[int, Finding]] = []
+        findings: list[tuple[int, Finding]] = []
         for position, record in enumerate(validated(records)):
             if self._wanted and not self._wanted(record):
                 continue
@@ -108,24 +108,24 @@ class Expected(Generic[Item]):
                 self.items.append(self._item(record))
             self._texts.append(record_text(record))
             if self._checks:
-                told += [(position, finding) for finding in run_checks(self._checks, record)]
-        return told
+                findings += [(position, finding) for finding in run_checks(self._checks, record)]
+        return findings
 
     def find(self, key: Key) -> Item | None:
-        """What is true of an expected id, None for one that nothing expects."""
+        """The item of an expected id; None for an id that is not expected."""
         number = self.index.get(key)
         return None if number is None else self.items[number]
 
     def as_other_file(self, header: Any = None) -> OtherFile:
-        """For rules of other files about this one."""
+        """The truth as rules of other files see it."""
         return OtherFile(ids=self.index, find=self.find, header=header)
 
-    def lose(self, parsed: Any) -> Sequence[Finding]:
-        """A truth with errors is not scored against."""
+    def reject(self, parsed: Any) -> Sequence[Finding]:
+        """Nothing to do: a truth with errors is not used."""
         return ()
 
-    def end(self, whole: bool) -> None:
-        """As `lose`."""
+    def end(self, complete: bool) -> None:
+        """Like `reject`."""
 
     def content_sha256(self) -> str:
         return content_sha256(self._texts)
@@ -134,8 +134,8 @@ class Expected(Generic[Item]):
         self._texts = []
 
 
-class Anything(Expected[None]):
-    """Where nobody says what is expected: each id that comes up is."""
+class AnyId(Expected[None]):
+    """Accepts every id, if it is unknown which are expected."""
 
     def __init__(self, key: Sequence[str]) -> None:
         super().__init__(key, lambda record: None)
@@ -148,18 +148,18 @@ class Anything(Expected[None]):
         return number
 
 
-Sheet = dict[int, Any]
-"""For the number of an expected item, its mark, or why there is none. An item that is not here has no record."""
+MarksByItem = dict[int, Any]
+"""The mark of each expected item, by its index, or `Unscored`. Items without a record are absent."""
 
 
-def merge(a: Sheet, b: Sheet) -> Sheet:
-    """Both sheets in one: what both have is repeated. Associative, commutative, exact."""
+def merge(a: MarksByItem, b: MarksByItem) -> MarksByItem:
+    """Merge marks of different records; an item that has both is repeated. Associative, commutative, exact."""
     small, large = sorted((a, b), key=len)
     return {**large, **{number: REPEATED if number in large else mark for number, mark in small.items()}}
 
 
 class Pairing(Generic[Item, Mark]):
-    """The submission as it streams in: each record finds its expected item, and leaves a mark there."""
+    """A sink for the submission: pairs each record with its expected item, and keeps its mark."""
 
     def __init__(
         self,
@@ -169,7 +169,7 @@ class Pairing(Generic[Item, Mark]):
         others: Mapping[str, OtherFile] = MappingProxyType({}),
         unique: Sequence[Unique] = (),
     ) -> None:
-        """`rules` and `unique` are rules of the submission; `others` is what is known of other files, by contract."""
+        """`rules` and `unique` are rules of the submission; `others` are other files, by contract."""
         self.pair = pair
         self.expected = expected
         self.key: Callable[[Any], Key] = attrgetter(*pair.key)
@@ -177,20 +177,20 @@ class Pairing(Generic[Item, Mark]):
         self.others = others
         self.unique = tuple(unique)
         self.known_runs = self._runs_of_another_file()
-        """The only runs that count, where another file says so."""
-        self.sheets: dict[str, Sheet] = {}
+        """The only runs that count, if another file lists them."""
+        self.marks_by_run: dict[str, MarksByItem] = {}
         self.named: set[str] = set()
-        """Runs that some valid record names."""
+        """Runs of valid records."""
         self.unknown: list[Key] = []
-        """Ids that nothing expects, the first of them."""
+        """The first ids that are not expected."""
         self.unknown_count = 0
         self._checks = record_checks(self.rules, others)
-        left = record_checks([rule for rule in self.rules if not self._kept_if_expected(rule)], others)
-        self._simple = pair.run is None and not left
-        self._before: tuple[dict[str, Sheet], set[str], int, int] | None = None
+        other_checks = record_checks([rule for rule in self.rules if not self._holds_if_expected(rule)], others)
+        self._simple = pair.run is None and not other_checks
+        self._before: tuple[dict[str, MarksByItem], set[str], int, int] | None = None
 
     def fresh(self) -> Pairing[Item, Mark]:
-        """The same without any mark."""
+        """The same pairing without marks."""
         return Pairing(self.pair, self.expected, self.rules, self.others, self.unique)
 
     def _runs_of_another_file(self) -> Collection[str] | None:
@@ -199,29 +199,30 @@ class Pairing(Generic[Item, Mark]):
                 return self.others[rule.other].ids
         return None
 
-    def _kept_if_expected(self, rule: CrossFileRule) -> bool:
-        """Whether every record of an expected id keeps the rule: no need to check it again."""
+    def _holds_if_expected(self, rule: CrossFileRule) -> bool:
+        """Whether every record with an expected id satisfies the rule, so that it need not be checked."""
         return rule.other == self.pair.truth and isinstance(rule, Reference) and rule.id_fields == self.pair.key
 
     def forget(self) -> None:
-        """Take all marks back."""
-        self.sheets, self.named, self.unknown, self.unknown_count = {}, set(), [], 0
+        """Remove all marks."""
+        self.marks_by_run, self.named, self.unknown, self.unknown_count = {}, set(), [], 0
 
-    def absorb(self, sheets: dict[str, Sheet], named: set[str]) -> bool:
-        """The marks that another process made of other records. False: an item has records in both."""
-        apart = all(self.sheets.get(run, {}).keys().isdisjoint(sheet) for run, sheet in sheets.items())
-        self.sheets |= {run: merge(self.sheets.get(run, {}), sheet) for run, sheet in sheets.items()}
+    def absorb(self, marks_by_run: dict[str, MarksByItem], named: set[str]) -> bool:
+        """Merge the marks of other records from another process. False if an item has records in both."""
+        mine = self.marks_by_run
+        disjoint = all(mine.get(run, {}).keys().isdisjoint(marks) for run, marks in marks_by_run.items())
+        self.marks_by_run |= {run: merge(mine.get(run, {}), marks) for run, marks in marks_by_run.items()}
         self.named |= named
-        return apart
+        return disjoint
 
     def begin(self) -> None:
-        """Remember what is there: a file that cannot be read to its end leaves no marks."""
-        sheets = {run: dict(sheet) for run, sheet in self.sheets.items()}
-        self._before = sheets, set(self.named), len(self.unknown), self.unknown_count
+        """Save the current state: the marks of a file that cannot be read completely are dropped."""
+        marks_by_run = {run: dict(marks) for run, marks in self.marks_by_run.items()}
+        self._before = marks_by_run, set(self.named), len(self.unknown), self.unknown_count
 
-    def end(self, whole: bool) -> None:
-        if not whole and self._before:
-            self.sheets, self.named, length, self.unknown_count = self._before
+    def end(self, complete: bool) -> None:
+        if not complete and self._before:
+            self.marks_by_run, self.named, length, self.unknown_count = self._before
             del self.unknown[length:]
         self._before = None
 
@@ -232,20 +233,20 @@ class Pairing(Generic[Item, Mark]):
         return ()
 
     def _take_all_new(self, rows: Sequence[Any]) -> bool:
-        """The quick way for records that all answer something expected for the first time. False: not so."""
-        sheet = self.sheets.setdefault(self.pair.default_run, {})
+        """The fast path for records of expected items that have no record yet. False if it does not apply."""
+        run_marks = self.marks_by_run.setdefault(self.pair.default_run, {})
         numbers = list(map(self.expected.number_of, map(self.key, rows)))
-        if None in numbers or not sheet.keys().isdisjoint(numbers) or len(set(numbers)) < len(numbers):
+        if None in numbers or not run_marks.keys().isdisjoint(numbers) or len(set(numbers)) < len(numbers):
             return False
         if self.pair.can_fail and any(row.error is not None for row in rows):
             return False
         items, measure = self.expected.items, self.pair.measure
-        sheet.update(zip(numbers, map(measure, map(items.__getitem__, numbers), rows), strict=True))  # type: ignore[arg-type]
+        run_marks.update(zip(numbers, map(measure, map(items.__getitem__, numbers), rows), strict=True))  # type: ignore[arg-type]
         self.named.add(self.pair.default_run)
         return True
 
     def _take_each(self, rows: Sequence[Any]) -> Sequence[tuple[int, Finding]]:
-        told: list[tuple[int, Finding]] = []
+        reported: list[tuple[int, Finding]] = []
         number_of = self.expected.number_of
         for position, record in enumerate(rows):
             number = number_of(self.key(record))
@@ -255,19 +256,19 @@ class Pairing(Generic[Item, Mark]):
                 self._count_unknown(record)
             elif self.known_runs is None or run in self.known_runs:
                 findings += self._enter(record, number, run, bad=any(f.severity == "error" for f in findings))
-            told += [(position, finding) for finding in findings]
-        return told
+            reported += [(position, finding) for finding in findings]
+        return reported
 
     def _enter(self, record: Any, number: int, run: str, bad: bool) -> Sequence[Finding]:
-        """Leave the mark of a record that is expected. What that shows to be wrong with it."""
+        """Keep the mark of an expected record. Returns findings if it repeats an invalid record."""
         self.named.add(run)
-        sheet = self.sheets.setdefault(run, {})
-        if number not in sheet:
-            sheet[number] = INVALID if bad else self._mark(record, number)
+        run_marks = self.marks_by_run.setdefault(run, {})
+        if number not in run_marks:
+            run_marks[number] = INVALID if bad else self._mark(record, number)
             return ()
-        repeats_a_bad_one = sheet[number] == INVALID
-        sheet[number] = REPEATED
-        return self._repeated() if repeats_a_bad_one else ()
+        repeats_invalid = run_marks[number] == INVALID
+        run_marks[number] = REPEATED
+        return self._repeated() if repeats_invalid else ()
 
     def _mark(self, record: Any, number: int) -> Mark | Unscored:
         error = record.error if self.pair.can_fail else None
@@ -287,11 +288,11 @@ class Pairing(Generic[Item, Mark]):
             self.unknown.append(self.key(record))
 
     def _repeated(self) -> list[Finding]:
-        """Of two records for an item one is bad: the rule itself, which sees good records only, reports nothing."""
+        """The findings if one of two records of an item is invalid: the rule itself sees only valid records."""
         return [rule.repeated() for rule in self.unique]
 
-    def lose(self, parsed: Any) -> Sequence[Finding]:
-        """A bad record: not processed, and a second record for its item if there is a good one."""
+    def reject(self, parsed: Any) -> Sequence[Finding]:
+        """Mark the item of an invalid record as not processed, or as repeated if it has another record."""
         key: Any = tuple(read_field(parsed, name) for name in self.pair.key)
         run = read_field(parsed, self.pair.run) if self.pair.run else None
         run = self.pair.default_run if run is None else run
@@ -300,38 +301,38 @@ class Pairing(Generic[Item, Mark]):
         number = self.expected.number_of(key if len(key) > 1 else key[0])
         if number is None:
             return ()
-        sheet = self.sheets.setdefault(run, {})
-        again = number in sheet
-        sheet[number] = REPEATED if again else INVALID
+        run_marks = self.marks_by_run.setdefault(run, {})
+        again = number in run_marks
+        run_marks[number] = REPEATED if again else INVALID
         return self._repeated() if again else ()
 
     def changed(self, mark: Callable[[Any], Any]) -> Pairing[Item, Any]:
-        """The same with something else for each mark."""
+        """A copy with a function applied to each mark."""
         other = copy(self)
-        other.sheets = {
-            run: {number: each if type(each) is Unscored else mark(each) for number, each in sheet.items()}
-            for run, sheet in self.sheets.items()
+        other.marks_by_run = {
+            run: {number: each if type(each) is Unscored else mark(each) for number, each in run_marks.items()}
+            for run, run_marks in self.marks_by_run.items()
         }
         return other
 
-    def runs(self) -> dict[str, Sheet]:
-        """The sheet of each run that counts, sorted by name."""
+    def runs(self) -> dict[str, MarksByItem]:
+        """The marks of each run that counts, sorted by name."""
         names = self.named if self.known_runs is None else self.known_runs
-        return {run: self.sheets.get(run, {}) for run in sorted(names or {self.pair.default_run})}
+        return {run: self.marks_by_run.get(run, {}) for run in sorted(names or {self.pair.default_run})}
 
     def missing(self) -> list[Key]:
-        """Expected ids without any record in some run, in the order of the truth."""
-        sheets = list(self.runs().values())
-        return [key for key, number in self.expected.index.items() if any(number not in sheet for sheet in sheets)]
+        """Expected ids without a record in at least one run, in the order of the truth."""
+        runs = list(self.runs().values())
+        return [key for key, number in self.expected.index.items() if any(number not in marks for marks in runs)]
 
 
 def read_field(parsed: Any, name: str) -> Any:
-    """A field of a record that is not valid, if it is there."""
+    """A field of an invalid record, if present."""
     return parsed.get(name) if isinstance(parsed, dict) else getattr(parsed, name, None)
 
 
 def marks(pairing: Pairing[Any, Any], run: str) -> list[Any]:
-    """For each expected item its mark, or None when it is not processed."""
-    sheet = pairing.sheets.get(run, {})
-    found = (sheet.get(number) for number in range(len(pairing.expected.items)))
+    """The mark of each expected item; None for items that are not processed."""
+    by_item = pairing.marks_by_run.get(run, {})
+    found = (by_item.get(number) for number in range(len(pairing.expected.items)))
     return [None if type(mark) is Unscored else mark for mark in found]

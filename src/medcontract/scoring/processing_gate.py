@@ -1,4 +1,4 @@
-"""The processing gate: whether enough of the expected items were processed, and the verdict that follows."""
+"""The processing gate: whether enough of the expected items were processed, and the resulting verdict."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from medcontract.scoring.pairing import Pairing, Sheet, Unscored
+from medcontract.problems import plural
+from medcontract.scoring.pairing import MarksByItem, Pairing, Unscored
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import TooLarge, rounded
 
@@ -31,12 +32,12 @@ class Processing(Struct, frozen=True):
 
     @property
     def passed(self) -> bool:
-        """Exact: 19 of 20 are 95 %."""
+        """Computed exactly: 19 of 20 are 95 %."""
         return self.expected > 0 and Fraction(self.processed, self.expected) >= self.minimum
 
     @property
     def needed(self) -> int:
-        """How many more records would pass."""
+        """How many more processed items would pass the gate."""
         return max(0, ceil(self.minimum * self.expected) - self.processed)
 
     @property
@@ -48,7 +49,7 @@ class Processing(Struct, frozen=True):
         return percent(Fraction(self.processed, self.expected), self.minimum)
 
     @property
-    def asked(self) -> str:
+    def required(self) -> str:
         return percent(self.minimum)
 
     def describe(self) -> dict[str, Any]:
@@ -63,7 +64,7 @@ class Processing(Struct, frozen=True):
 
 
 class Verdict(Struct, kw_only=True):
-    """What became of a submission."""
+    """The outcome for a submission."""
 
     valid: bool
     processing: Processing | None
@@ -73,7 +74,7 @@ class Verdict(Struct, kw_only=True):
     headline_name: str | None = None
     decision: str | None = None
     gates: tuple[tuple[str, bool | None], ...] = ()
-    """The gates that the decision rests on, and whether each is passed."""
+    """The gates that the decision is based on, and whether each is passed."""
     reasons: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -84,7 +85,7 @@ class Verdict(Struct, kw_only=True):
 
 
 def refused_by_gate(scorer: Scorer, answers: Answers) -> Verdict | None:
-    """The verdict on a submission that processed too little, before anything is counted that takes time."""
+    """The verdict on a submission that does not pass the gate, before the expensive counting."""
     pairings = answers.pairings.values()
     expected = sum(len(pairing.expected.items) for pairing in pairings)
     gate, run = gate_of(processed_by_run(pairings), expected, scorer.protocol)
@@ -93,17 +94,17 @@ def refused_by_gate(scorer: Scorer, answers: Answers) -> Verdict | None:
     return Verdict(valid=False, processing=gate, reasons=(below_the_gate(gate, run),))
 
 
-def judge_counts(scorer: Scorer, counts: Counts) -> Verdict:
-    """The gate first; above it, what was not processed counts as wrong."""
+def verdict_on(scorer: Scorer, counts: Counts) -> Verdict:
+    """The verdict on counts: the gate first; above it, items that are not processed count as wrong."""
     gate, worst_run = gate_of(counts.processed, counts.expected, scorer.protocol)
-    too_little = () if gate.passed else (below_the_gate(gate, worst_run),)
-    if too_little and not scorer.result_below_gate:
-        return Verdict(valid=False, processing=gate, reasons=too_little, warnings=counts.warnings)
+    gate_reasons = () if gate.passed else (below_the_gate(gate, worst_run),)
+    if gate_reasons and not scorer.result_below_gate:
+        return Verdict(valid=False, processing=gate, reasons=gate_reasons, warnings=counts.warnings)
     try:
         finished = scorer.finish(counts)
     except TooLarge:
-        why = "a figure is too large for a double: check the numbers in the submission"
-        return Verdict(valid=False, processing=gate, reasons=(why,), warnings=counts.warnings)
+        reason = "a figure is too large for a double: check the numbers in the submission"
+        return Verdict(valid=False, processing=gate, reasons=(reason,), warnings=counts.warnings)
     return Verdict(
         valid=not finished.reasons and gate.passed,
         processing=gate,
@@ -113,7 +114,7 @@ def judge_counts(scorer: Scorer, counts: Counts) -> Verdict:
         headline_name=finished.headline_name,
         decision=finished.decision,
         gates=finished.gates,
-        reasons=too_little + finished.reasons,
+        reasons=gate_reasons + finished.reasons,
         warnings=counts.warnings + finished.warnings,
     )
 
@@ -122,40 +123,40 @@ def processed_by_run(pairings: Iterable[Pairing[Any, Any]]) -> dict[str, int]:
     """How many expected items were processed in each run, over all pairings."""
     runs: dict[str, int] = {}
     for pairing in pairings:
-        for run, count in counts_of_sheets(pairing).items():
+        for run, count in processed_counts(pairing).items():
             runs[run] = runs.get(run, 0) + count
     return runs
 
 
 def gate_of(processed: Mapping[str, int], expected: int, protocol: Protocol) -> tuple[Processing, str]:
-    """The gate, and the worst run."""
+    """The gate of the worst run, and that run."""
     run, least = min(processed.items(), key=lambda item: (item[1], item[0]))
     return Processing(expected, least, protocol["min_processed"]), run
 
 
 def below_the_gate(gate: Processing, run: str) -> str:
-    more = f"{gate.needed:,} more record{'s' * (gate.needed != 1)} needed"
+    more = f"{plural(gate.needed, 'more record')} needed"
     where = f"run {shown_id(run)}: " if run else ""
     counted = f"{gate.processed:,} of {gate.expected:,}"
-    return f"{where}{gate.share} processed ({counted}), at least {gate.asked} asked for: {more}"
+    return f"{where}{gate.share} processed ({counted}), at least {gate.required} required: {more}"
 
 
-def counts_of_sheets(pairing: Pairing[Any, Any]) -> dict[str, int]:
+def processed_counts(pairing: Pairing[Any, Any]) -> dict[str, int]:
     """How many expected items were processed, by run."""
-    return {run: processed(sheet) for run, sheet in pairing.runs().items()}
+    return {run: processed(marks) for run, marks in pairing.runs().items()}
 
 
-def processed(sheet: Sheet) -> int:
-    return sum(type(mark) is not Unscored for mark in sheet.values())
+def processed(marks: MarksByItem) -> int:
+    return sum(type(mark) is not Unscored for mark in marks.values())
 
 
-def percent(share: Fraction, border: Fraction | None = None) -> str:
-    """A share for people; with as many digits as it takes to show on which side of the border it is."""
+def percent(share: Fraction, minimum: Fraction | None = None) -> str:
+    """A share as text, with enough digits to show that it is below the minimum, if it is."""
     digits = 1
     while True:
         text = f"{float(share * 100):.{digits}f}"
-        same = border is not None and Fraction(text) >= border * 100 and share < border
-        if not same or digits > 12:
+        misleading = minimum is not None and Fraction(text) >= minimum * 100 and share < minimum
+        if not misleading or digits > 12:
             return f"{text.rstrip('0').rstrip('.')} %"
         digits += 1
 
@@ -164,5 +165,5 @@ _PLAIN_ID = re.compile(r"[A-Za-z0-9_.-]{1,40}")
 
 
 def shown_id(run: str) -> str:
-    """The name of a run where it looks like one: anything else may be data."""
+    """The name of a run if it looks like an identifier; anything else may be data."""
     return run if _PLAIN_ID.fullmatch(run) else "…"

@@ -1,4 +1,4 @@
-"""A protocol is data: a track's frozen parameters, with a version, a fingerprint and a history."""
+"""Protocols: the frozen parameters of a track as data, with a version, a fingerprint and a history."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ _PLAIN_NUMBER = re.compile(r"[+-]?(?:[0-9]*\.?[0-9]*(?:e[+-]?[0-9]{1,4})?|s?nan|
 
 
 class Parameter(Struct, frozen=True, kw_only=True):
-    """One number of a protocol, where it comes from, and what it may be changed to."""
+    """A parameter of a protocol, its source, and the values that it allows."""
 
     name: str
     value: Decimal | str | None
     about: str
     source: str
-    """The document and section that the number comes from."""
+    """The document and section that the value comes from."""
     low: Decimal | None = Decimal(0)
     high: Decimal | None = None
     above: bool = False
     """The value must be above `low`, not equal to it."""
     choices: tuple[str, ...] = ()
-    """The words that it may be, where it is no number."""
+    """The allowed values, if it is not a number."""
     fixed: bool = False
-    """It follows from something else, and cannot be given."""
+    """It is derived from something else, and cannot be changed."""
 
     @property
     def number(self) -> int | float | str | None:
-        """As JSON: a number is the double whose shortest decimal the value is."""
+        """The value as JSON: a number is the double whose shortest decimal representation is the value."""
         if self.value is None or isinstance(self.value, str):
             return self.value
         return int(self.value) if self.value == self.value.to_integral_value() else float(self.value)
 
     @property
     def text(self) -> str:
-        """As a decimal, in full."""
+        """The value as a decimal with all digits."""
         if self.value is None or isinstance(self.value, str):
             return self.value or "null"
         return f"{self.value.normalize():f}" if abs(self.value) < 10**15 else repr(float(self.value))
 
 
 class Change(Struct, frozen=True):
-    """Why a version differs from the one before."""
+    """Why a version differs from the previous one."""
 
     version: int
     reason: str
@@ -70,18 +70,18 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
         return {p.name: Fraction(p.value) if isinstance(p.value, Decimal) else None for p in self.parameters}
 
     def __getitem__(self, name: str) -> Fraction:
-        """The exact value of a parameter that has one."""
+        """The exact value of a numeric parameter. Raises `KeyError` if it is null."""
         value = self._values[name]
         if value is None:
             raise KeyError(name)
         return value
 
     def get(self, name: str) -> Fraction | None:
-        """The exact value of a parameter that may have none."""
+        """The exact value of a numeric parameter that may be null."""
         return self._values[name]
 
     def word(self, name: str) -> str | None:
-        """The value of a parameter that is no number."""
+        """The value of a parameter that is not a number."""
         value = next(parameter.value for parameter in self.parameters if parameter.name == name)
         return value if isinstance(value, str) else None
 
@@ -96,7 +96,7 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
         return sha256(canonical({"id": self.id, "version": self.version, "parameters": self.values}))
 
     def describe(self) -> dict[str, Any]:
-        """What every result carries."""
+        """The protocol as included in every result."""
         return {
             "id": self.id,
             "version": self.version,
@@ -105,30 +105,29 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
         }
 
     def changed(self, name: str, text: str) -> Protocol:
-        """The protocol with one parameter changed for a run: another fingerprint. Raises `CallError`."""
+        """The protocol with one parameter changed, and so another fingerprint. Raises `CallError`."""
         known = {parameter.name: parameter for parameter in self.parameters}
         if name not in known:
-            from medcontract.contracts.suggestions import nearest
+            from medcontract.contracts.suggestions import did_you_mean
 
-            guess = nearest(name, known)
-            hint = f"did you mean '{guess}'? " if guess else ""
+            see = f"see: medcontract protocol show {self.id}"
+            guess = did_you_mean(name, known)
             raise CallError(
-                f"the protocol of '{self.id}' has no parameter '{name}'",
-                hint + f"see: medcontract protocol show {self.id}",
+                f"the protocol of '{self.id}' has no parameter '{name}'", f"{guess} {see}" if guess else see
             )
         parameter = known[name]
         if parameter.fixed:
             raise CallError(f"'{name}' cannot be changed: {parameter.about}")
         if parameter.choices:
-            return self._with({name: _word(parameter, text)})
+            return self._with({name: _choice(parameter, text)})
         return self._with({name: decimal(f"'{name}'", text, parameter.low, parameter.high, parameter.above)})
 
     def following(self, name: str, value: str) -> Protocol:
-        """The protocol with a parameter that follows from something else, such as a file."""
+        """The protocol with a parameter that is derived from something else, such as a file."""
         return self._with({name: value})
 
     def measured(self, **values: float) -> Protocol:
-        """The protocol with parameters that were measured, not decided: doubles, taken exactly."""
+        """The protocol with parameters that were measured, as exact doubles."""
         return self._with({name: Decimal(value) for name, value in values.items()})
 
     def _with(self, values: Mapping[str, Decimal | str]) -> Protocol:
@@ -136,7 +135,7 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
         return replace(self, parameters=parameters)
 
 
-def _word(parameter: Parameter, text: str) -> str:
+def _choice(parameter: Parameter, text: str) -> str:
     if text not in parameter.choices:
         raise CallError(f"'{parameter.name}' must be {' or '.join(parameter.choices)}, not '{text}'")
     return text
@@ -145,18 +144,19 @@ def _word(parameter: Parameter, text: str) -> str:
 def decimal(
     what: str, text: str, low: Decimal | None = None, high: Decimal | None = None, above: bool = False
 ) -> Decimal:
-    """The exact number that a person wrote for something. Raises `CallError`."""
+    """The exact number in a text that a user entered for `what`. Raises `CallError`."""
     try:
-        value = Decimal(text.strip() if _PLAIN_NUMBER.fullmatch(text.strip()) else "no number")
+        value = Decimal(text.strip() if _PLAIN_NUMBER.fullmatch(text.strip()) else "not a number")
     except InvalidOperation:
-        raise CallError(f"'{text}' is no number for {what}", "write a decimal such as 0.95") from None
+        raise CallError(f"{what} must be a number, not '{text}'", "write a decimal such as 0.95") from None
     too_low = value.is_finite() and low is not None and (value <= low if above else value < low)
     too_high = value.is_finite() and high is not None and value > high
     if not value.is_finite() or too_low or too_high:
         raise CallError(f"{what} must be {_described(low, high, above)}, not {text.strip()}")
-    if not _fits_a_double(value):
+    if not _is_exact_double(value):
         raise CallError(
-            f"'{text}' has more digits than a double holds", "the fingerprint and the score must tell the same number"
+            f"'{text}' has more digits than a double can represent",
+            "use fewer digits: the fingerprint contains the parameter as a double",
         )
     return value
 
@@ -167,14 +167,14 @@ def _described(low: Decimal | None, high: Decimal | None, above: bool) -> str:
     return " and ".join(bounds) or "a number"
 
 
-def _fits_a_double(value: Decimal) -> bool:
+def _is_exact_double(value: Decimal) -> bool:
     return Decimal(repr(float(value))) == value
 
 
 def parameters(
     source: str, **rows: tuple[str | None, str] | tuple[str | None, str, dict[str, Any]]
 ) -> tuple[Parameter, ...]:
-    """Parameters of one source, by name: (value, what it is) and, where it matters, what else is known of it."""
+    """Parameters of one source, by name: (value, description) and optionally other fields of `Parameter`."""
     found = []
     for name, (value, about, *rest) in rows.items():
         more: dict[str, Any] = dict(rest[0]) if rest else {}

@@ -1,4 +1,4 @@
-"""Exact numbers: every figure is a fraction until it is rounded, once, to the nearest double."""
+"""Exact arithmetic: every figure is a fraction until it is rounded, once, to the nearest double."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ ZERO, ONE = Fraction(0), Fraction(1)
 
 
 class TooLarge(ArithmeticError):
-    """A figure that no double can hold."""
+    """A figure that is too large for a double."""
 
 
 def rounded(value: Fraction) -> float:
-    """The nearest double. Raises `TooLarge` beyond all doubles."""
+    """The nearest double. Raises `TooLarge` if there is none."""
     try:
         return value.numerator / value.denominator  # Python rounds the quotient of two integers correctly
     except OverflowError:
@@ -25,7 +25,7 @@ def rounded_or_none(value: Fraction | None) -> float | None:
 
 
 def exact_sum(values: Iterable[float]) -> Fraction:
-    """The sum of doubles, none of them rounded. Denominators are powers of two, so few differ."""
+    """The exact sum of doubles. Their denominators are powers of two, so there are few different ones."""
     by_denominator: dict[int, int] = {}
     for value in values:
         numerator, denominator = value.as_integer_ratio()
@@ -34,7 +34,7 @@ def exact_sum(values: Iterable[float]) -> Fraction:
 
 
 def total(values: Iterable[Fraction]) -> Fraction:
-    """The sum of fractions: those of one denominator first, then in pairs, so that few large numbers are multiplied."""
+    """The sum of fractions: by denominator first, then in pairs, to avoid multiplications of large numbers."""
     by_denominator: dict[int, int] = {}
     for value in values:
         by_denominator[value.denominator] = by_denominator.get(value.denominator, 0) + value.numerator
@@ -50,18 +50,18 @@ def mean(values: Iterable[Fraction]) -> Fraction:
 
 
 def mean_or_none(values: Iterable[Fraction | None]) -> Fraction | None:
-    """None when one of them is: a mean over what happens to be there would mislead."""
+    """The mean, or None if any value is None: a mean of the other values would be misleading."""
     found = list(values)
     known = [value for value in found if value is not None]
     return mean(known) if len(known) == len(found) else None
 
 
 def f1(true_positives: int, false_positives: int, false_negatives: int) -> Fraction:
-    """2·TP / (2·TP + FP + FN); 0 when that denominator is 0."""
+    """2·TP / (2·TP + FP + FN); 0 if the denominator is 0."""
     denominator = 2 * true_positives + false_positives + false_negatives
     return Fraction(2 * true_positives, denominator) if denominator else ZERO
 
 
 def clamped(value: Fraction) -> Fraction:
-    """Within [0, 1]."""
+    """The value, limited to [0, 1]."""
     return min(ONE, max(ZERO, value))

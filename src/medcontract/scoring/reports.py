@@ -14,7 +14,7 @@ from medcontract.results.score import Score
 from medcontract.results.tables import Table, by_class_table, figures_table, first_rows, number
 from medcontract.scoring.comparison import Comparison, Rows
 from medcontract.scoring.pairing import Pair, Pairing, marks
-from medcontract.scoring.processing_gate import counts_of_sheets, shown_id
+from medcontract.scoring.processing_gate import processed_counts, shown_id
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol, parameters
 from medcontract.scoring.rational import ZERO, exact_sum, f1, mean, mean_or_none, rounded, rounded_or_none
 from medcontract.scoring.scorer import Answers, Counts, Finished, Limit, Scorer
@@ -187,7 +187,7 @@ class ReportsScorer(Scorer):
             warnings.append("no telemetry (reports/telemetry): no memory, no CPU and so no performance_score")
         return Counts(
             expected=len(items),
-            processed=counts_of_sheets(pairing),
+            processed=processed_counts(pairing),
             data=tuple(runs),
             warnings=tuple(warnings),
             about_truth=tuple(_absent_classes(items)),

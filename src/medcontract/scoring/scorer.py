@@ -1,8 +1,8 @@
-"""From answers to figures: what a track computes, bound to a protocol, to options and to the files that are there.
+"""Scorers: how a track computes figures from answers, for a given protocol, options and set of files.
 
-A scorer measures each processed record where it meets its expected item (`Pair.measure`), the sheets of marks are
-merged (`pairing.merge`), `count` turns a sheet into small exact numbers, and `finish` turns these into figures. Only
-`measure` sees records; nothing depends on their order.
+A scorer measures each processed record together with its expected item (`Pair.measure`). The resulting marks are merged
+(`pairing.merge`), `count` reduces them to small exact numbers, and `finish` turns these into figures. Only `measure`
+sees records, and nothing depends on their order.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ from medcontract.scoring.protocol import Protocol
 
 
 class ScoringOptions(Struct, frozen=True, kw_only=True):
-    """What a caller asks of a score besides parameters of the protocol."""
+    """The caller's options for scoring, other than parameters of the protocol."""
 
     breakdown: bool = False
-    """Say of each item or sample what became of it."""
+    """Explain each item or sample."""
     values: bool = False
-    """Texts of records may be shown."""
+    """Text from records may be shown."""
     plugin_errors: bool = False
-    """Messages of exceptions in custom metrics may be shown: they may quote a record, and the truth."""
+    """Messages of exceptions in custom metrics may be shown; they may quote records and the truth."""
     options: Mapping[str, Any] = {}
-    """Values of the options that the track declares (`Track.options`), as they were parsed, by name."""
+    """Parsed values of the options that the track declares (`Track.options`), by name."""
     plugins: tuple[str, ...] = ()
-    """Modules that worker processes load, too."""
+    """Modules that worker processes must load."""
 
 
 NO_OPTIONS = ScoringOptions()
 
 
 class Answers(Struct, kw_only=True):
-    """What streaming left of a submission, for a scorer to count."""
+    """A submission after reading, for a scorer to count."""
 
     pairings: dict[str, Pairing[Any, Any]]
     """By the contract of the truth."""
@@ -54,22 +54,22 @@ class Answers(Struct, kw_only=True):
     """Fields of the result that the caller sets (`ResultFields.settable`)."""
 
     def pairing(self) -> Pairing[Any, Any]:
-        """Of a track that has just one."""
+        """The pairing of a track that has only one."""
         (only,) = self.pairings.values()
         return only
 
 
 class Counts(Struct, kw_only=True):
-    """Everything that figures are made of: small, exact, fit to be kept by the thousand."""
+    """Everything that figures are computed from: exact, and small enough to keep thousands in memory."""
 
     expected: int
     processed: dict[str, int]
-    """By run; "" where a track has none."""
+    """By run; "" for a track without runs."""
     data: Any
-    """What the track itself needs."""
+    """Data of the track."""
     warnings: tuple[str, ...] = ()
     about_truth: tuple[str, ...] = ()
-    """Warnings that are not for participants."""
+    """Warnings that participants do not see, since they reveal the truth."""
 
 
 class Finished(Struct, kw_only=True):
@@ -77,64 +77,64 @@ class Finished(Struct, kw_only=True):
 
     result: dict[str, Any]
     headline: Fraction | None
-    """What submissions are ranked by."""
+    """The figure that submissions are ranked by."""
     second: Fraction | None = None
-    """What they are ranked by where none has a headline."""
+    """The figure that they are ranked by if there is no headline."""
     headline_name: str | None = None
-    """Where it is not that of the track."""
+    """The name of the headline, if it differs from that of the track."""
     reasons: tuple[str, ...] = ()
-    """Why it is not valid all the same."""
+    """Why the score is nevertheless not valid."""
     decision: str | None = None
-    """GO or NO-GO, where the track decides."""
+    """GO or NO-GO, for tracks with a decision."""
     gates: tuple[tuple[str, bool | None], ...] = ()
-    """The gates that the decision rests on, and whether each is passed."""
+    """The gates that the decision is based on, and whether each is passed."""
     warnings: tuple[str, ...] = ()
 
 
 class Limit(Struct, frozen=True, kw_only=True):
-    """Something that a submission may not exceed, as far as its files tell."""
+    """A limit that a submission must not exceed, as checked by `preflight`."""
 
     id: str
     title: str
     contract: str
-    """The contract of the files that tell."""
+    """The contract of the files that contain the measured values."""
     passed: bool | None
-    """None: they are not there."""
+    """None if these files are missing."""
     detail: str
-    failure: tuple[str, str] = ("beyond a limit", "no score comes of it")
-    """What it means not to pass, and what comes of it."""
+    failure: tuple[str, str] = ("limit exceeded", "stay within the limit; otherwise there is no score")
+    """Message and hint if it is not passed."""
 
 
 class Scorer(ABC):
     """How a track scores one submission. Required: `pairs`, `count`, `finish`."""
 
     pairs: tuple[Pair[Any, Any], ...]
-    """How records of a truth and of a submission find each other, and what is measured of them."""
+    """How records of a truth and of a submission are paired, and what is measured."""
 
     result_below_gate: ClassVar[bool] = False
-    """There is a result below the processing gate, too."""
+    """There is a result even below the processing gate."""
     explains: ClassVar[bool] = False
     """It can explain each item or sample (`--breakdown`)."""
     rescores: ClassVar[bool] = False
-    """It can score a result that was made elsewhere (`rescore`)."""
+    """It can score an existing result again (`rescore`)."""
 
     def __init__(self, protocol: Protocol, options: ScoringOptions, contracts: Collection[str]) -> None:
-        """`contracts` are those of the files that are there. Raises `CallError` where these make no submission."""
+        """`contracts` are those of the given files. Raises `CallError` if these do not form a submission."""
         self.protocol = protocol
         self.options = options
 
     @abstractmethod
     def count(self, answers: Answers) -> Counts:
-        """Small exact numbers of all that was measured."""
+        """Reduce everything that was measured to small exact numbers."""
 
     @abstractmethod
     def finish(self, counts: Counts) -> Finished:
-        """The figures, under the protocol."""
+        """Compute the figures under the protocol."""
 
     # Optional: what `preflight` checks.
 
     def probe(self, record: Any) -> Any:
-        """What can be measured of a record without a truth."""
+        """Measure what can be measured without a truth."""
         return True
 
     def limits(
@@ -143,32 +143,32 @@ class Scorer(ABC):
         documents: Mapping[str, Any],
         result: Mapping[str, Any] | None,
     ) -> Iterable[Limit]:
-        """The limits of the track, on records that were probed; on a result too, where there is one."""
+        """Check the limits of the track, on probed records and, if there is one, on the result."""
         return ()
 
-    # Optional: what explains a score to a person.
+    # Optional: explanations of a score.
 
     def remediation(self, counts: Counts) -> Sequence[FailureMode]:
-        """What to fix first: how often which field was wrong in which way."""
+        """What to fix first: how often each field was wrong, and in which way."""
         return ()
 
     def breakdown(self, counts: Counts) -> Sequence[ItemBreakdown]:
-        """What became of each item, where that is not a part of the result."""
+        """Explains each item, if that is not part of the result."""
         return ()
 
     def hints(self, counts: Counts) -> Iterable[str]:
-        """What would help a person; they may hold values."""
+        """Hints for users, which may contain values."""
         return ()
 
-    # Optional: scores that are weighed, and results that were made elsewhere.
+    # Optional: combined scores, and scoring existing results again.
 
     def combined(self, documents: Mapping[str, Any]) -> dict[str, CombinedScore] | None:
-        """How metrics are weighed into one figure, by its name. Raises `CallError` for weights that disagree."""
+        """How metrics are combined into one figure, by its name. Raises `CallError` for contradictory weights."""
         return None
 
     def rescore(self, name: str, result: Any, documents: Mapping[str, Any], fields: Mapping[str, str]) -> Verdict:
-        """The verdict on a result that was made elsewhere: a document of the result contract in a file of this name.
+        """The verdict on an existing result: a document of the result contract, from a file with this name.
 
-        `documents` are auxiliary files, by contract; `fields` are those of the result that the caller sets.
+        `documents` are auxiliary files, by contract; `fields` are fields of the result that the caller sets.
         """
         raise NotImplementedError

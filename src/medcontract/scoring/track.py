@@ -1,4 +1,4 @@
-"""What a track is: the description that is registered. How it scores a submission is in its `Scorer`."""
+"""The description of a track, as it is registered. How it scores a submission is defined by its `Scorer`."""
 
 from __future__ import annotations
 
@@ -16,59 +16,59 @@ from medcontract.scoring.scorer import NO_OPTIONS, Counts, Scorer, ScoringOption
 
 
 class Figure(Struct, frozen=True, kw_only=True):
-    """One number of a result: what it is, and what is always true of it."""
+    """A figure of a result, with its formula and invariants."""
 
     name: str
     about: str
-    """The formula in words."""
+    """The formula, as text."""
     low: int | None = 0
     high: int | None = 1
     perfect: int | None = None
-    """What a perfect submission gets, where that is one number."""
+    """The value for a perfect submission, if it is always the same."""
     leaving_out: Literal["never helps", "a right one never helps"] | None = None
-    """What leaving a record out can do to it."""
+    """How omitting a record can affect it."""
     by: Literal["submission", "class", "case", "document", "task"] = "submission"
-    """Figures finer than a submission are not for participants."""
+    """What it is computed for. Participants see only figures of the whole submission."""
     unit: str = ""
 
 
 class Auxiliary(Struct, frozen=True, kw_only=True):
-    """A kind of file that a score uses where it is given, besides a truth and a submission."""
+    """A kind of file that a score uses in addition to truth and submission, if given."""
 
     contract: str
     about: Literal["competition", "submission"] | None = None
-    """What it is about. One about the competition is the same for all submissions of a ranking, and given with the
-    truth; in a ranking the organizer can give one about each submission (`--measured`)."""
+    """What it describes. A file about the competition is the same for all submissions of a ranking, and passed with the
+    truth; files about a submission can be provided by the organizer of a ranking (`--measured`)."""
     names_team: bool = False
-    """It names the team that it is about: with the truth of a ranking it is about no submission."""
+    """It contains the name of its team, so that it cannot be used for all submissions of a ranking."""
     keep: Callable[[Any], Any] | None = None
-    """What is kept of each record of a collection."""
+    """Extracts what is kept of each record of a collection."""
     ids: Callable[[Any], Iterable[str]] | None = None
-    """The ids that rules of other files refer to, in a document or in what is kept of a collection."""
+    """The ids that rules of other files refer to, from a document or from what is kept of a collection."""
 
 
 class ExpectedIds(Struct, frozen=True, kw_only=True):
-    """A file that lists the expected ids, for those who do not have the truth."""
+    """A file that lists the expected ids, for participants, who do not have the truth."""
 
     contract: str
     truth: str
-    """The contract of the truth that it stands for."""
+    """The contract of the truth that it replaces."""
     only: Callable[[Any], bool] | None = None
-    """Which of its records stand for one of that truth, where not all do."""
+    """Selects the records that correspond to that truth, if not all do."""
 
 
 class Roles(Struct, frozen=True, kw_only=True):
-    """The contracts of a track, by what their files are for."""
+    """The contracts of a track, by purpose."""
 
     truths: tuple[str, ...]
     submissions: tuple[str, ...]
-    """The contracts that a submission may be of."""
+    """The contracts of the files of a submission."""
     result: str
     auxiliary: tuple[Auxiliary, ...] = ()
     expected_ids: tuple[ExpectedIds, ...] = ()
 
     def auxiliaries(self, about: Literal["competition", "submission"] | None = None) -> tuple[str, ...]:
-        """The contracts of auxiliary files: all, or those about one thing."""
+        """The contracts of auxiliary files: all, or only those about the competition or a submission."""
         return tuple(each.contract for each in self.auxiliary if about in (None, each.about))
 
     def find_auxiliary(self, contract: str) -> Auxiliary | None:
@@ -85,28 +85,28 @@ class Roles(Struct, frozen=True, kw_only=True):
 
 
 class Option(Struct, frozen=True, kw_only=True):
-    """Something that a caller can ask of one track only: an argument in Python, an option of the commands."""
+    """An option of a single track: an argument in Python, an option on the command line."""
 
     name: str
-    """Of the argument."""
+    """The name of the argument."""
     help: str
     metavar: str = ""
-    """What stands for its value in the help of a command."""
+    """The placeholder for its value in the help of a command."""
     flag: str = ""
-    """On the command line, where that is not its name."""
+    """The option on the command line, if it is not derived from the name."""
     sets: bool | None = None
-    """It has no value on the command line, and stands for this one."""
+    """Makes it a flag on the command line, which sets this value."""
     choices: tuple[str, ...] = ()
     parameter: bool = False
-    """It sets the parameter of the protocol that has its name."""
+    """It sets the parameter of the protocol with the same name."""
     contract: str = ""
     """Its value is a file of this contract."""
     stands_for: str = ""
-    """The contract of files that say the same."""
+    """The contract of files with the same content, which it replaces."""
     parse: Callable[[Any], Any] | None = None
-    """From what the caller gives. Raises `CallError`."""
+    """Parses the value that the caller passes. Raises `CallError`."""
     measuring: bool = False
-    """It changes how records are measured."""
+    """It affects how records are measured."""
 
     @property
     def on_command_line(self) -> str:
@@ -118,50 +118,50 @@ class Option(Struct, frozen=True, kw_only=True):
 
 
 class ResultFields(Struct, frozen=True, kw_only=True):
-    """Fields of a result that are no figures."""
+    """Fields of a result that are not figures."""
 
     needed: tuple[str, ...] = ()
-    """Those that come from the header of some file."""
+    """Fields taken from the header of a file."""
     settable: tuple[str, ...] = ()
-    """Those that no file of a submission has, and that the caller may set."""
+    """Fields that are in no file of a submission, and that the caller may set."""
 
 
 class NamedFile(Struct, frozen=True, kw_only=True):
-    """A file that a document names, beside it: preflight checks that it is there."""
+    """A file that a document refers to, in its folder: `preflight` checks that it exists."""
 
     contract: str
-    """Of the document."""
+    """The contract of the document."""
     field: str
     title: str
-    """What is checked."""
+    """The title of the check."""
     size_mb: str = ""
     """The field of the document that states its size in MB."""
 
 
 class LinkedFiles(Struct, frozen=True, kw_only=True):
-    """Files of no contract that files of the track name."""
+    """Files without a contract that files of the track refer to."""
 
     images: tuple[str, str] | None = None
-    """(contract, field) of records that name image files (`--images`)."""
+    """(contract, field) of records that refer to image files (`--images`)."""
     named: tuple[NamedFile, ...] = ()
-    """Files that documents of a submission name."""
+    """Files that documents of a submission refer to."""
 
 
 class Ranking(Struct, frozen=True, kw_only=True):
-    """What is special about a leaderboard of the track."""
+    """How a leaderboard of the track differs from single scores."""
 
     parameters: Mapping[str, str] = {}
-    """Parameters that have another value in a ranking, unless the caller gives them."""
+    """Parameters with a different default in a ranking."""
     protocol: Callable[[Protocol, Sequence[Counts]], Protocol] | None = None
-    """The protocol with what only all valid submissions together say."""
+    """The protocol with parameters that depend on all valid submissions."""
     warnings: Callable[[Protocol, Sequence[tuple[str, Counts]]], Iterable[str]] | None = None
-    """What looks strange when the valid submissions, by name, are put beside each other."""
+    """Warnings that result from comparing the valid submissions, given by name."""
 
 
 class Track:
-    """A track: which files it reads, which figures it has, and what scores a submission.
+    """A track: the files it reads, its figures, and its scorer.
 
-    A subclass must have the first six attributes. Everything else has a default.
+    Subclasses must define the first six attributes. Everything else has a default.
     """
 
     id: ClassVar[str]
@@ -173,23 +173,23 @@ class Track:
     scorer: ClassVar[type[Scorer]]
 
     second: ClassVar[str] = ""
-    """The name of the figure that they are ranked by where none has that one."""
+    """The name of the figure that they are ranked by if there is no headline."""
     options: ClassVar[tuple[Option, ...]] = ()
-    """What callers can ask of this track only."""
+    """Options that only this track has."""
     result_fields: ClassVar[ResultFields] = ResultFields()
     linked_files: ClassVar[LinkedFiles] = LinkedFiles()
     comparison: ClassVar[Comparison] = Comparison()
     ranking: ClassVar[Ranking] = Ranking()
 
     def completed(self, protocol: Protocol, options: ScoringOptions) -> Protocol:
-        """The protocol with what follows from its parameters and from the options of the caller.
+        """The protocol with everything that is derived from its parameters and the caller's options.
 
-        Raises `CallError` where parameters do not fit each other.
+        Raises `CallError` if parameters contradict each other.
         """
         return protocol
 
     def tables(self, score: Score) -> Iterator[Table]:
-        """The result as people read it: the figures, then finer ones. `score.result` is there."""
+        """The result as tables for display: the figures, then details. `score.result` is not None."""
         yield figures_table(score)
         yield from failure_modes_table(score)
 
@@ -199,5 +199,5 @@ class Track:
         return {name: value for name, value in result.items() if name in coarse}
 
     def pairs(self, contracts: Collection[str]) -> tuple[Pair[Any, Any], ...]:
-        """The pairs that files of these contracts make, as the track's own protocol has them. Raises `CallError`."""
+        """The pairs for files of these contracts, under the default protocol. Raises `CallError`."""
         return self.scorer(self.protocol, NO_OPTIONS, contracts).pairs

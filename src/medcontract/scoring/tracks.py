@@ -1,4 +1,4 @@
-"""All tracks that can be scored, by name: those that come with the package, and those of plugins."""
+"""The registry of tracks: built-in ones and those of plugins."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _registered: dict[str, Track] = {}
 
 
 def names() -> tuple[str, ...]:
-    """Those of plugins come last."""
+    """The names of all tracks; those of plugins come last."""
     _load_installed()
     return _names()
 
 
 def _names() -> tuple[str, ...]:
-    """Those that are known without a look at what is installed."""
+    """The names of built-in and registered tracks, without loading installed plugins."""
     return (*registry.TRACKS, *sorted(_registered))
 
 
@@ -32,44 +32,44 @@ def every() -> Iterator[Track]:
 
 
 def find(name: str) -> Track | None:
-    """The track of this name, if there is one."""
+    """The track with this name, if there is one."""
     if name not in registry.TRACKS:
         _load_installed()
     return _known(name)
 
 
 def _known(name: str) -> Track | None:
-    return _shipped(name) if name in registry.TRACKS else _registered.get(name)
+    return _built_in(name) if name in registry.TRACKS else _registered.get(name)
 
 
 @cache
-def _shipped(name: str) -> Track:
+def _built_in(name: str) -> Track:
     found: Track = import_module(f"medcontract.scoring.{name}").TRACK
     _name_arguments(found)
     return found
 
 
 def _name_arguments(found: Track) -> None:
-    """Messages name the options of the command line; in Python they name the arguments."""
+    """Let messages in Python mention arguments instead of command-line options."""
     for option in found.options:
         name_argument(option.on_command_line, option.in_python)
 
 
 def track(name: str) -> Track:
-    """The track of this name. Raises `CallError`."""
+    """The track with this name. Raises `CallError`."""
     found = find(name)
     if found is None:
-        raise CallError(f"'{name}' cannot be scored", f"these can: {', '.join(names())}")
+        raise CallError(f"'{name}' cannot be scored", f"use one of: {', '.join(names())}")
     return found
 
 
 def options() -> dict[str, tuple[Track, Option]]:
-    """The options of all tracks, by name, and whose each is."""
+    """The options of all tracks, by name, with the track of each."""
     return {option.name: (found, option) for found in every() for option in found.options}
 
 
 def register(*tracks: Track) -> None:
-    """Make tracks known to every command. Their contracts must be registered before. Raises `CallError`."""
+    """Register tracks, so that every command knows them. Register their contracts first. Raises `CallError`."""
     for each in tracks:
         _check(each)
         _registered[each.id] = each
@@ -77,33 +77,42 @@ def register(*tracks: Track) -> None:
 
 
 def _check(found: Any) -> None:
-    """A track that could not work is refused at once, with the reason."""
+    """Raises `CallError` for a track that could not work, with the reason."""
     if not isinstance(found, Track):
-        raise CallError(f"{found!r} is not a Track", "derive it from medcontract.modeling.Track, and give an instance")
+        raise CallError(
+            f"{found!r} is not a Track", "derive a class from medcontract.modeling.Track, and register an instance"
+        )
     missing = [name for name in Track.__annotations__ if not hasattr(found, name)]
     if missing:
         raise CallError(f"the track {type(found).__name__} has no '{missing[0]}'", "see CONTRIBUTING, Adding a track")
     if found.id in registry.TRACKS or _registered.get(found.id, found) is not found:
-        raise CallError(f"{found.id}: another track has this id", "choose another id")
+        raise CallError(f"{found.id}: another track already has this id", "choose another id")
     _check_options(found)
     for name in sorted(found.roles.all):
         if name not in registry.compiled():
-            raise CallError(f"the track {found.id} names {name}, which is no contract", "register its contracts first")
+            raise CallError(
+                f"the track {found.id} refers to the unknown contract {name}", "register its contracts first"
+            )
         if name.partition("/")[0] != found.id:
-            raise CallError(f"the track {found.id} names {name}, which is of another track", f"name it {found.id}/…")
+            raise CallError(
+                f"the track {found.id} refers to {name}, a contract of another track", f"name the contract {found.id}/…"
+            )
 
 
 def _check_options(found: Track) -> None:
-    """An option means one thing, whatever the track."""
+    """Raises `CallError` if another track has an option with the same name."""
     others = [_known(name) for name in _names() if found.options and name != found.id]
     taken = {option.name for other in others if other for option in other.options}
     for option in found.options:
         if option.name in taken:
-            raise CallError(f"the track {found.id} has an option '{option.name}', which another track has, too")
+            raise CallError(
+                f"the track {found.id} has an option '{option.name}', which another track already has",
+                "choose another name",
+            )
 
 
 def load_plugin(name: str) -> None:
-    """Import a module, given by its name or as a `.py` file, and register its CONTRACTS, METRICS and TRACKS."""
+    """Import a module, by name or as a `.py` file, and register its CONTRACTS, METRICS and TRACKS."""
     module = plugins.load_module(name)
     metrics = getattr(module, "METRICS", None)
     if metrics is not None:
@@ -114,7 +123,7 @@ def load_plugin(name: str) -> None:
 
 @cache
 def _load_installed() -> None:
-    """The tracks of installed packages (entry points of the group `medcontract.tracks`)."""
+    """Register the tracks of installed packages (entry points of the group `medcontract.tracks`)."""
     from importlib.metadata import entry_points
 
     entries = sorted(entry_points(group=GROUP))
@@ -125,5 +134,5 @@ def _load_installed() -> None:
             value = entry.load()
             value = getattr(value, "TRACKS", value)
             register(*(value if isinstance(value, tuple | list) else (value,)))
-        except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a user's module does
-            plugins.broken.append(f"the track '{entry.value}' cannot be loaded: {plugins.words(error)}")
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # plugins may raise anything
+            plugins.broken.append(f"the track '{entry.value}' cannot be loaded: {plugins.error_text(error)}")

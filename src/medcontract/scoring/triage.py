@@ -10,7 +10,7 @@ from medcontract.results.score import Score
 from medcontract.results.tables import Table, figures_table, first_rows, number
 from medcontract.scoring.comparison import Comparison, Rows
 from medcontract.scoring.pairing import Pair, Unscored
-from medcontract.scoring.processing_gate import counts_of_sheets
+from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol
 from medcontract.scoring.rational import ONE, ZERO, exact_sum, mean, rounded
 from medcontract.scoring.scorer import Answers, Counts, Finished, Scorer
@@ -141,7 +141,7 @@ class TriageScorer(Scorer):
         names = ", ".join(answers.names["triage/response"])
         return Counts(
             expected=len(pairing.expected.items),
-            processed=counts_of_sheets(pairing),
+            processed=processed_counts(pairing),
             data=_Data(
                 {**header, "response_file_name": names},
                 tuple(_case(case_id, cases[case_id]) for case_id in sorted(cases)),

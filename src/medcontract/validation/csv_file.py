@@ -68,7 +68,7 @@ class TableValidator(RecordsValidator):
         for finding in header_findings(self.names, known, self.contract.open, self.header_ref()):
             guess = did_you_mean(str(finding.path[0]), set(known) - there) if finding.code == "MC102" else None
             self.collector.add(finding._replace(hint=guess) if guess else finding)
-            self.spoilt = True  # every row has that column
+            self.all_invalid = True  # every row has that column
         for column in self.columns:
             if not column.nullable and column.name not in there:
                 self._lacks(column.name)
@@ -90,21 +90,21 @@ class TableValidator(RecordsValidator):
         """Its line was not kept; a second pass finds it."""
         return Ref(UNKNOWN, UNKNOWN, ref.record)
 
-    def _thorough(self, raw: bytes, offset: int, index: int) -> tuple[Any, Any]:
+    def _slow_path(self, raw: bytes, offset: int, index: int) -> tuple[Any, Any]:
         if not raw:
             self.add(self.bad_row, index, offset, 0)
             return None, None
-        return super()._thorough(raw, offset, index)
+        return super()._slow_path(raw, offset, index)
 
-    def tell(self, finding: Finding, ref: Ref) -> bool:
+    def collect(self, finding: Finding, ref: Ref) -> bool:
         """Add the column to findings; a missing column is reported once, not for each row."""
         named = self._in_a_column(finding)
-        return named is not None and super().tell(named, ref)
+        return named is not None and super().collect(named, ref)
 
-    def tell_more(self, finding: Finding, times: int) -> None:
+    def collect_more(self, finding: Finding, times: int) -> None:
         named = self._in_a_column(finding)
         if named is not None:
-            super().tell_more(named, times)
+            super().collect_more(named, times)
 
     def _in_a_column(self, finding: Finding) -> Finding | None:
         """The finding with its place in the table; None if it is about a column that the table lacks."""

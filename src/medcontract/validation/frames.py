@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 _BATCH = 8192
 _MOST_KNOWN = 1000
 _LONGEST_KNOWN = 500
-"""Bytes of a record that is kept, to be known again."""
+"""Longest record, in bytes, that is cached."""
 _COMPARABLE = frozenset({str, int, bool, type(None)})
-"""Values of these types that are equal are the same: not so 0.0 and -0.0."""
+"""Types whose equal values are identical, unlike 0.0 and -0.0."""
 
 
 def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = 10_000) -> FileReport:
@@ -112,7 +112,7 @@ class ParquetValidator(TableValidator):
 
 
 class _KnownRows:
-    """Rows as records. Of rows with the same cells, which take no room in a file, one is written."""
+    """Encodes rows as records, with a cache: a compressed file may repeat the same cells very often."""
 
     def __init__(self, layout: Layout, decode: Decode) -> None:
         self._layout = layout
@@ -120,12 +120,12 @@ class _KnownRows:
         self._known: dict[parquet_file.Cells, tuple[tuple[type, ...], bytes, Any]] = {}
 
     def record(self, cells: parquet_file.Cells) -> tuple[bytes, Any]:
-        """The JSON of a row, and what `Decode` makes of it."""
+        """The JSON of a row, and its value by `Decode`."""
         types = tuple(map(type, cells))
         if not _COMPARABLE.issuperset(types):
             return self._write(cells)
         known = self._known.get(cells)
-        if known and known[0] == types:  # 1 equals true, but is not the same
+        if known and known[0] == types:  # 1 == True, but they are different values
             return known[1], known[2]
         record, value = self._write(cells)
         if len(record) <= _LONGEST_KNOWN:
@@ -192,7 +192,7 @@ def _json_float(value: float, missing: bool) -> str:
 
 
 def _json_other(value: Any, missing: bool) -> str:
-    """Values other than Python's texts and numbers: NA, times, numpy numbers, nested values."""
+    """Values other than Python strings and numbers: NA, times, numpy numbers, nested values."""
     if type(value).__name__ in ("NAType", "NaTType"):
         return "null"
     if isinstance(value, datetime.date):  # datetime and Timestamp are dates too

@@ -50,7 +50,7 @@ class JsonValidator(RecordsValidator):
     def ref(self, index: int, offset: int, length: int) -> Ref:
         return Ref(offset, length, index, (self.contract.list_key or "", index))
 
-    def break_off(self, broken: Broken, index: int, offset: int, length: int) -> None:
+    def add_syntax_error(self, broken: Broken, index: int, offset: int, length: int) -> None:
         broken.offset += offset
         raise broken
 
@@ -99,7 +99,7 @@ class JsonValidator(RecordsValidator):
 
     def _examine_header(self) -> Any:
         """The header by the slow path: its value, or None if it is invalid."""
-        from medcontract.contracts.error_mapping import check_shape
+        from medcontract.contracts.error_mapping import check_structure
 
         header: dict[str, Any] = {}
         members: dict[str, Member] = {}
@@ -120,7 +120,7 @@ class JsonValidator(RecordsValidator):
                 spoilt += [fault.path for fault in faults]
             for fault in faults:
                 self.collector.defer(fault)
-        value, findings = check_shape(self.contract.whole_adapter, header)
+        value, findings = check_structure(self.contract.whole_adapter, header)
         for finding in findings:
             if not any(finding.path[: len(path)] == path for path in spoilt):
                 self.collector.defer(self._placed(with_hint(finding, self.contract.schema), members))

@@ -58,10 +58,10 @@ class JsonLinesValidator(RecordsValidator):
     def blocks(self) -> Iterator[Cut | Block]:
         return jsonl_file.records_in_blocks(self.source, self.decode)
 
-    def look_at(self, raw: bytes) -> Examined:
-        """A line whose syntax is broken is one bad record."""
+    def examine_record(self, raw: bytes) -> Examined:
+        """Like the base method, but a syntax error makes only this line invalid."""
         try:
-            return super().look_at(raw)
+            return super().examine_record(raw)
         except Broken as broken:
             return Examined(None, [broken_finding(one_line_hint(broken))])
 

@@ -1,4 +1,4 @@
-"""A valid file as one value. For those who want the data itself; everything else streams."""
+"""Loads a valid file as one value, for callers that want the data; everything else streams."""
 
 from __future__ import annotations
 

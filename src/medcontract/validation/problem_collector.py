@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 
-from medcontract.problems import Finding, Ref, tells_of_the_truth
+from medcontract.problems import Finding, Ref, reveals_truth
 
 Likeness = tuple[str, str, tuple[object, ...]]
 _MOST_KINDS = 10_000
@@ -18,7 +18,7 @@ class ProblemCollector:
 
     Findings about records arrive in file order; deferred ones (`defer`), such as those of list rules, arrive last
     but may belong anywhere in the file. They are kept separately, and each sorted series of them has its own limit
-    (`new_room`), so that findings early in the file are not crowded out by another series.
+    (`new_series`), so that findings early in the file are not crowded out by another series.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class ProblemCollector:
         self._kept: list[Finding] = []
         self._kept_alike: Counter[Likeness] = Counter()
         """Only for absorbed findings."""
-        self._rooms: list[list[Finding]] = [[]]
+        self._series: list[list[Finding]] = [[]]
         self.totals: dict[Likeness, int] = {}
         self.several: set[Likeness] = set()
         """Kinds of findings of which one record has several."""
@@ -56,7 +56,7 @@ class ProblemCollector:
 
     @property
     def is_full(self) -> bool:
-        """Whether no finding is kept any more, but for deferred ones."""
+        """Whether no finding is kept any more, except deferred ones."""
         return len(self._kept) >= self.keep
 
     def add_more(self, finding: Finding, times: int) -> None:
@@ -65,9 +65,9 @@ class ProblemCollector:
 
     def defer(self, finding: Finding) -> bool:
         """Add a finding that may belong anywhere in the file. False if it is not kept; then no similar one will be."""
-        if not self._count(finding, finding.ref) or len(self._rooms[-1]) >= self.keep:
+        if not self._count(finding, finding.ref) or len(self._series[-1]) >= self.keep:
             return False
-        self._rooms[-1].append(finding)
+        self._series[-1].append(finding)
         return True
 
     def count_rest(self, rest: Iterable[tuple[Finding, int]], record: int | None = None) -> None:
@@ -77,13 +77,13 @@ class ProblemCollector:
             if times > 1 or self._last.get(kind, -1) == record:
                 self.several.add(kind)
 
-    def new_room(self) -> None:
+    def new_series(self) -> None:
         """Start a new sorted series of deferred findings."""
-        self._rooms.append([])
+        self._series.append([])
 
     @property
     def deferred(self) -> list[Finding]:
-        return [finding for room in self._rooms for finding in room]
+        return [finding for series in self._series for finding in series]
 
     def _count(self, finding: Finding, ref: Ref | None) -> bool:
         """Count a finding. Returns whether it may be kept, within `keep`."""
@@ -93,7 +93,7 @@ class ProblemCollector:
             self.several.add(kind)
         if kind in self.totals:
             self._last[kind] = record
-        if self.for_participants and tells_of_the_truth(finding.code):
+        if self.for_participants and reveals_truth(finding.code):
             return False
         return self.alike is None or earlier < self.alike
 
@@ -127,9 +127,9 @@ class ProblemCollector:
         self.several |= other.several
 
     @property
-    def to_be_told(self) -> int:
+    def visible(self) -> int:
         """The number of findings that may be shown, kept or not."""
-        hidden = self.codes(tells_of_the_truth) if self.for_participants else {}
+        hidden = self.codes(reveals_truth) if self.for_participants else {}
         return self.errors + self.warnings - sum(hidden.values())
 
     def count(self, severity: str, wanted: Callable[[str], bool]) -> int:
@@ -149,8 +149,8 @@ class ProblemCollector:
 
     def place_deferred(self, found: dict[int, Ref]) -> None:
         """Add the positions of records of which only the index was known."""
-        for room in self._rooms:
-            room[:] = [f._replace(ref=found[f.ref.record]) if f.ref and f.ref.record in found else f for f in room]
+        for series in self._series:
+            series[:] = [f._replace(ref=found[f.ref.record]) if f.ref and f.ref.record in found else f for f in series]
 
 
 _NUMBERS = re.compile(r"[0-9]+")

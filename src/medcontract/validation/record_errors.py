@@ -1,4 +1,4 @@
-"""A thorough look at one record, or document, that the fast path did not accept."""
+"""The slow path: finds out what is wrong with a record or document that the fast path rejected."""
 
 from __future__ import annotations
 
@@ -31,41 +31,41 @@ _ANY_TEXT: tuple[dict[str, Any], ...] = ({"type": "string"}, {"type": "string", 
 
 
 Rest = list[tuple[Finding, int]]
-"""Findings that are counted only: one of each sort, and how many there are."""
+"""Findings that are only counted: one of each kind, and their number."""
 
 
 class Examined(NamedTuple):
-    """What a thorough look at a record showed."""
+    """The outcome of the slow path for a record."""
 
     value: Any
-    """None when the record is bad."""
+    """None if the record is invalid."""
     findings: list[Finding]
-    """Their offsets are counted from the record's start."""
+    """Their offsets are relative to the start of the record."""
     parsed: Any = None
-    """What was read, good or bad."""
+    """The parsed JSON, valid or not."""
     rest: Rest | tuple[()] = ()
 
 
 class KnownMistakes:
-    """Findings about the shape of bad records, for records that are bad in the same way.
+    """A cache of findings about the structure of invalid records.
 
-    A file of nothing but bad records has the same few mistakes again and again. What is found depends on the whole
-    record, but for short plain texts in fields that take any text: whether an id is r1 or r2 makes no difference.
-    Where findings are only counted, it depends on the signature of the record alone.
+    A file of invalid records usually repeats the same few mistakes. The cache key is the record, except for short plain
+    strings in fields that accept any string: whether an id is r1 or r2 makes no difference. If findings are only
+    counted, the key is the signature of the record.
     """
 
     def __init__(self, contract: CompiledContract) -> None:
         self._contract = contract
-        self._takes_any_text = _takes_any_text(contract) if contract.schema_is_complete else None
+        self._free_text = _free_text(contract) if contract.schema_is_complete else None
         self._found: dict[bytes, list[Finding]] = {}
         self._counted: dict[tuple[Any, ...], list[Finding]] = {}
         self._nothing_is_kept = False
 
-    def count_only(self, examined: Examined, nothing_is_kept: bool) -> list[Finding] | None:
-        """From now on, what is found in records like this one is only counted.
+    def only_count(self, examined: Examined, nothing_is_kept: bool) -> list[Finding] | None:
+        """From now on, only count the findings of records similar to this one.
 
-        `nothing_is_kept`: of no record at all any more, so that unknown keys need not be the same. What is found in all
-        records like this one is returned; None where they cannot be recognized.
+        `nothing_is_kept`: no findings of any record are kept any more, so that unknown keys may differ. Returns the
+        findings that all similar records have in common, or None if similar records cannot be recognized.
         """
         if nothing_is_kept and not self._nothing_is_kept:
             self._nothing_is_kept = True
@@ -81,11 +81,11 @@ class KnownMistakes:
         return findings
 
     def counted(self, parsed: Any) -> Examined | None:
-        """What was found in a record like this one, where that is only counted."""
+        """The outcome for a similar record, if its findings are only counted."""
         signature = self._signature(parsed) if self._counted else None
         findings = self._counted.get(signature.key) if signature else None
         if signature is None or findings is None or not (findings or signature.unknown):
-            return None  # without unknown keys, the record may be a good one
+            return None  # without unknown keys, the record may be valid
         rest = [(Finding(*unknown_key(key), path=(key,)), 1) for key in signature.unknown]
         return Examined(None, findings, parsed, rest)
 
@@ -105,17 +105,17 @@ class KnownMistakes:
         return signer(self._contract.record_schema) if self._contract.schema_is_complete else lambda parsed: None
 
     def key(self, parsed: Any, faults: Sequence[Finding]) -> bytes | None:
-        """What decides what is found in a record; None where it cannot be told, or is too long to be kept."""
-        if self._takes_any_text is None or type(parsed) is not dict or len(parsed) > _MOST_HINTS or len(faults) > 100:
+        """The cache key of a record; None if there is none, or if it is too long."""
+        if self._free_text is None or type(parsed) is not dict or len(parsed) > _MOST_HINTS or len(faults) > 100:
             return None
         outline = dict(parsed)
-        for name in self._takes_any_text:
+        for name in self._free_text:
             text = outline.get(name)
             if type(text) is str and _PLAIN_TEXT.fullmatch(text):
                 outline[name] = "x"
         try:
             key = msgspec.msgpack.encode((outline, [(f.code, f.path, f.at_key) for f in faults]))
-        except (OverflowError, UnicodeEncodeError):  # an integer beyond 64 bits, half a surrogate pair
+        except (OverflowError, UnicodeEncodeError):  # an integer beyond 64 bits, a lone surrogate
             return None
         return key if len(key) <= _LONGEST_KNOWN else None
 
@@ -130,19 +130,20 @@ class KnownMistakes:
         self._found[key] = findings
 
 
-def _takes_any_text(contract: CompiledContract) -> tuple[str, ...]:
-    """The fields of a record that are a text, any text (or any that is not blank), in each form that has them."""
-    from medcontract.contracts.compile import forms_of
+def _free_text(contract: CompiledContract) -> tuple[str, ...]:
+    """The fields of a record that accept any string (or any that is not blank), in each variant that has them."""
+    from medcontract.contracts.compile import variants_of
 
-    forms = [form.get("properties", {}) for form in forms_of(contract.record_schema)]
-    names = {name for form in forms for name in form}
-    return tuple(sorted(name for name in names if all(form.get(name, _ANY_TEXT[0]) in _ANY_TEXT for form in forms)))
+    variants = [variant.get("properties", {}) for variant in variants_of(contract.record_schema)]
+    names = {name for fields in variants for name in fields}
+    free = (name for name in names if all(fields.get(name, _ANY_TEXT[0]) in _ANY_TEXT for fields in variants))
+    return tuple(sorted(free))
 
 
 def examine(
     raw: bytes, adapter: TypeAdapter[Any], schema: dict[str, Any], depth: int, known: KnownMistakes | None = None
 ) -> Examined:
-    """A thorough look at one record. May raise `Broken`."""
+    """Check one record by the slow path. May raise `Broken`."""
     parsed = quick_parse(raw, MAX_DEPTH - depth)
     faults: list[Finding] = []
     scanned: Scanned | None = None
@@ -156,17 +157,17 @@ def examine(
         return counted
     rest = counted_only(scanned) if scanned else []
     key = known.key(parsed, faults) if known and not rest else None
-    shape = known.get(key) if known else None
-    if shape is not None:
-        return Examined(None, faults + shape if faults else shape, parsed)
+    errors = known.get(key) if known else None
+    if errors is not None:
+        return Examined(None, faults + errors if faults else errors, parsed)
     from medcontract.contracts.compile import all_keys
-    from medcontract.contracts.error_mapping import check_shape
+    from medcontract.contracts.error_mapping import check_structure
 
-    value, shape = check_shape(adapter, parsed, all_keys(schema))
-    shape = _hinted(_without_echoes(shape, faults, rest), schema)
-    findings = faults + shape if faults else shape
+    value, errors = check_structure(adapter, parsed, all_keys(schema))
+    errors = _with_hints(_without_consequences(errors, faults, rest), schema)
+    findings = faults + errors if faults else errors
     if known and findings:
-        known.keep(key, shape)
+        known.keep(key, errors)
     return Examined(None if findings else value, findings, parsed, rest)
 
 
@@ -175,40 +176,40 @@ def fault_finding(fault: Fault) -> Finding:
 
 
 def counted_only(scanned: Scanned) -> Rest:
-    """The faults of a text beyond those that are listed."""
+    """The faults of a text that are counted, but not listed."""
     return [(fault_finding(fault), times) for fault, times in scanned.rest.items()]
 
 
-def _hinted(findings: list[Finding], schema: dict[str, Any]) -> list[Finding]:
+def _with_hints(findings: list[Finding], schema: dict[str, Any]) -> list[Finding]:
     return [with_hint(f, schema) for f in findings[:_MOST_HINTS]] + findings[_MOST_HINTS:]
 
 
 def _is_inside(path: Path, others: set[Path]) -> bool:
-    """Whether one of the other paths leads to the value at this one, or to something that holds it."""
+    """Whether one of the other paths leads to the value at this path, or to one that contains it."""
     return bool(others) and any(path[:length] in others for length in range(len(path) + 1))
 
 
-def _without_echoes(shape: list[Finding], faults: list[Finding], rest: Rest) -> list[Finding]:
-    """What is wrong with the shape, but for values that something else is wrong with already."""
-    error_is_bad = any(finding.path == ("error",) for finding in shape)
-    spoilt = {fault.path for fault in faults if not fault.at_key}
-    spoilt_alike = {fault.path for fault, _ in rest if not fault.at_key}
+def _without_consequences(errors: list[Finding], faults: list[Finding], rest: Rest) -> list[Finding]:
+    """The errors in the structure, except those that only result from a fault of the same value."""
+    error_is_bad = any(finding.path == ("error",) for finding in errors)
+    faulty = {fault.path for fault in faults if not fault.at_key}
+    faulty_patterns = {fault.path for fault, _ in rest if not fault.at_key}
     bad_keys = {fault.path for fault in faults if fault.code == "MC018" and fault.at_key}
 
-    def is_echo(finding: Finding) -> bool:
+    def is_consequence(finding: Finding) -> bool:
         path = finding.path
-        alike = tuple("*" if isinstance(token, int) else token for token in path) if spoilt_alike else ()
-        if _is_inside(path, spoilt) or _is_inside(alike, spoilt_alike):
+        pattern = tuple("*" if isinstance(token, int) else token for token in path) if faulty_patterns else ()
+        if _is_inside(path, faulty) or _is_inside(pattern, faulty_patterns):
             return True
         if finding.code == "MC109":
             return error_is_bad
         return finding.code == "MC102" and path[:-1] in bad_keys and "\ufffd" in str(path[-1])
 
-    return [finding for finding in shape if not is_echo(finding)]
+    return [finding for finding in errors if not is_consequence(finding)]
 
 
 def with_hint(finding: Finding, schema: dict[str, Any]) -> Finding:
-    """An unknown key, with the nearest known one."""
+    """The finding about an unknown key, with the most similar known one as a hint."""
     if finding.code != "MC102" or finding.hint:
         return finding
     from medcontract.contracts.compile import known_keys

@@ -1,4 +1,4 @@
-"""The path of one record, the same in every container."""
+"""Checks records, in the same way for every container."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 _BATCH = 256
-"""Good records that go to scoring at a time."""
+"""Valid records that are passed to scoring at a time."""
 _MOST_KNOWN = 1000
 _LONGEST_KNOWN = 500
-"""Bytes of a record that is kept, to be known again."""
+"""Longest record, in bytes, whose findings are cached."""
 _MOST_COMPARED = 100
-"""Findings of a record that are compared with those of others."""
+"""Records with more findings than this are not compared with others."""
 Progress = Callable[[int, int], None]
-"""Called now and then with the bytes done and the bytes in all."""
+"""Called regularly with the number of bytes read and the total."""
 
 
 class _Counted:
-    """Findings of which nothing is kept any more, and in how many records they were found again."""
+    """Findings that are only counted, and the number of further records with the same findings."""
 
     def __init__(self, findings: list[Finding]) -> None:
         self.findings = findings
@@ -47,10 +47,10 @@ class _Counted:
 
 
 class RecordsValidator:
-    """What all containers of a collection share: the path of one record."""
+    """Base class for all containers: checks the records of a file."""
 
     depth = 0
-    """Levels that enclose a record in this container."""
+    """The nesting depth of a record in this container."""
 
     def __init__(
         self,
@@ -67,22 +67,22 @@ class RecordsValidator:
         self.sink = sink
         self.records: int | None = 0
         self.base = 0
-        """How many records of the collection stand in the parts before this one."""
+        """The number of records in the previous parts of the collection."""
         self.broken = False
-        """The file cannot be read to its end: it has no records."""
-        self.spoilt = False
-        """No record of the file can be good."""
+        """The file cannot be read completely, and counts as one without records."""
+        self.all_invalid = False
+        """No record of the file can be valid."""
         self.header: Any = None
-        """The header, where the container has one and it is good; the whole value of a document."""
+        """The header, if the container has one and it is valid; for documents, the document."""
         self.bad_header = False
         self._held: list[Any] = []
         self._held_refs: list[Ref] = []
         self._known_mistakes = KnownMistakes(contract)
         self._known_records: dict[bytes, Examined] = {}
         self._counted: dict[Hashable, _Counted] = {}
-        """What is found again and again, and not kept any more, by identity of the findings or by what they say."""
+        """Findings that are only counted, by identity of the list or by content."""
         self._counted_records: dict[bytes, _Counted] = {}
-        """Records of which nothing is kept any more, to be counted without another look."""
+        """Records whose findings are only counted, so that they need not be checked again."""
 
     @classmethod
     def recognise(cls, source: Source) -> str:
@@ -113,7 +113,7 @@ class RecordsValidator:
         raise NotImplementedError
 
     def blocks(self) -> Iterator[Cut | Block]:
-        """As `cuts`; a container that can hands out many good records at a time."""
+        """Like `cuts`, but a container may yield blocks of valid records."""
         return self.cuts()
 
     def run(self) -> None:
@@ -124,21 +124,21 @@ class RecordsValidator:
         return make_report(self.source, self.contract.id, self.records, self.collector)
 
     def begin(self) -> bool:
-        """What comes before the records: the header of a table. False where there are none to be read."""
+        """Check what precedes the records: the header of a table. False if the records cannot be read."""
         return True
 
     def finish(self) -> None:
-        """What comes after the records: the header, where there is one."""
+        """Check what is left after the records: the header, if there is one."""
 
     def in_header(self, finding: Finding) -> Finding:
-        """A finding about a header field, at its place; without one where the container has no header."""
+        """A finding about a header field with its place, or without one if the container has no header."""
         return finding._replace(ref=None)
 
     def start(self, accumulators: Sequence[Accumulator]) -> None:
         try:
             if self.begin():
                 self._stream(accumulators)
-        except Unreadable as unreadable:  # a damaged table has not even a header
+        except Unreadable as unreadable:  # a damaged table, without even a header
             self.collector.add(unreadable.finding)
             self.broken, self.records = True, None
 
@@ -149,7 +149,7 @@ class RecordsValidator:
                 if isinstance(raw, bytes):
                     self._record(raw, offset, value, index, accumulators)
                     index += 1
-                elif not self.spoilt and self._all_keep(value, accumulators):
+                elif not self.all_invalid and self._all_valid(value, accumulators):
                     self._deliver(value, raw, index, offset)
                     index += len(raw)
                 else:
@@ -169,11 +169,11 @@ class RecordsValidator:
         except Unreadable as unreadable:  # in the middle of an archive
             self.collector.add(unreadable.finding)
             self.broken = True
-        self._count_again()
+        self._flush_counts()
         self.records = 0 if self.broken else index
 
-    def _all_keep(self, values: list[Any], accumulators: Sequence[Accumulator]) -> bool:
-        """Whether a block of good records keeps all rules; what the accumulators need is then remembered."""
+    def _all_valid(self, values: list[Any], accumulators: Sequence[Accumulator]) -> bool:
+        """Whether all records of a block satisfy all rules; if so, the accumulators are updated."""
         return (
             len(accumulators) < 2
             and all(rule.all_pass(values) for rule in self.contract.record_rules)
@@ -185,51 +185,51 @@ class RecordsValidator:
             if counted := self._counted_records.get(raw):
                 counted.times += 1
                 return
-            value, parsed = self._thorough(raw, offset, index)
+            value, parsed = self._slow_path(raw, offset, index)
             if value is None:
                 for accumulator in accumulators:
                     accumulator.miss(parsed)
-                self._lose(parsed, raw, index, offset)
+                self._reject(parsed, raw, index, offset)
                 return
-        good = not self.spoilt
+        valid = not self.all_invalid
         for rule in self.contract.record_rules:
             for finding in rule.check(value):
                 self.add(finding, index, offset, len(raw))
-                good = good and finding.severity != "error"
+                valid = valid and finding.severity != "error"
         for accumulator in accumulators:
-            at_once = accumulator.see(value, self.base + index, offset, raw)
-            if at_once:
-                self.add(at_once, index, offset, len(raw))
-        if good:
+            immediate = accumulator.see(value, self.base + index, offset, raw)
+            if immediate:
+                self.add(immediate, index, offset, len(raw))
+        if valid:
             if self.sink:
                 self._hold(value, self.ref(index, offset, len(raw)))
         else:
-            self._lose(value, raw, index, offset)
+            self._reject(value, raw, index, offset)
 
-    def _lose(self, parsed: Any, raw: bytes, index: int, offset: int) -> None:
-        """Tell scoring of a record that it cannot have."""
+    def _reject(self, parsed: Any, raw: bytes, index: int, offset: int) -> None:
+        """Notify the sink of an invalid record."""
         self._release()
-        for finding in self.sink.lose(parsed) if self.sink else ():
+        for finding in self.sink.reject(parsed) if self.sink else ():
             self.add(finding, index, offset, len(raw))
 
     def _hold(self, value: Any, ref: Ref) -> None:
-        """Hand the record on with some others: one by one they take longer."""
+        """Add a record to the batch for the sink: one call per record would be slow."""
         self._held.append(value)
         self._held_refs.append(ref)
         if len(self._held) >= _BATCH:
             self._release()
 
     def _release(self) -> None:
-        """Hand on what is held, and tell what is wrong with it beside other files."""
+        """Pass the batch to the sink, and collect the findings of rules across files."""
         if self.sink is None or not self._held:
             return
         values, refs = self._held, self._held_refs
         self._held, self._held_refs = [], []
         for position, finding in self.sink.take(mark_validated(values, self.contract.id)):
-            self.tell(finding, refs[position])
+            self.collect(finding, refs[position])
 
     def _deliver(self, values: list[Any], raws: list[bytes], index: int, offset: int) -> None:
-        """Hand on records that follow each other without a gap."""
+        """Pass a block of consecutive records to the sink."""
         if self.sink is None:
             return
         self._release()
@@ -237,43 +237,43 @@ class RecordsValidator:
         if findings:
             starts = list(accumulate(map(len, raws), initial=offset))
             for position, finding in findings:
-                self.tell(finding, self.ref(index + position, starts[position], len(raws[position])))
+                self.collect(finding, self.ref(index + position, starts[position], len(raws[position])))
 
     def ref(self, index: int, offset: int, length: int) -> Ref:
         return Ref(offset, length, index)
 
     def ref_of_earlier(self, ref: Ref) -> Ref:
-        """The reference of a record that passed by some time ago."""
+        """The reference of an earlier record."""
         return self.ref(ref.record or 0, ref.offset, ref.length)
 
     def add(self, finding: Finding, index: int, offset: int, length: int) -> None:
-        """A finding about the record that is at hand; what is held back stands before it."""
+        """Add a finding about the current record, after those of the records in the batch, which precede it."""
         if self._held:
             self._release()
-        self.tell(finding, self.ref(index, offset, length))
+        self.collect(finding, self.ref(index, offset, length))
 
-    def tell(self, finding: Finding, ref: Ref) -> bool:
-        """A finding about a record. False when it is not kept; no other like it will be then."""
+    def collect(self, finding: Finding, ref: Ref) -> bool:
+        """Collect a finding about a record. False if it is not kept; then no similar one will be."""
         return self.collector.add(finding, ref)
 
-    def tell_more(self, finding: Finding, times: int) -> None:
-        """The same finding about so many other records; it was not kept."""
+    def collect_more(self, finding: Finding, times: int) -> None:
+        """Count a finding that was not kept for `times` more records."""
         self.collector.add_more(finding, times)
 
-    def _thorough(self, raw: bytes, offset: int, index: int) -> tuple[Any, Any]:
-        """The value of a record that the fast path did not accept (None when it is bad), and what was read there."""
+    def _slow_path(self, raw: bytes, offset: int, index: int) -> tuple[Any, Any]:
+        """Check a record that the fast path rejected. Returns its value (None if it is invalid) and the parsed JSON."""
         if not raw:
             self.add(too_large(self.source.limits.record, None), index, offset, 0)
             return None, None
         try:
             examined = self._examine(raw)
         except Broken as broken:
-            self.break_off(broken, index, offset, len(raw))
+            self.add_syntax_error(broken, index, offset, len(raw))
             return None, None
         findings = examined.findings
         if self._held and examined.value is None:
             self._release()
-        counted = self._counted_like(findings)
+        counted = self._counted_already(findings)
         if counted:
             counted.times += 1
             if self.sink is None and not examined.rest and len(raw) <= _LONGEST_KNOWN:
@@ -286,69 +286,69 @@ class RecordsValidator:
             for finding in findings:
                 if finding.offset is not None:
                     finding = finding._replace(offset=offset + finding.offset)
-                kept = self.tell(finding, ref) or kept
+                kept = self.collect(finding, ref) or kept
             if findings and not kept and not examined.rest:
-                self._count_only(examined)
+                self._only_count(examined)
         if examined.rest:
             self.collector.count_rest(examined.rest, index)
         return examined.value, examined.parsed
 
-    def _counted_like(self, findings: list[Finding]) -> _Counted | None:
-        """The count of findings like these, where they are only counted."""
+    def _counted_already(self, findings: list[Finding]) -> _Counted | None:
+        """The counter of similar findings, if they are only counted."""
         counted = self._counted.get(id(findings))
         if counted is None and self._counted and findings and findings[0].offset is not None:
             counted = self._counted.get(_without_places(findings))
         return counted
 
-    def _count_only(self, examined: Examined) -> None:
-        """From now on, what is found in this record, or in one like it, is only counted."""
+    def _only_count(self, examined: Examined) -> None:
+        """From now on, only count the findings of this record and of similar ones."""
         if len(self._counted) >= _MOST_KNOWN:
-            self._count_again()
+            self._flush_counts()
         findings = examined.findings
         self._counted[id(findings)] = _Counted(findings)
-        in_all = self._known_mistakes.count_only(examined, self.collector.is_full)
-        if in_all is not None:
-            self._counted[id(in_all)] = _Counted(in_all)
+        common = self._known_mistakes.only_count(examined, self.collector.is_full)
+        if common is not None:
+            self._counted[id(common)] = _Counted(common)
         elif key := _without_places(findings):
             self._counted[key] = _Counted(findings)
 
-    def _count_again(self) -> None:
-        """Count what was found in records like those of which nothing is kept any more."""
-        for again in self._counted.values():
-            if again.times:
-                for finding in again.findings:
-                    self.tell_more(finding, again.times)
+    def _flush_counts(self) -> None:
+        """Add the findings that were only counted to the collector."""
+        for counted in self._counted.values():
+            if counted.times:
+                for finding in counted.findings:
+                    self.collect_more(finding, counted.times)
         self._counted.clear()
         self._counted_records.clear()
         self._known_mistakes.forget_counted()
 
-    def break_off(self, broken: Broken, index: int, offset: int, length: int) -> None:
-        """A line whose syntax is broken is one bad record."""
+    def add_syntax_error(self, broken: Broken, index: int, offset: int, length: int) -> None:
+        """Add a syntax error: a line with one is an invalid record."""
         self.add(broken_finding(broken, offset), index, offset, length)
 
-    def second_look(self, indexes: Sequence[UniqueIndex] = (), part: Part = (0, "")) -> None:
-        """Which keys really are repeated, and where the records are of which only the number is known."""
+    def second_pass(self, indexes: Sequence[UniqueIndex] = (), part: Part = (0, "")) -> None:
+        """Find the keys that are really repeated, and the positions of records of which only the index is known."""
         unknown = (f.ref.record for f in self.collector.deferred if f.ref and f.ref.offset == UNKNOWN)
         found = {number: self.ref(number, 0, 0) for number in unknown if number is not None}
         if not indexes and not found:
             return
-        self.collector.new_room()
+        self.collector.new_series()
         repeats = _Repeats(self, indexes, part)
         try:
             for number, raw, offset, value in self._one_by_one():
                 if number in found:
                     found[number] = self.ref(number, offset, len(raw))
                 if value is None and indexes and raw:
-                    value = self._quietly(raw)
+                    value = self._value_of(raw)
                 if value is not None:
                     repeats.see(value, number, offset, len(raw))
         except (Broken, TooLarge, Unreadable):
-            pass  # the file changed between the two looks: what was found stands
+            pass  # the file changed between the two passes: keep the findings
         repeats.finish()
         self.collector.place_deferred(found)
 
     def _one_by_one(self) -> Iterator[tuple[int, bytes, int, Any]]:
-        """The number, bytes, offset and value of each record; as `cuts`, but good ones are read many at a time."""
+        """The index, bytes, offset and value of each record; like `cuts`, but valid ones are read in blocks."""
         number = 0
         for raw, offset, value in self.blocks():
             if isinstance(raw, bytes):
@@ -361,17 +361,17 @@ class RecordsValidator:
                 offset += len(line)
 
     def settle(self, finding: Finding) -> None:
-        """A finding that only the end of the collection showed."""
+        """Add a finding that is known only at the end of the collection."""
         ref = finding.ref or Ref(0, 0)
         here = self.ref_of_earlier(ref._replace(record=_record_of(finding) - self.base))
         self.collector.defer(self.named(finding._replace(ref=here)))
 
     def named(self, finding: Finding) -> Finding:
-        """The finding as this container names its place."""
+        """The finding with its place in terms of this container."""
         return finding
 
-    def _quietly(self, raw: bytes) -> Any:
-        """The value of a record, None when it is bad, and nothing is reported."""
+    def _value_of(self, raw: bytes) -> Any:
+        """The value of a record, or None if it is invalid, without reporting anything."""
         if not raw:
             return None
         try:
@@ -380,23 +380,23 @@ class RecordsValidator:
             return None
 
     def _examine(self, raw: bytes) -> Examined:
-        """A thorough look at a record. Of records that are the same to the byte, one is looked at."""
+        """Check a record by the slow path. Cached, so that identical records are checked once."""
         known = self._known_records.get(raw)
         if known is None:
-            known = self.look_at(raw)
+            known = self.examine_record(raw)
             if len(raw) <= _LONGEST_KNOWN:
                 if len(self._known_records) >= _MOST_KNOWN:
                     self._known_records.clear()
                 self._known_records[raw] = known
         return known
 
-    def look_at(self, raw: bytes) -> Examined:
-        """A thorough look at a record. May raise `Broken`."""
+    def examine_record(self, raw: bytes) -> Examined:
+        """Check a record by the slow path. May raise `Broken`."""
         return examine(raw, self.adapter, self.contract.record_schema, self.depth, self._known_mistakes)
 
 
 class _Repeats:
-    """Tells which records of a file repeat a key. Once no more of that is kept, it is counted only."""
+    """Finds the records of a file that repeat a key. Once its findings are no longer kept, they are only counted."""
 
     def __init__(self, validator: RecordsValidator, indexes: Sequence[UniqueIndex], part: Part) -> None:
         self._validator = validator
@@ -407,7 +407,7 @@ class _Repeats:
     def see(self, value: Any, number: int, offset: int, length: int) -> None:
         validator, part = self._validator, self._part
         for index in self._indexes:
-            first = index.look_again(value, lambda: validator.ref(number, offset, length), part)
+            first = index.find_repeat(value, lambda: validator.ref(number, offset, length), part)
             if first is None:
                 continue
             if index in self._counted:
@@ -425,7 +425,7 @@ class _Repeats:
 
 
 def run_parts(parts: Sequence[RecordsValidator]) -> None:
-    """Judge the files that one collection is spread over: rules about the list see all of them."""
+    """Check the files of one collection; rules about the list apply to all of them together."""
     accumulators = [rule.begin() for rule in parts[0].contract.list_rules]
     base = 0
     for part in parts:
@@ -434,7 +434,7 @@ def run_parts(parts: Sequence[RecordsValidator]) -> None:
             part.sink.begin()
         part.start(accumulators)
         base += part.records or 0
-        part.collector.new_room()
+        part.collector.new_series()
         part.finish()
         if part.sink:
             part.sink.end(not part.broken)
@@ -442,17 +442,17 @@ def run_parts(parts: Sequence[RecordsValidator]) -> None:
 
 
 def settle_parts(parts: Sequence[RecordsValidator], accumulators: Sequence[Accumulator]) -> None:
-    """What only the end of a collection shows."""
+    """Add the findings that are known only at the end of the collection."""
     bases = [part.base for part in parts]
     for accumulator in accumulators:
         for part in parts:
-            part.collector.new_room()
+            part.collector.new_series()
         for finding in accumulator.finish():
             owner = parts[bisect_right(bases, _record_of(finding)) - 1]
             owner.settle(finding)
     suspicious = [a for a in accumulators if isinstance(a, UniqueIndex) and a.suspects]
     for number, part in enumerate(parts):
-        part.second_look(suspicious, (number, os.path.basename(part.source.name)))
+        part.second_pass(suspicious, (number, os.path.basename(part.source.name)))
 
 
 def _record_of(finding: Finding) -> int:
@@ -460,7 +460,7 @@ def _record_of(finding: Finding) -> int:
 
 
 def _without_places(findings: list[Finding]) -> tuple[Hashable, ...] | None:
-    """What decides how faults of a text are counted, wherever they are in it; None for other findings, or many."""
+    """Findings about syntax without their positions, as a key for counting; None for other findings, or too many."""
     if len(findings) > _MOST_COMPARED or any(finding.offset is None for finding in findings):
         return None
     return tuple([(finding.code, finding.message, finding.path) for finding in findings])

@@ -29,7 +29,7 @@ class ReferencedFiles(NamedTuple):
 
 
 def check_referenced_files(validator: RecordsValidator, field: str, referenced: ReferencedFiles) -> NamedFiles:
-    """Check the files that a field of the records refers to, after the file itself was judged.
+    """Check the files that a field of the records refers to, after the file itself was checked.
 
     Findings go to the validator's collector.
 
@@ -45,11 +45,11 @@ def check_referenced_files(validator: RecordsValidator, field: str, referenced: 
             checked += 1
             yield named
 
-    validator.collector.new_room()
+    validator.collector.new_series()
     for finding in referenced.check(counted(), validator.records):
         bad += 1
         validator.collector.defer(validator.named(finding))
-    validator.second_look()
+    validator.second_pass()
     return NamedFiles(checked, bad)
 
 

@@ -43,11 +43,11 @@ BOTH: dict[str, Both] = {
     ),
     "weights": (
         lambda: medcontract.score(LESIONS, weights={"a": 1}), ("score", LESIONS, "--weights", "a=1"),
-        "weights is for the track benchmark", "--weights is for the track benchmark",
+        "weights is an option of the track benchmark", "--weights is an option of the track benchmark",
     ),
     "breakdown": (
         lambda: medcontract.score(LESIONS, breakdown=True), ("score", LESIONS, "--breakdown"),
-        "breakdown=True is for", "--breakdown is for",
+        "breakdown=True is an option of", "--breakdown is an option of",
     ),
     "force": (
         lambda: medcontract.init("lesions", "."), ("init", "lesions", "."), "force=True", "--force",

@@ -24,7 +24,7 @@ from medcontract.contracts.rules import (
     record_checks,
     run_checks,
 )
-from medcontract.problems import tells_of_the_truth
+from medcontract.problems import reveals_truth
 from medcontract.scoring.pairing import INVALID, Expected, Pair, Pairing
 
 _WORDS: dict[str, Any] = {"other": "x/truth", "code": "MC303", "message": "wrong"}
@@ -139,10 +139,10 @@ def test_what_is_not_known_is_not_checked() -> None:
 def test_what_is_compared_with_other_files_is_not_for_participants() -> None:
     """Every code of a rule between files, and the next free one; not those of models and images."""
     codes = {rule.code for contract in contracts() for rule in contract.rules if isinstance(rule, CrossFileRule)}
-    assert all(map(tells_of_the_truth, (*codes, "MC313")))
+    assert all(map(reveals_truth, (*codes, "MC313")))
     named = {code for code in CATALOGUE if code.startswith("MC3")} - codes
     assert named == {"MC311", "MC312", *(f"MC32{digit}" for digit in range(6))}
-    assert not any(map(tells_of_the_truth, (*named, "MC201", "MC401")))
+    assert not any(map(reveals_truth, (*named, "MC201", "MC401")))
 
 
 _PAIR: Pair[Any, Any] = Pair(

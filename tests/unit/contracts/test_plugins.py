@@ -710,7 +710,7 @@ def test_init_without_examples(tmp_path: Path, capsys: pytest.CaptureFixture[str
     """A track without examples, one whose examples are gone, and one that is not there are told apart."""
     register(_contract())
     assert main(["init", "my", str(tmp_path)]) == 2
-    assert "no examples come with the track 'my'" in capsys.readouterr().err
+    assert "the track 'my' has no example files" in capsys.readouterr().err
     registry.compiled().pop("my/file")
     register(_contract(examples=(tmp_path / "gone.json",)))
     assert main(["init", "my", str(tmp_path / "out")]) == 2

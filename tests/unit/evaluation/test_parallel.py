@@ -20,7 +20,7 @@ from medcontract.reading import chunks
 from medcontract.reading.chunks import Slice, Span
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source
-from medcontract.scoring.pairing import REPEATED, Sheet, merge
+from medcontract.scoring.pairing import REPEATED, MarksByItem, merge
 
 Record = dict[str, Any]
 COUNT = 400
@@ -192,7 +192,7 @@ SHEETS = st.dictionaries(st.integers(0, 5), st.integers(0, 3))
 
 
 @given(SHEETS, SHEETS, SHEETS)
-def test_sheets_merge_in_any_order(a: Sheet, b: Sheet, c: Sheet) -> None:
+def test_sheets_merge_in_any_order(a: MarksByItem, b: MarksByItem, c: MarksByItem) -> None:
     """Associative and commutative; what is in two sheets is repeated, what is in one stays."""
     assert merge(a, b) == merge(b, a)
     assert merge(merge(a, b), c) == merge(a, merge(b, c))

@@ -719,7 +719,7 @@ def test_script_without_a_guard(folder: Path) -> None:
     )
     assert done.returncode == 1
     assert done.stdout == ""
-    assert "CallError: the worker processes do not start" in done.stderr
+    assert "CallError: the worker processes cannot be started" in done.stderr
 
 
 def test_documented_example(folder: Path) -> None:

@@ -1196,7 +1196,7 @@ def test_a_submission_of_plain_records_is_refused() -> None:
     pairing = Pairing(pair, Expected(("report_id",), _anything))
     with pytest.raises(TypeError):
         pairing.take([RIGHT[0]])  # type: ignore[arg-type]
-    assert not pairing.sheets
+    assert not pairing.marks_by_run
 
 
 def test_nobody_else_can_vouch() -> None:

@@ -173,13 +173,13 @@ def test_tracks_that_cannot_work_are_refused(started: Call) -> None:
     kind = type(toy)
     wrongs: list[tuple[Any, str]] = [
         (object(), "not a Track"),
-        (kind(), "another track has this id"),
-        (type("Other", (kind,), {"id": "other", "options": ()})(), "of another track"),
+        (kind(), "another track already has this id"),
+        (type("Other", (kind,), {"id": "other", "options": ()})(), "a contract of another track"),
         (
             type(
                 "Lost", (kind,), {"id": "lost", "options": (), "roles": replace(toy.roles, truths=("lost/nothing",))}
             )(),
-            "no contract",
+            "unknown contract",
         ),
     ]
     for wrong, why in wrongs:
@@ -272,7 +272,7 @@ def test_an_option_means_one_thing(started: Call) -> None:
     toy: Any = tracks.track("toy")
     tracks._registered.clear()
     clash = Option(name="weights", help="of something else")
-    with pytest.raises(CallError, match="an option 'weights', which another track has"):
+    with pytest.raises(CallError, match="an option 'weights', which another track already has"):
         register_track(type("Clash", (type(toy),), {"options": (clash,)})())
 
 
@@ -293,4 +293,4 @@ def test_an_option_of_another_track(command: str, call: Call) -> None:
     call("init", "lesions", "demo")
     ran = call(command, "demo", "--keep-missing")
     assert ran.code == 2
-    assert "--keep-missing is for the track benchmark, not for lesions" in ran.err
+    assert "--keep-missing is an option of the track benchmark, not of lesions" in ran.err

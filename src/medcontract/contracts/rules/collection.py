@@ -92,7 +92,7 @@ UNKNOWN = -1
 
 
 Part = tuple[int, str]
-"""The number and name of one of the files that hold a list together."""
+"""The number and name of one of the files that contain a list together."""
 
 
 class UniqueIndex:
@@ -129,7 +129,7 @@ class UniqueIndex:
         return iter(())
 
     def __getstate__(self) -> bool:
-        """For another process, where hashes differ: only whether a key may be repeated."""
+        """Pickled for another process, where hashes differ: contains only whether a key may be repeated."""
         return bool(self.suspects)
 
     def __setstate__(self, suspicious: bool) -> None:
@@ -139,7 +139,7 @@ class UniqueIndex:
         """The caller has to detect keys that occur in two processes."""
         return not other.suspects
 
-    def look_again(self, value: Any, ref: Callable[[], Ref], part: Part = (0, "")) -> tuple[Ref, Part] | None:
+    def find_repeat(self, value: Any, ref: Callable[[], Ref], part: Part = (0, "")) -> tuple[Ref, Part] | None:
         """The second pass over a record: the place of an earlier one with the same key, if there is one.
 
         `ref` gives the position of the record, `part` its file if several files hold the list.

@@ -378,8 +378,8 @@ class OwnTruth(Expected[Item]):
         """Remember what is there: a file that cannot be read to its end has no records."""
         self._before = dict(self.index), list(self.items), len(self._texts)
 
-    def end(self, whole: bool) -> None:
-        if not whole:
+    def end(self, complete: bool) -> None:
+        if not complete:
             index, self.items, length = self._before
             self.index.clear()
             self.index.update(index)
@@ -391,7 +391,7 @@ class OwnTruth(Expected[Item]):
             self._texts.append(record_text(_known(record)))
         return ()
 
-    def lose(self, parsed: Any) -> Sequence[Finding]:
+    def reject(self, parsed: Any) -> Sequence[Finding]:
         task, sample = (read_field(parsed, name) for name in _KEY)
         if isinstance(task, str) and isinstance(sample, str):
             self._add((task, sample), Item(task, sample, None, frozenset(), None))
