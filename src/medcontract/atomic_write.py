@@ -1,4 +1,4 @@
-"""Files that are whole at any time."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from medcontract.errors import CallError
 
 
 def write_file(text: str, out: str | os.PathLike[str]) -> None:
-    """Write beside, then rename: after a crash the old file is whole. Raises `CallError`."""
+    """Write to a temporary file and rename it, so that a crash cannot leave a partial file. Raises `CallError`."""
     target = Path(out)
     try:
         if target.is_dir():
             raise IsADirectoryError(21, "it is a folder")
-        if target.exists() and not target.is_file():  # a pipe or a device: nothing to keep whole
+        if target.exists() and not target.is_file():  # a pipe or a device
             target.write_text(text, encoding="utf-8", errors="backslashreplace")
             return
         target = target.resolve() if target.is_symlink() else target

@@ -1,7 +1,7 @@
-"""Everything that a contract and a track of your own are made of. `docs/your-own-contract.md` leads through it.
+"""Everything for custom contracts and tracks. `docs/your-own-contract.md` is a tutorial.
 
-Models derive from `Document` (a file), `StrictModel` (a record or object) or `OpenModel` (a record with other keys);
-fields have the types below; rules say what a schema cannot. A `Track` makes figures of what such files hold.
+Models derive from `Document` (a file), `StrictModel` (a record or object) or `OpenModel` (a record that may have other
+keys), fields have the types below, and rules express what a schema cannot. A `Track` computes figures from such files.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Worker processes that end when they should, whatever happens to this one."""
+"""Worker processes that always end with this process."""
 
 from __future__ import annotations
 
@@ -23,40 +23,40 @@ P = ParamSpec("P")
 T = TypeVar("T")
 A = TypeVar("A")
 AHEAD = 3
-"""Items per worker that are handed out ahead."""
+"""Items per worker that are submitted ahead."""
 _MOST_WORKERS = 61
-"""Windows allows no more."""
+"""The limit on Windows."""
 _TRIES = 3
-"""How often what was killed is started again."""
+"""How often workers that were killed are started."""
 _SAFE_PATH = "PYTHONSAFEPATH"
 _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 """The folder that medcontract is imported from."""
 
 
 def processors() -> int:
-    """How many this process may use."""
+    """The number of CPUs that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 class WorkerDied:
-    """In place of a result: the work killed its worker, and did so again when it was done alone."""
+    """Returned instead of a result if an item killed its worker, also when it was processed alone."""
 
 
 class Workers:
     """A pool of processes that is replaced when one of them dies.
 
-    They are spawned, not forked: a fork of a process with threads, which pandas and this pool have, may hang. All hold
-    the one end of a pipe; when the other is closed, on purpose or because this process is gone, they end at once.
-    They import nothing from the current folder. `prepare` is called in each of them before anything else; what it
-    raises is raised here. May raise `OSError` or `ImportError` where there are no semaphores, as in some sandboxes,
-    and `BrokenProcessPool` where the system kills all workers.
+    They are spawned, not forked, because forking a process with threads, such as those of pandas and of this pool, may
+    hang. Each holds one end of a pipe; when the other end is closed, intentionally or because this process ended, they
+    exit at once. They import nothing from the current folder. `prepare` is called first in each of them; its exceptions
+    are raised here. Raises `OSError` or `ImportError` on systems without semaphores, such as some sandboxes, and
+    `BrokenProcessPool` if the system kills all workers.
     """
 
     def __init__(self, count: int, prepare: Callable[..., object] | None = None, *arguments: Any) -> None:
         if sys.flags.ignore_environment and not sys.flags.safe_path:
-            raise OSError("workers of python -E would import modules of the current folder: use python -I")
+            raise OSError("workers of python -E would import modules from the current folder: use python -I")
         self.count = min(count, _MOST_WORKERS)
         self._prepare = prepare, arguments
         self._context = _Context()
@@ -75,7 +75,7 @@ class Workers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is not None:  # nobody waits for what they are at
+        if kind is not None:  # their results are not needed
             self._mine.close()
         if self._alone:
             self._alone.__exit__(kind, error, trace)
@@ -93,10 +93,10 @@ class Workers:
                 return self._pool.submit(_call, function, *arguments, **named)
 
     def each(self, function: Callable[[A], T], items: Iterable[A]) -> Iterator[tuple[A, T | WorkerDied]]:
-        """Every item with its result, in the order of the items, which are taken as they are needed.
+        """Yield each item with its result, in order. Items are consumed lazily.
 
-        What was under way when a worker died is done again, one by one in a worker of its own, so that only the
-        culprit is blamed: its result is `WorkerDied`.
+        If a worker dies, all items in progress are repeated one by one in a separate worker, so that only the item
+        that killed it gets the result `WorkerDied`.
         """
         left = iter(items)
         waiting: deque[tuple[A, Future[T]]] = deque()
@@ -117,7 +117,7 @@ class Workers:
             yield item, outcome
 
     def alone(self, function: Callable[[A], T], item: A) -> T | WorkerDied:
-        """The result for an item that a worker died with, or beside."""
+        """Process an item again that was in progress when a worker died."""
         for _ in range(_TRIES - 1):
             self._alone = self._alone or Workers(1, self._prepare[0], *self._prepare[1])
             with suppress(BrokenProcessPool):
@@ -125,7 +125,7 @@ class Workers:
         return WorkerDied()
 
     def _start(self) -> ProcessPoolExecutor:
-        """A pool that is known to work: what breaks it later is what it works on."""
+        """Start a pool and check that it works, so that later failures are caused by the items."""
         for attempt in range(_TRIES):
             self._context.started.clear()
             pool = self._new_pool()
@@ -133,7 +133,7 @@ class Workers:
                 with _no_interrupt():
                     first = pool.submit(_call, os.getpid)
                 first.result()
-            except RuntimeError as error:  # that of a broken pool is one, too
+            except RuntimeError as error:  # includes BrokenProcessPool
                 pool.shutdown()
                 killed = isinstance(error, BrokenProcessPool) and self._context.were_killed()
                 if killed and attempt < _TRIES - 1:
@@ -141,8 +141,8 @@ class Workers:
                 if killed:
                     raise
                 raise CallError(
-                    "the worker processes do not start",
-                    'put the code of the script under `if __name__ == "__main__":`, or use jobs=1',
+                    "the worker processes could not be started",
+                    'move the code of the script into `if __name__ == "__main__":`, or use jobs=1',
                 ) from None
             except BaseException:
                 pool.shutdown(cancel_futures=True)
@@ -152,12 +152,12 @@ class Workers:
 
     def _new_pool(self) -> ProcessPoolExecutor:
         arguments = (self._theirs, os.environ.get(_SAFE_PATH), *self._prepare)
-        with _safe_path():  # the process that keeps track of semaphores may be started here
+        with _safe_path():  # may start the resource tracker
             return ProcessPoolExecutor(self.count, self._context, _begin_worker, arguments)
 
 
 class _SafeProcess(SpawnProcess):
-    """A worker that imports nothing from the current folder, which holds data."""
+    """A worker that imports nothing from the current folder, which may contain untrusted files."""
 
     def start(self) -> None:
         with _safe_path():
@@ -174,7 +174,7 @@ class _Context(SpawnContext):
         return process
 
     def were_killed(self) -> bool:
-        """Whether the workers were ended by a signal and none ended by itself."""
+        """Whether workers were killed by a signal and none exited by itself."""
         codes = [process.exitcode for process in self.started]
         return any(code is not None and code < 0 for code in codes) and all(code is None or code < 0 for code in codes)
 
@@ -184,9 +184,9 @@ _starting = threading.RLock()
 
 @contextmanager
 def _safe_path() -> Iterator[None]:
-    """Python processes that are started here do not look for modules in the current folder.
+    """Prevent Python processes that are started here from importing modules from the current folder.
 
-    They would by themselves, as `python -c` does, and because they get the `sys.path` of this process.
+    Otherwise they would, like `python -c`, and because they inherit the `sys.path` of this process.
     """
     with _starting:
         before, path = os.environ.get(_SAFE_PATH), sys.path
@@ -213,7 +213,7 @@ _SIGNALS = {signal.SIGINT, signal.SIGTERM}
 
 @contextmanager
 def _no_interrupt() -> Iterator[None]:
-    """A worker inherits what is blocked while it is started: Ctrl-C does not hit it before it can ignore that."""
+    """Block signals while a worker is started, which inherits this: Ctrl-C must not hit it before it ignores it."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -225,36 +225,36 @@ def _no_interrupt() -> Iterator[None]:
 
 
 _failed: Exception | None = None
-"""In a worker process: why it could not be prepared."""
+"""In a worker process: the exception of `prepare`."""
 
 
 def _begin_worker(
     pipe: Connection, safe_path: str | None, prepare: Callable[..., object] | None, arguments: tuple[Any, ...]
 ) -> None:
-    """Ctrl-C is for the process that asked, which ends its workers."""
-    global _failed  # noqa: PLW0603  # what a worker process is for
+    """Initialize a worker. It ignores Ctrl-C, because the parent process ends its workers."""
+    global _failed  # noqa: PLW0603  # one per worker process
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     _restore(safe_path)
-    gc.set_threshold(50_000, 20, 50)  # records come and go by the million, none in cycles
-    threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
+    gc.set_threshold(50_000, 20, 50)  # millions of short-lived records, none of them in cycles
+    threading.Thread(target=_exit_with, args=(pipe,), daemon=True).start()
     try:
         if prepare:
             prepare(*arguments)
-    except Exception as error:  # noqa: BLE001  # raised by each call, in the process that asked
+    except Exception as error:  # noqa: BLE001  # raised by each call, in the parent process
         _failed = error
 
 
 def _call(function: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> T:
-    """What a worker does."""
+    """Run a function in a worker."""
     if _failed:
         raise _failed
     return function(*arguments, **named)
 
 
-def _end_with(pipe: Connection) -> None:
-    """Nothing ever comes through the pipe but its end."""
+def _exit_with(pipe: Connection) -> None:
+    """Exit when the pipe is closed; nothing is ever sent through it."""
     with suppress(EOFError, OSError):
         pipe.recv_bytes()
     os._exit(1)

@@ -109,7 +109,7 @@ def test_bad_input(call: Call, tmp_path: Path) -> None:
     assert call("compare", path, "no-such.json").code == 2
     ran = call("compare", path, truth_file(tmp_path, "lesions"))
     assert (ran.code, ran.out) == (2, "")
-    assert "lesions/truth, not a score" in ran.err
+    assert "expected a score, got lesions/truth" in ran.err
     other = scored(call, "b.json", *all_files(tmp_path, "triage"))
     assert call("compare", path, other).code == 2
 

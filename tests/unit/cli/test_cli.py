@@ -866,7 +866,7 @@ def test_explain_an_unknown_code(run: Run, code: str) -> None:
     """An unknown code is a wrong call, with the nearest known one."""
     ran = run("explain", code)
     assert (ran.code, ran.out) == (2, "")
-    assert f"no problem has the code '{code}'" in ran.err
+    assert f"unknown problem code '{code}'" in ran.err
     assert "did you mean 'MC" in ran.err
 
 

@@ -719,7 +719,7 @@ def test_script_without_a_guard(folder: Path) -> None:
     )
     assert done.returncode == 1
     assert done.stdout == ""
-    assert "CallError: the worker processes do not start" in done.stderr
+    assert "CallError: the worker processes could not be started" in done.stderr
 
 
 def test_documented_example(folder: Path) -> None:
@@ -990,7 +990,7 @@ def test_many_bad_images(run: Run, folder: Path) -> None:
         (["--images", "nowhere", "good.csv"], "nowhere: no such image folder"),
         (["--images", "", "good.csv"], "no such image folder"),
         (["--images", "good.jpg", "good.csv"], "good.jpg: expected an image folder, got a file"),
-        (["--images", ".", "truth.csv"], "images were given, but no file of lesions/cases, which names them"),
+        (["--images", ".", "truth.csv"], "images are given, but no file of lesions/cases, which refers to them"),
         (["--images", ".", "--schema", "truth.csv", "good.csv"], "images are checked for lesions/cases"),
         (["--images", ".", "--jobs", "0", "good.csv"], "--jobs"),
         (["--images", ".", "--jobs", "many", "good.csv"], "--jobs"),
