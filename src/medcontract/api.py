@@ -243,7 +243,7 @@ def preflight(
     progress: Progress | None = None,
     **track_options: Any,
 ) -> Preflight:
-    """Run all checks that are possible with the files: those of a submission, and optionally others.
+    """Check a submission. More files, such as cases or the truth, allow more checks.
 
     A check passes, fails, or is skipped if files for it are missing; the result is truthy if no check fails. `images`
     is a folder, `jobs` the number of processes that check images. Options of tracks are those of `score`.

@@ -212,7 +212,7 @@ def plugins(command: F) -> F:
 
     return click.option(
         "--plugin", metavar="MODULE", multiple=True, expose_value=False, is_eager=True, callback=load,
-        help="Load custom contracts, metrics or tracks from a module or a .py file; may be repeated.",
+        help="Load custom contracts, metrics or tracks from a module or a .py file. May be repeated.",
     )(command)  # fmt: skip
 
 

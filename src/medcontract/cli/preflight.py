@@ -36,7 +36,7 @@ def command(
     participant: bool, chosen: str | None, out: str | None, no_color: bool, max_problems: int | None,
     show_values: bool, max_record: int | None, max_unpacked: int | None, **track_options: Any,
 ) -> int:  # fmt: skip
-    """Run all checks that are possible with the files: those of a submission, and optionally others.
+    """Check a submission. More files, such as cases or the truth, allow more checks.
 
     A check passes, fails, or is skipped if files for it are missing. The exit code is 1 if any check fails.
     """

@@ -11,6 +11,7 @@ import click
 
 from medcontract import api
 from medcontract.cli import options, output
+from medcontract.problems import plural
 from medcontract.rendering.json import dumps
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def command() -> None:
     """
 
 
-@command.command("list")
+@command.command("list", short_help="List all contracts.")
 @options.plugins
 @options.result("ContractList")
 def list_contracts(chosen: str | None, out: str | None, no_color: bool) -> int:
@@ -47,7 +48,7 @@ def list_contracts(chosen: str | None, out: str | None, no_color: bool) -> int:
     return 0
 
 
-@command.command("show")
+@command.command("show", short_help="Show the JSON Schema of a contract.")
 @options.plugins
 @click.argument("contract_id", metavar="ID")
 @click.option("--record", is_flag=True, help="Show the schema of one record of a collection.")
@@ -59,7 +60,7 @@ def show(contract_id: str, record: bool, draft: Draft, out: str | None) -> int:
     return 0
 
 
-@command.command("export")
+@command.command("export", short_help="Write schemas to a folder.")
 @options.plugins
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
 @click.argument("ids", nargs=-1, metavar="[ID]...")
@@ -77,13 +78,16 @@ def export(folder: str, ids: tuple[str, ...], draft: Draft, base_url: str | None
     """
     done = api.export_schemas(folder, *ids, draft=draft, base_url=base_url)
     index = done.files[-1]
-    click.echo(f"{len(done) - 1} schemas of {done.contracts} contracts and {index} written to {folder}", err=True)
+    click.echo(
+        f"{plural(len(done) - 1, 'schema')} of {plural(done.contracts, 'contract')} and {index} written to {folder}",
+        err=True,
+    )
     if done.index_replaced:
         click.echo(f"{index} replaced, because it listed an export with another draft or base URL", err=True)
     return 0
 
 
-@command.command("check")
+@command.command("check", short_help="Check that exported schemas are valid and up to date.")
 @options.plugins
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
 @_base_url
@@ -120,7 +124,7 @@ def _export_command(folder: str, found: SchemaCheck) -> str:
     return shlex.join(words) + (remark if unknown else "")
 
 
-@command.command("diff")
+@command.command("diff", short_help="Show changes between schemas, and whom they break.")
 @options.plugins
 @click.argument("old", metavar="OLD", type=options.PathOrId())
 @click.argument("new", metavar="NEW", type=options.PathOrId())

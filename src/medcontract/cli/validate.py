@@ -26,7 +26,7 @@ Examples:
 @click.option("--schema", metavar="FILE", type=click.Path(), help="Check against this JSON Schema instead.")
 @click.option(
     "--allow-refs", metavar="DIR", type=click.Path(), multiple=True,
-    help="Allow references of the schema to files in DIR; may be repeated.",
+    help="Allow references of the schema to files in DIR. May be repeated.",
 )  # fmt: skip
 @options.plugins
 @options.result("Validation")
