@@ -1,4 +1,4 @@
-"""Plain values that the reading and the contract layers share: how a table lies, which keys a file has."""
+"""Plain values shared by the reading and contract layers: the columns of a table, the keys of a file."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Column(NamedTuple):
     nullable: bool
     """An empty cell is null, not the empty string."""
     path: Path
-    """Where the cell goes in the record: ("image_id",) or ("probabilities", 3)."""
+    """The path of the cell in the record: ("image_id",) or ("probabilities", 3)."""
 
 
 class Outline(NamedTuple):
-    """The keys of a `.json` file: enough to recognise its contract."""
+    """The keys of a `.json` file, which are enough to recognize its contract."""
 
     keys: frozenset[str]
     items: dict[str, frozenset[str]]
