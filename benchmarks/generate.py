@@ -1,4 +1,4 @@
-"""Write the files that benchmarks/run.py measures: the same bytes for the same options, streamed to disk.
+"""Write the files for benchmarks/run.py. The same options produce the same bytes.
 
 python benchmarks/generate.py [--only NAME ...] [--out DIR]
 """
@@ -37,7 +37,7 @@ Record = dict[str, Any]
 
 
 class Sizes(NamedTuple):
-    """How much to write."""
+    """The sizes of the files."""
 
     embeddings_mb: float
     plain_mb: float
@@ -49,12 +49,12 @@ class Sizes(NamedTuple):
 
 
 def vector(rng: random.Random, length: int) -> list[float]:
-    """Embedding values, with as many digits as a 32-bit float has."""
+    """Embedding values with the precision of 32-bit floats."""
     return [round(rng.uniform(-1, 1), 8) for _ in range(length)]
 
 
 def response_record(rng: random.Random, number: int, *, embeddings: bool) -> Record:
-    """One answer of a triage model; `number` counts the segments of all cases."""
+    """A response of a triage model; `number` is the index of the segment over all cases."""
     case, segment = divmod(number, SEGMENTS_PER_CASE)
     sent = FIRST_SENT + number * 2
     record: Record = {
@@ -74,7 +74,7 @@ def response_record(rng: random.Random, number: int, *, embeddings: bool) -> Rec
 
 
 def truth_record(rng: random.Random, number: int) -> Record:
-    """The truth about the segment that `response_record` answers under the same number."""
+    """The truth of the segment of `response_record` with the same number."""
     case, segment = divmod(number, SEGMENTS_PER_CASE)
     start = segment * SEGMENT_SECONDS
     folder = f"case-{case:05d}"
@@ -102,7 +102,7 @@ def truth_record(rng: random.Random, number: int) -> Record:
 
 
 def probabilities(rng: random.Random) -> list[str]:
-    """Ten numbers of six decimals that sum to exactly 1 as decimals."""
+    """Ten numbers with six decimals whose decimal sum is exactly 1."""
     weights = [rng.random() ** 4 + 1e-3 for _ in LESION_CLASSES]
     scale = 999_990 / sum(weights)
     millionths = [int(weight * scale) for weight in weights]
@@ -122,7 +122,7 @@ def report_prediction(rng: random.Random, number: int) -> Record:
 
 
 def write_collection(out: TextIO, header: Record, list_key: str, records: Iterator[Record]) -> None:
-    """A `.json` collection, one record a line."""
+    """A `.json` collection with one record per line."""
     out.write(json.dumps(header, ensure_ascii=False)[:-1])
     out.write(f', "{list_key}": [')
     for number, record in enumerate(records):
@@ -132,12 +132,12 @@ def write_collection(out: TextIO, header: Record, list_key: str, records: Iterat
 
 
 def open_for_writing(path: Path) -> TextIO:
-    """Text with the same bytes on every system."""
+    """Open a text file that has the same bytes on every system."""
     return path.open("w", encoding="utf-8", newline="\n")
 
 
 def write_response(path: Path, megabytes: float, *, embeddings: bool) -> int:
-    """Whole cases until the file has its size; returns the number of segments."""
+    """Write complete cases until the file is large enough. Returns the number of segments."""
     rng = random.Random(SEED)
     header = {"team_name": "Team Example", "event": EVENT, "evaluation_date": "2026-03-14"}
     count = 0
@@ -155,7 +155,7 @@ def write_response(path: Path, megabytes: float, *, embeddings: bool) -> int:
 
 
 def write_triage_truth(path: Path, segments: int) -> None:
-    """The triage/ground-truth of as many segments."""
+    """Write the triage/ground-truth of this number of segments."""
     rng = random.Random(SEED)
     with open_for_writing(path) as out:
         records = (truth_record(rng, number) for number in range(segments))
@@ -177,7 +177,7 @@ def triage_plain(folder: Path, sizes: Sizes) -> list[Path]:
 
 
 def write_lesion_lines(path: Path, count: int) -> list[Path]:
-    """lesions/predictions, one record a line."""
+    """lesions/predictions with one record per line."""
     rng = random.Random(SEED)
     with open_for_writing(path) as out:
         for number in range(1, count + 1):
@@ -219,7 +219,7 @@ INSTRUCTIONS = ("tomar con alimentos", "no suspender sin indicación médica", "
 
 
 def prescription(rng: random.Random, number: int) -> Record:
-    """What a model read in one prescription."""
+    """What a model extracted from one prescription."""
     items = [
         {
             "nombre_medicamento": rng.choice(MEDICATIONS),
@@ -235,7 +235,7 @@ def prescription(rng: random.Random, number: int) -> Record:
 
 
 def prescription_label(rng: random.Random, predicted: Record) -> Record:
-    """What the prescription really says: in a third of all it is what was read, in a third it is written otherwise."""
+    """The label of the prescription: a third are identical, a third are only spelled differently."""
     items = [dict(item) for item in predicted["medicamentos"]]
     case, item = rng.randrange(9), rng.choice(items)
     if case < 3:
@@ -249,7 +249,7 @@ def prescription_label(rng: random.Random, predicted: Record) -> Record:
 
 
 def prescriptions(folder: Path, sizes: Sizes) -> list[Path]:
-    """extraction/prescription-predictions, one a line, plain and gzipped, and their labels."""
+    """extraction/prescription-predictions, one per line, plain and gzipped, and their labels."""
     path = folder / "prescriptions_100k.jsonl"
     packed = folder / "prescriptions_100k.jsonl.gz"
     labels = folder / "prescriptions_100k_labels.jsonl"
@@ -265,8 +265,8 @@ def prescriptions(folder: Path, sizes: Sizes) -> list[Path]:
 
 
 def model_answers(folder: Path, sizes: Sizes) -> list[Path]:
-    """benchmark/predictions and benchmark/references, one a line: an answer and a rationale of ten sentences each."""
-    from terms import answers  # type: ignore[import-not-found]  # beside this file
+    """benchmark/predictions and benchmark/references, one per line; answers and rationales have ten sentences."""
+    from terms import answers  # type: ignore[import-not-found]  # next to this file
 
     path, truth = folder / "answers_20k.jsonl", folder / "answers_20k_references.jsonl"
     rng = random.Random(SEED)

@@ -1,9 +1,9 @@
-"""Measure how fast terms are found, on generated clinical text, and print a Markdown table.
+"""Measure how fast terms are found in generated clinical text, and print a Markdown table.
 
 python benchmarks/terms.py [--mb N] [--repeats N]
 
-The text is made up, and the same for the same options. It is cut into answers of some 300 words, as a model gives them.
-The last rows are hostile: words that all start a long phrase and never end it, and one phrase without end.
+The text is fictitious, and the same for the same options. It consists of answers of about 300 words, like those of a
+model. The last rows are hostile: words that start a long phrase but never complete it, and an endless phrase.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ WHO = {"English": ("man", "woman"), "Spanish": ("masculino", "femenina")}
 
 
 def answers(language: str, mb: float) -> list[str]:
-    """Texts of one language, that many million bytes in all."""
+    """Texts in one language, with a total size of `mb` million bytes."""
     rng = random.Random(SEED)
     synonyms = json.loads(LEXICON.read_text(encoding="utf-8"))["synonyms"]
     spellings = [spelling for listed in synonyms.values() for spelling in listed]
@@ -61,7 +61,7 @@ def answers(language: str, mb: float) -> list[str]:
 
 
 def throughput(function: Callable[[str], object], texts: Sequence[str], repeats: int) -> float:
-    """Million bytes a second: the median of the repeats."""
+    """Million bytes per second, as the median of the repeats."""
     size = sum(len(text.encode()) for text in texts) / 1e6
     seconds: list[float] = []
     for _ in range(repeats):
@@ -73,7 +73,7 @@ def throughput(function: Callable[[str], object], texts: Sequence[str], repeats:
 
 
 def hostile(mb: float) -> dict[str, tuple[Terms, list[str]]]:
-    """Terms and texts that make a matcher walk far and find nothing, or find only at the very end."""
+    """Terms and texts for which a matcher searches far and finds nothing, or only at the very end."""
     words = "infarto agudo de miocardio con elevacion del segmento"
     endless = Terms.of({"entities": {"diagnoses": ["a " * 31 + "b"]}})
     return {
@@ -84,8 +84,8 @@ def hostile(mb: float) -> dict[str, tuple[Terms, list[str]]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--mb", type=float, default=10, help="million bytes of text a language (default 10)")
-    parser.add_argument("--repeats", type=int, default=5, help="how often each is measured (default 5)")
+    parser.add_argument("--mb", type=float, default=10, help="million bytes of text per language (default: 10)")
+    parser.add_argument("--repeats", type=int, default=5, help="number of measurements (default: 5)")
     arguments = parser.parse_args()
     terms = shipped()
     print("| text | fold MB/s | normalize MB/s | entities MB/s | fold to entities MB/s |\n|---|---|---|---|---|")

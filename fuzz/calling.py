@@ -1,4 +1,4 @@
-"""What all entrances share: a trial, and commands that run in this process."""
+"""Shared by all entry points: trials, and commands that run in this process."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from medcontract.cli.main import main
 
 
 class Trial(NamedTuple):
-    """One input and what is done with it, in a folder of its own."""
+    """One input and what is done with it, in a separate folder."""
 
     run: Callable[[], str | None]
     files: Mapping[str, bytes] = {}
-    """What stands in the folder; what was not a file is written as text, to be looked at."""
-    judgements: int = 1
-    """How often the input is judged, to be compared: each time has a limit."""
+    """The files in the folder. Inputs that are not files are included as text, for inspection."""
+    passes: int = 1
+    """How often the input is processed, for comparison: the time limit is multiplied by it."""
 
 
 Entrance = Callable[[random.Random], Trial]
 
 
 class Ran(NamedTuple):
-    """How a command ended."""
+    """The result of a command."""
 
     code: int
     out: str
@@ -55,5 +55,5 @@ def call(arguments: list[str], stdin: bytes = b"") -> Ran:
 
 @cache
 def published(contract: str) -> Draft202012Validator:
-    """A validator for what a command prints."""
+    """A validator for the output of a command."""
     return Draft202012Validator(json.loads((ROOT / "schemas" / contract / "v1.json").read_bytes()))

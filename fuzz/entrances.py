@@ -1,6 +1,6 @@
-"""The ways into medcontract. Each makes an input from a source of randomness, and says how it is judged.
+"""The entry points of medcontract. Each function creates a random input, and a trial that runs it.
 
-A trial answers what is wrong with how its input was judged, or None. Whatever it raises is wrong, too.
+A trial returns a description of what went wrong, or None. Any exception is also a finding.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from medcontract.images import check_image
 
 
 def contradiction(report: medcontract.FileReport) -> str | None:
-    """How a report contradicts itself, or None."""
+    """Describe an inconsistency in a report, or return None."""
     problems = report.problems
     if len(problems) + report.omitted != report.errors + report.warnings or report.omitted < 0:
         return "the counts do not add up"
     if any((p.line is not None and p.line < 1) or (p.column is not None and p.column < 1) for p in problems):
-        return "a place before the start of the file"
+        return "a position before the start of the file"
     places = [(p.line, p.column or 0) for p in problems if p.line is not None]
     if places != sorted(places):
         return "problems are not in file order"
     if not report.ok and not problems:
-        return "refused without a reason"
+        return "invalid without a problem"
     return None
 
 
@@ -58,50 +58,50 @@ def validate(source: random.Random) -> Trial:
 
 def parquet(source: random.Random) -> Trial:
     text = tables.a_parquet(source)
-    return Trial(lambda: _loaded(text), {text.name: text.data}, judgements=2)
+    return Trial(lambda: _loaded(text), {text.name: text.data}, passes=2)
 
 
 def plugin(source: random.Random) -> Trial:
-    """Files of a contract that is registered, not built in: it has no fast path, and its models are Pydantic's."""
+    """Files of a plugin contract, which has no fast path."""
     seed = source.choice([seed for seed in seeds() if b"stay_id" in seed.data])
     contract = source.choice((None, "sepsis/truth", "sepsis/alarms"))
     text = changed_text(seed._replace(contract=contract), source)
-    return Trial(lambda: _loaded(text), {text.name: text.data}, judgements=2)
+    return Trial(lambda: _loaded(text), {text.name: text.data}, passes=2)
 
 
 def load(source: random.Random) -> Trial:
     text = a_text(source)
-    return Trial(lambda: _loaded(text), {text.name: text.data}, judgements=2)
+    return Trial(lambda: _loaded(text), {text.name: text.data}, passes=2)
 
 
 def _loaded(text: Text) -> str | None:
-    """What is valid can be loaded, and nothing else: the models take all that the fast path took."""
+    """Check that a file can be loaded if and only if it is valid."""
     report = _validated(text)
     try:
         medcontract.load(text.data, text.contract, name=text.name)
     except medcontract.InvalidData:
-        return "refused to load a valid file" if report.ok else contradiction(report)
+        return "could not load a valid file" if report.ok else contradiction(report)
     except medcontract.CallError:
-        return None if report.wrong_call else "a wrong call to load, not to validate"
+        return None if report.wrong_call else "a wrong call for load, but not for validate"
     return contradiction(report) if report.ok else "loaded an invalid file"
 
 
 def both_paths(source: random.Random) -> Trial:
-    """Without the fast path a file gets the very same report."""
+    """The report is the same without the fast path."""
     text = a_text(source)
 
     def run() -> str | None:
         report = _validated(text)
-        with _thorough():
+        with _slow_path():
             slow = _validated(text)
-        return None if report == slow else f"the thorough path says otherwise: {_difference(report, slow)}"
+        return None if report == slow else f"the slow path differs: {_difference(report, slow)}"
 
-    return Trial(run, {text.name: text.data}, judgements=2)
+    return Trial(run, {text.name: text.data}, passes=2)
 
 
 @contextlib.contextmanager
-def _thorough() -> Iterator[None]:
-    """All contracts without their fast path."""
+def _slow_path() -> Iterator[None]:
+    """Disable the fast path of all contracts."""
     known = registry.compiled()
     before = dict(known)
     known.update(_slow_contracts())
@@ -147,16 +147,16 @@ def _description(made: pd.DataFrame) -> bytes:
 
 
 def same_rows(source: random.Random) -> Trial:
-    """The same rows get the same problems as CSV, JSON Lines, JSON, DataFrame and Parquet."""
+    """The same rows have the same problems as CSV, JSON Lines, JSON, DataFrame and Parquet."""
     contract = source.choice(tables.flat_contracts())
     rows = tables.some_rows(contract, source, lambda column: tables.cell_for_all(column, source))
     quoting = csv.QUOTE_ALL if rows and len(rows[0]) == 1 else source.choice((csv.QUOTE_ALL, csv.QUOTE_MINIMAL))
     files = {"rows.json": json.dumps(rows).encode()}
-    return Trial(lambda: tables.disagreement(contract, rows, quoting), files, judgements=5)
+    return Trial(lambda: tables.disagreement(contract, rows, quoting), files, passes=5)
 
 
 def any_schema(source: random.Random) -> Trial:
-    """A file with any schema: a schema that is no good is a wrong call."""
+    """A file with any schema; an invalid schema is a wrong call."""
     schema = schemas.a_schema(source)
     data = as_json(a_value(source), source) if source.random() < 0.6 else a_text(source).data
     name = f"x{source.choice(('.json', '.json', '.jsonl', ''))}"
@@ -173,7 +173,7 @@ def any_schema(source: random.Random) -> Trial:
 
 @cache
 def _images() -> tuple[bytes, ...]:
-    """Small valid images, of which nothing but the pixels matters."""
+    """Small valid images."""
     found = []
     for kind, options in (("PNG", {}), ("JPEG", {}), ("JPEG", {"progressive": True})):
         stream = io.BytesIO()
@@ -183,7 +183,7 @@ def _images() -> tuple[bytes, ...]:
 
 
 def image(source: random.Random) -> Trial:
-    """An image of `lesions/cases`; what it announces is not to be believed."""
+    """An image of `lesions/cases`, whose header may be wrong."""
     data = edited(source.choice(_images()), source)
     return Trial(lambda: (check_image("x.png"), None)[1], {"x.png": data})
 
@@ -193,7 +193,7 @@ def time_growth(source: random.Random) -> Trial:
     name, work, size = growth.some_work(source)
     return Trial(
         lambda: None if (ratio := growth.growth(work, size)) <= growth.MOST_GROWTH else f"{name}: {ratio:.1f} times",
-        {"work.txt": f"{name}, {size} and {2 * size}".encode()}, judgements=growth.JUDGEMENTS,
+        {"work.txt": f"{name}, {size} and {2 * size}".encode()}, passes=growth.PASSES,
     )  # fmt: skip
 
 
@@ -201,7 +201,7 @@ def time_growth(source: random.Random) -> Trial:
 
 
 def _wrong_end(ran: Ran, as_json: bool, contract: str) -> str | None:
-    """What is wrong with how a command ended; JSON that is printed keeps its contract."""
+    """Describe what is wrong with the result of a command. JSON output must be valid."""
     if ran.code not in (0, 1, 2):
         return f"exit code {ran.code}"
     if not as_json or (ran.code == 2 and not ran.out):
@@ -209,14 +209,14 @@ def _wrong_end(ran: Ran, as_json: bool, contract: str) -> str | None:
     result = json.loads(ran.out)
     wrong = next(iter(published(contract).iter_errors(result)), None) if len(ran.out) < 50_000 else None
     if wrong:
-        return f"the output breaks {contract}: {wrong.message}"
+        return f"the output violates {contract}: {wrong.message}"
     if "ok" in result and (ran.code == 0) != result["ok"]:
         return f"exit code {ran.code}, but ok is {result['ok']}"
     return None
 
 
 def _options(source: random.Random) -> list[str]:
-    """Options of `validate`, most of them sensible."""
+    """Options of `validate`, most of them valid."""
     found: list[str] = []
     for option in (
         ["--format", "json"], ["--format", "text"], ["--show-values"],
@@ -231,13 +231,13 @@ def _options(source: random.Random) -> list[str]:
 
 
 def _json_is_printed(options: list[str]) -> bool:
-    """Whether the result goes to standard output as JSON: the last --format counts."""
+    """Whether the result is written to standard output as JSON: the last --format applies."""
     formats = [word for before, word in zip(["", *options], options, strict=False) if before == "--format"]
     return formats[-1:] == ["json"] and "--out" not in options
 
 
 def command(source: random.Random) -> Trial:
-    """`medcontract validate` of one file or several, by name, as CONTRACT=PATH or as a folder."""
+    """`medcontract validate` of one or several files, as PATH, as CONTRACT=PATH or as a folder."""
     files: dict[str, bytes] = {"x.schema.json": schemas.a_schema(source)}
     arguments: list[str] = []
     for number in range(source.choice((1, 1, 1, 2, 3))):
@@ -268,7 +268,7 @@ def standard_input(source: random.Random) -> Trial:
 
 
 def schema_diff(source: random.Random) -> Trial:
-    """`medcontract schema diff` of two versions; a schema and itself have no difference."""
+    """`medcontract schema diff` of two versions; a schema does not differ from itself."""
     old = schemas.a_schema(source)
     same = source.random() < 0.1
     new = old if same else schemas.other_version(old, source)
@@ -295,11 +295,11 @@ ENTRANCES: dict[Entrance, int] = {
     standard_input: 2, schema_diff: 5, explain: 1, image: 2, scoring.one_score: 12, scoring.ranking: 6,
     scoring.markers: 6, time_growth: 2,
 }  # fmt: skip
-"""How often each is chosen, beside the others."""
+"""The weights with which they are chosen."""
 
 
 def prepare(folder: Path) -> None:
-    """Make the plugin known, as an installed one is, and work in a folder."""
+    """Load the plugin as if it were installed, and change to the folder."""
     sys.path.insert(0, str(PLUGIN))
     from medcontract.contracts.plugins import load_module
 

@@ -1,4 +1,4 @@
-"""Does the time grow no faster than the input? Texts that are made to be slow, and how growth is measured."""
+"""Check that processing time grows linearly: slow texts, and how growth is measured."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from medcontract.normalizers import names, numbers, terms, text
 from medcontract.scoring.extraction import documents
 
 MOST_GROWTH = 2.6
-"""Twice the input may take so many times as long: linear, and room for noise."""
+"""The maximum ratio of times if the input is doubled: linear, with some margin for noise."""
 _WORTH_MEASURING = 0.04
-"""Seconds. What takes less at the larger size may be noise."""
+"""Seconds. Shorter times at the larger size may be noise."""
 _TRIES = 4
-JUDGEMENTS = 1 + 2 * _TRIES
-"""How often an input is judged, to be measured."""
+PASSES = 1 + 2 * _TRIES
+"""How often an input is processed."""
 
 _UNITS = {
     "combining marks in the wrong order": "\u0301\u0323",
@@ -71,7 +71,7 @@ TEXTS: Mapping[str, Callable[[int], str]] = {
         for name, unit in _UNITS.items()
     },
 }
-"""Texts of about so many characters."""
+"""Functions that generate texts of about the given size."""
 
 
 def _in_the_middle(size_text: str) -> str:
@@ -104,11 +104,11 @@ NORMALIZERS: Mapping[str, Callable[[str], object]] = {
     "words.number_hint": messages.number_hint,
     "words.boolean_hint": messages.boolean_hint,
 }
-"""All that is done to a text of the data, by module and name."""
+"""All functions that process texts of the data, by module and name."""
 
 
 def public_normalizers() -> set[str]:
-    """The names of all public functions of the normalizers that take something."""
+    """The names of all public functions of the normalizers that take arguments."""
     found: set[str] = set()
     for module in (text, numbers, names, terms):
         members = {name: member for name, member in vars(module).items() if not name.startswith("_")}
@@ -132,10 +132,10 @@ def _is_public_method(name: str) -> bool:
 
 
 def growth(work: Callable[[int], Callable[[], object]], size: int) -> float:
-    """How many times as long twice the size takes; 0 where that takes too little time to be measured.
+    """The ratio of times if the size is doubled; 0 if it is too fast to be measured.
 
-    `work` makes the input of a size, and returns what is to be done with it. Noise only adds time, so the shortest of
-    several tries counts.
+    `work` creates an input of the given size, and returns the function to measure. Noise only adds time, so the
+    minimum of several tries is used.
     """
     larger = work(2 * size)
     shortest = _seconds(larger)
@@ -156,7 +156,7 @@ def text_growth(normalizer: Callable[[str], object], make: Callable[[int], str],
     return growth(lambda size: partial(normalizer, make(size)), size)
 
 
-# --- whole files -------------------------------------------------------------------------------
+# --- files -------------------------------------------------------------------------------------
 
 _RECORDS: Mapping[str, Callable[[int], dict[str, Any]]] = {
     "good": lambda n: {"report_id": f"r{n}", "specialty": "Other", "urgency": "Routine", "follow_up": True},
@@ -169,7 +169,7 @@ _RECORDS: Mapping[str, Callable[[int], dict[str, Any]]] = {
         "report_id": "e\u0301\u0323" * 9 + str(n), "specialty": "\u8840", "urgency": "\n", "follow_up": "\"q\""
     },
 }  # fmt: skip
-_ENDINGS = ("json", "jsonl", "csv", "parquet", "jsonl.gz")
+_EXTENSIONS = ("json", "jsonl", "csv", "parquet", "jsonl.gz")
 _JSON_ONLY: Mapping[str, Callable[[int], bytes]] = {
     "one record of NaN": lambda n: b'{"report_id": [' + b"NaN, " * n + b"0]}\n",
     "one record of repeated keys": lambda n: b"{" + b'"a": 1, ' * n + b'"b": 1}\n',
@@ -182,7 +182,7 @@ _JSON_ONLY: Mapping[str, Callable[[int], bytes]] = {
 
 
 class Work(NamedTuple):
-    """Something that takes time, and a size to begin with."""
+    """Something to measure, and its initial size."""
 
     name: str
     of_size: Callable[[int], Callable[[], object]]
@@ -198,7 +198,7 @@ def some_work(source: random.Random) -> Work:
             lambda size: partial(NORMALIZERS[normalizer], TEXTS[made_of](size)), source.choice((10_000, 50_000)),
         )  # fmt: skip
     if kind == "file":
-        made_of, ending = source.choice(sorted(_RECORDS)), source.choice(_ENDINGS)
+        made_of, ending = source.choice(sorted(_RECORDS)), source.choice(_EXTENSIONS)
         return Work(
             f"validate .{ending}: {made_of}", lambda size: _validation(_file(made_of, ending, size), ending), 3000
         )
@@ -230,7 +230,7 @@ def _file(made_of: str, ending: str, count: int) -> bytes:
 
 
 def _scoring(make: Callable[[int], str], count: int, match: str) -> Callable[[], object]:
-    """Documents of a few items: as many again is twice the work."""
+    """Documents with a few items each: twice as many documents are twice the work."""
     text = make(300).encode(errors="replace").decode()
     labels, predictions = Path(f"labels-{count}.jsonl"), Path(f"predictions-{count}.jsonl")
     fields = ("dosis", "frecuencia", "duracion", "instrucciones")

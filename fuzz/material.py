@@ -1,4 +1,4 @@
-"""What inputs are made of: files and values that are there already, changed in many ways, and now and then blown up."""
+"""Generation of inputs: existing files and values, changed in many ways, and sometimes blown up."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from medcontract.contracts import registry
 
 ROOT = Path(__file__).parent.parent
 PLUGIN = ROOT / "examples" / "sepsis"
-ENDINGS = (".json", ".jsonl", ".csv", ".json.gz", ".jsonl.gz", ".csv.gz", ".parquet", "", ".txt")
+EXTENSIONS = (".json", ".jsonl", ".csv", ".json.gz", ".jsonl.gz", ".csv.gz", ".parquet", "", ".txt")
 BLOWN_UP = 0.004
-"""The share of inputs of which one piece is blown up: such an input takes as long as a thousand others."""
+"""The share of inputs with a blown-up part: such an input takes as long as a thousand others."""
 _LARGEST = 3 << 19
 _TOKENS = [
     b"{", b"}", b"[", b"]", b",", b":", b'"', b"'", b"\\", b"\n", b"\r", b"\r\n", b"\0", b"\t", b" ", b"//", b"#",
@@ -35,11 +35,11 @@ _BRICKS = (
     b"\xc3\xa4", b"0.1,", b"true,", b'"a",', b"-", b"{}\n", b"1\n", b'""', b",\n", b'"k%d":1,', b",c%d", b'"%d",',
     b"%d\n",
 )  # fmt: skip
-"""Pieces that need not be in the text; %d stands for a number that rises."""
+"""Pieces that may not be in the text; %d is replaced by an increasing number."""
 
 
 class Text(NamedTuple):
-    """Bytes to be judged, the ending of their name, and the contract that is named, if any."""
+    """The bytes of a file, its extension, and the contract that is specified, if any."""
 
     data: bytes
     ending: str
@@ -52,7 +52,7 @@ class Text(NamedTuple):
 
 @cache
 def seeds() -> tuple[Text, ...]:
-    """Files to start from: vectors, examples and the files of the plugin, each with the contract of its folder."""
+    """The files to change: vectors, examples and files of the plugin, each with the contract of its folder."""
     found = []
     for folder in (ROOT / "tests" / "vectors", ROOT / "src" / "medcontract" / "examples", PLUGIN):
         for path in sorted(folder.rglob("*")):
@@ -69,10 +69,10 @@ def contract_ids() -> tuple[str, ...]:
 
 
 def a_text(source: random.Random) -> Text:
-    """A changed file, or random bytes; packed now and then; its contract named now and then."""
+    """A changed file or random bytes, sometimes compressed, sometimes with a specified contract."""
     contract = source.choice(contract_ids()) if source.random() < 0.1 else None
     if source.random() < 0.03:
-        return Text(source.randbytes(source.randrange(400)), source.choice(ENDINGS), contract)
+        return Text(source.randbytes(source.randrange(400)), source.choice(EXTENSIONS), contract)
     if source.random() < 0.25:
         return packed(written(source), source)
     seed = source.choice(seeds())
@@ -89,7 +89,7 @@ def valid_values(contract_id: str) -> tuple[list[Any], list[Any]]:
 
 
 def written(source: random.Random) -> Text:
-    """A file of sound JSON in which some values are not what they should be."""
+    """A file with correct JSON syntax, in which some values are wrong."""
     contract_id = source.choice(contract_ids())
     whole, lines = valid_values(contract_id)
     contract = source.choice((None, contract_id))
@@ -101,15 +101,15 @@ def written(source: random.Random) -> Text:
 
 
 def changed_text(text: Text, source: random.Random) -> Text:
-    """A few random edits, and now and then a name that does not fit."""
+    """A few random edits, and sometimes a wrong extension."""
     data = blown_up(text.data, source) if source.random() < BLOWN_UP else text.data
     if data is text.data or source.random() < 0.3:
         data = edited(data, source)
-    return text._replace(data=data, ending=source.choice(ENDINGS) if source.random() < 0.1 else text.ending)
+    return text._replace(data=data, ending=source.choice(EXTENSIONS) if source.random() < 0.1 else text.ending)
 
 
 def packed(text: Text, source: random.Random) -> Text:
-    """The text as an archive, whole or damaged, now and then."""
+    """Sometimes compress the text, and sometimes damage the result."""
     if source.random() > 0.08 or text.ending.endswith(".gz"):
         return text
     data = gzip.compress(text.data, 1)
@@ -117,7 +117,7 @@ def packed(text: Text, source: random.Random) -> Text:
 
 
 def edited(data: bytes, source: random.Random) -> bytes:
-    """Some bytes less, more, or other ones."""
+    """Remove, insert or replace some bytes."""
     text = bytearray(data)
     for _ in range(source.choice((1, 1, 1, 2, 3, 8))):
         start = source.randrange(len(text) + 1)
@@ -148,7 +148,7 @@ def _slice(data: bytes | bytearray, source: random.Random, most: int) -> bytes:
 
 
 def blown_up(data: bytes, source: random.Random) -> bytes:
-    """One piece many times over: a record, a key, a cell, brackets, blank lines."""
+    """Repeat one piece many times: a record, a key, a cell, brackets, blank lines."""
     pieces = list(source.choice(_PIECES).finditer(data))
     if pieces and source.random() < 0.6:
         match = source.choice(pieces)
@@ -185,10 +185,10 @@ def a_value(source: random.Random, depth: int = 4) -> Any:
 
 
 KEYS = ("a", "b", "c", "kind", "items", "$ref", "", "ä", "1", "image_id")
-"""Keys of values and of the schemas that are made up for them: few, so that they meet."""
+"""Keys of values and of generated schemas: only a few, so that they match."""
 
 
 def as_json(value: Any, source: random.Random) -> bytes:
-    """The value as a JSON text, which may hold NaN, in one of several layouts."""
+    """The value as JSON in one of several layouts. It may contain NaN."""
     indent = source.choice((None, None, 1))
     return json.dumps(value, ensure_ascii=source.random() < 0.5, indent=indent).encode(errors="surrogatepass")

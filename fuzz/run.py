@@ -1,10 +1,10 @@
-"""Throw broken input at every entrance and see that nothing but problems comes back.
+"""Run every entry point on broken input, and check that only problems are reported.
 
 script/fuzz [--inputs 200000] [--jobs 2] [--seed 1] [--seconds 20] [--entrance NAME] [--only NUMBER]
 
-An input is a finding when an exception or a warning escapes, when an answer contradicts itself or another one, when
-it takes longer than --seconds, or when memory runs out. Findings are written to fuzz/findings/, each with its number:
---only judges that input again. What is mended belongs into tests/vectors/, or into a test where it was no file.
+An input is a finding if an exception or a warning escapes, if results are inconsistent, if it takes longer than
+--seconds, or if memory runs out. Findings are written to fuzz/findings/, each with its number: --only repeats that
+input. After the fix, add it to tests/vectors/, or as a test if it is not a file.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from fuzz.entrances import ENTRANCES, prepare
 
 FINDINGS = Path(__file__).parent / "findings"
 MEMORY = 3 << 29
-"""Bytes of address space: a gigabyte and a half, of which 400 MB are taken by libraries and 512 MB by a deep stack."""
+"""Bytes of address space: 1.5 GiB, of which libraries take 400 MB and a deep stack 512 MB."""
 JOB = 500
-"""Inputs that one process judges before it reports."""
+"""Inputs that a process handles before it reports."""
 
 
-MOST_SORTS = 100
-"""Findings that are kept: what goes wrong at every turn is not to fill the disk."""
+MOST_KINDS = 100
+"""The maximum number of findings that are kept, so that a frequent one does not fill the disk."""
 
 
 class Finding(NamedTuple):
@@ -49,16 +49,16 @@ class Finding(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What came of some inputs."""
+    """The results of some inputs."""
 
     counts: Counter[str]
     findings: list[Finding]
     longest: tuple[float, int]
-    """Seconds, and the number of the input that took them."""
+    """The longest time in seconds, and the number of its input."""
 
 
 class Slow(BaseException):
-    """An input that took too long; not an Exception, so that nothing that is judged can swallow it."""
+    """The input took too long. It is not an Exception, so that the tested code cannot catch it."""
 
 
 def _too_slow(number: int, frame: Any) -> None:
@@ -66,34 +66,34 @@ def _too_slow(number: int, frame: Any) -> None:
 
 
 class Campaign(NamedTuple):
-    """What the options say."""
+    """The options."""
 
     seed: int
     seconds: int
     entrance: str | None
 
     def choose(self, number: int) -> tuple[Entrance, random.Random]:
-        """The entrance of an input, and the source of all that is random in it."""
+        """The entry point of an input, and its source of randomness."""
         source = random.Random(f"{self.seed} {number}")
         named = [entrance for entrance in ENTRANCES if entrance.__name__ == self.entrance]
         return (named or source.choices(list(ENTRANCES), list(ENTRANCES.values())))[0], source
 
-    def judge(self, number: int) -> tuple[str, str | None, float]:
-        """The entrance of an input, what is wrong with how it was judged, and how long that took."""
+    def run_input(self, number: int) -> tuple[str, str | None, float]:
+        """Run an input. Returns its entry point, what went wrong, and the time."""
         entrance, source = self.choose(number)
         trial = entrance(source)
         _lay_out(trial)
         start = time.perf_counter()
-        wrong = _tried(trial, self.seconds * trial.judgements)
+        wrong = _tried(trial, self.seconds * trial.passes)
         return entrance.__name__, wrong, time.perf_counter() - start
 
     def work(self, numbers: range) -> Outcome:
-        """Judge some inputs, in a folder and within limits."""
+        """Run some inputs."""
         counts: Counter[str] = Counter()
         findings: list[Finding] = []
         longest = (0.0, 0)
         for number in numbers:
-            entrance, wrong, seconds = self.judge(number)
+            entrance, wrong, seconds = self.run_input(number)
             counts[entrance] += 1
             longest = max(longest, (seconds, number))
             if wrong:
@@ -116,7 +116,7 @@ def _tried(trial: Trial, seconds: int) -> str | None:
 
 
 def _lay_out(trial: Trial) -> None:
-    """The files of a trial, and nothing else, in the current folder."""
+    """Empty the current folder, and write the files of a trial."""
     for path in Path().iterdir():
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     _write(trial, Path())
@@ -129,25 +129,25 @@ def _write(trial: Trial, folder: Path) -> None:
         path.write_bytes(data)
 
 
-def _start_worker(room: str) -> None:
-    """Limits, and a folder of its own for this process."""
+def _start_worker(folders: str) -> None:
+    """Set limits, and create a separate folder for this process."""
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGALRM, _too_slow)
-    folder = Path(room) / str(os.getpid())
+    folder = Path(folders) / str(os.getpid())
     folder.mkdir()
     prepare(folder)
 
 
 def _outcomes(campaign: Campaign, inputs: int, jobs: int) -> Iterator[Outcome]:
     ranges = [range(start, min(start + JOB, inputs)) for start in range(0, inputs, JOB)]
-    with tempfile.TemporaryDirectory() as room:
+    with tempfile.TemporaryDirectory() as folders:
         try:
-            with ProcessPoolExecutor(jobs, initializer=_start_worker, initargs=(room,)) as pool:
+            with ProcessPoolExecutor(jobs, initializer=_start_worker, initargs=(folders,)) as pool:
                 yield from pool.map(campaign.work, ranges)
         except BrokenProcessPool:
-            died = shutil.copytree(room, FINDINGS / "died", dirs_exist_ok=True)
-            sys.exit(f"\nA process died. What the processes were at is in {died}.")
+            died = shutil.copytree(folders, FINDINGS / "died", dirs_exist_ok=True)
+            sys.exit(f"\nA process died. The inputs of all processes are in {died}.")
 
 
 def _keep(campaign: Campaign, finding: Finding) -> None:
@@ -166,11 +166,11 @@ def run(campaign: Campaign, inputs: int, jobs: int) -> int:
         counts += outcome.counts
         longest = max(longest, outcome.longest)
         for finding in outcome.findings:
-            if len(findings) < MOST_SORTS:
+            if len(findings) < MOST_KINDS:
                 findings.setdefault(finding.what, finding)
-        print(f"\r{counts.total():,} inputs, {len(findings)} sorts of findings", end="", file=sys.stderr)
+        print(f"\r{counts.total():,} inputs, {len(findings)} kinds of findings", end="", file=sys.stderr)
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1000
-    print(f"\n{counts.total():,} inputs, {len(findings)} sorts of findings", end="; ")
+    print(f"\n{counts.total():,} inputs, {len(findings)} kinds of findings", end="; ")
     print(f"longest {longest[0]:.1f} s (input {longest[1]}); peak {peak:.0f} MB")
     for name, count in counts.most_common():
         print(f"{count:>9,} {name}")
@@ -191,10 +191,10 @@ def main() -> int:
     campaign = Campaign(options.seed, options.seconds, options.entrance)
     if options.only is None:
         return run(campaign, options.inputs, options.jobs)
-    with tempfile.TemporaryDirectory() as room:
-        _start_worker(room)
-        entrance, wrong, seconds = campaign.judge(options.only)
-    print(f"{entrance}, {seconds:.2f} s: {wrong or 'as it should be'}")
+    with tempfile.TemporaryDirectory() as folders:
+        _start_worker(folders)
+        entrance, wrong, seconds = campaign.run_input(options.only)
+    print(f"{entrance}, {seconds:.2f} s: {wrong or 'ok'}")
     return 1 if wrong else 0
 
 

@@ -1,4 +1,4 @@
-"""JSON Schemas: the published ones, changed, and made-up ones of all keywords, sound or not."""
+"""JSON Schemas: changed published ones, and random ones with all keywords, valid or not."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def published() -> tuple[Schema, ...]:
 
 
 def a_schema(source: random.Random) -> bytes:
-    """A schema file; about one in three holds no sound schema."""
+    """A schema file; about a third of them are not valid."""
     kind = source.random()
     if kind < 0.55:
-        schema = made_up(source, 4)
+        schema = random_schema(source, 4)
         if isinstance(schema, dict):
-            schema |= {"$defs": {"a": made_up(source, 2), "b": made_up(source, 2)}}
+            schema |= {"$defs": {"a": random_schema(source, 2), "b": random_schema(source, 2)}}
     elif kind < 0.95:
         schema = grafted(source.choice(published()), source)
     else:
@@ -59,7 +59,7 @@ def a_schema(source: random.Random) -> bytes:
 def grafted(schema: Schema, source: random.Random) -> Schema:
     """The schema with another one somewhere inside it."""
     places = [path for path in paths(schema) if path and (path[-1] in _INNER or path[-2:-1] in _HOLDERS)]
-    return put(schema, source.choice(places), made_up(source, 2)) if places else schema
+    return put(schema, source.choice(places), random_schema(source, 2)) if places else schema
 
 
 def other_version(data: bytes, source: random.Random) -> bytes:
@@ -72,8 +72,8 @@ def other_version(data: bytes, source: random.Random) -> bytes:
         return edited(data, source)
 
 
-def made_up(source: random.Random, depth: int) -> Schema:
-    """A schema of a few keywords with values that suit them, mostly."""
+def random_schema(source: random.Random, depth: int) -> Schema:
+    """A schema with a few keywords, whose values are mostly valid."""
     if source.random() < 0.1:
         return source.choice((True, False, {}))
     keywords = source.sample(sorted(_KEYWORDS), source.randrange(1, 5))
@@ -85,7 +85,11 @@ def made_up(source: random.Random, depth: int) -> Schema:
 
 
 def _inner(source: random.Random, depth: int) -> Schema:
-    return made_up(source, depth - 1) if depth else source.choice((True, {}, {"type": "string"}, {"$ref": "#/$defs/a"}))
+    return (
+        random_schema(source, depth - 1)
+        if depth
+        else source.choice((True, {}, {"type": "string"}, {"$ref": "#/$defs/a"}))
+    )
 
 
 def _list(source: random.Random, depth: int) -> list[Schema]:

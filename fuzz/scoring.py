@@ -1,4 +1,4 @@
-"""Entrances of scoring: one score or checklist, a ranking with one hostile submission, and what participants see."""
+"""Entry points of scoring: a score or preflight, a ranking with a hostile submission, and participant output."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class Part(NamedTuple):
 
     contract: str
     value: Any
-    """Its records; of a document, the whole."""
+    """Its records, or the whole document."""
 
     @property
     def is_document(self) -> bool:
         return self.contract not in LIST_KEYS
 
     def data(self, ending: str = ".json") -> bytes:
-        """The file, as .json, .jsonl or, where its records are flat, .csv."""
+        """The file as .json, .jsonl, or .csv if its records are flat."""
         if self.is_document:
             return json.dumps(self.value, ensure_ascii=False).encode(errors="surrogatepass")
         if ending == ".jsonl":
@@ -75,7 +75,7 @@ _REFERENCES = [
 
 @cache
 def truth_of(track: str) -> tuple[Part, ...]:
-    """What the organizer has."""
+    """The files of the organizer."""
     if track == "benchmark":
         return Part("benchmark/references", _REFERENCES), Part("benchmark/weights", weights(clinical_accuracy=1.0))
     if track == "extraction":
@@ -110,13 +110,13 @@ _FLAT = ("reports/truth", "reports/predictions", "lesions/truth", "lesions/predi
 _NAMES = {"extraction/lab-predictions": "labs", "extraction/lab-labels": "lab-labels"}
 
 
-def written(part: Part, source: random.Random, spoilt: bool) -> tuple[str, bytes]:
-    """The ending and the bytes of a part; spoilt in its values, in its text, or in both."""
+def written(part: Part, source: random.Random, damaged: bool) -> tuple[str, bytes]:
+    """The extension and the bytes of a part, with wrong values, a damaged text, or both."""
     endings = [".json"] if part.is_document else [".json", ".json", ".jsonl", *[".csv"] * (part.contract in _FLAT)]
     ending = source.choice(endings)
-    how = source.choice(("values", "values", "text", "both")) if spoilt else ""
+    how = source.choice(("values", "values", "text", "both")) if damaged else ""
     if how in ("values", "both"):
-        value = _spoilt(part, source)
+        value = _damaged(part, source)
         if isinstance(value, list) and all(isinstance(record, dict) for record in value) and ending != ".csv":
             return ending, _edited(part._replace(value=value).data(ending), source, how)
         if part.is_document or ending == ".json":
@@ -130,8 +130,8 @@ def _edited(data: bytes, source: random.Random, how: str) -> bytes:
     return changed_text(Text(data, ""), source).data if how == "both" else data
 
 
-def _spoilt(part: Part, source: random.Random) -> Any:
-    """Some records changed, repeated, dropped or of an unknown id; of a document, some places."""
+def _damaged(part: Part, source: random.Random) -> Any:
+    """The part with some records changed, repeated or removed; for a document, some values changed."""
     if part.is_document:
         return changed_value(part.value, source)
     records: list[Any] = list(part.value)
@@ -149,16 +149,16 @@ def _spoilt(part: Part, source: random.Random) -> Any:
     return records
 
 
-def folder_of(parts: tuple[Part, ...], folder: str, source: random.Random, spoilt: int | None) -> dict[str, bytes]:
-    """The files of some parts, one of which is spoilt (None: none is)."""
+def folder_of(parts: tuple[Part, ...], folder: str, source: random.Random, damaged: int | None) -> dict[str, bytes]:
+    """The files of some parts. `damaged` is the index of the damaged one, if any."""
     files = {}
     for number, part in enumerate(parts):
-        ending, data = written(part, source, number == spoilt)
+        ending, data = written(part, source, number == damaged)
         files[f"{folder}/{part.contract.partition('/')[2]}{ending}"] = data
     return files
 
 
-# --- one score, one checklist --------------------------------------------------------------------
+# --- score and preflight -------------------------------------------------------------------------
 
 _OPTIONS = (
     ["--participant"], ["--show-values"], ["--parameter", "min_processed=0"], ["--max-problems", "0"],
@@ -176,7 +176,7 @@ def _options(track: str, command: str, source: random.Random) -> list[str]:
 
 
 def one_score(source: random.Random) -> Trial:
-    """`score` or `preflight` of a truth and a submission, of which one file is spoilt."""
+    """`score` or `preflight` of a truth and a submission with one damaged file."""
     track = source.choice(TRACKS)
     command = source.choice(("score", "score", "preflight"))
     of_truth = source.random() < 0.25
@@ -198,16 +198,16 @@ def _wrong_score(arguments: list[str], as_json: bool) -> str | None:
     if "internal error" in ran.out + ran.err:
         return f"an internal error: {ran.out[-500:]}{ran.err[-500:]}"
     if not ran.out:
-        return None if ran.code and ran.err else f"exit code {ran.code}, and not a word"
+        return None if ran.code and ran.err else f"exit code {ran.code} without any output"
     if not as_json:
         return None
     result = json.loads(ran.out)
     name = arguments[0]
     wrong = next(iter(published(f"medcontract/{name}").iter_errors(result)), None)
     if wrong:
-        return f"the output breaks medcontract/{name}: {wrong.message[:300]}"
+        return f"the output violates medcontract/{name}: {wrong.message[:300]}"
     good = result["ready"] if name == "preflight" else _is_good(result)
-    return None if (ran.code == 0) == good else f"exit code {ran.code}, but the verdict is {good}"
+    return None if (ran.code == 0) == good else f"exit code {ran.code}, but the result is {good}"
 
 
 def _is_good(score: Any) -> bool:
@@ -219,7 +219,7 @@ def _is_good(score: Any) -> bool:
 
 
 def ranking(source: random.Random) -> Trial:
-    """`leaderboard` of two good submissions and a hostile one, which must not change what becomes of the others."""
+    """`leaderboard` of two valid submissions and a hostile one, which must not affect the others."""
     track = source.choice(TRACKS)
     truth, sent = truth_of(track), sent_of(track)
     files = {f"truth/{n}.json": part.data() for n, part in enumerate(truth)}
@@ -234,12 +234,12 @@ def ranking(source: random.Random) -> Trial:
     return Trial(
         lambda: _wrong_ranking(folders, options, track == "lesions" and not fixed, jobs),
         {**files, "arguments.txt": repr([*folders, *options, "jobs" if jobs else ""]).encode()},
-        judgements=3 if jobs else 2,
+        passes=3 if jobs else 2,
     )
 
 
 _OF_TIME = ("efficiency_score", "final_score", "points")
-"""Figures of lesions that depend on the shortest and the longest time of all."""
+"""Figures of lesions that depend on the shortest and the longest time of all submissions."""
 
 
 def _wrong_ranking(folders: list[str], options: list[str], depends: bool, jobs: bool) -> str | None:
@@ -252,7 +252,7 @@ def _wrong_ranking(folders: list[str], options: list[str], depends: bool, jobs: 
     board, before = json.loads(ran.out), json.loads(alone.out)
     wrong = next(iter(published("medcontract/leaderboard").iter_errors(board)), None)
     if wrong:
-        return f"the output breaks medcontract/leaderboard: {wrong.message[:300]}"
+        return f"the output violates medcontract/leaderboard: {wrong.message[:300]}"
     if sorted(entry["name"] for entry in board["submissions"]) != ["a", "b", "h"]:
         return "a submission is lost"
     others = [entry for entry in board["submissions"] if entry["name"] != "h"]
@@ -260,7 +260,7 @@ def _wrong_ranking(folders: list[str], options: list[str], depends: bool, jobs: 
         if _figures(now, depends) != _figures(then, depends):
             return f"the hostile submission changed another one: {_figures(then, depends)}, {_figures(now, depends)}"
     if jobs and call(["leaderboard", "truth", *folders, *options, "--jobs", "2"]).out != ran.out:
-        return "two processes say something else than one"
+        return "the output differs with two processes"
     return None
 
 
@@ -274,13 +274,13 @@ def _figures(entry: Any, depends: bool) -> Any:
 
 
 def markers(source: random.Random) -> Trial:
-    """With --participant nothing of the truth is printed: its texts, and ids that the submission lacks, are markers."""
+    """--participant does not reveal the truth: its texts, and ids that the submission does not have, are markers."""
     track = source.choice(TRACKS)
     command = source.choice(("score", "score", "preflight", "leaderboard"))
     truth = tuple(_marked(part) for part in truth_of(track))
     sent = sent_of(track)
-    spoil_truth = source.random() < 0.15
-    files = folder_of(truth, "truth", source, source.randrange(len(truth)) if spoil_truth else None)
+    damage_truth = source.random() < 0.15
+    files = folder_of(truth, "truth", source, source.randrange(len(truth)) if damage_truth else None)
     files |= folder_of(sent, "sent", source, source.randrange(len(sent)) if source.random() < 0.8 else None)
     named = ["truth"] if command == "leaderboard" else [name for name in files if name.startswith("truth/")]
     options = [word for option in _OPTIONS if source.random() < 0.12 for word in option]
@@ -307,7 +307,7 @@ _IDS = ("report_id", "case_id", "segment_id", "image_id", "doc_id", "task_id", "
 
 
 def _marked(part: Part) -> Part:
-    """The part with a marker for each text that can be anything, and a record with an id that nobody else has."""
+    """The part with markers as free texts, and a record with a unique id."""
     if part.is_document or part.contract == "extraction/manifest":
         return part
     return part._replace(value=json.loads(_marked_records(part.contract)))
@@ -337,18 +337,18 @@ def _is_there(record: Any, place: Place) -> bool:
 
 @cache
 def _markable(contract: str) -> tuple[Place, ...]:
-    """The texts in a record that can be anything at all, ids left out."""
+    """The paths of free texts in a record, except ids."""
     part = next(part for track in TRACKS for part in truth_of(track) if part.contract == contract)
     return tuple(
         place
         for place in _texts(part.value[0])
-        if place[-1] not in _IDS and _keeps(contract, put(part.value[0], place, MARKER))
+        if place[-1] not in _IDS and _is_valid(contract, put(part.value[0], place, MARKER))
     )
 
 
-def _keeps(contract: str, record: Record) -> bool:
+def _is_valid(contract: str, record: Record) -> bool:
     report_of = medcontract.validate(as_jsonl(contract, [record]), contract, name="x.jsonl")
-    return all(problem.code.startswith("MC2") for problem in report_of.problems)  # a case of one segment, say
+    return all(problem.code.startswith("MC2") for problem in report_of.problems)  # such as a case with one segment
 
 
 def _texts(value: Any, here: Place = ()) -> Iterator[Place]:
@@ -361,7 +361,7 @@ def _texts(value: Any, here: Place = ()) -> Iterator[Place]:
 
 
 def _unknown(contract: str, record: Record) -> Record:
-    """A record that no submission has: of an id that is a marker."""
+    """A record that no submission has, with a marker as id."""
     if contract == "reports/truth":
         return report(f"{MARKER}-id")
     if contract == "lesions/truth":

@@ -1,4 +1,4 @@
-"""Rows of the flat contracts: as DataFrames and Parquet files of odd makes, and the same rows in every container."""
+"""Rows of flat contracts: unusual DataFrames and Parquet files, and the same rows in every container."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def columns_of(contract_id: str) -> tuple[Column, ...]:
 
 
 @cache
-def good_rows(contract_id: str) -> tuple[Row, ...]:
-    """Valid records of a contract as rows: a list that is spread has a column for each item."""
+def valid_rows(contract_id: str) -> tuple[Row, ...]:
+    """Valid records of a contract as rows; some lists have one column per item."""
     contract = registry.find(contract_id)
     rows = []
     for record in records(contract.definition):
@@ -68,14 +68,14 @@ def good_rows(contract_id: str) -> tuple[Row, ...]:
 
 
 def some_rows(contract_id: str, source: random.Random, cell: Callable[[Column], Any]) -> list[Row]:
-    """Rows of which some cells are spoilt; all have the same columns."""
+    """Rows with some wrong cells; all have the same columns."""
     columns = columns_of(contract_id)
     names = dict.fromkeys(column.name for column in columns)
     if registry.find(contract_id).open:
         names["site"] = None
     rows = []
     for number in range(source.choice((0, 1, 2, 5, 20))):
-        row: Row = {**names, **source.choice(good_rows(contract_id))}
+        row: Row = {**names, **source.choice(valid_rows(contract_id))}
         row = {name: row[name] for name in names}
         first = columns[0].name
         row[first] = f"{row[first]}-{number}"
@@ -88,11 +88,11 @@ def some_rows(contract_id: str, source: random.Random, cell: Callable[[Column], 
     return rows
 
 
-# --- odd tables ----------------------------------------------------------------------------------
+# --- unusual tables ----------------------------------------------------------------------------------
 
 
 def a_frame(source: random.Random, contract_id: str) -> pd.DataFrame:
-    """A DataFrame as hardly anyone would make one."""
+    """An unusual DataFrame."""
     rows = some_rows(contract_id, source, lambda column: source.choice(_ODD_CELLS + OTHERS + NUMBERS + STRINGS))
     try:
         frame = pd.DataFrame(rows, dtype=source.choice((object, None)))
@@ -138,7 +138,7 @@ def _reindexed(frame: pd.DataFrame, source: random.Random) -> pd.DataFrame:
 
 
 def a_parquet(source: random.Random) -> Text:
-    """A Parquet file of odd types, whole or damaged."""
+    """A Parquet file with unusual types, sometimes damaged."""
     contract_id = source.choice(flat_contracts())
     rows = some_rows(contract_id, source, lambda column: source.choice(OTHERS[:3] + NUMBERS + STRINGS))
     names = [column.name for column in columns_of(contract_id)]
@@ -160,7 +160,7 @@ def a_parquet(source: random.Random) -> Text:
 
 
 def _array(values: list[Any], source: random.Random) -> Any:
-    """A column: of the type that fits, of another one if it can be, else as text."""
+    """A column with its own type, sometimes another type if possible, otherwise as text."""
     wanted = source.choice(_ARROW_TYPES) if source.random() < 0.15 else None
     ways: tuple[Callable[[], Any], ...] = (
         lambda: pa.array(values, wanted),
@@ -181,7 +181,7 @@ _LIKE_A_VALUE = re.compile(r"-?(?:[0-9.]|nan|inf|true|false)", re.IGNORECASE)
 
 
 def cell_for_all(column: Column, source: random.Random) -> Any:
-    """A cell that every container can hold: a CSV knows neither types nor, in a required field, null."""
+    """A cell that every container supports: CSV has no types, and no null in required fields."""
     texts = [text for text in STRINGS if text and "\0" not in text]
     if column.kind == "text":
         return source.choice([*texts, *([None] if column.nullable else [""])])
@@ -206,7 +206,7 @@ def _csv_cell(value: Any) -> str:
 
 
 def as_records(contract_id: str, rows: list[Row]) -> list[Row]:
-    """The rows as records, with spread lists in one piece."""
+    """The rows as records, with lists instead of one column per item."""
     found = []
     for row in rows:
         record = dict(row)
@@ -217,19 +217,21 @@ def as_records(contract_id: str, rows: list[Row]) -> list[Row]:
     return found
 
 
-Verdict = list[tuple[Any, ...]]
+Problems = list[tuple[Any, ...]]
 
 
-def _by_record(report: medcontract.FileReport) -> Verdict:
+def _by_record(report: medcontract.FileReport) -> Problems:
     return sorted(((p.code, p.severity, p.record) for p in report.problems), key=repr)
 
 
-def _by_column(report: medcontract.FileReport) -> Verdict:
+def _by_column(report: medcontract.FileReport) -> Problems:
     return sorted(((p.code, p.severity, p.record, p.field, p.message) for p in report.problems), key=repr)
 
 
-def verdicts(contract_id: str, rows: list[Row], quoting: Any) -> dict[str, tuple[Verdict, Verdict | None]]:
-    """What is said of the same rows in each container: by record, and for tables by column too."""
+def problems_by_container(
+    contract_id: str, rows: list[Row], quoting: Any
+) -> dict[str, tuple[Problems, Problems | None]]:
+    """The problems of the same rows in each container: by record, and for tables also by column."""
     names = [*rows[0]] if rows else [column.name for column in columns_of(contract_id)]
     lines = as_records(contract_id, rows)
     contract = registry.find(contract_id)
@@ -249,7 +251,7 @@ def verdicts(contract_id: str, rows: list[Row], quoting: Any) -> dict[str, tuple
 
 
 def _as_parquet(names: list[str], rows: list[Row]) -> bytes | None:
-    """None where a column holds values of several types, which Parquet cannot."""
+    """None if a column has values of several types, which Parquet does not support."""
     try:
         table = pa.table({name: pa.array([row[name] for row in rows]) for name in names})
     except _ARROW_ERRORS:
@@ -260,13 +262,13 @@ def _as_parquet(names: list[str], rows: list[Row]) -> bytes | None:
 
 
 def disagreement(contract_id: str, rows: list[Row], quoting: Any) -> str | None:
-    """Which containers say other things of the same rows, or None."""
-    found = verdicts(contract_id, rows, quoting)
-    if not rows:  # an empty table is a table; an empty file of lines is no file
+    """Describe a difference between containers, or return None."""
+    found = problems_by_container(contract_id, rows, quoting)
+    if not rows:  # an empty table is valid, an empty .jsonl is not
         found.pop("x.jsonl")
     first = next(iter(found))
     by_column = {name: columns for name, (_, columns) in found.items() if columns is not None}
-    other = next((name for name, (verdict, _) in found.items() if verdict != found[first][0]), None)
+    other = next((name for name, (problems, _) in found.items() if problems != found[first][0]), None)
     if other:
         return f"{first} and {other} differ in {contract_id}: {_first_difference(found[first][0], found[other][0])}"
     other = next((name for name, columns in by_column.items() if columns != by_column["x.csv"]), None)
@@ -275,6 +277,6 @@ def disagreement(contract_id: str, rows: list[Row], quoting: Any) -> str | None:
     return None
 
 
-def _first_difference(one: Verdict, other: Verdict) -> str:
+def _first_difference(one: Problems, other: Problems) -> str:
     left, right = ([problem for problem in a if problem not in b] for a, b in ((one, other), (other, one)))
-    return f"{left[:1]} and {right[:1]}" if left or right else "how often a problem is told"
+    return f"{left[:1]} and {right[:1]}" if left or right else "the number of times a problem is reported"

@@ -1,4 +1,4 @@
-"""Write all generated files: the compiled contracts, the published schemas, the names in them, the page of codes."""
+"""Write all generated files: compiled contracts, published schemas, the names of their types, and docs/codes.md."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Record what every command prints, and compare two recordings: a net below changes of structure.
+"""Record the output of all commands, and compare two recordings: regression tests for refactoring.
 
-script/safety-net corpus DIR                 make the inputs: vectors, examples, seeded generated submissions
-script/safety-net record DIR OUT             run every command on them; OUT is a .jsonl.gz, a line per run
-script/safety-net compare OLD NEW            what differs; exit code 1 when something does
-                                             (--ignore-wording: texts for people may differ, figures and codes may not)
+script/safety-net corpus DIR                 create the inputs: vectors, examples, random submissions with a fixed seed
+script/safety-net record DIR OUT             run all commands on them; OUT is a .jsonl.gz with one line per run
+script/safety-net compare OLD NEW            show differences; exit code 1 if there are any
+                                             (--ignore-wording: ignore messages, compare figures, codes and structure)
 
-The inputs are made once and serve every recording, so that two versions of the package see the same bytes.
-To record another version: script/safety-net record DIR OUT --python PATH_OF_A_PYTHON_THAT_HAS_IT
+The inputs are created once and used for all recordings, so that two versions of the package read the same bytes.
+To record another version: script/safety-net record DIR OUT --python PATH_TO_A_PYTHON_THAT_HAS_IT
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ TRUTH_FILES = ("truth", "ground-truth", "references", "labels", "cases", "invent
 WORDING = frozenset(
     {"message", "hint", "reasons", "warnings", "detail", "title", "about", "description", "reason", "kind", "meaning"}
 )
-"""Keys of JSON output that hold texts for people."""
+"""Keys of JSON output whose values are messages."""
 
 
 class Run(NamedTuple):
@@ -45,7 +45,7 @@ class Run(NamedTuple):
     id: str
     arguments: tuple[str, ...]
     folder: str
-    """Where it runs, below the corpus."""
+    """The working directory, relative to the corpus."""
 
 
 # --- the corpus ---------------------------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ class Run(NamedTuple):
 
 def make_corpus(target: Path, submissions: int, seed: int) -> None:
     if target.exists():
-        raise SystemExit(f"{target} is already there")
+        raise SystemExit(f"{target} already exists")
     shutil.copytree(VECTORS, target / "vectors", ignore=shutil.ignore_patterns("expected.txt"))
     shutil.copytree(EXAMPLES, target / "examples")
     shutil.copytree(ROOT / "examples", target / "more-examples")
@@ -69,7 +69,7 @@ def make_corpus(target: Path, submissions: int, seed: int) -> None:
 
 
 def mutate_submission(folder: Path, track: str, rng: random.Random) -> None:
-    """A copy of a track's example with up to four random changes, few of them harmless."""
+    """A copy of the example files of a track with up to four random changes, most of them harmful."""
     shutil.copytree(EXAMPLES / track, folder)
     for _ in range(rng.choice((0, 1, 1, 2, 3, 4))):
         files = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -85,7 +85,7 @@ def mutate_submission(folder: Path, track: str, rng: random.Random) -> None:
 
 
 def is_truth(path: Path, folder: Path) -> bool:
-    """Whether the organizer wrote it. Most changes spare it, so that two scores can be compared."""
+    """Whether it is a file of the organizer. Most changes spare these, so that scores stay comparable."""
     return path.relative_to(folder).as_posix().startswith(TRUTH_FILES)
 
 
@@ -120,7 +120,7 @@ def change_bytes(path: Path, rng: random.Random) -> None:
 
 
 def change_records(path: Path, rng: random.Random) -> None:
-    """Change one record of a file that still reads; the others are kept as they are."""
+    """Change one record of a readable file, and keep the others."""
     with contextlib.suppress(ValueError, UnicodeDecodeError):
         if path.suffix == ".csv":
             rows = list(csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"))))
@@ -208,7 +208,7 @@ def change_scalar(value: Any, rng: random.Random) -> Any:
     return rng.choice((value, None, 0, "x", []))
 
 
-# --- what is run --------------------------------------------------------------------------------------------------
+# --- runs ---------------------------------------------------------------------------------------------------------
 
 
 def runs(corpus: Path) -> Iterator[Run]:
@@ -230,7 +230,7 @@ def of_help() -> Iterator[Run]:
 
 def of_vectors(corpus: Path) -> Iterator[Run]:
     for path in sorted((corpus / "vectors").rglob("*")):
-        if path.is_file() and path.suffix in (".json", ".jsonl", ".csv"):  # a corpus may hold expectations, too
+        if path.is_file() and path.suffix in (".json", ".jsonl", ".csv"):  # an old corpus may also contain manifests
             name = path.relative_to(corpus).as_posix()
             yield Run(f"validate json {name}", ("validate", "--format", "json", name), ".")
             yield Run(f"validate text {name}", ("validate", "--show-values", name), ".")
@@ -242,7 +242,7 @@ def of_sets(corpus: Path) -> Iterator[Run]:
 
 
 def of_submission(name: str, formats: Iterable[str], participant: bool = False) -> Iterator[Run]:
-    """Preflight and score of one folder; the folder is given by its name, from above it."""
+    """Preflight and score of one folder, run in its parent folder."""
     folder, _, base = name.rpartition("/")
     more = ("--participant",) if participant else ()
     for kind in formats:
@@ -289,7 +289,7 @@ def of_generated(corpus: Path) -> Iterator[Run]:
 
 
 def of_comparison(old: str, new: str) -> Iterator[Run]:
-    """Two scores written down, then compared."""
+    """Write two scores to files, then compare them."""
     scores = (f"scores/{old}.json", f"scores/{new}.json")
     for name, path in zip((old, new), scores, strict=True):
         arguments = ("score", f"generated/{name}", "--out", path)
@@ -329,7 +329,7 @@ def of_other_commands() -> Iterator[Run]:
 
 
 def execute(run: Run, corpus: Path) -> dict[str, Any]:
-    """One command in this process, with what it writes to its streams."""
+    """Run a command in this process, and capture its output."""
     from medcontract.cli.main import main
 
     os.chdir(corpus / run.folder)
@@ -338,7 +338,7 @@ def execute(run: Run, corpus: Path) -> dict[str, Any]:
     sys.stdout, sys.stderr = out, err
     try:
         code: Any = main(list(run.arguments))
-    except BaseException as error:  # noqa: BLE001  # a traceback is a finding, not the end of the recording
+    except BaseException as error:  # noqa: BLE001  # recorded as a difference
         code = f"raised {type(error).__name__}: {error}"
     finally:
         sys.stdout, sys.stderr = streams
@@ -351,7 +351,7 @@ def execute(run: Run, corpus: Path) -> dict[str, Any]:
 
 
 def record(corpus: Path, out: Path, jobs: int, python: str, step: int) -> None:
-    """Each process takes every n-th group of runs; a comparison stays with the scores that it reads."""
+    """Each process takes every n-th group of runs; comparisons and the scores that they read are one group."""
     with tempfile.TemporaryDirectory() as folder:
         parts = [Path(folder) / f"{number}.jsonl" for number in range(jobs)]
         work = [Path(folder) / f"corpus-{number}" for number in range(jobs)]
@@ -397,7 +397,7 @@ def load(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def without_wording(text: str) -> Any:
-    """JSON output without its texts for people; of other output nothing is left but its codes and numbers."""
+    """JSON output without messages. None for other output, which is not compared."""
     try:
         return strip(json.loads(text))
     except ValueError:
@@ -411,7 +411,7 @@ def strip(value: Any) -> Any:
 
 
 def differs(old: dict[str, Any], new: dict[str, Any], ignore_wording: bool) -> list[str]:
-    """Which of exit code, standard output and standard error are not the same."""
+    """Which of exit code, standard output and standard error differ."""
     found = ["exit"] if old["exit"] != new["exit"] else []
     for name in ("stdout", "stderr"):
         mine, theirs = old[name], new[name]
@@ -472,7 +472,7 @@ def main() -> int:
     recorder.add_argument("out", type=Path)
     recorder.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     recorder.add_argument("--python", default=sys.executable)
-    recorder.add_argument("--step", type=int, default=1, help="take every n-th group of runs only: a quick look")
+    recorder.add_argument("--step", type=int, default=1, help="only take every n-th group of runs, for a quick check")
     part = commands.add_parser("_part")
     for name in ("dir", "out"):
         part.add_argument(name, type=Path)
@@ -482,7 +482,7 @@ def main() -> int:
     comparer.add_argument("old", type=Path)
     comparer.add_argument("new", type=Path)
     comparer.add_argument("--ignore-wording", action="store_true")
-    comparer.add_argument("--most", type=int, default=3, help="how many runs of a kind are shown")
+    comparer.add_argument("--most", type=int, default=3, help="how many runs of each kind to show")
     given = parser.parse_args()
     if given.command == "corpus":
         make_corpus(given.dir, given.submissions, given.seed)

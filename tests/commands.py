@@ -1,4 +1,4 @@
-"""The command line as a function, and twenty items of each track as files: what tests of whole commands share."""
+"""Helpers for tests of complete commands: the command line as a function, and files with twenty items per track."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def caller(capsys: pytest.CaptureFixture[str]) -> Call:
     return run
 
 
-# --- twenty items of each track, all answered rightly ---------------------------------------------
+# --- twenty items per track, all answered correctly ----------------------------------------------
 
 
 def _reports() -> list[Record]:
@@ -71,7 +71,7 @@ def _reports() -> list[Record]:
 
 
 def _segments() -> list[Record]:
-    """Ten cases of two segments."""
+    """Ten cases with two segments each."""
     found: list[Record] = []
     for n in range(10):
         first, second = f"S-{2 * n:02}", f"S-{2 * n + 1:02}"
@@ -101,7 +101,7 @@ KEYS = {
     "benchmark": "sample_id",
 }  # fmt: skip
 EXIT = {"reports": 0, "triage": 0, "lesions": 0, "extraction": 1, "benchmark": 0}
-"""Of a valid score: prescriptions alone are NO-GO, for gates without input are not passed."""
+"""The exit code of a valid score. Prescriptions alone are NO-GO, because gates without input do not pass."""
 HEADLINES = {
     "reports": ("total_score 100.00 points", 100.0),
     "triage": ("mean_jaccard_index 1.0000", 1.0),
@@ -109,21 +109,21 @@ HEADLINES = {
     "extraction": ("mean_accuracy 100.00 %", 100.0),
     "benchmark": ("clinical_accuracy 1.0000", 1.0),
 }
-"""Of a perfect submission."""
+"""The headline of a perfect submission."""
 
 
 def coarse(result: Any) -> Any:
-    """The figures of a submission: a benchmark report has them in a place of their own."""
+    """The figures of a submission, which are nested in a benchmark report."""
     return result.get("overall_scores", result)
 
 
 def without_figures(track: str, result: Any) -> bool:
-    """What is below the gate has no result; in extraction it stays, and says NO-GO."""
+    """Whether it is the result below the gate: None, or in extraction a NO-GO."""
     return result["decision"] == "NO-GO" if track == "extraction" else result is None
 
 
 def put(path: Path, contract: str, records: Sequence[Record], **header: Any) -> Path:
-    """A collection as `.json`, its header changed; None takes a field away."""
+    """Write a collection as `.json` with a changed header; None removes a field."""
     fields = {key: value for key, value in {**HEADERS[contract], **header}.items() if value is not None}
     path.parent.mkdir(parents=True, exist_ok=True)
     value = {**fields, LIST_KEYS[contract]: list(records)}
@@ -144,17 +144,17 @@ def sent_file(
 
 
 def beside_files(folder: Path, track: str) -> list[Path]:
-    """The telemetry or the model file, where the track has one."""
+    """Write the telemetry or the model file, if the track has one."""
     return document(folder, CONTRACTS[track][2], BESIDE[track])
 
 
 def all_files(folder: Path, track: str) -> list[Path]:
-    """A truth and a perfect submission."""
+    """Write a truth and a perfect submission."""
     return [truth_file(folder, track), sent_file(folder, track), *beside_files(folder, track)]
 
 
 def keeps(text: str, contract: str) -> Any:
-    """The JSON in a text, which keeps its published contract, and which medcontract recognises as such."""
+    """Parse JSON, and check that it matches its published schema and that its contract is recognized."""
     value = json.loads(text)
     published(contract).validate(value)
     checked = medcontract.validate(text.encode(), name="out.json")
@@ -167,5 +167,5 @@ def codes(envelope: Any) -> list[str]:
 
 
 def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if a person sat there."""
+    """Pretend that standard output is a terminal."""
     monkeypatch.setattr(output, "terminal", lambda: True)

@@ -1,4 +1,4 @@
-"""What many tests start from, and what `--all` adds to a run."""
+"""Shared fixtures, and the option `--all`."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ PROPERTIES = Path(__file__).parent / "properties"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--all", action="store_true", help="also slow tests, all cases of sampled ones, and many examples of each law"
+        "--all",
+        action="store_true",
+        help="also run slow tests, all cases of sampled ones, and more examples of each property",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Tell modules that choose their cases when they are imported."""
+    """Set the variable for modules that choose their cases when they are imported."""
     os.environ[TEST_ALL] = "1" if config.getoption("--all") else ""
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    return "all tests" if config.getoption("--all") else "without slow tests: --all runs them, too"
+    return "all tests" if config.getoption("--all") else "without slow tests (use --all to run them)"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave slow tests out, and most cases of sampled ones, unless they are asked for: by --all, -m or their file."""
+    """Deselect slow tests and most cases of sampled ones, unless selected with --all, -m or their file."""
     for item in items:
         if item.path.is_relative_to(PROPERTIES) and not item.get_closest_marker("sampled"):
             item.add_marker("slow")
@@ -45,7 +47,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
-    """Slow tests, and of sampled ones all cases but every n-th."""
+    """Slow tests, and all cases of sampled tests except every n-th."""
     found = []
     cases: Counter[str] = Counter()
     for item in items:

@@ -1,4 +1,4 @@
-"""What workers do in tests; a module of its own, which they import quickly."""
+"""Functions that tests run in workers, in a separate module that is quick to import."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def kill_once(mark: str) -> str:
-    """Kill this process, unless the file is there; it is afterwards."""
+    """Kill this process and create a file, unless the file exists."""
     if not os.path.exists(mark):
         open(mark, "w").close()
         kill()

@@ -1,7 +1,7 @@
 """Small valid documents of every contract, and thousands of systematic changes to them.
 
-Everything here is deterministic: the same files on disk give the same documents in the same order.
-Documents are never changed in place: they share what they have in common.
+Everything is deterministic: the same files give the same documents in the same order.
+Documents are never changed in place, because they share parts.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ KEYS = (
     "", " ", "x", "error", "$schema", "schema_", "$ref", "id", "__proto__", "constructor", "__class__", "model_config",
     "model_fields", "a:b", "\U0001f600", "\u00a0",
 )  # fmt: skip
-"""Keys that are added."""
+"""Keys to add."""
 
 
 def encode(value: Any, escaped: bool = False) -> bytes:
@@ -83,7 +83,7 @@ def encode(value: Any, escaped: bool = False) -> bytes:
 
 
 def paths(value: Any, here: Path = ()) -> Iterator[Path]:
-    """Where the values of a document stand; of a long list, the first two and the last."""
+    """The paths of all values of a document; of a long list, the first two items and the last."""
     yield here
     if isinstance(value, dict):
         for key, item in value.items():
@@ -94,7 +94,7 @@ def paths(value: Any, here: Path = ()) -> Iterator[Path]:
 
 
 def at(value: Any, path: Path) -> Any:
-    """The value that stands at a path."""
+    """The value at a path."""
     for token in path:
         value = value[token]
     return value
@@ -110,12 +110,12 @@ def put(value: Any, path: Path, new: Any) -> Any:
 
 
 def renamed_keys(key: str) -> tuple[str, ...]:
-    """Keys that look like this one."""
+    """Keys that are similar to this one."""
     return key.upper(), key.capitalize(), key + " ", key + "\n", "\ufeff" + key, key.replace("_", "-") + "_", key[:-1]
 
 
 def new_shapes(value: Any) -> Iterator[Any]:
-    """An object with one key less, more or renamed; a list with one item less or more."""
+    """Remove, add or rename a key of an object; remove or add an item of a list."""
     if isinstance(value, dict):
         for key in value:
             less = {k: v for k, v in value.items() if k != key}
@@ -134,7 +134,7 @@ def new_shapes(value: Any) -> Iterator[Any]:
 
 
 def replacements(value: Any) -> tuple[Any, ...]:
-    """What may stand for a value: all of its own kind, some of each other kind."""
+    """Replacements for a value: all of its own type, some of each other type."""
     if isinstance(value, str):
         return OTHERS + NUMBERS[::4] + STRINGS
     if isinstance(value, int | float):
@@ -143,7 +143,7 @@ def replacements(value: Any) -> tuple[Any, ...]:
 
 
 def changes(value: Any) -> Iterator[Any]:
-    """What may stand in place of a value: another value, another shape, or something very like it."""
+    """Replacements for a value: another value, another structure, or a similar value."""
     yield from replacements(value)
     yield from new_shapes(value)
     if isinstance(value, str):
@@ -162,7 +162,7 @@ def changes(value: Any) -> Iterator[Any]:
 
 
 def mutants(bases: Iterable[Any], most: int, seed: int = SEED) -> list[Any]:
-    """At most `most` changed documents, none twice: a fair choice of single changes, and a quarter with two of them."""
+    """At most `most` distinct changed documents: a fair selection of single changes, and a quarter with two."""
     rng = random.Random(seed)
     singles = [(base, path, new) for base in bases for path in paths(base) for new in changes(at(base, path))]
     rng.shuffle(singles)
@@ -181,7 +181,7 @@ def mutants(bases: Iterable[Any], most: int, seed: int = SEED) -> list[Any]:
 
 
 def _looks(value: Any) -> frozenset[tuple[object, ...]]:
-    """What sort of values stand where: a document that shows nothing new is not worth changing."""
+    """The types of the values at all paths: a document without new ones is not worth changing."""
     return frozenset(
         (*("*" if isinstance(token, int) else token for token in path), type(at(value, path)).__name__)
         for path in paths(value)
@@ -189,7 +189,7 @@ def _looks(value: Any) -> frozenset[tuple[object, ...]]:
 
 
 def _choose(values: Iterable[Any], most: int) -> list[Any]:
-    """Small values that together show everything, none so deep that a change could go beyond a limit."""
+    """Small values that together cover everything, none so deep that a change could exceed a limit."""
     seen: frozenset[tuple[object, ...]] = frozenset()
     chosen: list[Any] = []
     for value in sorted(values, key=lambda v: len(encode(v))):
@@ -218,7 +218,7 @@ _ANYTHING = {"a": {"b": [1, {"c": None, "d": "e:f"}]}, "g": []}
 
 
 def made_up(node: dict[str, Any], root: dict[str, Any], full: bool) -> Any:
-    """A value that a schema accepts: with all that may be there, or with nothing that need not be."""
+    """A value that is valid for a schema, with all optional keys or without any."""
     if "$ref" in node:
         return made_up(root["$defs"][node["$ref"].rpartition("/")[2]], root, full)
     for word in ("oneOf", "anyOf", "enum"):
@@ -277,18 +277,18 @@ SORTS: tuple[tuple[str, bool, Path], ...] = (
     ("triage/response", True, ("message_sent_time",)),
     ("triage/response", True, ("run_id",)),
 )
-"""For each sort of value, a place where it stands: contract, whether in its record, path."""
+"""A location for each kind of value: the contract, whether it is in a record, and the path."""
 
 
 def all_values_at(contract_id: str, record: bool, path: Path) -> list[Any]:
-    """A valid document or record with every value in turn at one place."""
+    """A valid document or record, with each value in turn at one location."""
     schema = medcontract.json_schema(contract_id, record=record)
     base = made_up(schema, schema, full=True)
     return [put(base, path, value) for value in OTHERS + NUMBERS + STRINGS]
 
 
 def documents(contract: Contract[Any]) -> list[Any]:
-    """A few small valid documents of a contract, a collection's with at most two records."""
+    """A few small valid documents of a contract; collections have at most two records."""
     schema = medcontract.json_schema(contract.id)
     found = [made_up(schema, schema, full) for full in (True, False)]
     found += [json.loads(content) for name, content in valid_files(contract.id) if name.endswith(".json")]

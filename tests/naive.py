@@ -1,8 +1,8 @@
-"""A second scorer of every track, written from the text of SCORING.md alone: plain lists, loops and fractions.
+"""A second scorer for all tracks, written only from the text of SCORING.md, with plain lists, loops and fractions.
 
-It shares nothing with `medcontract.scoring`, takes its time, and is never clever: the tests ask both for the same bits.
-(Normalization, and finding terms in text, are taken as they are: they have tests of their own.)
-Records come as `Sent`: what stands in the file, and whether it keeps its contract by itself (whoever made it knows).
+It shares nothing with `medcontract.scoring`, and is simple rather than fast: tests require identical results of both.
+(It uses the same normalization and term matching, which have separate tests.)
+Records are passed as `Sent`: the record in the file, and whether it is valid by itself, which its creator knows.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ class Sent(NamedTuple):
 
     record: Record
     valid: bool = True
-    """Whether it keeps its contract, seen by itself."""
+    """Whether it is valid by itself."""
 
 
 class Outcome(NamedTuple):
-    """What scoring comes to."""
+    """The result of scoring."""
 
     valid: bool
     result: Record | None
     expected: int
     processed: int
-    """Of the worst run, where there are runs."""
+    """The number of processed items, in the worst run if there are several."""
 
 
 def number(value: float) -> Fraction:
-    """A JSON number: the double nearest to it, taken exactly."""
+    """A JSON number: the exact value of the nearest double."""
     return Fraction(float(value))
 
 
@@ -58,7 +58,7 @@ def rounded(value: Fraction | None) -> float | None:
 
 
 def mean(values: Sequence[Fraction]) -> Fraction:
-    """The sum by the count."""
+    """The sum divided by the count."""
     return sum(values, Fraction(0)) / len(values)
 
 
@@ -69,12 +69,12 @@ def f1(true_positives: int, false_positives: int, false_negatives: int) -> Fract
 
 
 def blank(text: Any) -> bool:
-    """Absent, null and blank all mean: no error."""
+    """Absent, null and blank mean that there is no error."""
     return text is None or text.strip("\t\n\v\f\r \u00a0") == ""
 
 
 def state(records: Sequence[Sent]) -> str:
-    """What became of an expected item, given all records that name it (principle 2)."""
+    """The state of an expected item, given all records with its id (principle 2)."""
     if not records:
         return "missing"
     if len(records) > 1:
@@ -85,7 +85,7 @@ def state(records: Sequence[Sent]) -> str:
 
 
 def of_class(pairs: Iterable[tuple[Any, Any]], wanted: Any) -> Fraction:
-    """F1 of a class over (true, predicted); predicted is None for what was not processed."""
+    """F1 of a class over (true, predicted); predicted is None for items that were not processed."""
     pairs = list(pairs)
     hits = sum(1 for true, predicted in pairs if true == wanted and predicted == wanted)
     alarms = sum(1 for true, predicted in pairs if true != wanted and predicted == wanted)
@@ -172,13 +172,15 @@ REPORT_FIGURES = (
 def reports(
     truth: Sequence[Record], sent: Sequence[Sent], telemetry: Record | None, minimum: Fraction = GATE
 ) -> Outcome:
-    """The track `reports`. `reasons` of runs are left out of the result: their wording is free."""
+    """The track `reports`. The result has no `reasons` of runs, because their wording is not specified."""
     if telemetry is not None:
         use = {run["run_id"]: run for run in telemetry["runs"]}
         names = sorted(use)
     else:
         use = {}
-        known = {true["report_id"] for true in truth}  # an unknown id breaks a rule between files: no valid prediction
+        known = {
+            true["report_id"] for true in truth
+        }  # an unknown id violates a rule across files: not a valid prediction
         names = sorted({run_of(one) for one in sent if one.valid and one.record["report_id"] in known}) or ["1"]
     runs = {}
     counts = []
@@ -212,7 +214,7 @@ def reports(
 
 
 def triage_case(case: str, truth: Sequence[Record], answers: dict[str, tuple[str, Record | None]]) -> Record:
-    """The figures of one case; an error that is not the server's own is told by its state alone."""
+    """The figures of one case; of errors other than those of the server, only the state is reported."""
     mine = [segment for segment in truth if segment["case_id"] == case]
     mine.sort(
         key=lambda one: (
@@ -272,7 +274,7 @@ def triage_case(case: str, truth: Sequence[Record], answers: dict[str, tuple[str
 
 
 def triage(truth: Sequence[Record], sent: Sequence[Sent], header: Record, minimum: Fraction = GATE) -> Outcome:
-    """The track `triage`; `header` holds what the result repeats of the response."""
+    """The track `triage`; `header` has the fields of the response that the result repeats."""
     answers: dict[str, tuple[str, Record | None]] = {}
     for segment in truth:
         mine = []
@@ -369,7 +371,7 @@ def lesions(
 
 
 class Kind(NamedTuple):
-    """A kind of document, and what its score is made of."""
+    """A kind of document, and how it is scored."""
 
     doc_type: str
     name: str
@@ -404,12 +406,12 @@ LAB = Kind(
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a number for the 2 % rule."""
+    """Whether the 2 % rule treats a text as a number."""
     return re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", normalize(text)) is not None
 
 
 def field_is_right(field: str, label: str, read: str) -> bool:
-    """Equal after normalization; for a value also within 2 % of the label, in decimal."""
+    """Whether they are equal after normalization; values may also be within 2 % of the label, in decimal."""
     if normalize(label) == normalize(read):
         return True
     if field != "valor" or not is_number(label) or not is_number(read):
@@ -433,7 +435,7 @@ def paired_items(kind: Kind, labeled: Sequence[Record], read: Sequence[Record]) 
 
 
 def extraction_document(kind: Kind, label: Record, answer: Record | None) -> tuple[Record, Fraction]:
-    """A row of the result, and the exact score."""
+    """A row of the result, and its exact score."""
     labeled = label[kind.labeled]
     works = answer is not None and answer["parse_success"] and blank(answer.get("exception"))
     pairs = paired_items(kind, labeled, answer[kind.read]) if answer is not None and works else []
@@ -463,7 +465,7 @@ def extraction_document(kind: Kind, label: Record, answer: Record | None) -> tup
 
 
 def document_succeeded(kind: Kind, answer: Record | None) -> bool:
-    """Whether a labeled document counts as a run that succeeded."""
+    """Whether a labeled document counts as a successful run."""
     if answer is None or not answer["parse_success"] or not blank(answer.get("exception")):
         return False
     return any(not blank(item[kind.name]) for item in answer[kind.read])
@@ -475,7 +477,7 @@ def run_succeeded(run: Record) -> bool:
 
 
 def moment(text: str | None) -> Fraction | None:
-    """A date with time and offset, as seconds; else nothing."""
+    """A date with time and offset as seconds; otherwise None."""
     found = re.fullmatch(r"(.{10}).([0-9:]{8})(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})", text or "")
     if found is None:
         return None
@@ -485,7 +487,7 @@ def moment(text: str | None) -> Fraction | None:
 
 
 def reliability(runs: Sequence[Record]) -> tuple[int, bool]:
-    """What the gate measures, and whether it is passed."""
+    """The value of the gate, and whether it passed."""
     mine = [run for run in runs if run["kind"] == "reliability"]
     if all(moment(run.get("started_at")) is not None for run in mine):
         mine.sort(key=lambda run: moment(run.get("started_at")) or Fraction(0))
@@ -504,7 +506,7 @@ def extraction(
     manifest: Sequence[Record] | None = None,
     minimum: Fraction = GATE,
 ) -> Outcome:
-    """The track `extraction`; labels and predictions of both kinds in one list each. Reasons of gates are left out."""
+    """The track `extraction`; labels and predictions of both kinds are one list each. Without reasons of gates."""
     rows, successes, processed = [], 0, 0
     scores: dict[str, list[Fraction]] = {"prescription": [], "lab": []}
     for label in truth:
@@ -568,7 +570,7 @@ def extraction(
 
 
 class WrongCall(Exception):
-    """What is no score at all, but a call that makes no sense."""
+    """The call is wrong, so that there is no score."""
 
 
 ENTITY_WEIGHTS = {"diagnoses": 3, "treatments": 2, "medications": 2, "symptoms": 1, "labs": 1}
@@ -581,7 +583,7 @@ METRIC_CATEGORIES = {
 
 
 def side_entities(side: Record, terms: Terms) -> dict[str, set[str]]:
-    """The entities of one side: as given, even empty, else extracted from its answer."""
+    """The entities of one side: as given, even if empty; otherwise extracted from its answer."""
     found: dict[str, set[str]] = {}
     given = side.get("entities")
     for category in ENTITY_WEIGHTS:
@@ -593,7 +595,7 @@ def side_entities(side: Record, terms: Terms) -> dict[str, set[str]]:
 
 
 def clinical_accuracy(reference: Record, prediction: Record, terms: Terms) -> Fraction | None:
-    """Weighted Jaccard index of the entities; without any, whether the answers are equal."""
+    """Weighted Jaccard index of the entities; if there are none, whether the answers are equal."""
     if blank(reference.get("answer")) and reference.get("entities") is None:
         return None
     true, predicted = side_entities(reference, terms), side_entities(prediction, terms)
@@ -619,7 +621,7 @@ def token_f1(first: Sequence[str], second: Sequence[str]) -> Fraction:
 
 
 def reasoning_quality(reference: Record, prediction: Record, terms: Terms) -> Fraction | None:
-    """Overlap, structure, evidence and facts, less the fallacies."""
+    """Overlap, structure, evidence and facts, minus fallacies."""
     if blank(reference.get("rationale")):
         return None
     if blank(prediction.get("rationale")):
@@ -652,7 +654,7 @@ def diagnostic_accuracy(reference: Record, prediction: Record, terms: Terms) -> 
 
 
 def asked(reference: Record) -> list[str]:
-    """The metrics that a reference asks for."""
+    """The metrics that apply to a reference."""
     found = []
     if not blank(reference.get("answer")) or reference.get("entities") is not None:
         found.append("clinical_accuracy")
@@ -664,7 +666,7 @@ def asked(reference: Record) -> list[str]:
 
 
 def sample_scores(reference: Record, record: Record, terms: Terms) -> dict[str, Fraction]:
-    """All metrics of a processed sample; those that are given win."""
+    """All metrics of a processed sample; those that are given take precedence."""
     found = {}
     for name, metric in (
         ("clinical_accuracy", clinical_accuracy),
@@ -680,7 +682,7 @@ def sample_scores(reference: Record, record: Record, terms: Terms) -> dict[str, 
 
 
 def weighed(key: str, scores: dict[str, Fraction]) -> Fraction | None:
-    """What a weight of a name is applied to in a task, where there is such a thing."""
+    """The value in a task that the weight of this name applies to, if any."""
     if key in scores:
         return scores[key]
     present = [scores[name] for name in METRIC_CATEGORIES.get(key, ()) if name in scores]
@@ -721,12 +723,12 @@ def add_combined(tasks: dict[str, dict[str, Fraction]], weights: Record, replace
 
 
 def pair_of(record: Record) -> tuple[str, str]:
-    """What names a sample."""
+    """The key of a sample."""
     return record["task_id"], record["sample_id"]
 
 
 def means(found: Iterable[dict[str, Fraction]]) -> dict[str, Fraction]:
-    """For each metric, the mean over those that have it."""
+    """For each metric, the mean over the samples that have it."""
     values: dict[str, list[Fraction]] = {}
     for scores in found:
         for name, value in scores.items():
@@ -747,7 +749,7 @@ def benchmark(
     minimum: Fraction = GATE,
     terms: Terms | None = None,
 ) -> Outcome:
-    """The track `benchmark`; without references, what is sent are samples, and they say what is expected.
+    """The track `benchmark`; without references, the submission consists of samples, which define what is expected.
 
     `detailed_results` are always there, without breakdowns. Raises `WrongCall`.
     """

@@ -1,4 +1,4 @@
-"""Records of every track, and files made of them in any container: what the tests of scoring share."""
+"""Helpers for tests of scoring: records of all tracks, and files of them in any container."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ COLUMNS = {
         "run_id", "kind", "parse_success", "valid_items", "restarted", "code_version", "exception", "started_at",
     ],
 }  # fmt: skip
-"""Of the contracts that fit a table."""
+"""The columns of flat contracts."""
 GUID = "6d1f0c52-3b7e-4c19-a2d4-58e90b7c1f36"
 OFF: dict[str, str] = {"min_processed": "0"}
-"""Parameters that show the figures whatever was processed."""
+"""Parameters for which figures are computed regardless of the gate."""
 
 
 # --- records -------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ def report(report_id: str, specialty: str = "Other", urgency: str = "Routine", f
 
 
 def answer(true: Record, seconds: float = 0.5, run: str | None = None, **changes: Any) -> Record:
-    """A record of `reports/predictions`: right, but for the changes."""
+    """A record of `reports/predictions`, correct except for the changes."""
     record = {**true, "processing_time_sec": seconds, **changes}
     return record if run is None else {**record, "run_id": run}
 
@@ -128,7 +128,7 @@ def case(case_id: str, *segments: tuple[str, float, float, Sequence[tuple[str, f
 
 
 def response(segment: Record, *groups: str, **changes: Any) -> Record:
-    """A record of `triage/response` to a segment."""
+    """A record of `triage/response` for a segment."""
     return {
         "message_sent_time": 1000.0,
         "message_received_time": 1001.0,
@@ -148,7 +148,7 @@ def image(image_id: str, label: str) -> Record:
 
 
 def sure(symbol: str) -> list[float]:
-    """Probabilities that leave no doubt."""
+    """Probabilities with a clear maximum."""
     return [1.0 if name == symbol else 0.0 for name in CLASSES]
 
 
@@ -202,14 +202,14 @@ def read_labs(doc_id: str, *tests: Record, **more: Any) -> Record:
 
 
 def read(label: Record, **more: Any) -> Record:
-    """A prediction that says exactly what a label says, of either kind."""
+    """A prediction that is identical to a label, of either kind."""
     if label["doc_type"] == "prescription":
         return read_rx(label["doc_id"], *label["medications"], **more)
     return read_labs(label["doc_id"], *label["results"], **more)
 
 
 def pipeline_run(number: int, kind: str = "reliability", **changes: Any) -> Record:
-    """A record of `extraction/runs`: one that succeeded."""
+    """A record of `extraction/runs` for a successful run."""
     return {
         "run_id": f"R-{number}", "kind": kind, "parse_success": True, "valid_items": 2, "restarted": False,
         "code_version": "1", **changes,
@@ -247,7 +247,7 @@ def says(sample_id: str, task_id: str = "qa", /, scores: Record | None = None, *
 
 
 def repeats(right: Record, **more: Any) -> Record:
-    """A prediction that says what a reference says."""
+    """A prediction that is identical to a reference."""
     return {"task_id": right["task_id"], "sample_id": right["sample_id"], "prediction": right["reference"], **more}
 
 
@@ -268,12 +268,12 @@ def as_json(contract: str, records: Sequence[Record]) -> bytes:
 
 
 def as_jsonl(contract: str, records: Sequence[Record]) -> bytes:
-    """A record a line."""
+    """One record per line."""
     return "".join(json.dumps(record) + "\n" for record in records).encode()
 
 
 def as_csv(contract: str, records: Sequence[Record]) -> bytes:
-    """A record a row; what is absent or null is an empty cell."""
+    """One record per row; absent and null values are empty cells."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS[contract], restval="")
     writer.writeheader()
@@ -301,7 +301,7 @@ FORMS: dict[str, Callable[[str, Sequence[Record]], bytes]] = {"json": as_json, "
 
 
 def write(folder: Path, contract: str, records: Sequence[Record], ending: str = "json", name: str = "") -> Path:
-    """A collection as a file; the ending is json, jsonl or csv, with or without .gz."""
+    """Write a collection to a file; the extension is json, jsonl or csv, with or without .gz."""
     form, _, packed = ending.partition(".")
     data = FORMS[form](contract, records)
     path = folder / f"{name or contract.replace('/', '-')}.{ending}"
@@ -310,7 +310,7 @@ def write(folder: Path, contract: str, records: Sequence[Record], ending: str = 
 
 
 def document(folder: Path, name: str, value: Record | None) -> list[Path]:
-    """A document as a file, where there is one."""
+    """Write a document to a file, if there is one."""
     if value is None:
         return []
     path = folder / f"{name}.json"
@@ -327,7 +327,7 @@ def score_of(
     referenced: Record | None = None,
     parameters: Mapping[str, str] | None = None,
 ) -> medcontract.Score:
-    """The score of records, written as `.json`; `beside` is the telemetry or the model file."""
+    """The score of records, written as `.json`; `referenced` is the telemetry or the model file."""
     truth_id, sent_id, beside_name = CONTRACTS[track]
     files = [write(folder, truth_id, truth), write(folder, sent_id, sent), *document(folder, beside_name, referenced)]
     return medcontract.score(*files, parameters=parameters)
@@ -340,7 +340,7 @@ CONTRACTS = {
     "extraction": ("extraction/prescription-labels", "extraction/prescription-predictions", "evidence"),
     "benchmark": ("benchmark/references", "benchmark/predictions", "weights"),
 }
-"""Truth, submission (of extraction: prescriptions), and the document beside them."""
+"""The truth, the submission (for extraction: prescriptions), and the auxiliary document."""
 LABS = ("extraction/lab-labels", "extraction/lab-predictions")
 RESULTS = {
     "reports": "reports/score",
@@ -359,7 +359,7 @@ def result_of(
     referenced: Record | None = None,
     parameters: Mapping[str, str] | None = None,
 ) -> Record:
-    """As `score_of`: the result, which must be there and keep its contract."""
+    """The result of `score_of`, which must exist and be valid."""
     score = score_of(folder, track, truth, sent, referenced, parameters)
     assert score.result is not None, score.reasons
     assert_keeps_contract(track, score.result)
@@ -367,6 +367,6 @@ def result_of(
 
 
 def assert_keeps_contract(track: str, result: Record) -> None:
-    """A result is a document of the contract of results."""
+    """Assert that a result is a valid document of its contract."""
     checked = medcontract.validate(json.dumps(result, allow_nan=False).encode(), RESULTS[track])
     assert checked.ok, checked.problems

@@ -1,4 +1,4 @@
-"""What several test modules share: the vectors on disk, and what is true of every report."""
+"""Shared helpers: the vectors on disk, and assertions about reports."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ NOT_RECOGNISABLE = frozenset(
         "reports/cases/invalid/report-id-column-missing.csv",
     }
 )
-"""Vectors whose content fits no contract: here, and only here, the contract has to be named."""
+"""Vectors whose content matches no contract: only for these, the contract must be specified."""
 
 MANIFEST = "expected.txt"
 _MANIFEST_LINE = re.compile(r"(?P<name>\S+?)(?: \[(?P<contract>\S+)\])?: (?P<problem>ok|MC.+)")
 
 
 class Expected(NamedTuple):
-    """What a manifest says about one vector."""
+    """The expectation for one vector."""
 
     contract: str | None
-    """The contract that is recognised, "-" for none; None: that of the folder."""
+    """The recognized contract, "-" for none; None for that of the folder."""
     problems: list[str]
 
 
@@ -48,7 +48,7 @@ NOT_LISTED = Expected("not listed", ["not listed"])
 
 @cache
 def expectations(folder: str) -> dict[str, Expected]:
-    """The manifest of a folder of vectors: a line per problem, or `ok`, after the name of the file."""
+    """Read the manifest of a folder of vectors: the name of a file, then a problem or `ok`, on each line."""
     found: dict[str, Expected] = {}
     for line in (VECTORS / folder / MANIFEST).read_text(encoding="utf-8").removesuffix("\n").split("\n"):
         parts = _MANIFEST_LINE.fullmatch(line)
@@ -61,24 +61,24 @@ def expectations(folder: str) -> dict[str, Expected]:
 
 
 class Vector(NamedTuple):
-    """One file that becomes a test by being there."""
+    """A file that is a test case."""
 
     path: Path
     name: str
-    """Below the folder of vectors, with slashes."""
+    """The path relative to the folder of vectors, with slashes."""
     folder: str
-    """The contract whose folder it is in; "syntax" for those that are broken below that."""
+    """The contract whose folder it is in, or "syntax" for files with syntax errors."""
     verdict: str
     """valid, invalid, or syntax."""
 
     @property
     def given(self) -> str | None:
-        """The contract that has to be named for this file."""
+        """The contract that must be specified for this file, if any."""
         return self.folder if self.name in NOT_RECOGNISABLE else None
 
     @property
     def expected(self) -> list[str]:
-        """The lines that a report of this file gives."""
+        """The expected result of `report_lines`."""
         contract, problems = expectations(self.folder).get(self.file, NOT_LISTED)
         return [f"contract {contract or self.folder}", *problems]
 
@@ -90,7 +90,7 @@ class Vector(NamedTuple):
 
 @cache
 def vectors() -> tuple[Vector, ...]:
-    """All vectors that are judged alone."""
+    """All vectors that are checked alone."""
     found: list[Vector] = []
     for path in sorted(VECTORS.rglob("*")):
         parts = path.relative_to(VECTORS).parts
@@ -102,13 +102,13 @@ def vectors() -> tuple[Vector, ...]:
 
 
 def problem_line(problem: Problem) -> str:
-    """A problem as a manifest writes it."""
+    """A problem in the format of the manifests."""
     numbers = ("-" if n is None else str(n) for n in (problem.line, problem.column, problem.record))
     return " ".join([problem.code, problem.severity, *numbers, problem.pointer or '""'])
 
 
 def report_lines(report: FileReport) -> list[str]:
-    """A report as `Vector.expected` gives it."""
+    """A report in the format of `Vector.expected`."""
     return [f"contract {report.contract or '-'}", *map(problem_line, report.problems)]
 
 
@@ -125,7 +125,7 @@ def published(contract_id: str) -> Draft202012Validator:
 
 
 def assert_sound(report: FileReport) -> None:
-    """What is true of a report whatever the file holds."""
+    """Assert the invariants of every report."""
     assert report.errors + report.warnings == len(report.problems) + report.omitted
     assert report.omitted >= 0
     assert report.ok == (report.errors == 0)
@@ -145,29 +145,29 @@ def assert_sound(report: FileReport) -> None:
 
 
 def lesion(number: int, **changes: Any) -> dict[str, Any]:
-    """A valid record of `lesions/truth`, or one with changes (None takes a key away)."""
+    """A valid record of `lesions/truth`, or one with changes (None removes a key)."""
     record: dict[str, Any] = {"image_id": f"ISLA-{number:05}", "label": "NV", **changes}
     return {key: value for key, value in record.items() if value is not None}
 
 
 def lesions(count: int, **changes: Any) -> bytes:
-    """That many lines of `lesions/truth`."""
+    """Lines of `lesions/truth`."""
     return "".join(json.dumps(lesion(number, **changes)) + "\n" for number in range(count)).encode()
 
 
 TEST_ALL = "MEDCONTRACT_TEST_ALL"
-"""Set by the option --all of pytest."""
+"""Set by the pytest option --all."""
 
 
 def sample(values: Sequence[T], every: int) -> Sequence[T]:
-    """All values with --all, else every n-th: for tests that go through very many."""
+    """All values with --all, otherwise every n-th: for tests that loop over very many."""
     return values if os.environ.get(TEST_ALL) else values[::every]
 
 
 def property_settings(examples: int) -> settings:
-    """Laws are checked on the same examples each time, on a quarter of them without --all.
+    """Settings for property tests, which use the same examples each time, and a quarter of them without --all.
 
-    With `MEDCONTRACT_EXPLORE=20` they are checked on 20 times as many, at random.
+    With `MEDCONTRACT_EXPLORE=20` they use 20 times as many random examples.
     """
     explore = int(os.environ.get("MEDCONTRACT_EXPLORE", "0"))
     if not os.environ.get(TEST_ALL) and not explore:
@@ -183,5 +183,5 @@ def property_settings(examples: int) -> settings:
 
 
 def mind_interrupts() -> None:
-    """In a child process: SIGINT as usual, also where the tests were started with it ignored."""
+    """In a child process: reset SIGINT, in case the tests were started with it ignored."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)

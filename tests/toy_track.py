@@ -1,4 +1,4 @@
-"""A track as a plugin writes it: one module, nothing else. Words are right or wrong."""
+"""A complete track in a plugin module: words are right or wrong."""
 
 from __future__ import annotations
 
@@ -39,60 +39,60 @@ HERE = Path(__file__).parent / "toy"
 
 
 class TrueWord(StrictModel):
-    """What is right of an item."""
+    """The correct label of one item."""
 
     item: Str
-    """Its id."""
+    """The id of the item."""
     word: Str
-    """The right word."""
+    """The correct word."""
 
 
 class Truth(Document):
-    """The right words."""
+    """The correct words."""
 
     truth: ListOf[TrueWord]
-    """One record an item."""
+    """One record per item."""
 
 
 class Answer(StrictModel):
-    """What a team says of an item."""
+    """The answer of a team for one item."""
 
     item: Str
-    """Its id."""
+    """The id of the item."""
     said: Str
-    """The word."""
+    """The answer."""
 
 
 class AnswerFile(Document):
     """The answers of a team."""
 
     team_name: Str | None = None
-    """The team."""
+    """Name of the team."""
     answers: ListOf[Answer]
-    """One record an item."""
+    """One record per item."""
 
 
 class ItemResult(StrictModel):
-    """What became of an item."""
+    """The result for one item."""
 
     item: Str
-    """Its id."""
+    """The id of the item."""
     right: Unit
-    """1: right."""
+    """1 if the answer is correct, otherwise 0."""
 
 
 class Score(Document):
-    """The result."""
+    """The score of a team."""
 
     share_right: Unit
-    """Right items / expected items."""
+    """Correct items / expected items."""
     items: ListOf[ItemResult]
-    """One by one."""
+    """The result for each item."""
 
 
 CONTRACTS = (
     Contract(
-        id="toy/truth", model=Truth, record=TrueWord, list_key="truth", title="Right words",
+        id="toy/truth", model=Truth, record=TrueWord, list_key="truth", title="Correct words",
         examples=(HERE / "truth.json",),
         rules=(Unique(within="truth", fields=("item",), code="MC201", message="'item' is repeated", hint="once each"),),
     ),

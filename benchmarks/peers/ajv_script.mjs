@@ -1,5 +1,5 @@
-// ajv over the published schema: all errors, pointers, no line numbers.
-// node ajv_script.mjs SCHEMA FILE; ajv is taken from tests/node/node_modules (.ci/run installs it there).
+// ajv with the published schema: all errors with pointers, no line numbers.
+// node ajv_script.mjs SCHEMA FILE; ajv is loaded from tests/node/node_modules (.ci/run installs it there).
 
 import { createReadStream, readFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -1,4 +1,4 @@
-"""The yardstick for tables: split the file into rows with the standard library and check nothing."""
+"""The baseline for tables: split the file into rows with the standard library, without any checks."""
 
 from __future__ import annotations
 

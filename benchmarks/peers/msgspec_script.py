@@ -1,4 +1,4 @@
-"""The quickest typed parser of Python: types only, stops at the first error.
+"""The fastest typed parser for Python: checks types only, stops at the first error.
 
 msgspec_script.py triage|lesions|reports FILE
 """

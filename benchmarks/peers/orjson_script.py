@@ -1,4 +1,4 @@
-"""The yardstick: parse the file with orjson and check nothing."""
+"""The baseline: parse the file with orjson, without any checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a careful person writes in ten minutes with pydantic: strict types, no unknown keys, no place of errors.
+"""What a careful developer writes with pydantic in ten minutes: strict types, no unknown keys, no line numbers.
 
 pydantic_script.py triage|lesions|reports FILE
 """

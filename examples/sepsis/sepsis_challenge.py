@@ -1,4 +1,4 @@
-"""A small challenge of our own: early warning of sepsis on a ward.
+"""A small custom challenge: early warning of sepsis on a ward.
 
 Organizers write `sepsis/truth`, participants `sepsis/alarms`. Try it:
 
@@ -31,18 +31,18 @@ DATA = Path(__file__).with_name("sepsis_data")
 
 
 class Patient(StrictModel):
-    """What is true of one stay."""
+    """The correct labels of one stay."""
 
     stay_id: Str
-    """Unique in the file."""
+    """The id of the stay; unique in the file."""
     ward: Literal["medical", "surgical", "intensive"]
-    """Where the patient lay."""
+    """The ward of the patient."""
     hours: Annotated[float, Field(gt=0, le=2400)]
-    """How long the stay was."""
+    """The length of the stay, in hours."""
     onset_hour: NonNegative | None = None
-    """When sepsis began, in hours from admission; absent or null: never."""
+    """The onset of sepsis, in hours from admission; absent or null if there was none."""
     criteria: Str | None = None
-    """By which criteria the onset was found."""
+    """The criteria that determined the onset."""
 
 
 class Truth(Document):
@@ -51,29 +51,29 @@ class Truth(Document):
     event: Str
     """Name of the challenge."""
     stays: ListOf[Patient]
-    """One record a stay."""
+    """One record per stay."""
 
 
 class Alarm(StrictModel):
-    """The first alarm of a stay, if there was one."""
+    """The first alarm of a stay."""
 
     stay_id: Str
-    """The stay's id in the truth."""
+    """The id of the stay, as in the truth."""
     risk: Unit
-    """The highest risk that the model saw."""
+    """The highest risk that the model predicted."""
     raised_hour: NonNegative
-    """When the alarm was raised."""
+    """When the alarm was raised, in hours from admission."""
     cleared_hour: NonNegative
-    """When it was cleared."""
+    """When the alarm was cleared, in hours from admission."""
 
 
 class Alarms(Document):
-    """A submission."""
+    """The submission of one team."""
 
     team_name: Str
-    """The team that made it."""
+    """Name of the team."""
     alarms: ListOf[Alarm]
-    """At most one record a stay."""
+    """At most one record per stay."""
 
 
 TRUTH = Contract(
@@ -81,7 +81,7 @@ TRUTH = Contract(
     examples=(DATA / "truth.json",),
     record_rules=(
         Requires(field="onset_hour", requires="criteria", code="MC215", severity="warning",
-                 message="'onset_hour' without 'criteria'", hint="say by which criteria the onset was found"),
+                 message="'onset_hour' without 'criteria'", hint="add the criteria that determined the onset"),
     ),
     rules=(Unique(within="stays", fields=("stay_id",), code="MC201", message="'stay_id' is repeated"),),
 )  # fmt: skip
@@ -95,7 +95,7 @@ ALARMS = Contract(
               message="an alarm after 100 days", hint="hours count from admission"),
     ),
     rules=(Unique(within="alarms", fields=("stay_id",), code="MC201", message="'stay_id' is repeated",
-                  hint="one alarm a stay: the first"),),
+                  hint="only keep the first alarm of each stay"),),
 )  # fmt: skip
 
 CONTRACTS = (TRUTH, ALARMS)

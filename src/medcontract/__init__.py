@@ -1,4 +1,4 @@
-"""medcontract: typed contracts for everything that a medical-AI evaluation reads or writes.
+"""Validate and score the files of medical-AI evaluations.
 
 >>> import medcontract
 >>> report = medcontract.validate(b'{"image_id": "I-1", "label": "MEL"}', name="truth.jsonl")
@@ -11,8 +11,8 @@ from importlib import import_module
 from medcontract._version import __version__
 
 TYPE_CHECKING = False
-"""With `python -m medcontract` this module runs while the current folder is first on `sys.path`. It must not import
-modules of the standard library that are not loaded yet: a file with the same name in a data folder would be run."""
+"""Defined here instead of imported: with `python -m medcontract` the current folder is first on `sys.path`, so a
+`typing.py` in a data folder would run. For the same reason, this module only imports what is already loaded."""
 if TYPE_CHECKING:
     from typing import Any
 
@@ -86,7 +86,7 @@ __all__ = [
     "validate_frame",
 ]
 
-_HOME = {
+_MODULES = {
     "CallError": "errors",
     "Comparison": "results.comparison",
     "Contract": "contracts.contract",
@@ -102,13 +102,13 @@ _HOME = {
     "Validated": "contracts.contract",
     "Validation": "results.validation",
 }
-"""The modules of classes; functions are in `api`. Both are imported on first use, so that the import is fast."""
+"""The modules of the classes; all functions are in `api`. They are imported on first use, to keep imports fast."""
 
 
 def __getattr__(name: str) -> "Any":
     if name not in __all__:
         raise AttributeError(f"module 'medcontract' has no attribute '{name}'")
-    value = getattr(import_module(f"medcontract.{_HOME.get(name, 'api')}"), name)
+    value = getattr(import_module(f"medcontract.{_MODULES.get(name, 'api')}"), name)
     globals()[name] = value
     return value
 

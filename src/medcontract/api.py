@@ -1,20 +1,20 @@
-"""The public functions. The command line calls these and the renderers, nothing deeper.
+"""The public functions. The command line only calls these and the renderers.
 
-Files are paths; a folder stands for the data files in it, `"triage/response=out.json"` names the contract of a file,
-and `"-"` is standard input. What is wrong in a file is returned; `CallError` is raised for a call that is wrong.
+Files are paths. A folder means all data files in it, `"triage/response=out.json"` specifies the contract of a file,
+and `"-"` is standard input. Problems in files are returned; a wrong call raises `CallError`.
 
-Some arguments are the same in several functions:
+Several functions share these arguments:
 
-- `parameters` changes parameters of the protocol: numbers (a float means its shortest decimal) or texts, by name
-- `header` gives header fields that the containers lack, by name
-- `participant` keeps only what participants may see
-- `show_values` allows texts of records in the result itself: terms of a breakdown
-- `plugin_errors` allows the messages of exceptions that your own metrics raise, which may quote a record
-- `max_problems` is how many problems are kept of each file, `max_alike` how many of the same sort; all are counted
-- `excerpts` keeps the source lines of problems, for the text format
-- `max_record` and `max_unpacked` are limits in bytes
-- `plugins` are modules with contracts or metrics of your own, loaded in worker processes too
-- `progress` is called with what is being done, how much is done, and how much there is
+- `parameters`: changed parameters of the protocol, by name: strings or numbers (a float means its shortest decimal)
+- `header`: header fields that the files do not contain, by name
+- `participant`: whether to return only what participants may see
+- `show_values`: whether the result itself may contain values of records, such as the terms of a breakdown
+- `plugin_errors`: whether to include messages of exceptions in custom metrics, which may quote a record
+- `max_problems`, `max_alike`: how many problems to keep per file, and of each kind; all are counted
+- `excerpts`: whether to keep the source lines of problems, for the text format
+- `max_record`, `max_unpacked`: the maximum size of a record, and of a decompressed file, in bytes
+- `plugins`: modules with custom contracts or metrics, also loaded in worker processes
+- `progress`: a function that is called with the current step, the work done, and the total work
 """
 
 from __future__ import annotations
@@ -72,14 +72,14 @@ def validate(
 ) -> FileReport:
     """Check one file, given as a path or as bytes.
 
-    `contract` is an id such as "triage/response"; without it the contract is recognised from the content.
-    `schema` is a file with any JSON Schema, to check against instead; it may refer to files below its own folder, and
-    below the folders `allow_refs`.
-    For bytes, `name` gives the container by its ending (".jsonl", ".csv"); without it a look at the text does.
-    `images` is the folder of the images that a file of lesions/cases names: they are checked too, in `jobs` processes
-    (see `medcontract.images`), and their problems are problems of the file; `report.images` counts them.
-    Problems are returned, not raised; a wrong `contract` raises `UnknownContract`, a wrong `schema`, and images that
-    nothing names or that cannot be checked, raise `CallError`.
+    `contract` is an id such as "triage/response"; without it, the contract is recognized from the content.
+    `schema` is a JSON Schema file to check against instead. It may refer to files in its own folder and in the folders
+    `allow_refs`.
+    For bytes, the extension of `name` (".jsonl", ".csv") determines the container; without it, the content does.
+    `images` is the folder of the images that a lesions/cases file refers to: they are checked in `jobs` processes (see
+    `medcontract.images`), their problems are reported as problems of the file, and `report.images` counts them.
+    Problems are returned, not raised. An unknown `contract` raises `UnknownContract`. An invalid `schema`, and images
+    that no file refers to or that cannot be checked, raise `CallError`.
     """
     from medcontract.contracts import registry
     from medcontract.reading.source import Source
@@ -89,11 +89,11 @@ def validate(
     if contract is not None:
         registry.find(contract)
         if schema is not None:
-            raise CallError("a schema and a contract were both given", "say which of the two is meant")
-    referenced = _beside(images, jobs)
+            raise CallError("both a schema and a contract are given", "pass only one of them")
+    referenced = _referenced_files(images, jobs)
     validator = _validator_for(schema, referenced, allow_refs)
-    report = _still_there(validator, Source(file, name), contract, ProblemCollector(max_problems), None)
-    return _images_were_named(Validation.of((report,)), referenced).files[0]
+    report = _check_unchanged(validator, Source(file, name), contract, ProblemCollector(max_problems), None)
+    return _require_image_references(Validation.of((report,)), referenced).files[0]
 
 
 def validate_files(
@@ -111,9 +111,9 @@ def validate_files(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Validation:
-    """Check several files and folders. `contract`, `schema`, `images` and `jobs` are as for `validate`.
+    """Check several files and folders. `contract`, `schema`, `images` and `jobs` are those of `validate`.
 
-    A mistake of medcontract itself with one file is a problem of that file: the others are checked all the same.
+    An internal error while checking a file is reported as a problem of that file; the others are still checked.
     """
     from medcontract.evaluation.arguments import given_files
     from medcontract.results.validation import Validation
@@ -121,7 +121,7 @@ def validate_files(
 
     given = given_files(files, contract, schema).files
     limits = _limits(max_record, max_unpacked)
-    referenced = _beside(images, jobs, _stage(progress, "checking images"))
+    referenced = _referenced_files(images, jobs, _stage(progress, "checking images"))
     validator = _validator_for(schema, referenced, allow_refs)
     checking = _stage(progress, "checking")
     reports = [
@@ -130,14 +130,14 @@ def validate_files(
         )
         for path, contract_id in given
     ]
-    return _images_were_named(Validation.of(tuple(reports)), referenced)
+    return _require_image_references(Validation.of(tuple(reports)), referenced)
 
 
 def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = MAX_PROBLEMS) -> FileReport:
     """Check the rows of a DataFrame against a flat contract.
 
-    `record` of a problem is the position of its row, `field` its column. Missing values (None, NaN, NaT, NA) are
-    null. The index is ignored.
+    The `record` of a problem is the position of its row, its `field` is the column. Missing values (None, NaN, NaT,
+    NA) are null. The index is ignored.
     """
     from medcontract.validation import frames
 
@@ -145,17 +145,17 @@ def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = MA
 
 
 def frame_schema(contract: str) -> pa.DataFrameSchema:
-    """The pandera schema of a flat contract's table."""
+    """The pandera schema of a flat contract."""
     from medcontract.contracts import pandera_schemas
 
     return pandera_schemas.frame_schema(contract)
 
 
 def load(file: FileName | bytes, contract: str | None = None, *, name: str | None = None) -> Validated[Any]:
-    """Read one file whole, as a validated value: the model of its contract.
+    """Read a whole file as a validated value: an instance of the model of its contract.
 
-    Raises `InvalidData`, which carries the report, when the file breaks its contract, and `CallError` when it
-    cannot be judged. A collection without a header of its own (.jsonl, .csv) gives a tuple of records.
+    Raises `InvalidData`, which carries the report, if the file violates its contract, and `CallError` if it cannot be
+    checked. The value of a collection without a header (.jsonl, .csv) is a tuple of records.
     """
     from medcontract.contracts import registry
     from medcontract.contracts.contract import mark_validated
@@ -175,7 +175,7 @@ def load(file: FileName | bytes, contract: str | None = None, *, name: str | Non
     from medcontract.validation.load import read_whole
 
     value = read_whole(source, registry.find(report.contract))
-    source.sha256()  # the same bytes were judged and read
+    source.sha256()  # the bytes that were read are those that were checked
     return mark_validated(value, report.contract)
 
 
@@ -200,15 +200,15 @@ def score(
     progress: Progress | None = None,
     **track_options: Any,
 ) -> Score:
-    """Score a submission against its truth: all of their files, in any order.
+    """Score a submission against its truth. `files` are the files of both, in any order.
 
-    Raises `CallError` when the files do not belong together. A submission that is not valid is no error: the score
-    is false, `valid` says so, and `reasons` why. `jobs` is the number of worker processes for large files.
+    Raises `CallError` if the files do not belong together. A submission that is not valid does not raise: its score is
+    falsy, `valid` is False, and `reasons` explains why. `jobs` is the number of worker processes for large files.
 
-    `breakdown` explains each item (`breakdown` of the score, extraction) or sample (`detailed_results` of the result,
-    benchmark). Tracks have arguments of their own, which are the options of the command: for benchmark `weights` (a
-    mapping), `metric_name`, `renormalize_missing`, `replace` and `lexicon` (a file), for lesions `t_min_ms` and
-    `t_max_ms`, for extraction `match`.
+    `breakdown` explains each item (in extraction, `breakdown` of the score) or sample (in benchmark,
+    `detailed_results` of the result). Tracks have additional arguments, which are also options of the command:
+    `weights` (a mapping), `metric_name`, `renormalize_missing`, `replace` and `lexicon` (a file) for benchmark,
+    `t_min_ms` and `t_max_ms` for lesions, `match` for extraction.
     """
     from medcontract.evaluation.arguments import given_files
     from medcontract.evaluation.build_results import score_result
@@ -243,10 +243,10 @@ def preflight(
     progress: Progress | None = None,
     **track_options: Any,
 ) -> Preflight:
-    """Run every check that the files allow: a submission, and whatever else is there.
+    """Check a submission. More files, such as cases or the truth, allow more checks.
 
-    Each check is passed, failed, or skipped with what is missing; the preflight is true when none failed. `images` is
-    a folder, `jobs` the number of processes that check images. Options of a track are those of `score`.
+    A check passes, fails, or is skipped if files for it are missing; the result is truthy if no check fails. `images`
+    is a folder, `jobs` the number of processes that check images. Options of tracks are those of `score`.
     """
     from medcontract.evaluation.arguments import given_files
     from medcontract.evaluation.preflight import preflight as run_checks
@@ -254,7 +254,7 @@ def preflight(
     _load_plugins(plugins)
     given = given_files(files, others=_files_in(track_options))
     options, changes = _options(preflight, track_options, parameters)
-    referenced = _beside(images, jobs, _stage(progress, "checking images"))
+    referenced = _referenced_files(images, jobs, _stage(progress, "checking images"))
     settings = _settings(
         max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
         values=show_values, plugin_errors=plugin_errors, options=options,
@@ -279,12 +279,12 @@ def leaderboard(
     progress: Progress | None = None,
     **track_options: Any,
 ) -> Leaderboard:
-    """Score each submission (a folder, or a file by itself) against the truth (a file or a folder), and rank them.
+    """Score each submission (a folder or a single file) against the truth (a file or a folder), and rank them.
 
-    Submissions that are not valid come last, with reasons; the leaderboard is true when at least one is valid. `jobs`
-    is the number of worker processes. `measured` is a folder with what you measured of each submission (telemetry,
-    model file, runs, evidence), as `NAME/` or `NAME.json`; what submissions say of themselves is then ignored.
-    Options of a track are those of `score`.
+    Submissions that are not valid are last, with reasons; the result is truthy if at least one is valid. `jobs` is the
+    number of worker processes. `measured` is a folder with your own measurements of each submission (telemetry, model
+    file, runs, evidence), as `NAME/` or `NAME.json`; those of the submissions are then ignored. Options of tracks are
+    those of `score`.
     """
     from medcontract.evaluation.arguments import given_files, walk
     from medcontract.evaluation.leaderboard import leaderboard as rank
@@ -304,9 +304,9 @@ def leaderboard(
 
 
 def compare(baseline: FileName | Score, rerun: FileName | Score) -> Comparison:
-    """What changed from one score to another: scores, or files that `medcontract score --format json` wrote.
+    """Compare two scores: results of `score`, or files written by `medcontract score --format json`.
 
-    Raises `CallError`, with the exact difference, when the two are not comparable.
+    Raises `CallError`, with the exact difference, if they are not comparable.
     """
     from medcontract.evaluation import compare as comparing
     from medcontract.evaluation.arguments import stdin_once
@@ -325,7 +325,7 @@ def _shown_name(given: FileName | Score) -> str | None:
 
 
 def _validated_score(given: FileName | Score) -> Validated[Any]:
-    """Raises `CallError` for a valid file of something else."""
+    """Load a score. Raises `CallError` if the file is a valid file of another contract."""
     if not isinstance(given, str | os.PathLike):
         return load(given.to_json().encode(), "medcontract/score", name="score.json")
     try:
@@ -335,8 +335,8 @@ def _validated_score(given: FileName | Score) -> Validated[Any]:
         if other in (None, "medcontract/score"):
             raise
         raise CallError(
-            f"{os.fspath(given)}: this is {other}, not a score",
-            "give what medcontract score --format json --out FILE wrote",
+            f"{os.fspath(given)}: expected a score, got {other}",
+            "pass the output of medcontract score --format json --out FILE",
         ) from None
 
 
@@ -344,19 +344,19 @@ def _validated_score(given: FileName | Score) -> Validated[Any]:
 
 
 def normalize(*texts: str) -> Normalization:
-    """What normalization makes of each text, step by step: two texts are equal where their last steps are."""
+    """Normalize texts, step by step. Two texts are equal if the results of their last steps are equal."""
     from medcontract.normalizers.text import steps
     from medcontract.results.reference import Normalization, NormalizationStep, NormalizedText
 
-    def worked(text: str) -> NormalizedText:
-        taken = tuple(NormalizationStep(step=step.name, text=step.text, _about=step.about) for step in steps(text))
-        return NormalizedText(text=text, normalized=taken[-1].text, steps=taken)
+    def normalized(text: str) -> NormalizedText:
+        applied = tuple(NormalizationStep(step=step.name, text=step.text, _about=step.about) for step in steps(text))
+        return NormalizedText(text=text, normalized=applied[-1].text, steps=applied)
 
-    return Normalization(texts=tuple(map(worked, texts)))
+    return Normalization(texts=tuple(map(normalized, texts)))
 
 
 def explain(*codes: str) -> Explanation:
-    """What problem codes such as "MC104" mean, with a mistake and its fix. Without a code: all of them."""
+    """Explain problem codes such as "MC104", with an example of the mistake and its fix; all codes if none is given."""
     from medcontract.catalog import CATALOGUE
     from medcontract.contracts.suggestions import did_you_mean
     from medcontract.results.reference import ExplainedCode, Explanation
@@ -365,18 +365,14 @@ def explain(*codes: str) -> Explanation:
     for code in codes:
         name = code.upper() if code.upper().startswith("MC") else f"MC{code}"
         if name not in CATALOGUE:
-            raise CallError(f"no problem has the code '{code}'", did_you_mean(name, CATALOGUE))
+            raise CallError(f"unknown problem code '{code}'", did_you_mean(name, CATALOGUE))
         wanted.append(name)
-    entries = (CATALOGUE[name] for name in wanted or CATALOGUE)
-    found = (
-        ExplainedCode(code=each.code, title=each.title, meaning=each.meaning, mistake=each.mistake, mending=each.fix)
-        for each in entries
-    )
+    found = (ExplainedCode(**CATALOGUE[name]._asdict()) for name in wanted or CATALOGUE)
     return Explanation(codes=tuple(found), _all=not codes)
 
 
 def init(track: str, folder: FileName, *, force: bool = False) -> tuple[Path, ...]:
-    """Write a small, valid set of made-up files of a track into a folder, and return their paths."""
+    """Create a small, valid set of example files of a track in a folder. Returns their paths."""
     from pathlib import Path
 
     from medcontract.example_files import copy_examples
@@ -385,7 +381,7 @@ def init(track: str, folder: FileName, *, force: bool = False) -> tuple[Path, ..
 
 
 def list_contracts() -> ContractList:
-    """All contracts, those of installed plugins included, sorted by id."""
+    """All contracts, including those of installed plugins, sorted by id."""
     from medcontract.contracts import registry
     from medcontract.results.reference import ContractInfo, ContractList
 
@@ -415,7 +411,7 @@ def list_protocols() -> ProtocolList:
 
 
 def get_protocol(track: str, *, parameters: Mapping[str, Number] | None = None) -> Protocol:
-    """The parameters of a track, the formulas in words, and where each number comes from."""
+    """The protocol of a track: its parameters with their sources, and the formulas in words."""
     from medcontract.evaluation.score import changed_protocol
     from medcontract.results.reference import Formula, Parameter, Protocol, ProtocolChange
     from medcontract.scoring import tracks
@@ -448,9 +444,9 @@ def json_schema(contract_id: str, *, record: bool = False, draft: Draft = "2020-
 def export_schemas(
     folder: FileName, *contract_ids: str, draft: Draft = "2020-12", base_url: str | None = None
 ) -> SchemaExport:
-    """Write the schemas of these contracts, or of all, into a folder, with an index of them.
+    """Write the schemas of the given contracts, or of all, to a folder, with an index.
 
-    `base_url` makes each `$id` the address of its file below that URL, instead of a URN.
+    With `base_url`, each `$id` is a URL below it, instead of a URN.
     """
     from medcontract.schemas.files import export
 
@@ -458,16 +454,16 @@ def export_schemas(
 
 
 def check_schemas(folder: FileName, *, base_url: str | None = None) -> SchemaCheck:
-    """Are the schemas in a folder those of today's contracts, and valid themselves? True when they are."""
+    """Check that the schemas in a folder are valid and up to date. The result is truthy if they are."""
     from medcontract.schemas.files import check
 
     return check(folder, base_url)
 
 
 def diff_schemas(old: FileName, new: FileName, *, record: bool = False) -> SchemaDiff:
-    """What changed, and whom it breaks: two files, two folders, or ids of contracts as they are today.
+    """Compare two schema files, two folders of them, or ids of current contracts.
 
-    True when it breaks no one. `record`: an id stands for the schema of one record.
+    The result is truthy if no change is breaking. With `record`, an id means the schema of one record.
     """
     from medcontract.schemas.files import diff
 
@@ -478,14 +474,14 @@ def diff_schemas(old: FileName, new: FileName, *, record: bool = False) -> Schem
 
 
 def load_plugin(name: str) -> None:
-    """Make contracts, metrics and tracks of your own known: a module, or a .py file. Raises `CallError`."""
+    """Load custom contracts, metrics and tracks from a module or a .py file. Raises `CallError`."""
     from medcontract.scoring import tracks
 
     tracks.load_plugin(name)
 
 
 def broken_plugins() -> tuple[str, ...]:
-    """Installed plugins that could not be loaded, and why; none before they are looked for."""
+    """Messages about installed plugins that could not be loaded; empty before plugins are loaded."""
     import sys
 
     plugins = sys.modules.get("medcontract.contracts.plugins")
@@ -493,7 +489,7 @@ def broken_plugins() -> tuple[str, ...]:
 
 
 def contract_ids() -> tuple[str, ...]:
-    """The ids of the contracts that are known without loading plugins or models."""
+    """The ids of the built-in contracts, without loading plugins or models."""
     from medcontract.contracts import registry
 
     return tuple(registry.compiled())
@@ -507,30 +503,30 @@ def path_of(name: str) -> str:
 
 
 def example_tracks() -> tuple[str, ...]:
-    """The tracks that `init` knows without plugins."""
-    from medcontract.example_files import shipped_tracks
+    """The built-in tracks that `init` supports."""
+    from medcontract.example_files import built_in_tracks
 
-    return shipped_tracks()
+    return built_in_tracks()
 
 
 def list_track_options() -> tuple[tuple[str, Option], ...]:
-    """What only some track knows, and the id of the track: arguments here, options on the command line."""
+    """The options of tracks, each with the id of its track. They are arguments of functions and options of commands."""
     from medcontract.scoring import tracks
 
     return tuple((track.id, option) for track, option in tracks.options().values())
 
 
 def write_file(text: str, path: FileName) -> None:
-    """Write a text to a file that is whole at any time: written beside, then renamed. Raises `CallError`."""
+    """Write a text to a file atomically. Raises `CallError`."""
     from medcontract import atomic_write
 
     atomic_write.write_file(text, path)
 
 
-# --- what these functions share -----------------------------------------------------------------------------------
+# --- helpers ----------------------------------------------------------------------------------------------------
 
 
-def _beside(
+def _referenced_files(
     images: FileName | None, jobs: int | None, progress: Callable[[int, int], None] | None = None
 ) -> ReferencedFiles | None:
     if images is None:
@@ -540,15 +536,15 @@ def _beside(
     return images_named_by(images, jobs, progress)
 
 
-def _images_were_named(report: Validation, referenced: ReferencedFiles | None) -> Validation:
-    """The report, unless a folder was given in vain: silence would look as if the images had been checked."""
+def _require_image_references(report: Validation, referenced: ReferencedFiles | None) -> Validation:
+    """Raise `CallError` if no file refers to images: otherwise it would look as if they had been checked."""
     if referenced is None:
         return report
     if not any(file.contract is None or referenced.field(file.contract) for file in report.files):
         contracts = referenced.contracts()
         raise CallError(
-            f"images were given, but no file of {' or '.join(contracts)}, which names them",
-            f"if one of the files is, say so: {contracts[0]}=FILE",
+            f"images are given, but no file of {' or '.join(contracts)}, which refers to them",
+            f"if one of the files is, specify it as {contracts[0]}=FILE",
         )
     return report
 
@@ -562,24 +558,24 @@ def _source(path: str | Source, limits: Limits | None) -> Source:
 def _validated(
     validator: Callable[..., FileReport], source: Source, contract_id: str | None, *settings: Any
 ) -> FileReport:
-    """The report of one file, whatever happens to it: the reports of the other files must not be lost."""
+    """Check one file. Unexpected errors become problems, so that the reports of other files are not lost."""
     from medcontract.problems import Finding
     from medcontract.reading.source import unreadable
 
     try:
-        return _still_there(validator, source, contract_id, *settings)
+        return _check_unchanged(validator, source, contract_id, *settings)
     except MedcontractError:
         raise
-    except OSError as error:  # after it was opened: the disk, or the file is gone
+    except OSError as error:  # after it was opened, such as a disk error
         return _only(unreadable(error).finding, source, contract_id, wrong_call=True)
-    except Exception as error:  # noqa: BLE001  # whatever a file brings about
+    except Exception as error:  # noqa: BLE001  # any bug
         return _only(Finding("MC029", internal_error(error)), source, contract_id)
 
 
-def _still_there(
+def _check_unchanged(
     validator: Callable[..., FileReport], source: Source, contract_id: str | None, *settings: Any
 ) -> FileReport:
-    """The report of one file; that it was taken away while it was read is a problem of it."""
+    """Check one file. It is a problem of the file if it changes while it is read."""
     from medcontract.problems import Finding
 
     try:
@@ -600,17 +596,17 @@ def _only(finding: Finding, source: Source, contract_id: str | None, wrong_call:
 def _validator_for(
     schema: FileName | None, referenced: ReferencedFiles | None, allow_refs: Iterable[FileName]
 ) -> Callable[..., FileReport]:
-    """What judges a file: its contract, or a schema that is read once. Raises `CallError` for one that is none."""
+    """The function that checks files, by contract or by schema. Raises `CallError` if the schema is not valid."""
     allowed = tuple(allow_refs)
     if allowed and schema is None:
-        raise CallError("references were allowed, but there is no schema", "give it: --schema FILE")
+        raise CallError("references are allowed, but no schema is given", "pass it with --schema FILE")
     if schema is None:
         from medcontract.validation.dispatch import validate_source
 
         return partial(validate_source, referenced=referenced)
     if referenced is not None:
         wanted = " or ".join(referenced.contracts())
-        raise CallError(f"images are checked for {wanted}, not for a schema", "give the one or the other")
+        raise CallError(f"images are checked for {wanted}, not for a schema", "pass only one of them")
     from medcontract.jsonschema_files import SchemaChecker, validate_with_schema
 
     checker = SchemaChecker.load(schema, allowed)
@@ -628,18 +624,18 @@ def _limits(max_record: int | None, max_unpacked: int | None) -> Any:
 
 
 def _changes(parameters: Mapping[str, Number] | None) -> tuple[tuple[str, str], ...]:
-    """Parameters as texts that say exactly what is meant."""
-    return tuple((name, _written(name, value)) for name, value in (parameters or {}).items())
+    """Parameters as exact strings."""
+    return tuple((name, _exact(name, value)) for name, value in (parameters or {}).items())
 
 
-def _written(name: str, value: Any) -> str:
+def _exact(name: str, value: Any) -> str:
     from decimal import Decimal
     from numbers import Integral, Real
 
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, Decimal | Real):
-        raise CallError(f"'{name}' must be a number or a text, not {type(value).__name__}")
+        raise CallError(f"'{name}' must be a number or a string, not {type(value).__name__}")
     if isinstance(value, Decimal):
         return str(value)
     return str(int(value)) if isinstance(value, Integral) else repr(float(value))
@@ -655,7 +651,7 @@ def _settings(
     participant: bool, plugins: Sequence[str], *, breakdown: bool = False, values: bool = False,
     plugin_errors: bool = False, options: Mapping[str, Any],
 ) -> Settings:  # fmt: skip
-    """How files are read for a score, and what is asked of the track."""
+    """The settings for reading and scoring files."""
     from medcontract.evaluation.inputs import Settings
     from medcontract.scoring.scorer import ScoringOptions
 
@@ -670,7 +666,7 @@ def _settings(
 
 
 def _files_in(track_options: Mapping[str, Any]) -> list[Any]:
-    """The options of a track that name a file."""
+    """The given options of tracks whose values are files."""
     known = {option.name: option for _, option in list_track_options()} if track_options else {}
     return [value for name, value in track_options.items() if name in known and known[name].contract]
 
@@ -678,7 +674,7 @@ def _files_in(track_options: Mapping[str, Any]) -> list[Any]:
 def _options(
     function: Callable[..., Any], given: Mapping[str, Any], parameters: Mapping[str, Number] | None
 ) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
-    """Options that only some track knows, parsed, and the parameters with those that options set."""
+    """Parse the options of tracks. Returns them, and the parameters including those set by options."""
     changed = dict(parameters or {})
     found: dict[str, Any] = {}
     known = {option.name: option for _, option in list_track_options()} if given else {}
@@ -692,7 +688,7 @@ def _options(
         if not option.parameter:
             found[name] = _parsed(option, value)
         elif name in changed:
-            raise CallError(f"'{name}' was given twice: --parameter {name}=… and {option.on_command_line}")
+            raise CallError(f"'{name}' is given twice, as --parameter {name}=… and as {option.on_command_line}")
         else:
             changed[name] = value
     return found, _changes(changed)
@@ -701,11 +697,11 @@ def _options(
 def _unknown_option(name: str, known: Iterable[str]) -> CallError:
     from medcontract.contracts.suggestions import did_you_mean
 
-    return CallError(f"no track has an option '{name}'", did_you_mean(name, sorted(known)))
+    return CallError(f"unknown option '{name}'", did_you_mean(name, sorted(known)))
 
 
 def _parsed(option: Option, value: Any) -> Any:
-    """What an option of a track says. Raises `InvalidData` and `CallError` for a file, as `load` does."""
+    """The value of an option of a track. Raises `InvalidData` or `CallError` for a file, like `load`."""
     if option.contract:
         return load(value, option.contract).value.model_dump(exclude_none=True)
     return option.parse(value) if option.parse else value

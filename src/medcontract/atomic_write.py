@@ -1,4 +1,4 @@
-"""Writes files atomically."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from medcontract.errors import CallError
 
 
 def write_file(text: str, out: str | os.PathLike[str]) -> None:
-    """Write to a temporary file, then rename it: a crash leaves the old file intact. Raises `CallError`."""
+    """Write to a temporary file and rename it, so that a crash cannot leave a partial file. Raises `CallError`."""
     target = Path(out)
     try:
         if target.is_dir():
             raise IsADirectoryError(21, "it is a folder")
-        if target.exists() and not target.is_file():  # a pipe or a device, which cannot be replaced
+        if target.exists() and not target.is_file():  # a pipe or a device
             target.write_text(text, encoding="utf-8", errors="backslashreplace")
             return
         target = target.resolve() if target.is_symlink() else target

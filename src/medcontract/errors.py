@@ -1,22 +1,22 @@
-"""What medcontract raises.
+"""The exceptions of medcontract.
 
 ::
 
     MedcontractError
-    ├── CallError               the call is wrong: the command line exits with 2
-    │   ├── NotRecognised       the file reads well, but no single contract fits it
+    ├── CallError               wrong usage: the command line exits with 2
+    │   ├── NotRecognised       the file matches no contract, or several equally well
     │   ├── UnknownContract     no contract has that id
-    │   ├── WrongWeights        the weights of a combined score do not fit the metrics
-    │   └── BrokenPlugin        something of a user's own does not work
-    ├── FileChanged             a file was changed, or taken away, while it was read
-    └── InvalidData             the data breaks its contract; carries the problems
+    │   ├── WrongWeights        the weights of a combined score do not match the metrics
+    │   └── BrokenPlugin        a plugin does not work
+    ├── FileChanged             a file was changed or removed while it was read
+    └── InvalidData             the data violates its contract; carries the problems
 
-What is wrong *in* a file is never raised while it is checked: problems are values (see
-`medcontract.problems`). `InvalidData` is for callers who asked for data and nothing else.
+Problems *in* a file are not raised when it is checked: they are values (see `medcontract.problems`). `InvalidData` is
+raised by functions that return data.
 
-Messages and hints are written with the options of the command line (`--set name=…`). In Python they are read in its
-terms (`header={"name": …}`): `in_python` translates, in one place, for all of them. What an option of a track is in
-Python follows from its declaration (`scoring.track.Option`).
+Messages and hints are written with the options of the command line (`--set name=…`). `in_python` translates them to
+arguments (`header={"name": …}`) for users of the Python API. The argument of a track's option is part of its
+declaration (`scoring.track.Option`).
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 
 class MedcontractError(Exception):
-    """The root of everything that medcontract raises on purpose."""
+    """The base class of all exceptions of medcontract."""
 
 
 class CallError(MedcontractError):
-    """The call is wrong; no file can be blamed for it. `hint` says what to do instead."""
+    """Wrong usage. `hint` says what to do instead."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message, hint)
@@ -44,17 +44,17 @@ class CallError(MedcontractError):
 
     @property
     def message(self) -> str:
-        """What is wrong, in terms of Python."""
+        """What is wrong, in terms of the Python API."""
         return in_python(self._message)
 
     @property
     def hint(self) -> str | None:
-        """What to do instead, in terms of Python."""
+        """What to do instead, in terms of the Python API."""
         return None if self._hint is None else in_python(self._hint)
 
     @property
     def as_options(self) -> tuple[str, str | None]:
-        """Message and hint in terms of the command line, which is also how results word them."""
+        """Message and hint in terms of the command line, as in results."""
         return self._message, self._hint
 
     def __str__(self) -> str:
@@ -62,36 +62,36 @@ class CallError(MedcontractError):
 
 
 class NotRecognised(CallError):
-    """The file reads well, but its content fits no contract, or several equally well."""
+    """The content of the file matches no contract, or several equally well."""
 
 
 class UnknownContract(CallError):
-    """No contract is registered under this id."""
+    """No contract has this id."""
 
 
 class WrongWeights(CallError):
-    """The weights of a combined score do not fit the metrics."""
+    """The weights of a combined score do not match the metrics."""
 
 
 class BrokenPlugin(CallError):
-    """Something of a user's own does not work."""
+    """A plugin does not work."""
 
 
 class FileChanged(MedcontractError):
-    """A file was changed, or taken away, while it was read: what was made of it cannot be vouched for."""
+    """A file was changed or removed while it was read, so that results from it are unreliable."""
 
 
 class InvalidData(MedcontractError):
-    """The file breaks its contract. `report` holds every problem, with its place."""
+    """The file violates its contract. `report` contains all problems."""
 
     def __init__(self, report: FileReport) -> None:
         first = next((p for p in report.problems if p.severity == "error"), None)
         where = f" (first: {first.code} {first.message})" if first else ""
-        super().__init__(f"{report.path}: {report.errors} error(s){where}")
+        super().__init__(f"{report.path}: {report.errors:,} error{'s' * (report.errors != 1)}{where}")
         self.report = report
 
     def __reduce__(self) -> tuple[type[InvalidData], tuple[FileReport]]:
-        """Made of the report again, where a worker process raised it."""
+        """Recreate it from the report, if it was raised in a worker process."""
         return type(self), (self.report,)
 
 
@@ -100,16 +100,17 @@ _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
 def internal_error(error: Exception) -> str:
-    """What to say of an exception that nobody expected: where it was raised, and nothing of the data.
+    """The message for an unexpected exception: its type and where it was raised, without any data.
 
-    With the environment variable MEDCONTRACT_DEBUG the traceback, which may hold values, is written to standard error.
+    If the environment variable MEDCONTRACT_DEBUG is set, the traceback, which may contain values, is written to
+    standard error.
     """
     import traceback
 
     if os.environ.get(DEBUG):
         traceback.print_exception(error, file=sys.stderr)
     if isinstance(error, MemoryError):
-        return "there is not enough memory"
+        return "out of memory"
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(_PACKAGE)]
     where = ""
     if frames:
@@ -140,19 +141,19 @@ _IN_PYTHON: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
      lambda m: f"{m[1].replace('-', '_')}=True"),
     (r"(?<![\w-])--([a-z][a-z-]+)", lambda m: m[1].replace("-", "_")),
 )  # fmt: skip
-"""Options and commands, and what they are in Python. The last line takes any option for an argument of its name."""
+"""Options and commands with their Python equivalents. The last line turns any other option into an argument."""
 
 
 _arguments: dict[str, str] = {}
 
 
 def name_argument(option: str, argument: str) -> None:
-    """Say what an option of the command line is in Python: tracks declare options of their own."""
+    """Register the Python argument of an option, for options of tracks."""
     _arguments[option] = argument
 
 
 def in_python(text: str) -> str:
-    """A text for the command line, in terms of Python."""
+    """Translate a text for the command line to the Python API."""
     if "--" not in text and "medcontract " not in text:
         return text
     for option, argument in _arguments.items():

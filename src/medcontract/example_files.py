@@ -1,4 +1,4 @@
-"""Example files: a small, valid, made-up set of files for each track."""
+"""Small, valid sets of example files, one per track."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from medcontract.errors import CallError
 EXAMPLES = Path(__file__).parent / "examples"
 
 
-def shipped_tracks() -> tuple[str, ...]:
-    """The built-in tracks, which have example files."""
+def built_in_tracks() -> tuple[str, ...]:
+    """The built-in tracks."""
     return tuple(sorted(folder.name for folder in EXAMPLES.iterdir() if folder.is_dir()))
 
 
 def copy_examples(track: str, folder: Path, force: bool = False) -> tuple[Path, ...]:
-    """Copy the example files of a track. Returns the written files. Raises `CallError`."""
+    """Copy the example files of a track. Returns the paths of the copies. Raises `CallError`."""
     files = {folder / name: path for name, path in _examples(track).items()}
     existing = [target.name for target in files if target.exists()]
     if existing and not force:
         raise CallError(
-            f"{folder} already contains {', '.join(existing)}", "choose another folder, or overwrite with --force"
+            f"{folder} already has {', '.join(existing)}", "choose another folder, or pass --force to overwrite"
         )
     try:
         for target, path in files.items():
@@ -34,19 +34,19 @@ def copy_examples(track: str, folder: Path, force: bool = False) -> tuple[Path, 
 
 
 def _examples(track: str) -> dict[str, Path]:
-    """The example files of a track, by relative target path."""
-    shipped = shipped_tracks()
-    if track in shipped:
+    """The example files of a track, by relative path of the copy."""
+    built_in = built_in_tracks()
+    if track in built_in:
         home = EXAMPLES / track
         return {str(path.relative_to(home)): path for path in sorted(home.rglob("*")) if path.is_file()}
     from medcontract.contracts.registry import tracks
 
     known = tracks()
     if track not in known:
-        raise _unknown(track, {*shipped, *known})
+        raise _unknown(track, {*built_in, *known})
     files = {path.name: path for entry in known[track] if entry.contract for path in entry.contract.examples}
     if not files:
-        hint = "list the example files of a custom contract: Contract(…, examples=(Path(…),))"
+        hint = "specify example files in its contracts: Contract(…, examples=(Path(…),))"
         raise CallError(f"the track '{track}' has no example files", hint)
     return files
 
@@ -54,5 +54,6 @@ def _examples(track: str) -> dict[str, Path]:
 def _unknown(track: str, known: set[str]) -> CallError:
     from medcontract.contracts.suggestions import did_you_mean
 
-    hints = filter(None, [did_you_mean(track, sorted(known)), f"built-in tracks: {', '.join(shipped_tracks())}"])
-    return CallError(f"unknown track '{track}'", f"{' '.join(hints)}; load others with --plugin")
+    guess = did_you_mean(track, sorted(known))
+    choices = f"use one of {', '.join(built_in_tracks())}, or load another one with --plugin"
+    return CallError(f"unknown track '{track}'", guess or choices)

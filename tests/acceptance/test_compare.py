@@ -109,7 +109,7 @@ def test_bad_input(call: Call, tmp_path: Path) -> None:
     assert call("compare", path, "no-such.json").code == 2
     ran = call("compare", path, truth_file(tmp_path, "lesions"))
     assert (ran.code, ran.out) == (2, "")
-    assert "lesions/truth, not a score" in ran.err
+    assert "expected a score, got lesions/truth" in ran.err
     other = scored(call, "b.json", *all_files(tmp_path, "triage"))
     assert call("compare", path, other).code == 2
 
@@ -199,7 +199,7 @@ def test_figures_that_are_not_the_main_one(call: Call, tmp_path: Path) -> None:
         data["result"]["metrics"][0]["prediction_lead_time"] -= 100
 
     out = call("compare", before, _changed(before, "b.json", later)).out
-    assert "Cases that changed otherwise" in out
+    assert "Cases that changed in other ways" in out
     assert "prediction_lead_time" in out
     assert "-100" in out
 
@@ -208,7 +208,7 @@ def test_what_changed_only(call: Call, tmp_path: Path) -> None:
     """Text does not list figures without a change: they are counted. The headline is among the figures."""
     before = scored(call, "a.json", truth_file(tmp_path, "lesions"), sent_file(tmp_path, "lesions"))
     out = call("compare", before, before).out
-    assert "figures without a change: " in out
+    assert "unchanged figures: " in out
     assert "confusion_matrix" not in out
     for track, name in (("triage", "mean_jaccard_index"), ("extraction", "mean_accuracy")):
         folder = tmp_path / track
@@ -250,7 +250,7 @@ ANSWERS: tuple[dict[str, Any], ...] = (
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "word"), [(0, 1, "worsened"), (1, 0, "improved"), (1, 2, "changed otherwise")]
+    ("before", "after", "word"), [(0, 1, "worsened"), (1, 0, "improved"), (1, 2, "changed in other ways")]
 )
 def test_samples_by_all_their_metrics(call: Call, tmp_path: Path, before: int, after: int, word: str) -> None:
     """A sample that lost one metric and won none got worse; one that did both is neither."""

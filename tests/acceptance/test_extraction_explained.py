@@ -59,44 +59,45 @@ KNOWN = (
 """One of each sort of failure. 102 and 142 are within 2 %; the label of sodium has no range, so that none counts."""
 
 PLAIN = """\
-Item by item: 1 of 9 are right
-  L1 (lab), item 1: 2 fields not right
+Breakdown: 1 of 9 items are correct
+  L1 (lab), item 1: 2 wrong fields
       unidad: another text
       rango_referencia: number
-  L1 (lab), item 2: 1 field not right
+  L1 (lab), item 2: 1 wrong field
       valor: number
-  L1 (lab), item 3: 1 field not right
+  L1 (lab), item 3: 1 wrong field
       estado: another text
   L1 (lab), item 4: not matched
-  D1 (prescription), item 1: 4 fields not right
+  D1 (prescription), item 1: 4 wrong fields
       dosis: blanks only
       frecuencia: number
       duracion: words, same number
       instrucciones: missing
-  D1 (prescription), item 2: not matched; a near one was, 98
-  D1 (prescription), item 4: 2 fields not right
+  D1 (prescription), item 2: not matched; closest prediction has similarity 98
+  D1 (prescription), item 4: 2 wrong fields
       dosis: blanks only
       instrucciones: nothing was expected
   D1 (prescription), item 5: not matched
 
 """
 WITH_VALUES = """\
-Item by item: 1 of 9 are right
-  L1 (lab), item 1 'Glucosa': 2 fields not right
+Breakdown: 1 of 9 items are correct
+  L1 (lab), item 1 'Glucosa': 2 wrong fields
       unidad: another text: expected 'mg/dL', got 'g/L' (compared: 'MG DL', 'G L')
       rango_referencia: number: expected '70 - 110', got '70-111' (compared: '70-110', '70-111')
-  L1 (lab), item 2 'Creatinina': 1 field not right
+  L1 (lab), item 2 'Creatinina': 1 wrong field
       valor: number: expected '1,00', got '1.0200001' (compared: '1.00', '1.0200001')
-  L1 (lab), item 3 'Sodio': 1 field not right
+  L1 (lab), item 3 'Sodio': 1 wrong field
       estado: another text: expected 'normal', got 'alto' (compared: 'NORMAL', 'ALTO')
   L1 (lab), item 4 'Potasio': not matched
-  D1 (prescription), item 1 'Losartán': 4 fields not right
+  D1 (prescription), item 1 'Losartán': 4 wrong fields
       dosis: blanks only: expected '50 mg', got '50mg' (compared: '50 MG', '50MG')
       frecuencia: number: expected 'cada 12 horas', got 'cada 8 horas' (compared: 'CADA 12 HORAS', 'CADA 8 HORAS')
       duracion: words, same number: expected '30 días', got '30 semanas' (compared: '30 DIAS', '30 SEMANAS')
       instrucciones: missing: expected 'en ayunas', got '' (compared: 'EN AYUNAS', '')
-  D1 (prescription), item 2 'Acetaminofén tableta': not matched; nearest prediction 'Acetaminofen tabletas', 98
-  D1 (prescription), item 4 'Insulina': 2 fields not right
+  D1 (prescription), item 2 'Acetaminofén tableta': not matched; \
+closest prediction 'Acetaminofen tabletas' has similarity 98
+  D1 (prescription), item 4 'Insulina': 2 wrong fields
       dosis: blanks only: expected '20 UI', got '20UI'
       instrucciones: nothing was expected: expected '', got 'diario' (compared: '', 'DIARIO')
   D1 (prescription), item 5 'Omeprazol': not matched
@@ -136,12 +137,12 @@ def test_what_to_mend_first(explain: Call, tmp_path: Path) -> None:
     """The same table in text and in Markdown, with or without a breakdown; it holds no values."""
     given = files(tmp_path, *KNOWN)
     out = explain(*given).out
-    rows = out[out.index("What to mend first") :].split("\n\n")[0].splitlines()[2:]
+    rows = out[out.index("What to fix first") :].split("\n\n")[0].splitlines()[2:]
     assert [tuple(row.rsplit(maxsplit=1)) for row in rows] == [
         (f"  {field.ljust(18)}  {how}", str(times)) for field, how, times in MODES
     ]
     page = explain(*given, "--format", "markdown").out
-    table = page[page.index("## What to mend first") :].split("\n\n")[1].splitlines()[2:]
+    table = page[page.index("## What to fix first") :].split("\n\n")[1].splitlines()[2:]
     assert [row.replace("\\_", "_") for row in table] == [
         f"| {field} | {how} | {times} |" for field, how, times in MODES
     ]
@@ -221,7 +222,7 @@ def test_markdown(explain: Call, tmp_path: Path) -> None:
     """Markdown explains as text does, with values only on demand."""
     given = files(tmp_path, *KNOWN)
     plain = explain(*given, "--format", "markdown").out
-    assert "Item by item" in plain
+    assert "Breakdown" in plain
     assert "cada 8 horas" not in plain
     assert "cada 8 horas" in explain(*given, "--format", "markdown", "--show-values").out
 
@@ -230,7 +231,7 @@ def test_nothing_to_explain(explain: Call, tmp_path: Path) -> None:
     """Where everything is right there is nothing to mend and no item is listed."""
     given = files(tmp_path, rx("D", drug("Losartán", "50 mg")), read_rx("D", drug("losartan", "50 MG.")))
     out = explain(*given).out
-    assert "What to mend first" not in out
+    assert "What to fix first" not in out
     assert "item 1" not in out
     (found,) = explain(*given, "--format", "json", "--show-values").json["breakdown"]
     assert (found["state"], found["name"], found["paired_name"]) == ("right", "Losartán", "losartan")
@@ -275,7 +276,18 @@ def test_not_for_participants(explain: Call, tmp_path: Path, format_: str, monke
     on_a_terminal(monkeypatch)
     ran = explain(*files(tmp_path, *KNOWN), "--format", format_, "--participant", "--show-values")
     assert ran.code == 1
-    words = ("mend first", "Item by item", '"breakdown"', "blanks only", "D1", "L1", "dosis", "Losart", "nearest")
+    words = (
+        "fix first",
+        "Breakdown",
+        '"breakdown"',
+        "blanks only",
+        "D1",
+        "L1",
+        "dosis",
+        "Losart",
+        "nearest",
+        "closest",
+    )
     assert [word for word in words if word in ran.out.replace(str(tmp_path), "")] == []
 
 

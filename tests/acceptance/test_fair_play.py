@@ -166,7 +166,7 @@ def test_located_problems_come_first(call: Call, tmp_path: Path) -> None:
         "score", truth_file(tmp_path, "lesions", truth), sent_file(tmp_path, "lesions", sent), "--format", "json"
     )
     assert ran.json["problems"][0]["line"] is not None
-    assert any("problems in all" in warning for warning in ran.json["warnings"])
+    assert any("problems in total" in warning for warning in ran.json["warnings"])
 
 
 @pytest.mark.sampled(2)

@@ -192,14 +192,14 @@ def test_ready_with_checks_not_possible(check: Call, checked: Call, tmp_path: Pa
     assert ran.json["score"] is None
     text = check(sent)
     assert text.code == 0
-    assert text.out.splitlines()[-1] == f"READY with {len(skipped)} checks not possible."
+    assert text.out.splitlines()[-1] == f"READY, {len(skipped)} checks skipped."
 
 
 def test_one_check_not_possible(check: Call, tmp_path: Path) -> None:
     """One is not many."""
     folder = _whole_submission(tmp_path)
     ran = check(folder, truth_file(tmp_path, "lesions"))
-    assert ran.out.splitlines()[-1] == "READY with 1 check not possible."
+    assert ran.out.splitlines()[-1] == "READY, 1 check skipped."
 
 
 @pytest.mark.parametrize("track", TRACKS)

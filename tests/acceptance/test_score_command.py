@@ -62,7 +62,7 @@ def test_valid(score: Call, tmp_path: Path, track: str) -> None:
     assert (code, err) == (EXIT[track], "")
     lines = out.splitlines()
     if track == "extraction":
-        assert lines.pop(0).startswith("NO-GO: not judged lab_accuracy, ")
+        assert lines.pop(0).startswith("NO-GO: not checked lab_accuracy, ")
     first, second = lines[:2]
     assert first.startswith(f"VALID  {track}")
     assert first.endswith(HEADLINES[track][0])
@@ -146,7 +146,7 @@ def test_beyond_a_limit(score: Call, tmp_path: Path) -> None:
     files += document(tmp_path, "telemetry", telemetry(run_of("1", memory=1500)))
     ran = score(*files)
     assert ran.code == 1
-    assert ran.out.startswith("NOT VALID  reports, Kranich\n  because run 1: 1500 MB of memory, at most 1024")
+    assert ran.out.startswith("NOT VALID  reports, Kranich\n  reason: run 1: 1500 MB of memory, at most 1024")
     envelope = keeps(score(*files, "--format", "json").out, "medcontract/score")
     assert (envelope["valid"], envelope["result"]["total_score"], envelope["result"]["accuracy_score"]) == (
         False, None, 70.0,
@@ -657,8 +657,8 @@ def test_all_fields_that_nobody_gives(score: Call, tmp_path: Path) -> None:
         ("teem_name=Other", "did you mean 'team_name'?"),
         ("colour=green", "team_name"),
         ("responses=x", "team_name"),
-        ("team_name", "name=value"),
-        ("=x", "name=value"),
+        ("team_name", "NAME=VALUE"),
+        ("=x", "NAME=VALUE"),
     ],
 )
 def test_wrong_sets(score: Call, tmp_path: Path, given: str, words: str) -> None:
@@ -1017,7 +1017,7 @@ WRONG: Iterable[tuple[list[str], str]] = [
     (["truth.json", "sent.json", "--t-min-ms", "6", "--t-max-ms", "5"], "larger"),
     (["truth.json", "sent.json", "--t-min-ms", "soon", "--t-max-ms", "5"], "soon"),
     (["truth.json", "sent.json", "--parameter", "nonsense=1"], "nonsense"),
-    (["truth.json", "sent.json", "--parameter", "min_processed"], "name=value"),
+    (["truth.json", "sent.json", "--parameter", "min_processed"], "NAME=VALUE"),
     (["truth.json", "sent.json", "--format", "yaml"], "yaml"),
     (["truth.json", "sent.json", "--out", "no-such-folder/x.json"], "no-such-folder"),
     (["no/such=truth.json", "sent.json"], "no/such"),

@@ -1,4 +1,4 @@
-"""docs/security.md names a test for each promise: the tests exist."""
+"""Every guarantee in docs/security.md has tests, which exist."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ NAMED = sorted(set(re.findall(r"`((?:\w+/)*test_\w+\.py)(?:::(\w+))?`", PAGE)))
 
 
 @pytest.mark.parametrize(("file", "test"), NAMED)
-def test_a_promise_has_its_test(file: str, test: str) -> None:
-    """The file is there, and the test in it."""
+def test_the_tests_of_a_guarantee_exist(file: str, test: str) -> None:
+    """The file and the test exist."""
     text = (ROOT / "tests" / file).read_text(encoding="utf-8")
     assert f"def {test or 'test_'}" in text
 
 
-def test_every_row_of_a_table_names_a_test() -> None:
-    """A promise without a test is no promise."""
-    rows = [line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith("| promise")]
+def test_every_guarantee_has_a_test() -> None:
+    """Every row of a table refers to a test."""
+    rows = [line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith("| guarantee")]
     assert len(rows) > 20
     assert [row for row in rows if not re.search(r"`(\w+/)*test_\w+\.py", row)] == []

@@ -149,7 +149,7 @@ def test_load_bad_data() -> None:
     with pytest.raises(InvalidData) as caught:
         medcontract.load(lesions(2, label="XX"), name="x.jsonl")
     assert caught.value.report.errors == 2
-    assert "x.jsonl: 2 error(s) (first: MC104" in str(caught.value)
+    assert "x.jsonl: 2 errors (first: MC104" in str(caught.value)
 
 
 def test_load_with_warnings() -> None:

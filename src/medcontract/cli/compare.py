@@ -15,15 +15,16 @@ Examples:
 """
 
 
-@click.command("compare", epilog=_EPILOG, short_help="Before and after, refused when not comparable.")
+@click.command("compare", epilog=_EPILOG, short_help="Compare two scores of the same protocol and truth.")
 @click.argument("baseline", metavar="BASELINE", type=click.Path())
 @click.argument("rerun", metavar="RERUN", type=click.Path())
 @options.plugins
 @options.result("Comparison")
 def command(baseline: str, rerun: str, chosen: str | None, out: str | None, no_color: bool) -> int:
-    """Compare two outcomes of `medcontract score --format json`: all that changed, the largest change first.
+    """Compare two outputs of `medcontract score --format json`, and show what changed, the largest changes first.
 
-    Refused (exit code 2), with the exact difference, when the protocols or the truths differ.
+    If the protocols or the truths differ, the scores are not comparable: the exit code is 2, and the exact difference
+    is reported.
     """
     printer = output.Printer("Comparison", chosen, out, no_color)
     printer.print(api.compare(baseline, rerun))

@@ -11,15 +11,15 @@ _EPILOG = """\b
 Examples:
   medcontract explain MC104
   medcontract explain 104 203 --format json
-  medcontract explain                               all codes
+  medcontract explain                               list all codes
 """
 
 
-@click.command("explain", epilog=_EPILOG, short_help="What a problem means and how to mend it.")
+@click.command("explain", epilog=_EPILOG, short_help="Explain problem codes: what they mean and how to fix them.")
 @click.argument("codes", nargs=-1, metavar="[CODE]...")
 @options.result("Explanation")
 def command(codes: tuple[str, ...], chosen: str | None, out: str | None, no_color: bool) -> int:
-    """Explain problem codes such as MC104: what they mean, a mistake, its mending. Without CODE: list them all."""
+    """Explain problem codes such as MC104, with an example of the mistake and its fix. Without CODE, list all codes."""
     printer = output.Printer("Explanation", chosen, out, no_color)
     printer.print(api.explain(*codes))
     return 0

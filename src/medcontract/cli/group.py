@@ -1,4 +1,4 @@
-"""The click group: commands are imported when they are used."""
+"""The click group, which imports a command when it is used, and the handling of errors and signals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from medcontract.cli.main import COMMANDS
 from medcontract.errors import CallError, MedcontractError, internal_error
 
 _EPILOG = """\b
-Exit codes: 0 all is well, 1 the data breaks a contract, 2 the call is wrong.
+Exit codes: 0 success, 1 the data is not valid or a score does not count, 2 wrong usage.
 Shell completion: eval "$(_MEDCONTRACT_COMPLETE=bash_source medcontract)" (or zsh_source, fish_source).
 """
 
@@ -41,30 +41,30 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", message="medcontract %(version)s")
 def group() -> None:
-    """Typed contracts for everything that a medical-AI evaluation reads or writes.
+    """Validate and score the files of medical-AI evaluations.
 
     \b
-    medcontract init reports demo            a valid set of files to look at
-    medcontract validate demo/*.json         is each of them well-formed?
-    medcontract explain MC104                what does that code mean?
+    medcontract init reports demo            create example files
+    medcontract validate demo                check them
+    medcontract explain MC104                explain a problem code
     """
 
 
 def _drop_output() -> None:
-    """What is left to be written is lost, and Python is not to try again when it closes the stream."""
+    """Discard the remaining output, so that Python does not fail again when it closes the stream."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Terminated(BaseException):
-    """The process was told to end: what is under way is given up, and temporary files and workers go with it."""
+    """The process received SIGTERM or SIGHUP. As an exception, it cleans up temporary files and workers."""
 
     def __init__(self, number: int) -> None:
         self.number = number
 
 
 @contextmanager
-def _terminated_in_order() -> Iterator[None]:
-    """SIGTERM and SIGHUP as Ctrl-C: Python would end at once, and leave temporary files behind."""
+def _signals_as_exceptions() -> Iterator[None]:
+    """Handle SIGTERM and SIGHUP like Ctrl-C: by default Python would exit at once and leave temporary files."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -73,7 +73,7 @@ def _terminated_in_order() -> Iterator[None]:
 
     def stop(number: int, _: object) -> None:
         for each in ours:
-            signal.signal(each, signal.SIG_IGN)  # once is enough: what follows is cleaning up
+            signal.signal(each, signal.SIG_IGN)  # ignore further ones during cleanup
         raise _Terminated(number)
 
     try:
@@ -89,9 +89,9 @@ def run(arguments: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    gc.set_threshold(50_000, 20, 50)  # records come and go by the million, none in cycles
+    gc.set_threshold(50_000, 20, 50)  # millions of short-lived records, none of them in cycles
     try:
-        with _terminated_in_order():
+        with _signals_as_exceptions():
             outcome = group.main(list(arguments), prog_name="medcontract", standalone_mode=False)
             sys.stdout.flush()
     except click.exceptions.Exit as stop:
@@ -104,32 +104,32 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001  # never a traceback
         return _failed(error)
     finally:
-        _tell_of_broken_plugins()
+        _report_broken_plugins()
     return outcome if isinstance(outcome, int) else 0
 
 
 def _failed(error: Exception) -> int:
-    """Say what went wrong. Returns the exit code."""
+    """Print what went wrong. Returns the exit code."""
     if isinstance(error, click.ClickException):
         error.show()
         return 2
     if isinstance(error, CallError):
         message, hint = error.as_options
-        click.echo(f"medcontract: {_fit(message)}", err=True)
+        click.echo(f"medcontract: {_safe(message)}", err=True)
         if hint:
-            click.echo(f"  hint: {_fit(hint)}", err=True)
+            click.echo(f"  hint: {_safe(hint)}", err=True)
         return 2
     if isinstance(error, MedcontractError):
-        click.echo(f"medcontract: {_fit(str(error))}", err=True)
+        click.echo(f"medcontract: {_safe(str(error))}", err=True)
         for line in _first_problems(error):
             click.echo(line, err=True)
         return 1
-    if isinstance(error, BrokenPipeError):  # the reader went away: nothing more to say
+    if isinstance(error, BrokenPipeError):  # the reader is gone
         _drop_output()
         return 1
-    if isinstance(error, OSError):  # a full disk behind standard output, which has no name
+    if isinstance(error, OSError):  # for example a full disk; standard output has no name
         _drop_output()
-        what = "cannot write" if error.filename is None else f"cannot read or write {_fit(str(error.filename))}"
+        what = "cannot write" if error.filename is None else f"cannot read or write {_safe(str(error.filename))}"
         click.echo(f"medcontract: {what}: {(error.strerror or str(error)).lower()}", err=True)
         return 2
     click.echo(f"medcontract: {internal_error(error)}", err=True)
@@ -140,16 +140,16 @@ _MOST_CHARACTERS = 2000
 _MOST_PROBLEMS = 3
 
 
-def _fit(message: str) -> str:
-    """A message may hold names from files: nothing that a terminal obeys, and not megabytes of it."""
+def _safe(message: str) -> str:
+    """Messages may contain names from files: remove control characters, and truncate them."""
     from medcontract.rendering.view import clean
 
-    cut = message if len(message) <= _MOST_CHARACTERS else f"{message[:_MOST_CHARACTERS]}…"
-    return "\n".join(map(clean, cut.split("\n")))
+    shown = message if len(message) <= _MOST_CHARACTERS else f"{message[:_MOST_CHARACTERS]}…"
+    return "\n".join(map(clean, shown.split("\n")))
 
 
 def _first_problems(error: MedcontractError) -> list[str]:
-    """Where the first mistakes of a file are that a command cannot do without."""
+    """The first problems of the invalid file that the command needs."""
     report = getattr(error, "report", None)
     if report is None:
         return []
@@ -163,7 +163,7 @@ def _first_problems(error: MedcontractError) -> list[str]:
     ]
 
 
-def _tell_of_broken_plugins() -> None:
-    api = sys.modules.get("medcontract.api")  # a command that did nothing has not imported it
+def _report_broken_plugins() -> None:
+    api = sys.modules.get("medcontract.api")  # not imported if no command ran
     for message in api.broken_plugins() if api else ():
         click.echo(f"medcontract: {message}", err=True)

@@ -13,6 +13,8 @@ TRACKS = api.example_tracks()
 
 _EPILOG = f"""\b
 Tracks: {", ".join(TRACKS)}, and those of plugins.
+
+\b
 Examples:
   medcontract init reports demo
   medcontract init triage demo && medcontract validate demo
@@ -24,13 +26,13 @@ def _complete_track(ctx: click.Context, param: click.Parameter, incomplete: str)
     return [track for track in TRACKS if track.startswith(incomplete)]
 
 
-@click.command("init", epilog=_EPILOG, short_help="A small, valid, realistic set of files to start from.")
+@click.command("init", epilog=_EPILOG, short_help="Create a small, valid set of example files.")
 @options.plugins
 @click.argument("track", shell_complete=_complete_track)
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
-@click.option("--force", is_flag=True, help="Overwrite files of the same name.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 def command(track: str, folder: str, force: bool) -> int:
-    """Write a small, valid set of made-up files of TRACK into DIR."""
+    """Create a small, valid set of example files of TRACK in DIR. All data in them is fictitious."""
     for path in api.init(track, folder, force=force):
         click.echo(str(path))
     click.echo("Next: " + shlex.join(["medcontract", "validate", *options.plugin_arguments(), folder]), err=True)

@@ -18,17 +18,17 @@ Examples:
 """
 
 
-@click.command("leaderboard", cls=options.TrackCommand, epilog=_EPILOG, short_help="Score and rank many submissions.")
+@click.command("leaderboard", cls=options.TrackCommand, epilog=_EPILOG, short_help="Score and rank submissions.")
 @click.argument("truth", metavar="TRUTH", type=click.Path())
 @click.argument("submissions", nargs=-1, required=True, metavar="DIR...", type=click.Path())
-@options.pairs("--parameter", "parameters", "Change one parameter of the protocol, and with it the fingerprint.")
-@options.pairs("--set", "header", "A header field that the containers lack.")
+@options.pairs("--parameter", "parameters", "Change a parameter of the protocol, and with it the fingerprint.")
+@options.pairs("--set", "header", "Set a header field that the files do not contain.")
 @click.option(
     "--measured",
     metavar="DIR",
     type=click.Path(),
-    help="What you measured of each submission (telemetry, model file, runs, evidence): in DIR/NAME/ or DIR/NAME.json. "
-    "What submissions say of themselves is then ignored.",
+    help="Use your own measurements of each submission (telemetry, model file, runs, evidence) from DIR/NAME/ or "
+    "DIR/NAME.json, and ignore those of the submissions.",
 )
 @options.jobs("Score in N processes.")
 @options.participant
@@ -41,9 +41,9 @@ def command(
     participant: bool, chosen: str | None, out: str | None, no_color: bool,
     max_record: int | None, max_unpacked: int | None, **track_options: Any,
 ) -> int:  # fmt: skip
-    """Score each DIR (a folder, or a file by itself) against the TRUTH (a file or a folder), and rank them.
+    """Score each DIR (a folder or a single file) against TRUTH (a file or a folder), and rank them.
 
-    Submissions that are not valid are listed last, with reasons; the ranking is made all the same (exit code 0).
+    Submissions that are not valid are listed last, with reasons. They do not affect the exit code.
     """
     printer = output.Printer("Leaderboard", chosen, out, no_color)
     with output.Progress() as progress:

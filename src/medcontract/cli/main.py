@@ -1,4 +1,4 @@
-"""`medcontract`: finds the command and turns what goes wrong into an exit code."""
+"""The entry point of `medcontract`."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from collections.abc import Sequence
 from medcontract._version import __version__
 
 COMMANDS = {
-    "validate": "Does each file keep its contract?",
-    "preflight": "Would this submission be accepted?",
+    "validate": "Check files against their contracts.",
+    "preflight": "Check whether a submission would be accepted.",
     "score": "Score a submission against its truth.",
-    "leaderboard": "Score and rank many submissions.",
-    "compare": "Before and after, refused when not comparable.",
-    "normalize": "What normalization does to a text, step by step.",
-    "explain": "What a problem means and how to mend it.",
-    "schema": "The published JSON Schemas: list, show, export, check, diff.",
-    "protocol": "The frozen parameters of each track: list, show.",
-    "init": "A small, valid, realistic set of files to start from.",
+    "leaderboard": "Score and rank submissions.",
+    "compare": "Compare two scores of the same protocol and truth.",
+    "normalize": "Show how texts are normalized, step by step.",
+    "explain": "Explain problem codes: what they mean and how to fix them.",
+    "schema": "List, show, export, check and diff the published JSON Schemas.",
+    "protocol": "List and show the frozen parameters of each track.",
+    "init": "Create a small, valid set of example files.",
 }
 
 
 def _open_streams() -> None:
-    """A stream that the caller closed swallows what is written to it."""
+    """If the caller closed a stream, discard what is written to it."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  # open as long as the process
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115  # stays open until the process ends
 
 
 def _print_version() -> int:
@@ -40,7 +40,7 @@ def _print_version() -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line. Returns the exit code: 0 well, 1 the data is wrong, 2 the call is wrong, 130 Ctrl-C."""
+    """Run the command line. Returns the exit code: 0 success, 1 invalid data, 2 wrong usage, 130 Ctrl-C."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     _open_streams()
     if arguments in (["--version"], ["-V"]):  # before anything is imported

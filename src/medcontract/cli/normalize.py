@@ -14,12 +14,12 @@ _EPILOG = """\b
 Examples:
   medcontract normalize '5 µg' '(4,50 - 8,50)'
   medcontract normalize --format json 'x 10⁶/ul'
-  medcontract normalize - < names.txt               a text a line
+  medcontract normalize - < names.txt               one text per line
 """
 
 
 class _TakesNumbers(click.Command):
-    """-2,5 is a text, not options."""
+    """Accepts negative numbers such as -2,5 as texts."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.ignore_unknown_options = any(re.match(r"-\s*[.,]?[0-9]", each) for each in args)
@@ -27,14 +27,15 @@ class _TakesNumbers(click.Command):
 
 
 @click.command(
-    "normalize", epilog=_EPILOG, short_help="What normalization does to a text, step by step.",
+    "normalize", epilog=_EPILOG, short_help="Show how texts are normalized, step by step.",
     cls=_TakesNumbers,
 )  # fmt: skip
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
 @options.result("Normalization")
 def command(texts: tuple[str, ...], chosen: str | None, out: str | None, no_color: bool) -> int:
-    """Show what normalization makes of each TEXT: texts are equal where the last line is. - reads lines from
-    standard input; a text that starts with a dash and a letter comes after --.
+    """Show how each TEXT is normalized. Two texts are equal if their last lines are equal.
+
+    Use - to read lines from standard input. Put -- before a text that starts with a dash and a letter.
     """
     printer = output.Printer("Normalization", chosen, out, no_color)
     printer.print(api.normalize(*(line for given in texts for line in (_lines() if given == "-" else [given]))))

@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that are shared by several commands."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # generic in newer click
         match = re.fullmatch(r"([0-9]{1,12})([KMGT]?)(?:i?B)?", str(value).strip(), re.IGNORECASE)
         size = int(match.group(1)) * _UNITS[match.group(2).upper()] if match else 0
         if not size:
-            self.fail(f"'{value}' is no size; write 500K, 64M or 2G", param, ctx)
+            self.fail(f"'{value}' is not a valid size; use 500K, 64M or 2G", param, ctx)
         return size
 
 
 class PathOrId(click.Path):
-    """A path, or the id of a contract; whoever reads it says what is wrong with it."""
+    """A path or a contract id. It is checked when it is read."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return value
 
 
 def result(name: str) -> Callable[[F], F]:
-    """How and where a result, named by its class, is written: --format, --out, --no-color."""
+    """--format, --out and --no-color, for a class of results."""
     wrappers = (
         click.option(
             "--format", "chosen", type=click.Choice(rendering.formats_of(name)),
-            help="Default: text, or by the ending of --out.",
+            help="Output format. Default: text, or according to the extension of --out.",
         ),
         out,
-        click.option("--no-color", is_flag=True, help="No colour; NO_COLOR=1 does the same."),
+        click.option("--no-color", is_flag=True, help="Disable colors, like NO_COLOR=1."),
     )  # fmt: skip
 
     def wrap(command: F) -> F:
@@ -58,7 +58,7 @@ def result(name: str) -> Callable[[F], F]:
 
 
 def out(command: F) -> F:
-    """--out FILE, which may be no file that the call reads."""
+    """--out FILE, which must not be an input of the call."""
 
     @wraps(command)
     def checked(*arguments: Any, **values: Any) -> Any:
@@ -68,13 +68,13 @@ def out(command: F) -> F:
         return command(*arguments, **values)
 
     wrapped: Any = click.option(
-        "--out", metavar="FILE", type=click.Path(), help="Write the result there, not to standard output."
+        "--out", metavar="FILE", type=click.Path(), help="Write the result to FILE instead of standard output."
     )(checked)
     return cast(F, wrapped)
 
 
 def _given_paths() -> list[str]:
-    """The files and folders that the call names: all that is a path but --out."""
+    """The files and folders in the arguments: all paths except --out."""
     context = click.get_current_context()
     given = list(context.meta.get(_PLUGINS, ()))
     for parameter in context.command.get_params(context):
@@ -87,19 +87,24 @@ def _given_paths() -> list[str]:
 def problems(command: F) -> F:
     """--max-problems, --show-values."""
     command = click.option(
-        "--show-values", is_flag=True, help="Show offending values even where the output may be shared."
+        "--show-values", is_flag=True, help="Show offending values even if the output is not a terminal."
     )(command)
     return click.option(
-        "--max-problems", type=click.IntRange(min=0), metavar="N", help="List at most N problems a file (text: 50)."
+        "--max-problems",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="List at most N problems per file (default for text: 50).",
     )(command)
 
 
 def limits(command: F) -> F:
     """--max-record, --max-unpacked."""
     command = click.option(
-        "--max-unpacked", type=Size(), metavar="SIZE", help="Most that .gz may unpack to (default 4G)."
+        "--max-unpacked", type=Size(), metavar="SIZE", help="Maximum decompressed size of a .gz file (default: 4G)."
     )(command)
-    return click.option("--max-record", type=Size(), metavar="SIZE", help="Largest record (default 16M).")(command)
+    return click.option("--max-record", type=Size(), metavar="SIZE", help="Maximum size of a record (default: 16M).")(
+        command
+    )
 
 
 def jobs(about: str) -> Callable[[F], F]:
@@ -111,32 +116,34 @@ def participant(command: F) -> F:
     return click.option(
         "--participant",
         is_flag=True,
-        help="Only what participants may see: no figures by class or case.",
+        help="Only show what participants may see: no figures by class or case.",
     )(command)
 
 
 def pairs(flag: str, name: str, about: str) -> Callable[[F], F]:
-    """An option of the form name=value that may be repeated; its value is a dict."""
+    """An option NAME=VALUE that may be repeated. Its value is a dict."""
 
     def parse(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
         found: dict[str, str] = {}
         for item in given:
             key, equals, value = item.partition("=")
             if not equals or not key.strip():
-                raise click.BadParameter(f"'{item}' is not of the form name=value", ctx, param)
+                raise click.BadParameter(f"'{item}' is not of the form NAME=VALUE", ctx, param)
             if key.strip() in found:
-                raise click.BadParameter(f"'{key.strip()}' was given twice", ctx, param)
+                raise click.BadParameter(f"'{key.strip()}' is given twice", ctx, param)
             found[key.strip()] = value
         return found
 
-    return click.option(flag, name, metavar="NAME=VALUE", multiple=True, callback=parse, help=about)
+    return click.option(
+        flag, name, metavar="NAME=VALUE", multiple=True, callback=parse, help=f"{about} May be repeated."
+    )
 
 
 class TrackCommand(click.Command):
-    """A command that takes the options of all tracks, those of plugins too.
+    """A command that accepts the options of all tracks, including plugins.
 
-    They are looked up where the call has an option that the command itself does not know, or asks for help: to load
-    every track takes longer than to score a small file.
+    They are loaded only for --help, or if the call has an option that the command itself does not define: loading
+    every track takes longer than scoring a small file.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -153,7 +160,7 @@ class TrackCommand(click.Command):
         return [*own, *(option for _, option in ctx.meta.get(_TRACK_OPTIONS, ())), last]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Those of each track in a section of their own."""
+        """Show the options of each track in a separate section."""
         sections: dict[str, list[tuple[str, str]]] = {"Options": []}
         tracks = {id(option): track for track, option in ctx.meta.get(_TRACK_OPTIONS, ())}
         for parameter in self.get_params(ctx):
@@ -167,7 +174,7 @@ class TrackCommand(click.Command):
 
 
 def _plugins_in(args: Sequence[str]) -> Iterator[str]:
-    """The values of --plugin, before the options are parsed."""
+    """The values of --plugin, which are needed before the options can be parsed."""
     for word, following in zip(args, [*args[1:], ""], strict=True):
         if word == "--plugin" and following:
             yield following
@@ -176,26 +183,26 @@ def _plugins_in(args: Sequence[str]) -> Iterator[str]:
 
 
 def _click_option(option: Any) -> click.Option:
-    """An option that a track declares (`scoring.track.Option`)."""
+    """Convert an option of a track (`scoring.track.Option`)."""
     names = [option.on_command_line, option.name]
     if option.sets is not None:
 
-        def stands_for(ctx: click.Context, param: click.Parameter, given: bool) -> bool | None:
+        def flag_value(ctx: click.Context, param: click.Parameter, given: bool) -> bool | None:
             return option.sets if given else None
 
-        return click.Option(names, is_flag=True, callback=stands_for, help=option.help)
+        return click.Option(names, is_flag=True, callback=flag_value, help=option.help)
     kind: Any = click.Choice(option.choices) if option.choices else click.Path() if option.contract else str
     return click.Option(names, metavar=option.metavar or None, type=kind, help=option.help)
 
 
 def given_by(track_options: dict[str, Any]) -> dict[str, Any]:
-    """What the call says of options of tracks, and the plugins that worker processes need."""
+    """The given options of tracks, and the plugins, which worker processes need."""
     given = {name: value for name, value in track_options.items() if value is not None}
     return {**given, "plugins": tuple(click.get_current_context().meta.get(_PLUGINS, ()))}
 
 
 def plugins(command: F) -> F:
-    """--plugin MODULE: contracts of the user's own, loaded before anything else."""
+    """--plugin MODULE: custom contracts, loaded before anything else."""
 
     def load(ctx: click.Context, param: click.Parameter, names: tuple[str, ...]) -> None:
         ctx.meta[_PLUGINS] = names
@@ -205,12 +212,12 @@ def plugins(command: F) -> F:
 
     return click.option(
         "--plugin", metavar="MODULE", multiple=True, expose_value=False, is_eager=True, callback=load,
-        help="Contracts, metrics or tracks of your own: a module, or a .py file; may be repeated.",
+        help="Load custom contracts, metrics or tracks from a module or a .py file. May be repeated.",
     )(command)  # fmt: skip
 
 
 def plugin_arguments() -> list[str]:
-    """The --plugin options of this call, for a command that we tell the user to run."""
+    """The --plugin options of this call, for commands that are suggested to the user."""
     return [word for name in click.get_current_context().meta[_PLUGINS] for word in ("--plugin", name)]
 
 

@@ -1,4 +1,4 @@
-"""Where results go: standard output or a file, in colour or not."""
+"""Writing results to standard output or a file, with or without colors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from medcontract.rendering.view import Style, View, plain
 if TYPE_CHECKING:
     from medcontract.results.base import Result
 
-_COLOURS = {
+_COLORS = {
     "error": {"fg": "red", "bold": True},
     "warning": {"fg": "yellow", "bold": True},
     "hint": {"fg": "cyan"},
@@ -29,55 +29,55 @@ _COLOURS = {
 }
 
 
-def _coloured(text: str, role: str) -> str:
-    return click.style(text, **_COLOURS[role])  # type: ignore[arg-type]  # fg is a str, bold a bool
+def _colored(text: str, role: str) -> str:
+    return click.style(text, **_COLORS[role])  # type: ignore[arg-type]  # fg is a str, bold a bool
 
 
 def terminal() -> bool:
-    """Whether a person is looking at standard output."""
+    """Whether standard output is a terminal."""
     return sys.stdout.isatty()
 
 
 def error_terminal() -> bool:
-    """Whether a person is looking at standard error."""
+    """Whether standard error is a terminal."""
     return sys.stderr.isatty()
 
 
 def style(no_color: bool, out: str | None = None) -> Style:
-    quiet = no_color or out is not None or bool(os.environ.get("NO_COLOR")) or not terminal()
-    return plain if quiet else _coloured
+    no_style = no_color or out is not None or bool(os.environ.get("NO_COLOR")) or not terminal()
+    return plain if no_style else _colored
 
 
 def format_of(result: str, chosen: str | None, out: str | None) -> str:
-    """The format that was asked for, or that the ending of the output file means. Raises `CallError` for no such."""
+    """The chosen format, or that of the extension of the output file. Raises `CallError` if it is unknown."""
     if chosen or not out:
         return chosen or "text"
-    endings = rendering.endings_of(result)
+    extensions = rendering.extensions_of(result)
     from pathlib import Path  # slow to import, and not needed without --out
 
-    ending = Path(out).suffix.lower()
-    if ending not in endings:
-        known = ", ".join(f"{name} ({_endings(endings, name)})" for name in rendering.formats_of(result))
-        raise CallError(f"{out}: '{ending}' means no format", f"there are {known}; with --format any ending will do")
-    return endings[ending]
+    extension = Path(out).suffix.lower()
+    if extension not in extensions:
+        known = ", ".join(f"{name} ({_extensions(extensions, name)})" for name in rendering.formats_of(result))
+        raise CallError(f"{out}: no format has the extension '{extension}'", f"use one of {known}, or pass --format")
+    return extensions[extension]
 
 
-def _endings(endings: Mapping[str, str], format_name: str) -> str:
-    return " or ".join(ending or "no ending" for ending, name in endings.items() if name == format_name)
+def _extensions(extensions: Mapping[str, str], format_name: str) -> str:
+    return " or ".join(extension or "no extension" for extension, name in extensions.items() if name == format_name)
 
 
 def refuse_input(out: str, given: Iterable[str]) -> None:
-    """What a call reads is not to be replaced by its result, however the path is spelled. Raises `CallError`."""
+    """Raise `CallError` if the output file is an input of the call, however its path is spelled."""
     try:
         there = os.stat(out)
     except (OSError, ValueError):
-        return  # nothing there that could be lost
+        return  # nothing to overwrite
     if not stat.S_ISREG(there.st_mode):
         return
     for name in given:
         try:
             same = _is_input(out, there, name)
-        except (OSError, ValueError):  # whoever reads it says what is wrong
+        except (OSError, ValueError):  # reported when it is read
             continue
         if same:
             where = f"is in {name}, which is" if os.path.isdir(name) else "is"
@@ -100,7 +100,7 @@ def _is_input(out: str, there: os.stat_result, name: str) -> bool:
 
 
 def write(text: str, out: str | None) -> None:
-    """To standard output, or to a file that is whole at any time."""
+    """Write to standard output, or atomically to a file."""
     if out is None:
         click.echo(text, nl=False)
     else:
@@ -108,7 +108,7 @@ def write(text: str, out: str | None) -> None:
 
 
 class Printer:
-    """Where one result goes, and how: --format, --out, --no-color, --show-values."""
+    """Prints a result according to --format, --out, --no-color and --show-values."""
 
     def __init__(
         self, result: str, chosen: str | None, out: str | None, no_color: bool = False, show_values: bool = False
@@ -118,16 +118,16 @@ class Printer:
         self._out = out
         self._style = style(no_color, out)
         self.show_values = show_values or (self.as_text and out is None and terminal())
-        """Values of records are shown on a terminal, else only where that was asked for."""
+        """Values of records are shown on a terminal, otherwise only with --show-values."""
         self.plugin_errors = show_values or (self.show_values and error_terminal())
-        """The same for messages of plugins' exceptions: they go to standard error, which may be a log."""
+        """The same for the messages of exceptions in plugins, which go to standard error."""
 
     def print(self, result: Result, max_problems: int = 50) -> None:
         view = View(self._style, self.show_values, max_problems)
         write(rendering.render(result, self.format, view), self._out)
 
     def problem_settings(self, max_problems: int | None, most: int) -> dict[str, Any]:
-        """Which problems are kept: in text the first of each sort, with their lines where values are shown."""
+        """How many problems to keep: for text the first of each kind, with excerpts if values are shown."""
         limit = max_problems if max_problems is not None else 50 if self.as_text else most
         return {
             "max_problems": limit,
@@ -137,9 +137,9 @@ class Printer:
 
 
 class Progress:
-    """A line on standard error that shows how far the work is, on a terminal and after a second only.
+    """A progress bar on standard error, shown after a second, on a terminal only.
 
-    It is gone at the end of the `with` block.
+    It is removed at the end of the `with` block.
     """
 
     def __init__(self) -> None:
@@ -157,7 +157,7 @@ class Progress:
 
     @property
     def show(self) -> Callable[[str, int, int], None] | None:
-        """What shows how far one part of the work is; None where nobody would see it."""
+        """A function that updates the bar; None if standard error is not a terminal."""
         return self._show if sys.stderr.isatty() else None
 
     def _show(self, name: str, done: int, total: int) -> None:

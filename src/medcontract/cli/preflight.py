@@ -12,18 +12,20 @@ from medcontract.cli import options, output
 _EPILOG = """\b
 Examples:
   medcontract preflight submission/
-  medcontract preflight submission/ cases.csv           are all cases answered?
-  medcontract preflight submission/ truth.json          how would it score?
-  medcontract preflight submission/ --images images/    are the images usable?
+  medcontract preflight submission/ cases.csv           also check that all cases are answered
+  medcontract preflight submission/ truth.json          also compute the score
+  medcontract preflight submission/ --images images/    also check the images
 """
 
 
-@click.command("preflight", cls=options.TrackCommand, epilog=_EPILOG, short_help="Would this submission be accepted?")
+@click.command(
+    "preflight", cls=options.TrackCommand, epilog=_EPILOG, short_help="Check whether a submission would be accepted."
+)
 @click.argument("files", nargs=-1, required=True, metavar="FILE|DIR...", type=click.Path(allow_dash=True))
-@click.option("--images", metavar="DIR", type=click.Path(), help="Check the images that lesions/cases names: in DIR.")
+@click.option("--images", metavar="DIR", type=click.Path(), help="Also check the images of lesions/cases, in DIR.")
 @options.jobs("Check images in N processes.")
-@options.pairs("--parameter", "parameters", "Change one parameter of the protocol.")
-@options.pairs("--set", "header", "A header field that the container lacks.")
+@options.pairs("--parameter", "parameters", "Change a parameter of the protocol.")
+@options.pairs("--set", "header", "Set a header field that the files do not contain.")
 @options.participant
 @options.plugins
 @options.result("Preflight")
@@ -34,9 +36,9 @@ def command(
     participant: bool, chosen: str | None, out: str | None, no_color: bool, max_problems: int | None,
     show_values: bool, max_record: int | None, max_unpacked: int | None, **track_options: Any,
 ) -> int:  # fmt: skip
-    """Run every check that the files allow: a submission, and whatever else is there.
+    """Check a submission. More files, such as cases or the truth, allow more checks.
 
-    Each check is passed, failed, or not possible, with what is missing. The exit code is 1 when one failed.
+    A check passes, fails, or is skipped if files for it are missing. The exit code is 1 if any check fails.
     """
     printer = output.Printer("Preflight", chosen, out, no_color, show_values)
     settings = printer.problem_settings(max_problems, api.MAX_SCORE_PROBLEMS)

@@ -15,12 +15,12 @@ Examples:
 """
 
 
-@click.group("protocol", epilog=_EPILOG, short_help="The frozen parameters of each track: list, show.")
+@click.group("protocol", epilog=_EPILOG, short_help="List and show the frozen parameters of each track.")
 def command() -> None:
-    """What scores depend on besides the files: parameters, formulas, and where each number comes from."""
+    """The frozen parameters that scores depend on, with formulas and sources."""
 
 
-@command.command("list", short_help="All protocols.")
+@command.command("list", short_help="List all protocols.")
 @options.plugins
 @options.result("ProtocolList")
 def list_protocols(chosen: str | None, out: str | None, no_color: bool) -> int:
@@ -30,13 +30,13 @@ def list_protocols(chosen: str | None, out: str | None, no_color: bool) -> int:
     return 0
 
 
-@command.command("show", short_help="One protocol in full.")
+@command.command("show", short_help="Show a protocol.")
 @click.argument("track", metavar="TRACK")
-@options.pairs("--parameter", "parameters", "Show it with one parameter changed.")
+@options.pairs("--parameter", "parameters", "Show the protocol with a changed parameter.")
 @options.plugins
 @options.result("Protocol")
 def show(track: str, parameters: dict[str, str], chosen: str | None, out: str | None, no_color: bool) -> int:
-    """Show the parameters of a track, the formulas in words, and where each number comes from."""
+    """Show the parameters of TRACK with their sources, and the formulas in words."""
     printer = output.Printer("Protocol", chosen, out, no_color)
     printer.print(api.get_protocol(track, parameters=parameters))
     return 0

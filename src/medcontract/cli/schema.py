@@ -11,6 +11,7 @@ import click
 
 from medcontract import api
 from medcontract.cli import options, output
+from medcontract.problems import plural
 from medcontract.rendering.json import dumps
 
 if TYPE_CHECKING:
@@ -20,16 +21,14 @@ Decorator = Callable[[Callable[..., int]], Callable[..., int]]
 
 _draft: Decorator = click.option(
     "--draft", type=click.Choice(["2020-12", "draft-07"]), default="2020-12", show_default=True,
-    help="The draft of JSON Schema.",
+    help="The JSON Schema draft.",
 )  # fmt: skip
-_base_url: Decorator = click.option(
-    "--base-url", metavar="URL", help="Make each $id the address of its file below URL, instead of a URN."
-)
+_base_url: Decorator = click.option("--base-url", metavar="URL", help="Use URLs below URL as $id, instead of URNs.")
 
 
-@click.group("schema", short_help="The published JSON Schemas.")
+@click.group("schema", short_help="List, show, export, check and diff the published JSON Schemas.")
 def command() -> None:
-    """The JSON Schemas of all contracts, for every other language.
+    """The JSON Schemas of all contracts, for use from other languages.
 
     \b
     medcontract schema list
@@ -39,39 +38,39 @@ def command() -> None:
     """
 
 
-@command.command("list")
+@command.command("list", short_help="List all contracts.")
 @options.plugins
 @options.result("ContractList")
 def list_contracts(chosen: str | None, out: str | None, no_color: bool) -> int:
-    """All contracts: id, version, kind, containers, title, source."""
+    """List all contracts, with version, kind, containers, title and source."""
     printer = output.Printer("ContractList", chosen, out, no_color)
     printer.print(api.list_contracts())
     return 0
 
 
-@command.command("show")
+@command.command("show", short_help="Show the JSON Schema of a contract.")
 @options.plugins
 @click.argument("contract_id", metavar="ID")
-@click.option("--record", is_flag=True, help="The schema of one record of a collection.")
+@click.option("--record", is_flag=True, help="Show the schema of one record of a collection.")
 @_draft
 @options.out
 def show(contract_id: str, record: bool, draft: Draft, out: str | None) -> int:
-    """The JSON Schema of one contract."""
+    """Show the JSON Schema of a contract."""
     output.write(dumps(api.json_schema(contract_id, record=record, draft=draft)), out)
     return 0
 
 
-@command.command("export")
+@command.command("export", short_help="Write schemas to a folder.")
 @options.plugins
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @_draft
 @_base_url
 def export(folder: str, ids: tuple[str, ...], draft: Draft, base_url: str | None) -> int:
-    """Write the schemas of all contracts (or of these IDs) into DIR, with an index.
+    """Write the schemas of all contracts, or of the given IDs, to DIR, with an index.
 
     The files are TRACK/NAME/v1.json and v1.record.json; in draft-07, v1.draft-07.json and v1.record.draft-07.json.
-    index.json lists what was written, with hashes, and what an export of the same sort had written before.
+    index.json lists them with hashes, including those of earlier exports with the same draft and base URL.
 
     \b
     medcontract schema export schemas
@@ -79,65 +78,68 @@ def export(folder: str, ids: tuple[str, ...], draft: Draft, base_url: str | None
     """
     done = api.export_schemas(folder, *ids, draft=draft, base_url=base_url)
     index = done.files[-1]
-    click.echo(f"{len(done) - 1} schemas of {done.contracts} contracts and {index} written to {folder}", err=True)
+    click.echo(
+        f"{plural(len(done) - 1, 'schema')} of {plural(done.contracts, 'contract')} and {index} written to {folder}",
+        err=True,
+    )
     if done.index_replaced:
-        click.echo(
-            f"{index} listed an export in another draft or with another base URL: it lists this one now", err=True
-        )
+        click.echo(f"{index} replaced, because it listed an export with another draft or base URL", err=True)
     return 0
 
 
-@command.command("check")
+@command.command("check", short_help="Check that exported schemas are valid and up to date.")
 @options.plugins
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
 @_base_url
 def check(folder: str, base_url: str | None) -> int:
-    """Are the schemas in DIR those of today's contracts, and valid themselves? Exit 1 when not.
+    """Check that the schemas in DIR are valid and up to date. The exit code is 1 if they are not.
 
-    DIR/index.json says which contracts were exported, and in which draft. With --base-url: was it with this one?
-    A .json file that is not in the index is reported too.
+    Contracts and draft are those in DIR/index.json. With --base-url, also check that it was used for the export.
+    A .json file that is not in the index is reported, too.
     """
     found = api.check_schemas(folder, base_url=base_url)
     output.Printer("SchemaCheck", None, None).print(found)
     if found:
         return 0
     files = len({fault.file for fault in found.faults})
-    click.echo(f"Wrong files: {files}.", err=True)
+    click.echo(f"Files with problems: {files}.", err=True)
     stray = [os.path.join(folder, fault.file) for fault in found.faults if fault.stray]
     if len(stray) < len(found.faults):
         click.echo(f"Update with: {_export_command(folder, found)}", err=True)
     if stray:
-        click.echo(f"Remove what is not in the index: {shlex.join(['rm', '--', *stray])}", err=True)
+        click.echo(f"Remove files that are not in the index: {shlex.join(['rm', '--', *stray])}", err=True)
     return 1
 
 
 def _export_command(folder: str, found: SchemaCheck) -> str:
-    """The command that writes this export again."""
+    """The command that repeats the export."""
     words = ["medcontract", "schema", "export", *options.plugin_arguments(), folder]
     words += found._ids or []
     words += ["--draft", found._draft] if found._draft != "2020-12" else []
     words += ["--base-url", found._base_url] if found._base_url else []
     unknown = ", ".join(found._unknown)
-    remark = f" (with the --plugin that brings {unknown}; if it is gone, remove its files and index.json first)"
+    remark = (
+        f" (with the --plugin that defines {unknown}; if it no longer exists, remove its files and index.json first)"
+    )
     return shlex.join(words) + (remark if unknown else "")
 
 
-@command.command("diff")
+@command.command("diff", short_help="Show changes between schemas, and whom they break.")
 @options.plugins
 @click.argument("old", metavar="OLD", type=options.PathOrId())
 @click.argument("new", metavar="NEW", type=options.PathOrId())
-@click.option("--record", is_flag=True, help="An ID stands for the schema of one record.")
+@click.option("--record", is_flag=True, help="Use the record schemas of IDs.")
 @options.result("SchemaDiff")
 def diff(old: str, new: str, record: bool, chosen: str | None, out: str | None, no_color: bool) -> int:
-    """What changed from OLD to NEW, and whom does it break? Exit 1 when it breaks anyone.
+    """Show what changed from OLD to NEW, and whom it breaks. The exit code is 1 if a change is breaking.
 
-    OLD and NEW are files or folders, or IDs of contracts as they are today (./a/b is always a path).
+    OLD and NEW are files, folders, or IDs of current contracts (./a/b is always a path).
 
     \b
-    writers  what is valid by OLD may not be by NEW: those who write by OLD
-    readers  what is valid by NEW may not be by OLD: those who read by OLD
-    both     either, or it cannot be judged
-    none     no one: what is accepted is the same
+    writers  data that is valid for OLD may be invalid for NEW
+    readers  data that is valid for NEW may be invalid for OLD
+    both     both, or the change cannot be judged
+    none     the same data is valid
 
     \b
     medcontract schema diff v1.json v2.json

@@ -13,7 +13,7 @@ from medcontract.rendering.json import dumps
 _EPILOG = """\b
 Examples:
   medcontract score truth.json out.json telemetry.json
-  medcontract score truth.csv submission/               every data file in the folder
+  medcontract score truth.csv submission/               all data files in the folder
   medcontract score truth.csv out.csv --format json --out score.json
   medcontract score truth.json out.jsonl --set team_name=Andes --set evaluation_date=2026-05-31 --result-only
   medcontract score truth.csv out.csv model.json --t-min-ms 12 --t-max-ms 80
@@ -26,10 +26,10 @@ Examples:
 
 @click.command("score", cls=options.TrackCommand, epilog=_EPILOG, short_help="Score a submission against its truth.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
-@options.pairs("--parameter", "parameters", "Change one parameter of the protocol, and with it the fingerprint.")
-@options.pairs("--set", "header", "A header field that the container lacks.")
-@click.option("--breakdown", is_flag=True, help="Explain each item or sample, where the track can.")
-@click.option("--result-only", is_flag=True, help="Print the result alone, as JSON.")
+@options.pairs("--parameter", "parameters", "Change a parameter of the protocol, and with it the fingerprint.")
+@options.pairs("--set", "header", "Set a header field that the files do not contain.")
+@click.option("--breakdown", is_flag=True, help="Explain the score of each item or sample, in tracks that support it.")
+@click.option("--result-only", is_flag=True, help="Print only the result, as JSON.")
 @options.jobs("Read large files in N processes.")
 @options.participant
 @options.plugins
@@ -42,10 +42,10 @@ def command(
     no_color: bool, max_problems: int | None, show_values: bool, max_record: int | None, max_unpacked: int | None,
     **track_options: Any,
 ) -> int:  # fmt: skip
-    """Score the submission among the FILEs against the truth among them, in any order.
+    """Score a submission against its truth. FILEs are the files of both, in any order.
 
-    Files are recognised; CONTRACT=PATH says what one is. The exit code is 1 when the score does not count: below
-    the processing gate, beyond a limit, NO-GO, or refused for another reason that the output gives.
+    The contract of each file is recognized, or specified as CONTRACT=PATH. The exit code is 1 if the score does not
+    count: below the processing gate, over a limit, NO-GO, or refused for another reason, which is reported.
     """
     printer = output.Printer("Score", chosen, out, no_color, show_values)
     settings = printer.problem_settings(max_problems, api.MAX_SCORE_PROBLEMS)

@@ -1,7 +1,7 @@
-"""`anyOf` and `oneOf`: of several schemas that a value does not match, the errors of the one that was meant.
+"""`anyOf` and `oneOf`: if a value matches none of several schemas, the errors of the one that was intended.
 
-A value that matches none of them has one problem, not one for each. `jsonschema.exceptions.best_match` finds a single
-error of a single branch; here all errors of the branch are wanted, and none where it is not clear which was meant.
+Such a value has one problem, not one per schema. `jsonschema.exceptions.best_match` finds a single error of a single
+branch; here all errors of that branch are reported, and none of them if it is unclear which branch was intended.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Names(Exception):
 
 
 def closest(branches: list[Branch], instance: Any, keyword: str) -> Branch:
-    """The errors of the branch that was meant, or one error for all branches."""
+    """The errors of the branch that was intended, or one error for all branches."""
     right_type = [branch for branch in branches if not _at(branch, (), "type")]
     if not right_type:
         return [_merged("type", [error for branch in branches for error in _at(branch, (), "type")])]
@@ -30,7 +30,7 @@ def closest(branches: list[Branch], instance: Any, keyword: str) -> Branch:
     if isinstance(instance, dict):
         right_type = _by_fixed_values(right_type)
     if len(right_type) > 1 and isinstance(instance, dict | list):
-        return _nearest(right_type, keyword)
+        return _most_similar(right_type, keyword)
     return right_type[0] if len(right_type) == 1 else [_none(keyword)]
 
 
@@ -79,7 +79,7 @@ def _fixes_value(error: ValidationError) -> bool:
     return error.validator in ("const", "enum")
 
 
-def _nearest(branches: list[Branch], keyword: str) -> Branch:
+def _most_similar(branches: list[Branch], keyword: str) -> Branch:
     """The branch with the fewest missing and unknown keys, then the fewest errors, if there is one."""
     missing = [_at(branch, (), "required") for branch in branches]
     if missing == branches:

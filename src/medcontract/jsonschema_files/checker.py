@@ -1,4 +1,4 @@
-"""A schema with all that it refers to, ready to be applied to values."""
+"""A schema with everything that it refers to, ready to check values."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from medcontract.jsonschema_files.drafts import Draft
 from medcontract.jsonschema_files.errors import explain
 from medcontract.jsonschema_files.keywords import Memo, TooMuchWork, validator_class
 from medcontract.jsonschema_files.references import SchemaSet
-from medcontract.problems import Finding, Path
+from medcontract.problems import Finding, Path, plural
 from medcontract.reading.limits import MAX_DEPTH
 from medcontract.schemas.regex import TooSlow
 
 _FRAMES = 40_000
 _STACK = 512 << 20
-"""Bytes; only those that are used are taken from the system."""
+"""Bytes of address space; only what is used is allocated."""
 Result = TypeVar("Result")
 
 
 class SchemaChecker:
-    """A schema that was read, checked, and whose references were all followed. See `SchemaChecker.load`."""
+    """A checked schema with all references resolved. See `SchemaChecker.load`."""
 
     def __init__(self, draft: Draft, schema: Any, schemas: SchemaSet) -> None:
         self.draft = draft.name
@@ -41,14 +41,14 @@ class SchemaChecker:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], allow_refs: Iterable[str | os.PathLike[str]] = ()) -> SchemaChecker:
-        """Read a schema file and all local files that it refers to. Raises `CallError`, which says what is wrong.
+        """Read a schema file and all local files that it refers to. Raises `CallError` if something is wrong.
 
-        Those files are below the schema's folder, or below one of the folders `allow_refs`.
+        These files must be in the schema's folder, or in one of the folders `allow_refs`.
         """
         folders = [os.path.dirname(os.path.abspath(path)), *(os.fspath(folder) for folder in allow_refs)]
         for folder in folders[1:]:
             if not os.path.isdir(folder):
-                raise CallError(f"{folder}: no such folder, to allow references to", "check the spelling")
+                raise CallError(f"--allow-refs: no such folder: {folder}", "check the spelling")
         file = read_schema(os.fspath(path))
         draft = draft_of(file, file.contents)
         schemas = SchemaSet(draft, _check_schema, folders)
@@ -56,7 +56,7 @@ class SchemaChecker:
         return cls(draft, file.contents, schemas)
 
     def findings(self, value: Any) -> list[Finding]:
-        """What is wrong with a parsed value; empty when it matches the schema."""
+        """The problems of a parsed value; empty if it matches the schema."""
         try:
             return _with_deep_stack(lambda: self._findings(value))
         except (TooMuchWork, TooSlow) as reason:
@@ -64,11 +64,11 @@ class SchemaChecker:
             hint = "simplify it, or split the file into records (.jsonl); see docs/any-schema.md"
             return [Finding("MC024", f"{what} of this schema would take too long to check", hint)]
         except RecursionError:
-            hint = f"values may be nested {MAX_DEPTH} levels deep, but this schema refers to itself too often in each"
-            return [Finding("MC019", "nested too deep to be checked with this schema", hint)]
+            hint = f"values may be nested {MAX_DEPTH} levels deep, but this schema recurses too often per level"
+            return [Finding("MC019", "nested too deeply to be checked with this schema", hint)]
         except (Unresolvable, ArithmeticError, LookupError, TypeError, ValueError) as error:
-            # the schema was checked and all references were followed: this is a limit of jsonschema
-            message = f"this schema cannot be applied here ({type(error).__name__} in jsonschema)"
+            # a limit of jsonschema: the schema was checked, and all references were resolved
+            message = f"this schema cannot be applied to this value ({type(error).__name__} in jsonschema)"
             return [Finding("MC029", message, internal_error(error))]
         finally:
             self._memo.begin(None)
@@ -90,14 +90,14 @@ def _check_schema(draft: Draft, file: SchemaFile, schema: Any, path: Path) -> No
     findings = _meta_checker(draft).findings(schema)
     if not findings:
         return
-    first, more = findings[0], f", and {len(findings) - 1} more such problems" * (len(findings) > 1)
+    first, more = findings[0], f" (and {plural(len(findings) - 1, 'more problem')})" * (len(findings) > 1)
     undeclared = not path and "$schema" not in schema
-    hint = first.hint or (f"without '$schema' a schema is read as {draft.name}" if undeclared else None)
+    hint = first.hint or (f"a schema without '$schema' is read as {draft.name}" if undeclared else None)
     raise file.error((*path, *first.path), f"not a valid schema of {draft.name}: {first.message}{more}", hint)
 
 
 def _with_deep_stack(work: Callable[[], Result]) -> Result:
-    """Do the work, again with a deeper stack if it needs one: jsonschema calls itself several times for each level."""
+    """Do the work, if necessary again with a deeper stack: jsonschema recurses several times per level."""
     try:
         return work()
     except RecursionError:

@@ -1,4 +1,4 @@
-"""One schema file: read as carefully as a data file, and blamed at its line and column."""
+"""One schema file, read with the same checks as data files; errors have a line and column."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class SchemaFile(NamedTuple):
     source: Source
 
     def error(self, path: Path, message: str, hint: str | None = None) -> CallError:
-        """What is wrong at this path, ready to be raised."""
+        """An exception about the value at this path."""
         message += f" (at {pointer(path)})" if path else ""
         return _error_at(self.source, Locator(_bytes(self.source)).find(path)[0], message, hint)
 
 
 def read_schema(path: str) -> SchemaFile:
-    """A schema file. Raises `CallError` when it is not there or not JSON."""
+    """Read a schema file. Raises `CallError` if it does not exist or is not JSON."""
     source = Source(path)
     try:
         source.prepare()
@@ -66,7 +66,7 @@ def _error_at(source: Source, offset: int, message: str, hint: str | None) -> Ca
 
 
 def draft_of(file: SchemaFile, schema: Any, path: Path = (), default: Draft = LATEST) -> Draft:
-    """The draft of a schema, from its `$schema`. Raises `CallError` for one that is not supported."""
+    """The draft of a schema, from its `$schema`. Raises `CallError` if it is not supported."""
     declared = schema.get("$schema") if isinstance(schema, dict) else None
     draft = default if declared is None else draft_named(declared) if isinstance(declared, str) else None
     if draft is None:

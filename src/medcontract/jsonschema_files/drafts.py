@@ -1,4 +1,4 @@
-"""The supported drafts of JSON Schema, and where schemas are found inside schemas."""
+"""The supported drafts of JSON Schema, and the keywords that contain schemas."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class Subschema(NamedTuple):
 
 
 class Draft:
-    """One draft."""
+    """A draft of JSON Schema."""
 
     def __init__(self, name: str, validator: type[Validator], specification: Any, keywords: frozenset[str]) -> None:
         self.name = name
         self.validator = validator
         self.uri = str(validator.META_SCHEMA["$id"])
-        self.ignores_beside_ref = name == "draft-07"
+        self.ignores_ref_siblings = name == "draft-07"
         self._keywords = keywords
-        # the original raises AttributeError where draft-07's `dependencies` hold both schemas and lists
+        # the original raises AttributeError if draft-07's `dependencies` contain both schemas and lists
         self.specification: Specification[Any] = attrs.evolve(
             specification, subresources_of=lambda schema: (inner.schema for inner in self.subschemas(schema))
         )
@@ -72,7 +72,7 @@ SUPPORTED = f"supported: {', '.join(draft.name for draft in DRAFTS)}"
 
 
 def draft_named(uri: str) -> Draft | None:
-    """The draft that a `$schema` names; http and https, with and without an empty fragment, are the same."""
+    """The draft of a `$schema`; http or https and an empty fragment make no difference."""
     return next((draft for draft in DRAFTS if _bare(draft.uri) == _bare(uri)), None)
 
 

@@ -1,4 +1,4 @@
-"""From the errors of jsonschema to findings: our codes, our messages, and one problem for one wrong value.
+"""Convert errors of jsonschema to findings, with one problem per wrong value.
 
 The messages of jsonschema are not used, because they quote the data.
 """
@@ -16,11 +16,11 @@ from medcontract.contracts.suggestions import did_you_mean
 from medcontract.problems import Finding, Path, is_plain, plural, shorten
 
 KnownKeys = Callable[[Any], set[str]]
-"""From the schema of an object to the keys that it names."""
+"""Returns the keys that the schema of an object defines."""
 
 _WEIGHT = {code: weight for weight, code in enumerate(("MC103", "MC104", "MC106", "MC107", "MC105", "MC108", "MC110"))}
 _MOST_HINTS = 100
-"""Looking for the nearest key takes as long as there are keys: not for each of thousands of unknown ones."""
+"""Finding the most similar key is too slow to do it for thousands of unknown keys."""
 _MOST_CHOICES = 12
 _TYPES = {
     "string": "a string", "number": "a number", "integer": "an integer", "boolean": "true or false",
@@ -30,7 +30,7 @@ _UNITS = {"Length": ("MC107", "character"), "Items": ("MC108", "item"), "Propert
 _BOUNDS = {"minimum": "at least", "maximum": "at most", "exclusiveMinimum": "above", "exclusiveMaximum": "below"}
 _OTHERS = {
     "multipleOf": "must be a multiple of {0} ('multipleOf')",
-    "uniqueItems": "must have no equal items ('uniqueItems'): items {1} and {2} are equal",
+    "uniqueItems": "must not have equal items ('uniqueItems'): items {1} and {2} are equal",
     "dependentRequired": "must have '{1}', because it has '{2}' ('dependentRequired')",
     "dependencies": "must have '{1}', because it has '{2}' ('dependencies')",
     "not": "must not match the schema of 'not'",
@@ -38,7 +38,7 @@ _OTHERS = {
     "minContains": "has too few items that match the schema of 'contains'",
     "maxContains": "has too many items that match the schema of 'contains'",
 }
-"""Of keywords with the code MC110. {0} is the value of the keyword, {1} and {2} are the names that the error has."""
+"""Messages of keywords with code MC110. {0} is the value of the keyword, {1} and {2} are the names in the error."""
 
 
 class _Found(NamedTuple):
@@ -47,7 +47,7 @@ class _Found(NamedTuple):
 
 
 def explain(errors: Iterable[ValidationError], known_keys: KnownKeys) -> list[Finding]:
-    """The findings for these errors. Offsets are not worked out."""
+    """The findings for these errors, without offsets."""
     found: dict[tuple[Path, bool], dict[str, _Found]] = {}
     doubtful: dict[Path, Finding] = {}
     for each in (_Found(_finding(error), error) for error in errors):
@@ -57,24 +57,26 @@ def explain(errors: Iterable[ValidationError], known_keys: KnownKeys) -> list[Fi
             and finding.at_key
             and finding.path[-1] in known_keys(error.schema)
         ):
-            doubtful[finding.path] = finding  # the schema knows this key, but in a part that failed for another reason
+            doubtful[finding.path] = (
+                finding  # the schema defines this key, but in a part that failed for another reason
+            )
         else:
             found.setdefault((finding.path, finding.at_key), {}).setdefault(finding.message, each)
     around = {path[:length] for path, _ in found for length in range(len(path) + 1)}
-    kept = [each for alike in found.values() for each in _most_telling(list(alike.values()))]
+    kept = [each for similar in found.values() for each in _most_relevant(list(similar.values()))]
     findings = [_with_hint(each, known_keys) if n < _MOST_HINTS else each.finding for n, each in enumerate(kept)]
     return findings + [finding for path, finding in doubtful.items() if path[:-1] not in around]
 
 
-def _most_telling(alike: list[_Found]) -> list[_Found]:
-    """One finding for a scalar or a value of the wrong type; a list or an object may break several keywords at once."""
-    first = min(alike, key=lambda each: _WEIGHT.get(each.finding.code, len(_WEIGHT)))
-    scalar = any(not isinstance(each.error.instance, dict | list) for each in alike)
-    return [first] if scalar or first.finding.at_key or first.finding.code in ("MC103", "MC104") else alike
+def _most_relevant(similar: list[_Found]) -> list[_Found]:
+    """One finding for a scalar or a value of the wrong type; lists and objects may violate several keywords."""
+    first = min(similar, key=lambda each: _WEIGHT.get(each.finding.code, len(_WEIGHT)))
+    scalar = any(not isinstance(each.error.instance, dict | list) for each in similar)
+    return [first] if scalar or first.finding.at_key or first.finding.code in ("MC103", "MC104") else similar
 
 
 def _with_hint(found: _Found, known_keys: KnownKeys) -> Finding:
-    """An unknown key, with the nearest known one, if possible one that is not there yet."""
+    """Suggest the most similar key for an unknown one, preferably one that is not in use."""
     finding, given = found.finding, found.error.instance
     if finding.code != "MC102" or not isinstance(given, dict):
         return finding
@@ -99,7 +101,7 @@ def _finding(error: ValidationError) -> Finding:
 
 
 def _message(keyword: str, value: Any, given: Any, error: ValidationError) -> tuple[str, str, str | None]:
-    """Code, what to say after the name of the value, and hint."""
+    """The code, the message without the name of the value, and the hint."""
     if keyword == "type":
         return "MC103", *_wrong_type([value] if isinstance(value, str) else value, given)
     if keyword in ("enum", "const"):
@@ -110,7 +112,7 @@ def _message(keyword: str, value: Any, given: Any, error: ValidationError) -> tu
         return _wrong_pattern(value, given)
     if keyword == "minLength" and not given.strip():
         return "MC106", "must not be blank" if given else "must not be empty", None
-    if keyword in ("items", "additionalItems"):  # after a tuple, where no more are allowed
+    if keyword in ("items", "additionalItems"):  # no items are allowed after a tuple
         schema: Any = error.schema
         keyword, value = "maxItems", len(schema.get("prefixItems" if keyword == "items" else "items", ()))
     if keyword[:3] in ("min", "max") and keyword[3:] in _UNITS:
@@ -143,7 +145,7 @@ def _wrong_pattern(pattern: str, given: str) -> tuple[str, str, str | None]:
     if pattern == NON_BLANK:
         return "MC106", "must not be blank", None
     wanted = FORMS.get(pattern) or f"of the form {shorten(pattern)}"
-    return "MC107", f"must be {wanted}", "remove the blanks around it" if given != given.strip() else None
+    return "MC107", f"must be {wanted}", "remove leading and trailing whitespace" if given != given.strip() else None
 
 
 def _other(keyword: str, value: Any, error: ValidationError) -> str:

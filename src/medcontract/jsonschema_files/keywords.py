@@ -1,11 +1,11 @@
-"""The keywords that jsonschema does not report as needed here, or not in bounded time.
+"""Keywords that jsonschema does not report precisely enough, or does not check in bounded time.
 
 - `required`, `additionalProperties`, `unevaluatedProperties`, `propertyNames`, `dependentRequired`, `dependencies`:
-  jsonschema names the key inside a sentence only, and reports several keys in one error.
-- `pattern`, `patternProperties`: Python's `re` backtracks without bound.
-- `uniqueItems`: compares each item with each other one, when they are objects.
-- `$ref`: alternatives and doubled references apply the same schema to the same value 2 to the power of n times. What
-  a schema said about a value is remembered, and how many references are followed is bounded.
+  jsonschema mentions the keys only in its message, several in one error.
+- `pattern`, `patternProperties`: Python's `re` may backtrack exponentially.
+- `uniqueItems`: jsonschema compares objects in quadratic time.
+- `$ref`: alternatives and repeated references may apply the same schema to the same value exponentially often. So the
+  errors of a schema for a value are cached, and the number of references that are followed is limited.
 - `anyOf`, `oneOf`: see `alternatives`.
 """
 
@@ -26,43 +26,43 @@ Errors = Iterator[ValidationError]
 Keyword = Callable[[Any, Any, Any, Any], Errors | None]
 
 MOST_STEPS, _MOST_STEPS_PER_VALUE = 50_000, 200
-_MOST_REMEMBERED = 200_000
+_MOST_CACHED = 200_000
 _MOST_AGAIN = 20
-"""Errors that are reported once more when a value is met again: they have been reported in full before."""
+"""How many errors of a cached value are repeated: all were reported the first time."""
 
 
 class TooMuchWork(Exception):
-    """A schema that asks for far more steps than a value has members."""
+    """The schema takes far more steps than the size of the value justifies."""
 
 
 class Memo:
-    """What schemas said about the value that is being checked and the values inside it."""
+    """Cached errors of schemas, for the value that is being checked and all values inside it."""
 
     def __init__(self, targets: dict[int, int]) -> None:
         self.targets = targets
-        """From the id of a schema with a `$ref` to that of its target; empty where dynamic references change it."""
+        """Maps the id of a schema with a `$ref` to that of its target; empty if there are dynamic references."""
         self.begin(None)
 
     def begin(self, value: Any) -> None:
-        """Forget everything."""
+        """Start with a new value: clear the cache."""
         self.errors: dict[tuple[int, int], list[ValidationError]] = {}
         self.evaluated: dict[tuple[int, int], set[str]] = {}
         self._value, self._left, self._extended = value, MOST_STEPS, False
 
     def step(self) -> None:
-        """One more reference is followed. Raises `TooMuchWork`."""
+        """Count a reference that is followed. Raises `TooMuchWork`."""
         self._left -= 1
         if self._left < 0 and not self._extended:
             self._left, self._extended = _size(self._value) * _MOST_STEPS_PER_VALUE, True
         if self._left < 0:
             raise TooMuchWork
-        if len(self.errors) + len(self.evaluated) > _MOST_REMEMBERED:
+        if len(self.errors) + len(self.evaluated) > _MOST_CACHED:
             self.errors.clear()
             self.evaluated.clear()
 
 
 def _size(value: Any) -> int:
-    """The number of values inside a value, itself included."""
+    """The number of values inside a value, including itself."""
     count, stack = 0, [value]
     while stack:
         item = stack.pop()
@@ -81,7 +81,7 @@ def validator_class(base: type[Validator], memo: Memo) -> type[Validator]:
         "unevaluatedProperties": _unevaluated_properties(memo),
         **{name: _reference(base.VALIDATORS.get(name), memo) for name in ("$ref", "$dynamicRef", "$recursiveRef")},
     }  # fmt: skip
-    made: type[Validator] = extend(base, {name: ours[name] for name in ours.keys() & base.VALIDATORS.keys()})  # type: ignore[no-untyped-call]  # the stubs leave it out
+    made: type[Validator] = extend(base, {name: ours[name] for name in ours.keys() & base.VALIDATORS.keys()})  # type: ignore[no-untyped-call]  # missing from the stubs
     return made
 
 
@@ -133,7 +133,7 @@ def _unique_items(validator: Any, unique: bool, instance: Any, schema: Any) -> E
 
 
 def _hashable(value: Any) -> Any:
-    """Equal for two values if and only if JSON Schema calls them equal: 1 is 1.0, but not true."""
+    """A key that is equal for two values if and only if JSON Schema considers them equal: 1 is 1.0, but not true."""
     if isinstance(value, list):
         return ("list", *map(_hashable, value))
     if isinstance(value, dict):
@@ -163,7 +163,7 @@ def _additional_properties(validator: Any, allowed: Any, instance: Any, schema: 
 
 
 def _others(validator: Any, allowed: Any, instance: dict[str, Any], known: set[str]) -> Errors:
-    """What is wrong with the keys beside the known ones."""
+    """The errors of keys other than the known ones."""
     for key, value in instance.items():
         if key not in known:
             yield from [_error(key, at=key)] if allowed is False else validator.descend(value, allowed, path=key)
@@ -203,7 +203,7 @@ def _unevaluated_properties(memo: Memo) -> Keyword:
 
 
 def _evaluated(memo: Memo, validator: Any, instance: dict[str, Any], schema: Any) -> set[str]:
-    """The keys of an object that a schema evaluates, itself or through one that it applies to the same object."""
+    """The keys of an object that a schema evaluates, directly or through schemas for the same object."""
     if not isinstance(schema, dict):
         return set()
     memo.step()
@@ -224,7 +224,7 @@ def _evaluated(memo: Memo, validator: Any, instance: dict[str, Any], schema: Any
 
 
 def _applied(validator: Any, instance: dict[str, Any], schema: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
-    """The schemas that a schema applies to the same object and that it satisfies, each with its validator."""
+    """The schemas for the same object that it satisfies, each with its validator."""
     for keyword in schema.keys() & validator.VALIDATORS.keys() & {"$ref", "$dynamicRef", "$recursiveRef"}:
         resolver = validator._resolver
         found = lookup_recursive_ref(resolver) if keyword == "$recursiveRef" else resolver.lookup(schema[keyword])
@@ -234,9 +234,9 @@ def _applied(validator: Any, instance: dict[str, Any], schema: dict[str, Any]) -
         if _is_valid(validator, instance, inner):
             yield inner, validator
     if "if" in schema:
-        holds = _is_valid(validator, instance, schema["if"])
-        yield schema["if"] if holds else None, validator
-        yield schema.get("then" if holds else "else"), validator
+        matches = _is_valid(validator, instance, schema["if"])
+        yield schema["if"] if matches else None, validator
+        yield schema.get("then" if matches else "else"), validator
 
 
 def _is_valid(validator: Any, instance: Any, schema: Any) -> bool:

@@ -1,8 +1,8 @@
 """All files that a schema refers to, in one `referencing.Registry`. Nothing is fetched.
 
-References are followed when the schema is loaded, not by `Registry(retrieve=...)` when a value happens to lead there: a
-reference that leads nowhere is reported at its line, and no file is opened afterwards. Each file is identified by its
-own URI in place of its `$id`, under which it is registered too, so that a relative reference is a file next to it.
+References are resolved when the schema is loaded, not on demand by `Registry(retrieve=...)`: a reference that cannot be
+resolved is reported at its line, and no file is opened later. Each file is identified by its file URI instead of its
+`$id`, so that relative references are files next to it; it is also registered under its `$id`.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from medcontract.schemas.regex import NoPattern, read_pattern
 
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _KEEPS_BOOLEAN = ("additionalProperties", "unevaluatedProperties", "additionalItems", "unevaluatedItems")
-"""Where jsonschema itself handles true and false. Elsewhere it loses the path of the value."""
+"""Keywords whose schemas may stay true or false. For others, jsonschema would lose the path of the value."""
 Check = Callable[[Draft, SchemaFile, Any, Path], None]
 
 
 class Node(NamedTuple):
-    """A schema, and where it was found."""
+    """A schema and its location."""
 
     schema: Any
     file: SchemaFile
@@ -46,26 +46,26 @@ class Node(NamedTuple):
         return self.file.error((*self.path, *path), message, hint)
 
     def unusable(self, keyword: str, message: str, hint: str | None = None) -> CallError:
-        """What is wrong with the reference at this keyword."""
+        """An exception about the reference in this keyword."""
         return self.error((keyword,), f"reference to '{shorten(self.schema[keyword])}': {message}", hint)
 
 
 @cache
 def meta_schemas(draft: Draft) -> Registry[Any]:
-    """The meta-schemas of a draft, without `$schema`, which would make jsonschema use its own validator for them."""
+    """The meta-schemas of a draft, without `$schema`, which would make jsonschema use its original validator."""
     contents = (BUNDLED.contents(uri) for uri in BUNDLED if draft.uri.rpartition("/")[0] in uri)
     resources = ({k: v for k, v in each.items() if k != "$schema"} for each in contents)
     return Registry().with_resources((r["$id"], draft.specification.create_resource(r)) for r in resources).crawl()
 
 
 class SchemaSet:
-    """The schema files of one draft, and where each reference in them leads."""
+    """The schema files of one draft, with the targets of all references."""
 
     def __init__(self, draft: Draft, check: Check, folders: Sequence[str]) -> None:
         self.draft = draft
         self.registry = meta_schemas(draft)
         self.targets: dict[int, list[Any]] = {}
-        """From the id of a schema to the schemas that its references lead to."""
+        """The targets of the references of each schema, by its id()."""
         self.dynamic = False
         self._check, self._folders = check, folders
         self._files: dict[str, SchemaFile] = {}
@@ -74,7 +74,7 @@ class SchemaSet:
         self._known_keys: dict[int, set[str]] = {}
 
     def load(self, file: SchemaFile) -> None:
-        """Add a file and all that it refers to. Raises `CallError` where something is wrong."""
+        """Add a file and everything that it refers to. Raises `CallError` if something is wrong."""
         self._add(file)
         while self._open:
             self._resolve(*self._open.popleft())
@@ -83,11 +83,11 @@ class SchemaSet:
             TopologicalSorter(graph).prepare()
         except CycleError as error:
             node = next(node for key, node in self._nodes.items() if key in error.args[1])
-            hint = "a schema may be recursive only through values inside values, such as 'properties' or 'items'"
-            raise node.error((), "this schema refers to itself without end", hint) from None
+            hint = "a schema may only be recursive through keywords for inner values, such as 'properties' or 'items'"
+            raise node.error((), "this schema refers to itself endlessly", hint) from None
 
     def known_keys(self, schema: Any) -> set[str]:
-        """The keys that a schema names for its object, also through references and alternatives."""
+        """The keys that a schema defines, including those of references and alternatives."""
         if id(schema) not in self._known_keys:
             found = self._known_keys[id(schema)] = set()
             stack, seen = [schema], set[int]()
@@ -100,9 +100,9 @@ class SchemaSet:
         return self._known_keys[id(schema)]
 
     def _same_value(self, schema: dict[str, Any]) -> Iterator[Any]:
-        """The schemas that a schema applies to the value that it is applied to itself."""
+        """The schemas that a schema applies to the same value."""
         yield from self.targets.get(id(schema), ())
-        if not (self.draft.ignores_beside_ref and "$ref" in schema):
+        if not (self.draft.ignores_ref_siblings and "$ref" in schema):
             yield from (inner.schema for inner in self.draft.subschemas(schema) if inner.path[0] in SAME_VALUE)
 
     # --- files
@@ -120,14 +120,14 @@ class SchemaSet:
         self.registry = self.registry.with_resources((uri, resource) for uri in (file.uri, file.id)).crawl()
 
     def _walk(self, root: Node) -> None:
-        """Go through a schema and all inside it."""
+        """Traverse a schema and all schemas inside it."""
         stack = [root]
         while stack:
             node = stack.pop()
             if not isinstance(node.schema, dict) or id(node.schema) in self._nodes:
                 continue
             self._check_draft(node)
-            node.schema.pop("$schema", None)  # or jsonschema would use a validator without our keywords for this part
+            node.schema.pop("$schema", None)  # otherwise jsonschema would use its original validator here
             identity = self.draft.specification.id_of(node.schema)
             node = node._replace(base=_joined(node, "$id", identity) if identity else node.base)
             self._nodes[id(node.schema)] = node
@@ -146,8 +146,8 @@ class SchemaSet:
     def _check_draft(self, node: Node) -> None:
         draft = draft_of(node.file, node.schema, node.path, self.draft)
         if draft is not self.draft:
-            message = f"this is {draft.name}, but the schema that refers to it is {self.draft.name}"
-            raise node.error(("$schema",), message, "use one draft for schemas that refer to each other")
+            message = f"this schema is {draft.name}, but the one that refers to it is {self.draft.name}"
+            raise node.error(("$schema",), message, "use the same draft for schemas that refer to each other")
 
     def _check_patterns(self, node: Node) -> None:
         patterns: list[tuple[Path, str]] = [(("pattern",), node.schema["pattern"])] if "pattern" in node.schema else []
@@ -172,55 +172,57 @@ class SchemaSet:
         try:
             target: Any = self.registry.resolver().lookup(f"{uri}#{fragment}").contents
         except (Unresolvable, LookupError, ValueError, TypeError):
-            raise node.unusable(keyword, "it leads nowhere", "check the spelling of what follows '#'") from None
+            raise node.unusable(keyword, "it does not exist", "check the spelling of the part after '#'") from None
         if not isinstance(target, dict | bool):
-            raise node.unusable(keyword, "it leads to something that is not a schema")
+            raise node.unusable(keyword, "it is not a schema")
         if not inside:
             node.schema[keyword] = f"{uri}#{fragment}"
         self.targets.setdefault(id(node.schema), []).append(target)
         is_meta = uri in meta_schemas(self.draft)
         self.dynamic |= keyword != "$ref" or is_meta
         if isinstance(target, dict) and id(target) not in self._nodes and not is_meta:
-            file = self._files.get(uri, node.file)  # it is the value of an unknown keyword, so not walked yet
+            file = self._files.get(uri, node.file)  # inside an unknown keyword, so not traversed yet
             path = _path(file.contents, fragment)
             self._check(self.draft, file, target, path)
             self._walk(Node(target, file, path, uri))
 
     def _read(self, path: str, node: Node, keyword: str) -> str:
-        """Read the file that a reference leads to. Returns its URI."""
+        """Read the file that a reference refers to. Returns its URI."""
         if all(leads_out_of(folder, path) for folder in self._folders):
-            hint = "allow it, if you trust the schema: --allow-refs DIR (in Python: allow_refs)"
-            raise node.unusable(keyword, "it leads out of the schema's folder", hint)
+            hint = "if you trust the schema, allow it with --allow-refs DIR"
+            raise node.unusable(keyword, "it is outside the schema's folder", hint)
         if not os.path.isfile(path):
-            raise node.unusable(keyword, f"no such file: {path}", "only local files are read, nothing is fetched")
+            raise node.unusable(keyword, f"no such file: {path}", "only local files are read; nothing is fetched")
         file = read_schema(path)
         if file.uri not in self._files:
             self._add(file)
         return file.uri
 
     def _local(self, uri: str, node: Node, keyword: str) -> str:
-        """The URI in terms of local files. Raises `CallError` where that is not possible."""
+        """The URI of the local file for this URI. Raises `CallError` if there is none."""
         parts, text = urlsplit(uri), urlsplit(str(node.schema[keyword]))
         declared = urljoin(node.file.id, text.path)
         if not text.scheme and declared in self.registry:
             return declared
         if parts.scheme == "file" and parts.netloc in ("", "localhost"):
             return uri
-        if not text.scheme and not text.netloc:  # relative to a `$id` inside the file: to the file, then
+        if not text.scheme and not text.netloc:  # relative to a `$id` inside the file: use the file instead
             return urljoin(node.file.uri, text.path)
-        for file in self._files.values():  # a file may be to a schema file what this URI is to the `$id` of the schema
+        for (
+            file
+        ) in self._files.values():  # its location relative to a file may be that of this URI relative to the `$id`
             folder = file.id.rpartition("/")[0] + "/"
             local = urljoin(file.uri, uri.removeprefix(folder))
             if uri.startswith(folder) and (local in self.registry or os.path.isfile(_file_path(local))):
                 return local
         if parts.scheme in ("http", "https"):
-            hint = "save that schema as a file next to this one, and refer to the file"
-            raise node.unusable(keyword, "it is on the network, and nothing is fetched", hint)
-        raise node.unusable(keyword, "no schema here has this $id", "only schemas in local files can be referred to")
+            hint = "save that schema next to this one, and refer to the file"
+            raise node.unusable(keyword, "it is a remote schema, and nothing is fetched", hint)
+        raise node.unusable(keyword, "no schema has this $id", "only schemas in local files can be referred to")
 
 
 def _joined(node: Node, keyword: str, text: str) -> str:
-    """A reference as an absolute URI. A base such as urn:… has no folder, but the file has."""
+    """A reference as an absolute URI. If the base is a URN, it is relative to the file."""
     try:
         joined = urljoin(node.base, text)
         return joined if urlsplit(joined).scheme else urljoin(node.file.uri, text)
@@ -234,7 +236,7 @@ def _file_path(uri: str) -> str:
 
 
 def _path(contents: Any, fragment: str) -> Path:
-    """The path of a JSON pointer in a fragment, as far as it goes."""
+    """The path of a JSON pointer in a fragment, as far as it exists."""
     path: Path = ()
     with suppress(LookupError, TypeError, ValueError):
         for part in unquote(fragment).split("/")[1:]:

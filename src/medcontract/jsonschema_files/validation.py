@@ -31,11 +31,11 @@ _HUGE = re.compile(rb"[0-9]{300}")
 def validate_with_schema(
     source: Source, schema: SchemaChecker, collector: ProblemCollector, progress: Progress | None = None
 ) -> FileReport:  # fmt: skip
-    """Everything that is wrong with one file. Nothing that the file holds makes this raise."""
+    """Check one file. Never raises because of its content."""
     try:
         source.prepare()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about the patterns of the schema
+            warnings.simplefilter("ignore")  # from patterns in the schema
             records = _validate(source, schema, collector, progress)
     except Unreadable as unreadable:
         collector.add(unreadable.finding)
@@ -52,8 +52,8 @@ def _validate(
     if container is JSON or (container is CSV and source.ending not in CSV.endings):  # any JSON value is a document
         _validate_document(source, schema, collector)
         return None
-    message = f"a JSON Schema cannot be applied to .{container.name}: a table has no JSON form without a contract"
-    hint = "write the rows as JSON Lines (.jsonl), or name a contract"
+    message = f"a JSON Schema cannot be applied to .{container.name}: without a contract, a table has no JSON structure"
+    hint = "write the rows as JSON Lines (.jsonl), or specify a contract"
     raise Unreadable(Finding("MC033", message, hint), wrong_call=True)
 
 
@@ -79,7 +79,7 @@ def _validate_lines(
         else:
             collector.add(too_large(source.limits.record, None, ref))
         count += 1
-        if collector.codes(lambda code: code == "MC024"):  # the next record would take as long
+        if collector.codes(lambda code: code == "MC024"):  # the next record would take just as long
             break
         if progress:
             progress(source.done(offset), source.size)
@@ -89,7 +89,7 @@ def _validate_lines(
 
 
 def _validate_text(raw: bytes, ref: Ref, schema: SchemaChecker, collector: ProblemCollector) -> None:
-    """Add what is wrong with one JSON text at `ref`, in the order of the text."""
+    """Check one JSON text at `ref`; findings are added in the order of the text."""
     rest: Rest = []
     try:
         value, findings, rest = _parse(raw)
@@ -107,7 +107,7 @@ def _validate_text(raw: bytes, ref: Ref, schema: SchemaChecker, collector: Probl
 
 
 def _checked(raw: bytes, value: Any, faults: list[Finding], schema: SchemaChecker) -> list[Finding]:
-    """What the schema says about a value, with offsets, except about values that are faulty already."""
+    """The findings of the schema with offsets, except those inside values that already have a fault."""
     faulty = {fault.path for fault in faults if not fault.at_key and fault.path}
     locator, found = Locator(raw), []
     for finding in schema.findings(value):
@@ -119,9 +119,9 @@ def _checked(raw: bytes, value: Any, faults: list[Finding], schema: SchemaChecke
 
 
 def _parse(raw: bytes) -> tuple[Any, list[Finding], Rest]:
-    """The value of a JSON text, and the faults in it that do not break its syntax. May raise `Broken`."""
+    """The value of a JSON text, and its faults other than syntax errors. Raises `Broken`."""
     if not _HUGE.search(raw) and no_repeated_key(raw):
-        value = json.loads(raw)  # msgspec, which found nothing odd, would make floats of large integers
+        value = json.loads(raw)  # not msgspec, which converts large integers to floats
         if _depth(value) <= MAX_DEPTH:
             return value, [], []
     scanned = scan(raw)
@@ -129,7 +129,7 @@ def _parse(raw: bytes) -> tuple[Any, list[Finding], Rest]:
 
 
 def _depth(value: Any) -> int:
-    """The levels of lists and objects."""
+    """The depth of nested lists and objects."""
     depth, level = 0, [value]
     while level := [item for item in level if type(item) in (dict, list)]:
         depth += 1

@@ -1,8 +1,8 @@
-"""Results to text, by format. Nothing here prints, reads a file or exits.
+"""Render results as text, by format. Nothing here prints, reads a file or exits.
 
-`RENDERERS` says which results can be written in which format, and by which function. A format is a module of functions
-that take a result and a `View` and return text; a line of the table registers each of them. Options of commands, their
-help and the endings of `--out` follow from the table.
+A format is a module of functions that take a result and a `View` and return text. Each function is registered in
+`RENDERERS`, by the class of the result and the format. The options of the commands, their help texts and the file
+extensions of `--out` are derived from this table.
 """
 
 from __future__ import annotations
@@ -45,25 +45,25 @@ RENDERERS: dict[tuple[str, str], str | Renderer] = {
     ("Leaderboard", "markdown"): "markdown:leaderboard",
     ("Comparison", "markdown"): "markdown:comparison",
 }
-"""(name of the result's class, format) to the function: itself, or its module below this package and its name."""
+"""The function for each class of results and format: itself, or its module in this package and its name."""
 
-ENDINGS: dict[str, str] = {".txt": "text", "": "text", ".json": "json", ".md": "markdown"}
-"""Endings of file names, and the format that each means."""
+EXTENSIONS: dict[str, str] = {".txt": "text", "": "text", ".json": "json", ".md": "markdown"}
+"""The format for each file extension."""
 
 
 def formats_of(result: str) -> list[str]:
-    """The formats that a result, named by its class, can be written in."""
+    """The formats that a class of results can be rendered in."""
     return [format_name for name, format_name in RENDERERS if name == result]
 
 
-def endings_of(result: str) -> dict[str, str]:
-    """The endings that mean one of these formats."""
+def extensions_of(result: str) -> dict[str, str]:
+    """The file extensions of these formats."""
     known = formats_of(result)
-    return {ending: format_name for ending, format_name in ENDINGS.items() if format_name in known}
+    return {extension: format_name for extension, format_name in EXTENSIONS.items() if format_name in known}
 
 
 def render(result: Result, format_name: str = "text", view: View | None = None) -> str:
-    """A result in a format. Raises `KeyError` for a pair that is not registered."""
+    """Render a result. Raises `KeyError` if the format is not registered for it."""
     found = RENDERERS[type(result).__name__, format_name]
     if isinstance(found, str):
         module, _, name = found.partition(":")

@@ -9,5 +9,5 @@ __all__ = ["document", "dumps"]
 
 
 def document(result: Result, view: View) -> str:
-    """Every result serialises itself: what the API returns is what is printed."""
+    """Serialize a result: what is printed is what the API returns."""
     return result.to_json(view.show_values)

@@ -10,15 +10,15 @@ from medcontract.problems import shorten
 from medcontract.rendering.shared import (
     clipped,
     comparison_tables,
-    fate,
+    entry_label,
+    item_outcome,
     not_ranked,
     processed,
     ranking,
     ranking_warnings,
     reasons_of,
-    seen,
+    values_of,
     weights,
-    who,
 )
 from medcontract.rendering.tables import headline, tables
 from medcontract.rendering.view import View
@@ -30,9 +30,9 @@ from medcontract.results.tables import Table, number
 
 
 def score(score: Score, view: View) -> str:
-    """The verdict, the tables, what is wrong, and what makes it defensible."""
+    """The outcome, the tables, the problems, and everything that is needed to verify the score."""
     show_values = view.show_values
-    lines = _verdict(score)
+    lines = _outcome(score)
     for table in tables(score):
         lines += ["", *markdown_table(table)]
     if score.breakdown:
@@ -47,8 +47,8 @@ def score(score: Score, view: View) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _verdict(score: Score) -> list[str]:
-    """Title, decision, validity with the headline or the reasons, and how much was processed."""
+def _outcome(score: Score) -> list[str]:
+    """The title, the decision, the headline or the reasons, and how many items were processed."""
     team = f": {escaped(shorten(score.team_name))}" if score.team_name else ""
     name, value = headline(score)
     figure = f", {escaped(shorten(name))} **{value}**" if value != number(None) else ""
@@ -69,7 +69,7 @@ def _problems_table(score: Score, show_values: bool) -> Table:
 
 
 def _markdown_provenance(score: Score) -> Iterator[str]:
-    """What makes the score defensible."""
+    """What is needed to verify the score: inputs, protocol and versions."""
     rows = [
         (
             file.name, file.contract, "" if file.records is None else f"{file.records:,}", file.sha256,
@@ -86,12 +86,12 @@ def _markdown_provenance(score: Score) -> Iterator[str]:
     yield from markdown_table(Table("Protocol", ("parameter", "value"), values))
     yield ""
     yield f"Protocol `{protocol.id}` version {protocol.version}, fingerprint `{protocol.fingerprint}`."
-    with_what = ", ".join(f"{name} {version}" for name, version in score.environment.to_dict().items())
-    yield f"medcontract {score.medcontract_version}, {with_what}."
+    versions = ", ".join(f"{name} {version}" for name, version in score.environment.to_dict().items())
+    yield f"medcontract {score.medcontract_version}, {versions}."
 
 
 def _decimal(value: float | str | None) -> str:
-    """A parameter as a decimal, in full."""
+    """A parameter as a decimal, with all digits."""
     if value is None or isinstance(value, str):
         return value or "null"
     return f"{Decimal(repr(value)).normalize():f}" if abs(value) < 10**15 else repr(float(value))
@@ -104,19 +104,20 @@ def _problem_row(found: FileProblem, show_values: bool) -> tuple[str, ...]:
 
 
 def _breakdown_table(items: Sequence[ItemBreakdown], show_values: bool) -> Table:
-    """A row for each field that is not right, and for each item that has no prediction."""
+    """One row for each wrong field, and for each item without a prediction."""
     rows = []
     for item in items:
         name = f" {shorten(item.name or '')}"
         place = (item.doc_id, item.doc_type, f"{item.item + 1}{name if show_values else ''}")
         rows += [
-            (*place, field.field, f"{field.difference}{seen(field) if show_values else ''}") for field in item.fields
+            (*place, field.field, f"{field.difference}{values_of(field) if show_values else ''}")
+            for field in item.fields
         ]
         if item.paired_name is None:
-            rows.append((*place, "", fate(item, show_values)))
+            rows.append((*place, "", item_outcome(item, show_values)))
     right = sum(item.state == "right" for item in items)
-    note = f"{right:,} of {len(items):,} items are right."
-    return Table("Item by item", ("document", "type", "item", "field", "what"), rows, note, numeric=False)
+    note = f"{right:,} of {len(items):,} items are correct."
+    return Table("Breakdown", ("document", "type", "item", "field", "difference"), rows, note, numeric=False)
 
 
 def leaderboard(board: Leaderboard, view: View) -> str:
@@ -125,7 +126,7 @@ def leaderboard(board: Leaderboard, view: View) -> str:
         lines += ["", escaped(weights(board.combined))]
     rest = not_ranked(board)
     if rest:
-        rows = [(who(entry), "; ".join(reasons_of(entry))) for entry in rest]
+        rows = [(entry_label(entry), "; ".join(reasons_of(entry))) for entry in rest]
         lines += ["", *markdown_table(Table("Not ranked", ("team", "reasons"), rows, numeric=False))]
     warnings = ranking_warnings(board)
     if warnings:
@@ -134,13 +135,13 @@ def leaderboard(board: Leaderboard, view: View) -> str:
     lines += ["", f"Protocol `{protocol.id}` version {protocol.version}, fingerprint `{protocol.fingerprint}`."]
     for file in board.truth:
         content = f"content `{file.content_sha256}`" if file.content_sha256 else f"SHA-256 `{file.sha256}`"
-        lines.append(f"{'Truth' if file.content_sha256 else 'With'} {escaped(file.name)}, {content}.")
+        lines.append(f"{'Truth' if file.content_sha256 else 'File'} {escaped(file.name)}, {content}.")
     return "\n".join(lines) + "\n"
 
 
 def comparison(comparison: Comparison, view: View) -> str:
     names = comparison._names
-    lines = [f"# {comparison.track}: before and after", "", f"{comparison.before} before, {comparison.after} after."]
+    lines = [f"# Comparison: {comparison.track}", "", f"{comparison.before} before, {comparison.after} after."]
     lines += ["", f"From {' to '.join(escaped(shorten(name)) for name in names)}."] if names else []
     lines += ["", *(f"- {escaped(reason)}" for reason in comparison.reasons)] if comparison.reasons else []
     for table in comparison_tables(comparison):
@@ -171,6 +172,6 @@ def _markdown_row(cells: Sequence[Any]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text that stays text in Markdown, and in one line."""
+    """Escape text for Markdown, on one line."""
     flat = "".join(c if c.isprintable() else " " for c in printable(text))
     return "".join(f"\\{c}" if c in "\\`*_[]<>|#" else c for c in flat)

@@ -1,4 +1,4 @@
-"""What text and Markdown say alike."""
+"""What text and Markdown have in common."""
 
 from __future__ import annotations
 
@@ -13,47 +13,43 @@ from medcontract.results.score import FieldDifference, ItemBreakdown, Processing
 from medcontract.results.tables import MOST_CASES, Table, more_rows, number
 
 WHOLE_DOCUMENT = ("document failed", "no valid record")
-"""What is so of all items of a document or of none."""
+"""States that all items of a document share."""
 _MOST_REASONS = 3
 _MOST_OTHERS = 4
-"""Metrics that submissions bring along, in the table."""
+"""The number of metrics in the table that are not defined by the track."""
 _LONGEST_NAME, _LONGEST_CELL = 80, 1000
 
 
 # --- scores
 
 
-def seen(field: FieldDifference) -> str:
-    """Both values as printed and as compared, where that differs."""
+def values_of(field: FieldDifference) -> str:
+    """Both values, and their normalized forms if these differ."""
     expected, got = field.expected or "", field.got or ""
     want, have = field.expected_normalized or "", field.got_normalized or ""
     shown = f": expected {shorten(expected)!r}, got {shorten(got)!r}"
     return shown if (want, have) == (expected, got) else f"{shown} (compared: {shorten(want)!r}, {shorten(have)!r})"
 
 
-def fate(item: ItemBreakdown, show_values: bool) -> str:
+def item_outcome(item: ItemBreakdown, show_values: bool) -> str:
+    """How an item was scored, in a few words."""
     if item.state in WHOLE_DOCUMENT:
         return item.state
     if item.paired_name is not None:
-        return f"{plural(len(item.fields), 'field')} not right"
+        return plural(len(item.fields), "wrong field")
     if item.nearest is None:
         return "not matched"
-    score = f"{item.nearest:.0f}"
-    near = (
-        f"nearest prediction {shorten(item.nearest_name or '')!r}, {score}"
-        if show_values
-        else f"a near one was, {score}"
-    )
-    return f"not matched; {near}"
+    name = f" {shorten(item.nearest_name or '')!r}" if show_values else ""
+    return f"not matched; closest prediction{name} has similarity {item.nearest:.0f}"
 
 
 def processed(gate: Processing) -> str:
-    """How much was processed, with digits enough to see on which side of the border it is."""
-    return f"processed {gate.processed:,} of {gate.expected:,}, {gate._share}; at least {gate._asked} asked for"
+    """How many items were processed, with enough digits to see on which side of the minimum it is."""
+    return f"processed {gate.processed:,} of {gate.expected:,}, {gate._share}; at least {gate._asked} required"
 
 
 def clipped(cells: Sequence[Any]) -> list[str]:
-    """A hostile name must not pad every row of a table; only the last cell may be long."""
+    """Truncate long cells, except the last, so that a hostile name cannot pad every row of a table."""
     texts = [str(cell) for cell in cells]
     limits = [_LONGEST_NAME] * (len(texts) - 1) + [_LONGEST_CELL]
     return [text if len(text) <= most else f"{text[: most - 1]}…" for text, most in zip(texts, limits, strict=True)]
@@ -63,7 +59,7 @@ def clipped(cells: Sequence[Any]) -> list[str]:
 
 
 def ranking_warnings(board: Leaderboard) -> list[str]:
-    own = [f"{who(entry)}: {clean(warning)}" for entry in board.submissions for warning in entry.warnings]
+    own = [f"{entry_label(entry)}: {clean(warning)}" for entry in board.submissions for warning in entry.warnings]
     return own + [clean(warning) for warning in board.warnings]
 
 
@@ -77,13 +73,14 @@ def not_ranked(board: Leaderboard) -> list[LeaderboardEntry]:
 
 def reasons_of(entry: LeaderboardEntry) -> list[str]:
     if entry.valid:
-        return ["it lacks the figure that the others are ranked by"]
+        return ["it does not have the figure that submissions are ranked by"]
     reasons = [clean(reason) for reason in entry.reasons]
     left = len(reasons) - _MOST_REASONS
     return reasons[:_MOST_REASONS] + ([f"… and {left} more reasons"] if left > 0 else [])
 
 
-def who(entry: LeaderboardEntry) -> str:
+def entry_label(entry: LeaderboardEntry) -> str:
+    """The team and the name of a submission."""
     name = clean(entry.name)
     return f"{clean(entry.team_name)} ({name})" if entry.team_name and entry.team_name != entry.name else name
 
@@ -95,7 +92,7 @@ def ranking(board: Leaderboard) -> Table:
     decided = any(entry.decision for entry in board.submissions)
     rows = [
         (
-            f"{entry.rank}. {who(entry)}",
+            f"{entry.rank}. {entry_label(entry)}",
             *([entry.decision or "–"] if decided else []),
             number(entry.headline, units.get(board.headline, "")),
             *(number(entry.figures.get(name), units.get(name, "")) for name in others),
@@ -107,7 +104,7 @@ def ranking(board: Leaderboard) -> Table:
 
 
 def _other_figures(board: Leaderboard) -> list[str]:
-    """Those of the submission that some entry has; of figures that the track does not know, the first."""
+    """The other figures of the submissions, then the first few that the track does not define."""
     there = {name for entry in board.submissions for name in entry.figures}
     own = [f.name for f in board._figures if f.by == "submission" and f.name != board.headline and f.name in there]
     known = {board.headline, *(figure.name for figure in board._figures)}
@@ -115,10 +112,10 @@ def _other_figures(board: Leaderboard) -> list[str]:
 
 
 def weights(combined: dict[str, CombinedScore]) -> str:
-    """How the figure that counts is made of others."""
+    """How metrics are combined into the headline."""
     ((name, how),) = combined.items()
     shares = ", ".join(f"{shorten(metric)} {weight:g}" for metric, weight in how.weights.items())
-    kept = "" if how.renormalize_missing else "; what a task lacks counts 0"
+    kept = "" if how.renormalize_missing else "; missing metrics count as 0"
     return f"{shorten(name)}: {shares}{kept}"
 
 
@@ -136,14 +133,14 @@ def _cells(delta: Delta) -> tuple[str, ...]:
 
 
 def comparison_tables(comparison: Comparison) -> Iterator[Table]:
-    """What changed, the submission first; what did not change is counted."""
+    """What changed, starting with the figures of the submission; unchanged rows are counted."""
     changed = [delta for delta in comparison.figures if delta.changed]
     same = len(comparison.figures) - len(changed)
     rows = [(delta.name, *_cells(delta)) for delta in changed]
     yield _changes("Figures", "figure", rows, _unchanged("figures", same))
     for kind in comparison._kinds:
         own = [row for row in comparison.rows if row.kind == kind.kind]
-        yield from [_judged_rows(kind.title, own)] if kind.judged else _compared_rows(kind.title, own)
+        yield from [_gate_rows(kind.title, own)] if kind.judged else _compared_rows(kind.title, own)
 
 
 def _compared_rows(title: str, rows: Sequence[ComparedRow]) -> Iterator[Table]:
@@ -151,16 +148,16 @@ def _compared_rows(title: str, rows: Sequence[ComparedRow]) -> Iterator[Table]:
     for word, some in (
         ("improved", [row for row in moved if row._trend > 0]),
         ("worsened", [row for row in moved if row._trend < 0]),
-        ("changed otherwise", [row for row in moved if not row._trend]),
+        ("changed in other ways", [row for row in moved if not row._trend]),
     ):
         lines = [line for row in some[:MOST_CASES] for line in _lines(row)]
         yield _changes(f"{title.capitalize()} that {word}", title[:-1], lines, more_rows(len(some)))
     yield Table("", ("",), [(note,)] if (note := _unchanged(title, len(rows) - len(moved))) else [])
 
 
-def _judged_rows(title: str, rows: Sequence[ComparedRow]) -> Table:
+def _gate_rows(title: str, rows: Sequence[ComparedRow]) -> Table:
     return Table(
-        title.capitalize(), (title[:-1], "before", "after", "change", "then", "now", "reason"),
+        title.capitalize(), (title[:-1], "before", "after", "change", "state before", "state after", "reason"),
         [
             (row.id, *_cells(row._main or Delta.of("")), row.before or "–", row.after or "–", row.reason or "")
             for row in rows
@@ -176,11 +173,11 @@ def _changes(title: str, what: str, rows: list[tuple[str, ...]], note: str) -> T
 
 
 def _unchanged(what: str, count: int) -> str:
-    return f"{what} without a change: {count:,}" if count else ""
+    return f"unchanged {what}: {count:,}" if count else ""
 
 
 def _lines(row: ComparedRow) -> Iterator[tuple[str, ...]]:
-    """Each figure that changed, and whether it passes."""
+    """Each figure that changed, and the state if it changed."""
     for figure in row.figures:
         if figure.changed:
             yield (f"{row.id} {figure.name}", *_cells(figure))

@@ -1,4 +1,4 @@
-"""What text and Markdown show of a score besides its verdict."""
+"""The headline and the tables of a score, for text and Markdown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from medcontract.results.tables import Table, number
 
 
 def headline(score: Score) -> tuple[str, str]:
-    """The name and value of the figure that matters most."""
+    """The name and value of the most important figure."""
     units = {figure.name: figure.unit for figure in score._figures}
     for name, value in (score._headline, score._second):
         if value is not None:
@@ -19,5 +19,5 @@ def headline(score: Score) -> tuple[str, str]:
 
 
 def tables(score: Score) -> Iterable[Table]:
-    """The figures of the submission, then finer ones, as its track has them."""
+    """The tables that the track defines, starting with the figures of the submission."""
     return () if score.result is None or score._tables is None else score._tables(score)

@@ -1,4 +1,4 @@
-"""How a result is to be shown, and text that is fit to be shown."""
+"""How to show a result, and how to make text safe to show."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from medcontract.results.base import printable
 
 Style = Callable[[str, str], str]
-"""(text, role) to text with colour; roles are error, warning, hint, dim, strong, good."""
+"""Colors a text by its role: error, warning, hint, dim, strong or good."""
 
 
 def plain(text: str, role: str) -> str:
@@ -16,15 +16,15 @@ def plain(text: str, role: str) -> str:
 
 
 class View(NamedTuple):
-    """What a caller wants to see. Formats ignore what they have no use for."""
+    """Settings of the caller. Formats ignore those that do not apply."""
 
     style: Style = plain
     show_values: bool = False
-    """Offending values may be shown."""
+    """Whether values of records may be shown."""
     max_problems: int = 50
-    """At most so many problems of a score or of a check."""
+    """The maximum number of problems of a score or of a check."""
 
 
 def clean(text: str) -> str:
-    """Text from a file, fit for a terminal: on one line, without control characters."""
+    """Make text from a file safe for a terminal: on one line, without control characters."""
     return "".join(c if c.isprintable() else "·" for c in printable(text))

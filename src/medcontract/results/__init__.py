@@ -1,1 +1,1 @@
-"""One model per result: what the API returns, what the JSON output holds, what the published schema says."""
+"""One Struct per result: the API returns it, `--format json` prints it, the published schema is derived from it."""

@@ -1,4 +1,4 @@
-"""What all results have in common: plain data out, one short line as `repr`, a verdict as `bool`."""
+"""The base class of all results: conversion to plain data, a `repr` of one line, and a truth value."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
-"""Control characters and marks that change the direction of text: JSON may hold them, a terminal may obey them."""
+"""Control characters, invisible characters and direction marks: valid in JSON, but a terminal may act on them."""
 
 
 class Item(Struct, frozen=True, kw_only=True):
     """A part of a result.
 
-    Fields are what the JSON output holds. A field whose name starts with `_` is for renderers: it is in no output
-    and in no `repr`, for it may hold values of records.
+    Its fields are those of the JSON output. A field whose name starts with `_` is for renderers: it may contain values
+    of records, so it is neither in the output nor in the `repr`.
     """
 
     _optional: ClassVar[frozenset[str]] = frozenset()
-    """Fields that the output lacks where they are None."""
+    """Fields that are omitted from the output if they are None."""
     _values: ClassVar[frozenset[str]] = frozenset()
-    """Fields that hold values of records: the output has them where values are shown, and lacks them elsewhere."""
+    """Fields that contain values of records: they are in the output only if values are shown."""
 
     def to_dict(self, show_values: bool = False) -> Any:
-        """As plain dicts and lists, without values of records unless `show_values`."""
+        """Convert to plain dicts and lists, without values of records unless `show_values` is set."""
         return self._data(show_values)
 
     def _data(self, show_values: bool) -> Any:
-        """What stands for it in the output."""
+        """The output as plain data."""
         data = {}
         for name in public_fields(type(self)):
             value = getattr(self, name)
@@ -45,7 +45,7 @@ class Item(Struct, frozen=True, kw_only=True):
         return data
 
     def _summary(self) -> str:
-        """What the `repr` says; never a value of a record."""
+        """The text of the `repr`. It must not contain values of records."""
         return ""
 
     def __repr__(self) -> str:
@@ -56,11 +56,11 @@ class Result(Item, frozen=True, kw_only=True):
     """What a function of `medcontract.api` returns: the document that the command prints with `--format json`."""
 
     def to_json(self, show_values: bool = False) -> str:
-        """The output of the command with `--format json`, byte for byte."""
+        """Exactly what the command prints with `--format json`."""
         return dumps(self.to_dict(show_values))
 
     def to_frame(self, show_values: bool = False) -> DataFrame:
-        """The rows of the result as a pandas DataFrame: problems, figures, submissions, whatever it is about."""
+        """The rows of the result as a pandas DataFrame, such as problems, figures or submissions."""
         from pandas import DataFrame
 
         rows = self._rows(show_values)
@@ -68,7 +68,7 @@ class Result(Item, frozen=True, kw_only=True):
         return DataFrame(rows, columns=names)
 
     def _columns(self) -> tuple[str, ...]:
-        """Columns that are there even where there are no rows."""
+        """Columns that the frame has even if there are no rows."""
         return ()
 
     def _rows(self, show_values: bool) -> list[Row]:
@@ -76,18 +76,18 @@ class Result(Item, frozen=True, kw_only=True):
         return []
 
     def __bool__(self) -> bool:
-        """The verdict."""
+        """Whether the result is a success."""
         return True
 
 
 @cache
 def public_fields(kind: type[Struct]) -> tuple[str, ...]:
-    """The fields that are in the output, in its order."""
+    """The names of the fields in the output, in order."""
     return tuple(name for name in kind.__struct_fields__ if not name.startswith("_"))
 
 
 def plain(value: Any, show_values: bool = False) -> Any:
-    """A field as dicts, lists, strings and numbers."""
+    """Convert the value of a field to dicts, lists, strings and numbers."""
     if isinstance(value, str):
         return value if value.isascii() else printable(value)
     if value is None or isinstance(value, int | float):
@@ -102,15 +102,15 @@ def plain(value: Any, show_values: bool = False) -> Any:
 
 
 def printable(text: str) -> str:
-    """The text as valid Unicode: bytes of a path that are not UTF-8 become a replacement character."""
+    """The text as valid Unicode: bytes of a path that are not UTF-8 become replacement characters."""
     try:
         return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-    except UnicodeEncodeError:  # half of a character that no file system gave
+    except UnicodeEncodeError:  # a lone surrogate that is not from a file name
         return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def dumps(data: Any) -> str:
-    """JSON in which characters that a terminal obeys, or that nobody sees, are escaped."""
+    """Convert to JSON, with invisible characters and those that a terminal may act on escaped."""
     import json
 
     text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"

@@ -1,4 +1,4 @@
-"""What `compare` returns."""
+"""The result of `compare`."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from medcontract.results.types import Sha256, Str
 
 
 class RowKind(NamedTuple):
-    """A list of the results that was compared row by row."""
+    """A list in both results that is compared row by row."""
 
     kind: str
     title: str
-    """What the rows are called, in the plural."""
+    """The name of the rows, in the plural."""
     judged: bool
-    """The rows are gates: shown all, with state and reason."""
+    """The rows are gates: all are shown, with their state and reason."""
 
 
 class Delta(Item, frozen=True, kw_only=True):
-    """One figure before and after."""
+    """A figure in both results."""
 
     name: Str
-    """As in the result."""
+    """Its name in the result."""
     before: float | None
-    """Null: undefined, or not there."""
+    """Its value in the baseline; null if undefined or absent."""
     after: float | None
-    """Null: undefined, or not there."""
+    """Its value in the rerun; null if undefined or absent."""
     delta: float | None
-    """After less before."""
+    """The change, `after - before`; null if it cannot be computed."""
 
     @classmethod
     def of(cls, name: str, before: float | None = None, after: float | None = None) -> Delta:
-        """No delta where one side is missing, or where no double holds it."""
+        """The delta is None if a side is missing or if it does not fit into a double."""
         change = None if before is None or after is None else after - before
-        held = change if change is None or isfinite(change) else None
-        return cls(name=name, before=before, after=after, delta=held)
+        delta = change if change is None or isfinite(change) else None
+        return cls(name=name, before=before, after=after, delta=delta)
 
     @property
     def changed(self) -> bool:
@@ -46,27 +46,27 @@ class Delta(Item, frozen=True, kw_only=True):
 
 
 class ComparedRow(Item, frozen=True, kw_only=True):
-    """One row of a list of the result before and after, such as a run, a case, a document or a gate."""
+    """A row of a list in both results, such as a run, a case, a document or a gate."""
 
     kind: Str
-    """The list of the result that it stands in."""
+    """The list that the row is in."""
     id: str
-    """What it is named by."""
+    """The id of the row in that list."""
     figures: tuple[Delta, ...]
-    """All of its figures."""
+    """All figures of the row."""
     before: Str | None = None
-    """Of a gate or a run: whether it passed."""
+    """Gates and runs: the state in the baseline."""
     after: Str | None = None
-    """Of a gate or a run: whether it passes now."""
+    """Gates and runs: the state in the rerun."""
     reason: Str | None = None
-    """Of a gate: why, in the rerun."""
+    """Gates: the reason for the state in the rerun."""
 
     _optional = frozenset({"before", "after", "reason"})
 
     _main: Delta | None = None
-    """The figure that says whether it got better."""
+    """The figure that decides whether the row improved."""
     _trend: int = 0
-    """1: it got better, -1: it got worse, 0: neither, or nobody can tell."""
+    """1: improved, -1: worsened, 0: neither, or unknown."""
 
     @property
     def changed(self) -> bool:
@@ -80,33 +80,33 @@ class ComparedRow(Item, frozen=True, kw_only=True):
 
 
 class Comparison(Result, frozen=True, kw_only=True):
-    """The outcome of `medcontract compare`."""
+    """The output of `medcontract compare`."""
 
     track: Str
-    """The track."""
+    """The track of both results."""
     fingerprint: Sha256
-    """Of the protocol of both."""
+    """The fingerprint of the protocol, which is the same in both."""
     before: Str
-    """The decision of the baseline, or whether it was valid."""
+    """The decision of the baseline, or whether it is valid."""
     after: Str
-    """The decision of the rerun, or whether it was valid."""
+    """The decision of the rerun, or whether it is valid."""
     reasons: tuple[Str, ...]
-    """Why a side is not valid."""
+    """Why the baseline or the rerun is not valid."""
     figures: tuple[Delta, ...]
-    """Of the whole submission, the one that it is ranked by first."""
+    """Figures of the whole submission, starting with the headline."""
     rows: tuple[ComparedRow, ...]
-    """By kind, those that changed most first."""
+    """Rows of the lists, by kind; those that changed most first."""
     warnings: tuple[Str, ...]
-    """What one should know."""
+    """Warnings about the comparison."""
     medcontract_version: Str
-    """The medcontract that wrote it."""
+    """The version of medcontract that wrote this."""
     environment: Environment
-    """What it ran with."""
+    """The environment that it was computed in."""
 
     _names: tuple[str, ...] = ()
-    """Of the two files, where there were files."""
+    """The names of the two files, if they were files."""
     _kinds: tuple[RowKind, ...] = ()
-    """Of the rows, in the order in which they are shown."""
+    """The kinds of rows, in the order in which they are shown."""
 
     def _columns(self) -> tuple[str, ...]:
         return ("kind", "id", "figure", "before", "after", "delta")

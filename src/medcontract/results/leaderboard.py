@@ -1,7 +1,7 @@
-"""What `leaderboard` returns.
+"""The result of `leaderboard`.
 
-`CombinedScore` is here, though only some tracks weigh metrics: the published schema of `medcontract/leaderboard`, which
-is one for all tracks, describes it. A scorer makes it (`Scorer.combined`).
+Only some tracks combine metrics, but `CombinedScore` is defined here because the published schema of
+`medcontract/leaderboard`, which all tracks share, includes it. A scorer creates it (`Scorer.combined`).
 """
 
 from __future__ import annotations
@@ -15,69 +15,69 @@ from medcontract.results.types import NonNegative, Position, Str
 
 
 class LeaderboardEntry(Item, frozen=True, kw_only=True):
-    """One submission of a ranking."""
+    """A submission in a ranking."""
 
     rank: Position | None
-    """Null for those that are not valid."""
+    """The rank, starting at 1; null if the submission is not ranked."""
     name: Str
     """The base name of its folder or file."""
     team_name: Str | None
-    """As its files say."""
+    """The name of the team according to the files of the submission."""
     valid: bool
     """Whether its score counts."""
     headline: float | None
-    """What it is ranked by."""
+    """The figure that submissions are ranked by."""
     decision: Literal["GO", "NO-GO"] | None = None
-    """Where the track decides."""
+    """The decision, in tracks that have one."""
     figures: dict[str, float | None]
-    """Those of the whole submission."""
+    """The figures of the whole submission, by name."""
     processing: Processing | None
-    """Null when the score was refused before anything was counted."""
+    """The processing gate; null if the submission was refused before anything was counted."""
     reasons: tuple[Str, ...]
     """Why it is not valid."""
     warnings: tuple[Str, ...]
-    """What one should know."""
+    """Warnings about the submission."""
     inputs: tuple[InputFile, ...]
-    """Its files."""
+    """The files of the submission."""
 
     _optional = frozenset({"decision"})
 
 
 class CombinedScore(Item, frozen=True, kw_only=True):
-    """How metrics were weighed into one score."""
+    """How metrics were combined into one score."""
 
     weights: dict[str, NonNegative]
-    """Metric or category to weight."""
+    """The weight of each metric or category."""
     renormalize_missing: bool
-    """Whether the weights of what a task lacks are shared among what it has."""
+    """Whether the weights of metrics that a task lacks are distributed among those it has."""
 
 
 class Leaderboard(Result, frozen=True, kw_only=True):
-    """The outcome of `medcontract leaderboard`."""
+    """The output of `medcontract leaderboard`."""
 
     track: Str
-    """The track."""
+    """The track of all submissions."""
     protocol: ProtocolUsed
-    """What all scores depend on."""
+    """The protocol that all scores were computed with."""
     truth: tuple[InputFile, ...]
-    """The files that all were scored against."""
+    """The files that all submissions were scored against."""
     headline: Str
     """The name of the figure that submissions are ranked by."""
     combined: dict[str, CombinedScore] | None = None
-    """How it is weighed, by its name, where that is so."""
+    """The combined scores, by name, if there are any."""
     submissions: tuple[LeaderboardEntry, ...]
-    """By rank; those that are not valid last, by name."""
+    """Submissions by rank; those that are not valid last, by name."""
     warnings: tuple[Str, ...]
-    """What is true of all."""
+    """Warnings about the ranking."""
     medcontract_version: Str
-    """The medcontract that wrote it."""
+    """The version of medcontract that wrote this."""
     environment: Environment
-    """What it ran with."""
+    """The environment that it was computed in."""
 
     _optional = frozenset({"combined"})
 
     _figures: tuple[Any, ...] = ()
-    """What the figures are (`scoring.track.Figure`)."""
+    """The descriptions of the figures (`scoring.track.Figure`)."""
 
     def _columns(self) -> tuple[str, ...]:
         return ("rank", "name", "team_name", "valid", "headline")

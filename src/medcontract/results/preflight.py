@@ -1,4 +1,4 @@
-"""What `preflight` returns: a checklist."""
+"""The result of `preflight`: a checklist."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ class Check(Item, frozen=True, kw_only=True):
     """One check of a submission."""
 
     id: Str
-    """Stable."""
+    """The id of the check; it does not change between versions."""
     title: Str
     """What is checked."""
     status: Literal["passed", "failed", "skipped"]
-    """Skipped: not possible with the files at hand."""
+    """The outcome; `skipped` if the given files do not allow the check."""
     detail: str = ""
-    """What was found, or what is missing."""
+    """What was found, or which files the check needs."""
     problems: tuple[FileProblem, ...] = ()
-    """The first of them."""
+    """The first problems that the check found."""
 
     _found: int = 0
-    """Problems in all, those that are not listed too."""
+    """The number of problems, including those that are not listed."""
 
     def _summary(self) -> str:
         return f"{self.id}: {self.status}"
 
 
 class Preflight(Result, frozen=True, kw_only=True):
-    """The outcome of `medcontract preflight`."""
+    """The output of `medcontract preflight`."""
 
     ready: bool
-    """No check failed."""
+    """Whether no check failed."""
     checks: tuple[Check, ...]
-    """In the order in which they were made."""
+    """All checks, in the order in which they ran."""
     score: Score | None
-    """Where a truth was at hand."""
+    """The score, if the files include a truth."""
 
     @classmethod
     def of(cls, checks: tuple[Check, ...], score: Score | None = None) -> Preflight:
@@ -50,12 +50,12 @@ class Preflight(Result, frozen=True, kw_only=True):
 
     @property
     def skipped(self) -> int:
-        """Checks that were not possible."""
+        """The number of skipped checks."""
         return sum(check.status == "skipped" for check in self.checks)
 
     @property
     def problems(self) -> tuple[FileProblem, ...]:
-        """Those of all checks."""
+        """The problems of all checks."""
         return tuple(problem for check in self.checks for problem in check.problems)
 
     def _columns(self) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class Preflight(Result, frozen=True, kw_only=True):
         ]
 
     def __bool__(self) -> bool:
-        """No check failed."""
+        """Whether no check failed."""
         return self.ready
 
     def __iter__(self) -> Iterator[FileProblem]:

@@ -1,4 +1,4 @@
-"""What is looked up: contracts, codes, protocols, and what normalization does."""
+"""Results that describe medcontract itself: contracts, codes, protocols and normalization."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from medcontract.results.types import Code, Position, Sha256, Str
 
 
 class ContractInfo(Item, frozen=True, kw_only=True):
-    """One contract."""
+    """A contract."""
 
     id: Str
     """`<track>/<name>`."""
@@ -20,21 +20,21 @@ class ContractInfo(Item, frozen=True, kw_only=True):
     kind: Literal["collection", "document"]
     """A list of records, or one object."""
     containers: tuple[Str, ...]
-    """The sorts of files that it may stand in."""
+    """The file formats that it can be stored in."""
     title: Str
-    """What it is, in a few words."""
+    """A short description."""
     source: Str | None
-    """The document that it comes from."""
+    """The document that defines it."""
 
     def _summary(self) -> str:
         return self.id
 
 
 class ContractList(Result, frozen=True, kw_only=True):
-    """The outcome of `medcontract schema list`."""
+    """The output of `medcontract schema list`."""
 
     contracts: tuple[ContractInfo, ...]
-    """Sorted by id."""
+    """All contracts, sorted by id."""
 
     def _rows(self, show_values: bool) -> list[Row]:
         return [contract.to_dict() for contract in self.contracts]
@@ -50,31 +50,31 @@ class ContractList(Result, frozen=True, kw_only=True):
 
 
 class ExplainedCode(Item, frozen=True, kw_only=True):
-    """One code of the catalogue."""
+    """The explanation of a code."""
 
     code: Code
-    """The code; it never gets another meaning."""
+    """The code; its meaning never changes."""
     title: Str
-    """What it is, in a few words."""
+    """A short description."""
     meaning: Str
-    """What it means, in full."""
+    """What the code means."""
     mistake: Str
-    """An example of it."""
-    mending: Str
-    """The example, mended."""
+    """An example of the mistake."""
+    fix: Str
+    """The same example without the mistake."""
 
     def _summary(self) -> str:
         return self.code
 
 
 class Explanation(Result, frozen=True, kw_only=True):
-    """The outcome of `medcontract explain`."""
+    """The output of `medcontract explain`."""
 
     codes: tuple[ExplainedCode, ...]
-    """Sorted by code."""
+    """The codes, sorted."""
 
     _all: bool = False
-    """No code was asked for: it is a list of all."""
+    """No code was given, so all are listed."""
 
     def _rows(self, show_values: bool) -> list[Row]:
         return [code.to_dict() for code in self.codes]
@@ -90,54 +90,54 @@ class Explanation(Result, frozen=True, kw_only=True):
 
 
 class Parameter(Item, frozen=True, kw_only=True):
-    """One number of a protocol."""
+    """A parameter of a protocol."""
 
     name: Str
-    """As --parameter takes it."""
+    """Its name, as for `--parameter`."""
     value: float | str | None
-    """An exact decimal."""
+    """Its value; numbers are exact decimals."""
     about: Str
-    """What it does."""
+    """What it is used for."""
     source: Str
-    """Where it comes from."""
+    """The source of the value."""
 
     _text: str = ""
-    """The value as a decimal, in full."""
+    """The value as a decimal, with all digits."""
 
 
 class Formula(Item, frozen=True, kw_only=True):
-    """One figure of a result."""
+    """The formula of a figure."""
 
     name: Str
-    """As in the result."""
+    """The name of the figure in the result."""
     about: Str
-    """The formula in words."""
+    """The formula, in words."""
 
 
 class ProtocolChange(Item, frozen=True, kw_only=True):
-    """Why a version differs from the one before."""
+    """A change of a protocol."""
 
     version: Position
-    """The version that came of it."""
+    """The first version with the change."""
     reason: Str
     """What changed, and why."""
 
 
 class Protocol(Result, frozen=True, kw_only=True):
-    """The outcome of `medcontract protocol show`."""
+    """The output of `medcontract protocol show`."""
 
     id: Str
     """The track."""
     version: Position
-    """Counted up when a formula changes."""
+    """The version; incremented when a formula changes."""
     fingerprint: Sha256
-    """Of the canonical JSON (RFC 8785) of id, version and parameters."""
+    """SHA-256 of the canonical JSON (RFC 8785) of id, version and parameters."""
     parameters: tuple[Parameter, ...]
-    """In the order in which they are used."""
+    """The parameters, in the order in which they are used."""
     figures: tuple[Formula, ...]
-    """In the order of the result."""
+    """The figures, in the order of the result."""
     changes: tuple[ProtocolChange, ...]
-    """Newest last."""
+    """Changes of the protocol, newest last."""
 
     def _rows(self, show_values: bool) -> list[Row]:
         return [parameter.to_dict() for parameter in self.parameters]
@@ -147,24 +147,24 @@ class Protocol(Result, frozen=True, kw_only=True):
 
 
 class ProtocolInfo(Item, frozen=True, kw_only=True):
-    """One protocol."""
+    """The version of a protocol."""
 
     id: Str
     """The track."""
     version: Position
-    """Counted up when a formula changes."""
+    """The version; incremented when a formula changes."""
     fingerprint: Sha256
-    """Of the canonical JSON (RFC 8785) of id, version and parameters."""
+    """SHA-256 of the canonical JSON (RFC 8785) of id, version and parameters."""
 
     def _summary(self) -> str:
         return f"{self.id} v{self.version}"
 
 
 class ProtocolList(Result, frozen=True, kw_only=True):
-    """The outcome of `medcontract protocol list`."""
+    """The output of `medcontract protocol list`."""
 
     protocols: tuple[ProtocolInfo, ...]
-    """Sorted by id."""
+    """All protocols, sorted by id."""
 
     def _rows(self, show_values: bool) -> list[Row]:
         return [protocol.to_dict() for protocol in self.protocols]
@@ -180,17 +180,17 @@ class ProtocolList(Result, frozen=True, kw_only=True):
 
 
 class NormalizationStep(Item, frozen=True, kw_only=True):
-    """What one step made of a text."""
+    """The result of one step."""
 
     step: Str
     text: str
 
     _about: str = ""
-    """What the step is for."""
+    """The purpose of the step."""
 
 
 class NormalizedText(Item, frozen=True, kw_only=True):
-    """One text, what came of it, and how."""
+    """A text, its normalized form, and the steps that changed it."""
 
     text: str
     normalized: str
@@ -198,7 +198,7 @@ class NormalizedText(Item, frozen=True, kw_only=True):
 
 
 class Normalization(Result, frozen=True, kw_only=True):
-    """The outcome of `medcontract normalize`. Its JSON is a list, one object for each text."""
+    """The output of `medcontract normalize`. Its JSON is a list with one object per text."""
 
     texts: tuple[NormalizedText, ...]
 

@@ -1,4 +1,4 @@
-"""What the functions about published schemas return."""
+"""The results of the functions for published schemas."""
 
 from __future__ import annotations
 
@@ -16,88 +16,88 @@ class IndexStandIn(Item, frozen=True, kw_only=True):
     """A truth whose ids are listed by files of another contract."""
 
     contract: Str
-    """The id of the contract of the truth."""
+    """The contract id of the truth."""
     where: dict[str, Str]
-    """Only records with these values in these fields are meant; all records when empty."""
+    """The records that apply: those with these values in these fields. If empty, all records apply."""
 
 
 class IndexColumn(Item, frozen=True, kw_only=True):
-    """One column of a table."""
+    """A column of a table."""
 
     column: Str
     """The name of the column."""
     pointer: Str
-    """Where its value goes in the record (RFC 6901): `/image_id`, `/probabilities/3`."""
+    """The location of its value in the record (RFC 6901), such as `/image_id` or `/probabilities/3`."""
     type: Literal["text", "number", "boolean"]
-    """How a cell is read."""
+    """The type of its cells."""
     nullable: bool
-    """Whether an empty cell is null; otherwise it is the empty string."""
+    """Whether an empty cell means null; otherwise it means the empty string."""
 
 
 class IndexEntry(Item, frozen=True, kw_only=True):
     """The published schemas of one contract."""
 
     id: Str
-    """The contract's id."""
+    """The id of the contract."""
     version: Position
-    """The contract's major version."""
+    """The major version of the contract."""
     kind: Literal["collection", "document"]
     """A list of records, or one object."""
     containers: tuple[Str, ...]
-    """The sorts of files that it may stand in."""
+    """The file formats that it can be stored in."""
     title: Str
-    """What it is, in a few words."""
+    """A short description."""
     path: RelativePath
-    """The schema of a whole file, seen from the index."""
+    """The schema of a whole file, relative to the index."""
     record_path: RelativePath | None
-    """The schema of one record; null for documents."""
+    """The schema of one record, relative to the index; null for documents."""
     sha256: Sha256
-    """Of the bytes at `path`."""
+    """SHA-256 of the file at `path`."""
     record_sha256: Sha256 | None
-    """Of the bytes at `record_path`."""
+    """SHA-256 of the file at `record_path`; null for documents."""
     list_key: Str | None = None
     """The key of the list of records in a whole `.json` file; null for documents."""
     reference_list: Str | None = None
-    """Of a document: the list whose objects a rule of another file refers to; null where none does."""
+    """Documents: the list whose objects are referred to by rules of other files; null if there is none."""
     stands_in_for: tuple[IndexStandIn, ...] | None = None
-    """The truths whose ids it lists: where such a truth is not given, rules about it are checked against this file."""
+    """The truths whose ids it lists. Without such a truth, rules that refer to it are checked against this file."""
     columns: tuple[IndexColumn, ...] | None = None
-    """How the columns of a table become a record, in order; null when there is no table form."""
+    """How the columns of a table map to a record, in order; null if it cannot be stored as a table."""
 
     _optional = frozenset({"list_key", "reference_list", "stands_in_for", "columns"})
 
 
 class SchemaIndex(Result, frozen=True, kw_only=True):
-    """The `index.json` that `medcontract schema export` writes beside the schemas."""
+    """The `index.json` that `medcontract schema export` writes next to the schemas."""
 
     medcontract_version: Str
-    """The medcontract that wrote it."""
+    """The version of medcontract that wrote this."""
     draft: Literal["2020-12", "draft-07"]
-    """The draft of JSON Schema that all of them are in."""
+    """The JSON Schema draft of all schemas."""
     schemas: tuple[IndexEntry, ...]
-    """Sorted by id."""
+    """All contracts of the export, sorted by id."""
 
 
 class SchemaChange(Item, frozen=True, kw_only=True):
-    """One difference between two schemas."""
+    """A difference between two schemas."""
 
     path: str
-    """The file, or the contract's id, as it was given; below the folder when folders are compared."""
+    """The file or contract id as given, or the path relative to the folders."""
     pointer: str
-    """RFC 6901, into the new schema; into the old one for what is gone."""
+    """RFC 6901 pointer into the new schema; into the old one for removals."""
     message: Str
     """What changed."""
     breaks: Literal["none", "readers", "writers", "both"]
-    """Writers: what was valid may no longer be. Readers: what was not valid may be now."""
+    """`writers`: valid data may become invalid. `readers`: invalid data may become valid. `both`: both, or unknown."""
 
 
 class SchemaDiff(Result, frozen=True, kw_only=True):
-    """The outcome of `medcontract schema diff`."""
+    """The output of `medcontract schema diff`."""
 
     breaking: bool
-    """Some change breaks readers or writers."""
+    """Whether any change breaks readers or writers."""
     changes: tuple[SchemaChange, ...]
-    """By file, in the order of the schema."""
+    """All changes, by file, in the order of the schema."""
 
     @classmethod
     def of(cls, changes: tuple[SchemaChange, ...]) -> SchemaDiff:
@@ -110,7 +110,7 @@ class SchemaDiff(Result, frozen=True, kw_only=True):
         return [change.to_dict() for change in self.changes]
 
     def __bool__(self) -> bool:
-        """Nothing breaks anyone."""
+        """Whether nothing breaks."""
         return not self.breaking
 
     def __iter__(self) -> Iterator[SchemaChange]:
@@ -120,40 +120,41 @@ class SchemaDiff(Result, frozen=True, kw_only=True):
         return len(self.changes)
 
     def _summary(self) -> str:
-        return f"{plural(len(self.changes), 'change')}, {'breaking' if self.breaking else 'breaking nothing'}"
+        return f"{plural(len(self.changes), 'change')}, {'breaking' if self.breaking else 'not breaking'}"
 
 
 class SchemaFault(Item, frozen=True, kw_only=True):
-    """A file of a folder of schemas that is wrong."""
+    """An invalid or stray file in a schema folder."""
 
     file: str
-    """Below the folder."""
+    """The path relative to the folder."""
     reason: str
+    """What is wrong with it."""
     stray: bool = False
-    """It is not in the index: it has to be removed, an export does not change it."""
+    """Whether it is missing from the index: it must be removed, because an export does not change it."""
 
     def __str__(self) -> str:
         return f"{self.file}: {self.reason}"
 
 
 class SchemaCheck(Result, frozen=True, kw_only=True):
-    """What `check_schemas` found in a folder of published schemas."""
+    """The result of `check_schemas`."""
 
     ok: bool
-    """Every schema is up to date and valid."""
+    """Whether every schema is valid and up to date."""
     schemas: int
-    """How many there are."""
+    """The number of schemas."""
     faults: tuple[SchemaFault, ...]
-    """What is wrong."""
+    """The files that are wrong."""
 
     _folder: str = ""
-    """As it was given."""
+    """The folder, as given."""
     _draft: Draft = "2020-12"
     _base_url: str | None = None
     _ids: tuple[str, ...] | None = None
-    """The contracts of the export; None: all that there are."""
+    """The contracts of the export; None for all."""
     _unknown: tuple[str, ...] = ()
-    """Those of them that are not known here."""
+    """The contracts of the export that are unknown."""
 
     def _columns(self) -> tuple[str, ...]:
         return ("file", "reason")
@@ -175,15 +176,15 @@ class SchemaCheck(Result, frozen=True, kw_only=True):
 
 
 class SchemaExport(Result, frozen=True, kw_only=True):
-    """What `export_schemas` wrote."""
+    """The result of `export_schemas`."""
 
     folder: str
     files: tuple[str, ...]
-    """Below the folder; the index last."""
+    """The files written, relative to the folder; the index is last."""
     contracts: int
-    """How many contracts they are of."""
+    """The number of contracts."""
     index_replaced: bool
-    """The index that was there listed an export in another draft or with another base URL."""
+    """Whether the index replaced one of an export with a different draft or base URL."""
 
     def __len__(self) -> int:
         return len(self.files)

@@ -1,8 +1,8 @@
-"""What `score` returns: the figures, and everything that makes them defensible.
+"""The result of `score`: the figures, and everything that is needed to verify them.
 
-`ItemBreakdown` and `FailureMode` have the shape that one track needs, but they are here and not with it: the published
-schema of `medcontract/score` describes them, and it is one for all tracks. A scorer makes them
-(`Scorer.breakdown`, `Scorer.remediation`).
+Only one track uses `ItemBreakdown` and `FailureMode`, but they are defined here because the published schema of
+`medcontract/score`, which all tracks share, includes them. A scorer creates them (`Scorer.breakdown`,
+`Scorer.remediation`).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from medcontract.results.validation import Problem
 
 
 class FileProblem(Problem, frozen=True, kw_only=True):
-    """One thing that is wrong in one of the files."""
+    """A problem in one of the files."""
 
     file: Str
     """The base name of the file."""
 
 
 def in_file(name: str, problem: Problem) -> FileProblem:
-    """A problem of the file of this name."""
+    """The problem, with the name of its file."""
     return FileProblem(**asdict(problem), file=name)
 
 
@@ -36,192 +36,192 @@ class ProtocolUsed(Item, frozen=True, kw_only=True):
     id: Str
     """The track."""
     version: Position
-    """Counted up when a formula changes."""
+    """The version; incremented when a formula changes."""
     fingerprint: Sha256
-    """Of the canonical JSON (RFC 8785) of id, version and parameters."""
+    """SHA-256 of the canonical JSON (RFC 8785) of id, version and parameters."""
     parameters: dict[str, float | str | None]
-    """By name."""
+    """The value of each parameter, by name."""
 
 
 class InputFile(Item, frozen=True, kw_only=True):
-    """A file that a score was made from."""
+    """A file that a score was computed from."""
 
     contract: Str
-    """What it is."""
+    """The id of its contract."""
     name: Str
     """Its base name."""
     sha256: Sha256
-    """Of its bytes."""
+    """SHA-256 of its bytes."""
     content_sha256: Sha256 | None
-    """Of a truth: of the sorted canonical records of all its files, whatever their order, container or split."""
+    """Truths: SHA-256 of the sorted canonical records of all files, independent of order, container and parts."""
     records: Count | None
-    """Null for documents."""
+    """The number of records; null for documents."""
 
 
 class Processing(Item, frozen=True, kw_only=True):
     """The processing gate."""
 
     expected: Count
-    """Items of the truth."""
+    """The number of items in the truth."""
     processed: Count
-    """Those with exactly one record, which is valid and reports no error; of the worst run."""
+    """Items with exactly one record, which is valid and reports no error; in the worst run."""
     failed: Count
-    """The others."""
+    """The other items."""
     success_rate: Unit
-    """processed / expected."""
+    """`processed / expected`."""
     minimum: Unit
-    """What is asked for."""
+    """The required success rate."""
     passed: bool
-    """Compared exactly."""
+    """Whether the success rate is at least the minimum, compared exactly."""
 
     _share: str = ""
-    """The success rate in percent, with digits enough to see on which side of the minimum it is."""
+    """The success rate in percent, with enough digits to see on which side of the minimum it is."""
     _asked: str = ""
     """The minimum in percent."""
 
 
 class Environment(Item, frozen=True, kw_only=True):
-    """Versions of what text normalization depends on."""
+    """The versions that text normalization depends on."""
 
     python: Str
-    """Of Python."""
+    """The version of Python."""
     unicode: Str
-    """Of Python's Unicode data."""
+    """The version of Python's Unicode data."""
     unidecode: Str
-    """Of Unidecode."""
+    """The version of Unidecode."""
 
 
 class FieldDifference(Item, frozen=True, kw_only=True):
-    """A field that is not right."""
+    """A field that is wrong."""
 
     field: Str
-    """Its name."""
+    """The name of the field."""
     difference: Str
-    """What sort of difference it is."""
+    """The kind of difference."""
     expected: str | None = None
-    """As labeled; with --show-values."""
+    """The labeled value; only with --show-values."""
     got: str | None = None
-    """As predicted; with --show-values."""
+    """The predicted value; only with --show-values."""
     expected_normalized: str | None = None
-    """As it was compared; with --show-values."""
+    """The labeled value as it was compared; only with --show-values."""
     got_normalized: str | None = None
-    """As it was compared; with --show-values."""
+    """The predicted value as it was compared; only with --show-values."""
 
     _values = frozenset({"expected", "got", "expected_normalized", "got_normalized"})
 
 
 class ItemBreakdown(Item, frozen=True, kw_only=True):
-    """What became of an item of a document."""
+    """How an item of a document was scored."""
 
     doc_type: Str
     """The kind of document."""
     doc_id: Str
     """The document."""
     item: Count
-    """Its place in the label, from 0."""
+    """Its 0-based index in the label."""
     state: Literal["right", "wrong fields", "not matched", "document failed", "no valid record"]
-    """Right, or why it lost points."""
+    """Whether it is right, or why it lost points."""
     nearest: float | None
-    """How near the nearest prediction is that was not paired, from 0 to 100."""
+    """The similarity of the closest prediction that was not paired, from 0 to 100."""
     fields: tuple[FieldDifference, ...]
-    """Those that are not right."""
+    """The fields that are wrong."""
     name: str | None = None
-    """As labeled; with --show-values."""
+    """The labeled name; only with --show-values."""
     paired_name: str | None = None
-    """Of its prediction; with --show-values."""
+    """The name in its prediction; only with --show-values."""
     nearest_name: str | None = None
-    """Of the nearest prediction where it has none; with --show-values."""
+    """The name in the closest prediction, if it was not paired; only with --show-values."""
 
     _values = frozenset({"name", "paired_name", "nearest_name"})
 
 
 class FailureMode(Item, frozen=True, kw_only=True):
-    """How often a field was wrong in one way."""
+    """How often a kind of difference occurred in a field."""
 
     field: Str
     """The field, or the kind of document."""
     difference: Str
-    """What sort of difference it is."""
+    """The kind of difference."""
     count: Position
-    """How often."""
+    """The number of occurrences."""
 
 
 class Score(Result, frozen=True, kw_only=True):
-    """The outcome of `medcontract score`."""
+    """The output of `medcontract score`."""
 
     track: Str
     """The track."""
     participant: bool | None = None
-    """True: made for a participant, so that `result` holds headline figures only. Absent otherwise."""
+    """True for participant output: `result` only contains headline figures. Absent otherwise."""
     protocol: ProtocolUsed
-    """What the score depends on, besides the files."""
+    """The protocol that the score was computed with."""
     inputs: tuple[InputFile, ...]
-    """Sorted by contract and name."""
+    """The files that the score was computed from, sorted by contract and name."""
     processing: Processing | None
-    """Null when the score was refused before anything was counted."""
+    """The processing gate; null if the submission was refused before anything was counted."""
     valid: bool
     """Whether the score counts."""
     reasons: tuple[Str, ...]
-    """Why it does not."""
+    """Why the score does not count."""
     warnings: tuple[Str, ...]
-    """What one should know."""
+    """Warnings about the score."""
     problems: tuple[FileProblem, ...]
-    """The first 100 of all files."""
+    """The problems in all files; by default, at most 100 are listed."""
     result: TrackResult | None
-    """A document of the track's result contract; for participants its headline figures."""
+    """A document of the track's result contract; in participant output, its headline figures."""
     failure_modes: tuple[FailureMode, ...] | None = None
-    """What to mend first; where the track says so."""
+    """What to fix first, in tracks that support it."""
     breakdown: tuple[ItemBreakdown, ...] | None = None
-    """With --breakdown: item by item, why points were lost."""
+    """Why points were lost, item by item; only with --breakdown."""
     medcontract_version: Str
-    """The medcontract that wrote it."""
+    """The version of medcontract that wrote this."""
     environment: Environment
-    """What it ran with."""
+    """The environment that it was computed in."""
 
     _optional = frozenset({"breakdown", "failure_modes", "participant"})
 
     _decision: str | None = None
     _gates: tuple[tuple[str, bool | None], ...] = ()
-    """The gates of the decision, and whether each is passed."""
+    """The gates of the decision, and whether each one passed."""
     _team: str | None = None
     _found: int = 0
-    """Problems in all, those that are not listed too."""
+    """The number of problems, including those that are not listed."""
     _errors: int = 0
     _broken_rules: tuple[str, ...] = ()
-    """How often each rule between files was broken, in words."""
+    """How often each rule across files was violated, in words."""
     _hints: tuple[str, ...] = ()
-    """What would help a person; they hold ids, which are values."""
+    """Hints for users. They contain ids, which are values of records."""
     _figures: tuple[Any, ...] = ()
-    """What the figures of the result are (`scoring.track.Figure`)."""
+    """The descriptions of the figures (`scoring.track.Figure`)."""
     _headline: tuple[str, float | None] = ("", None)
     """The figure that submissions are ranked by."""
     _second: tuple[str, float | None] = ("", None)
-    """The one that matters where there is no such figure."""
+    """The figure to show if there is no headline."""
     _tables: Any = None
-    """From the score to the tables that people read (`scoring.track.Track.tables`)."""
+    """Creates the tables of the text formats from the score (`scoring.track.Track.tables`)."""
     _counted_here: bool = True
-    """The figures were counted by medcontract, not found in a report that was made elsewhere."""
+    """Whether medcontract computed the figures, rather than taking them from an existing report."""
 
     @property
     def decision(self) -> str | None:
-        """GO or NO-GO, where the track decides."""
+        """GO or NO-GO, in tracks that have a decision."""
         return self._decision
 
     @property
     def errors(self) -> int:
-        """How many errors there are in all files, those that are not listed too."""
+        """The number of errors in all files, including those that are not listed."""
         return self._errors
 
     @property
     def team_name(self) -> str | None:
-        """As the files say."""
+        """The name of the team according to the files."""
         return self._team
 
     def _data(self, show_values: bool) -> dict[str, Any]:
         data: dict[str, Any] = super()._data(show_values)
         listed = len(self.problems)
         if self._found > listed:
-            data["warnings"].append(f"{self._found:,} problems in all, of which {listed} are listed")
+            data["warnings"].append(f"{self._found:,} problems in total, of which {listed} are listed")
         return data
 
     def _columns(self) -> tuple[str, ...]:
@@ -230,12 +230,12 @@ class Score(Result, frozen=True, kw_only=True):
     def _rows(self, show_values: bool) -> list[Row]:
         name, value = self._headline
         figures = dict(_numbers(self.result or {}))
-        if value is not None:  # first, whether it stands in the result or follows from it
+        if value is not None:  # first, whether it is in the result or derived from it
             figures = {name: figures.pop(name, value), **figures}
         return [{"figure": name, "value": value} for name, value in figures.items()]
 
     def __bool__(self) -> bool:
-        """It counts, and the decision is not NO-GO."""
+        """Whether the score counts and the decision is not NO-GO."""
         return self.valid and self._decision != "NO-GO"
 
     def __iter__(self) -> Iterator[FileProblem]:
@@ -251,7 +251,7 @@ class Score(Result, frozen=True, kw_only=True):
 
 
 def _numbers(result: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, float | None]]:
-    """The figures of a result, those by class with their class."""
+    """The figures of a result; names of nested ones are joined with dots."""
     for name, value in result.items():
         if isinstance(value, dict):
             yield from _numbers(value, f"{prefix}{name}.")

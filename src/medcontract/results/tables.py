@@ -1,4 +1,4 @@
-"""Titled tables of a few rows: what a track says of a result, for every format that people read."""
+"""Small tables with a title: how a track presents a result, for text and Markdown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_CASES = 20
 
 
 class Table(NamedTuple):
-    """A few rows of cells. The first column is text, the others are numbers, unless `numeric` says no."""
+    """A table. The first column is text; the others are numbers if `numeric` is set."""
 
     title: str
     head: tuple[str, ...]
@@ -22,7 +22,7 @@ class Table(NamedTuple):
 
 
 def number(value: Any, unit: str = "") -> str:
-    """A figure as people read it."""
+    """Format a figure for people."""
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -37,7 +37,7 @@ def number(value: Any, unit: str = "") -> str:
 
 
 def figures_table(score: Score) -> Table:
-    """The figures of the whole submission, as far as they are single numbers."""
+    """The figures of the whole submission that are single numbers."""
     result = score.result or {}
     rows = [
         (figure.name, number(result[figure.name], figure.unit))
@@ -48,10 +48,10 @@ def figures_table(score: Score) -> Table:
 
 
 def failure_modes_table(score: Score) -> Iterator[Table]:
-    """Where the track says what to fix first."""
+    """What to fix first, if the track reports it."""
     if score.failure_modes:
         rows = [(mode.field, mode.difference, number(mode.count)) for mode in score.failure_modes]
-        yield first_rows(Table("What to mend first", ("field", "what", "how often"), rows, numeric=False))
+        yield first_rows(Table("What to fix first", ("field", "difference", "count"), rows, numeric=False))
 
 
 def by_class_table(title: str, values: Mapping[str, float]) -> Table:
@@ -59,9 +59,9 @@ def by_class_table(title: str, values: Mapping[str, float]) -> Table:
 
 
 def first_rows(table: Table) -> Table:
-    """The table, cut off where it gets long."""
+    """The table, truncated if it is long."""
     return table._replace(rows=table.rows[:MOST_CASES], note=more_rows(len(table.rows)))
 
 
 def more_rows(rows: int) -> str:
-    return f"and {rows - MOST_CASES:,} more (json has all)" if rows > MOST_CASES else ""
+    return f"and {rows - MOST_CASES:,} more (--format json lists all)" if rows > MOST_CASES else ""

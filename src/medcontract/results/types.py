@@ -1,7 +1,7 @@
-"""The kinds of fields that results have.
+"""The field types of results.
 
-Each marker names the field type of `definitions.base` that says what such a field may hold: the published schema is
-derived from these Structs by `definitions.derived`, without Pydantic being imported here.
+Each marker is the name of a field type in `contracts.base`, which defines the valid values. `contracts.result_models`
+derives models and published schemas from the Structs, so that Pydantic is not imported here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Unit = Annotated[float, "Unit"]
 """From 0 to 1."""
 RelativePath = Annotated[str, "RelativePath"]
 Code = Annotated[str, "Code"]
-"""Of a problem, such as MC104."""
+"""The code of a problem, such as MC104."""
 Sha256 = Annotated[str, "Sha256"]
 TrackResult = Annotated[dict[str, Any], "TrackResult"]
-"""A document of the result contract of the track that the field `track` names."""
+"""A document of the result contract of the track in the field `track`."""

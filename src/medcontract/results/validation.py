@@ -1,4 +1,4 @@
-"""What `validate` finds: problems, file by file."""
+"""The result of `validate`: the problems of each file."""
 
 from __future__ import annotations
 
@@ -11,45 +11,45 @@ from medcontract.results.types import Code, Count, Position, Str
 
 
 class Problem(Item, frozen=True, kw_only=True):
-    """One thing that is wrong, and where."""
+    """Something wrong in a file, and its location."""
 
     code: Code
-    """Stable; `medcontract explain CODE` says more."""
+    """The code of the problem; `medcontract explain CODE` describes it."""
     severity: Literal["error", "warning"]
-    """Only errors make a file invalid."""
+    """Only errors make a file invalid, warnings do not."""
     message: Str
     """What is wrong."""
     hint: Str | None = None
-    """How to mend it."""
+    """How to fix it."""
     pointer: str = ""
-    """RFC 6901; in the document for .json, in the record for lines and tables. A key that may be data is shown as …."""
+    """RFC 6901 pointer, into the document for .json, otherwise into the record. Keys that may be data become …."""
     record: Count | None = None
-    """0-based index of the record."""
+    """The 0-based index of the record."""
     line: Position | None = None
-    """1-based."""
+    """The 1-based line."""
     column: Position | None = None
-    """1-based, in code points."""
+    """The 1-based column, in code points."""
     field: str | None = None
-    """The column name, for tables."""
+    """The name of the column, for tables."""
 
     _plain_pointer: str = ""
     """The pointer with … for keys that may be data."""
     _value: str | None = None
     """The offending value, shortened."""
     _excerpt: str | None = None
-    """The source line around the place, shortened; `_caret` is the column of the place in it."""
+    """The source line, shortened; `_caret` is the column of the problem in it."""
     _caret: int = NO_CARET
     _more: int = 0
-    """How many others like this one were found and are not listed; set on the last that is."""
+    """The number of similar problems that are not listed; set on the last one that is."""
     _more_are: str = "record"
-    """What these others are: records with one such problem each, or problems."""
+    """What `_more` counts: records with one such problem each, or problems."""
 
     @property
     def message_with_value(self) -> str:
-        """The message and the value that it is about."""
+        """The message, with the offending value."""
         if not self._value:
             return self.message
-        got = "" if self.code == "MC302" else "got "  # what is missing was not got
+        got = "" if self.code == "MC302" else "got "  # the value is missing from the file
         return f"{self.message} ({got}{self._value})"
 
     def _data(self, show_values: bool) -> dict[str, Any]:
@@ -72,47 +72,47 @@ PROBLEM_COLUMNS = (
 
 
 class NamedFiles(NamedTuple):
-    """How many of the files that the records name were checked, and how many are bad."""
+    """How many of the files that the records refer to were checked, and how many are invalid."""
 
     checked: int
     bad: int
 
 
 class FileReport(Result, frozen=True, kw_only=True):
-    """What was found in one file."""
+    """The problems of one file."""
 
     path: str
-    """As it was given."""
+    """The path as given."""
     contract: Str | None
-    """The contract that it was judged by; null when that cannot be told."""
+    """The contract that the file was checked against; null if it is unknown."""
     ok: bool
-    """No errors."""
+    """Whether there are no errors."""
     records: Count | None
-    """Records read; null for documents and where nothing could be read."""
+    """The number of records; null for documents, and if nothing could be read."""
     errors: Count
-    """How many, those left out too."""
+    """The number of errors, including omitted ones."""
     warnings: Count
-    """How many, those left out too."""
+    """The number of warnings, including omitted ones."""
     omitted: Count
-    """Problems that were counted but are not listed."""
+    """The number of problems that are counted but not listed."""
     problems: tuple[Problem, ...]
-    """In file order."""
+    """The problems, in file order."""
 
     _wrong_call: bool = False
     _images: NamedFiles | None = None
 
     @property
     def wrong_call(self) -> bool:
-        """The file could not be judged (no such file, not recognised): nothing is known to be wrong in it."""
+        """Whether the file could not be checked, such as a missing file or one whose contract is not recognized."""
         return self._wrong_call
 
     @property
     def images(self) -> NamedFiles | None:
-        """Of the images that the records name, where a folder of images was given."""
+        """The images that the records refer to, if an image folder was given."""
         return self._images
 
     def to_dict(self, show_values: bool = False) -> Any:
-        """A validation of this one file, as `medcontract validate --format json` prints it."""
+        """What `medcontract validate --format json` prints for this file."""
         return Validation.of((self,)).to_dict(show_values)
 
     def _columns(self) -> tuple[str, ...]:
@@ -122,7 +122,7 @@ class FileReport(Result, frozen=True, kw_only=True):
         return [{"file": self.path, **problem.to_dict(show_values)} for problem in self.problems]
 
     def __bool__(self) -> bool:
-        """No errors."""
+        """Whether there are no errors."""
         return self.ok
 
     def __iter__(self) -> Iterator[Problem]:
@@ -138,12 +138,12 @@ class FileReport(Result, frozen=True, kw_only=True):
 
 
 class Validation(Result, frozen=True, kw_only=True):
-    """The outcome of `medcontract validate`."""
+    """The output of `medcontract validate`."""
 
     ok: bool
-    """No errors in any file."""
+    """Whether there are no errors in any file."""
     files: tuple[FileReport, ...]
-    """In the order in which they were given."""
+    """The files, in the order in which they were given."""
 
     @classmethod
     def of(cls, files: tuple[FileReport, ...]) -> Validation:
@@ -151,7 +151,7 @@ class Validation(Result, frozen=True, kw_only=True):
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """Those of all files."""
+        """The problems of all files."""
         return tuple(problem for file in self.files for problem in file.problems)
 
     def _columns(self) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ class Validation(Result, frozen=True, kw_only=True):
         return [row for file in self.files for row in file._rows(show_values)]
 
     def __bool__(self) -> bool:
-        """No errors in any file."""
+        """Whether there are no errors in any file."""
         return self.ok
 
     def __iter__(self) -> Iterator[Problem]:

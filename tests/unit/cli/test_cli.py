@@ -83,7 +83,7 @@ def test_validate_a_good_file(run: Run, good: Path) -> None:
     """All is well: exit 0, the result on standard output, nothing on standard error."""
     assert run("validate", good) == (
         0,
-        f"{good}: ok  lesions/truth, 3 records\nAll well. 1 file, 3 records.\n",
+        f"{good}: ok  lesions/truth, 3 records\nNo problems found in 1 file, 3 records.\n",
         "",
     )
 
@@ -435,7 +435,7 @@ def test_the_same_mistake_is_shown_a_few_times_and_counted(run: Run, tmp_path: P
     assert "… and 397 more records like this" in out
     assert "… and 96 more records like this" in out
     assert out.count("like this") == 2
-    assert "of other sorts" not in out
+    assert "of other kinds" not in out
     assert out.endswith("\n500 errors in 1 of 1 file, 500 records.\n")
 
 
@@ -452,7 +452,7 @@ def test_what_is_cut_is_counted_and_said(
     for number in alike:
         assert f"… and {number} more record" in out
     plural = "s" * (others != 1)
-    assert (f"… and {others} more problem{plural} of other sorts" if shown else f": {others} problem{plural} (") in out
+    assert (f"… and {others} more problem{plural} of other kinds" if shown else f": {others} problem{plural} (") in out
     assert shown + sum(alike) + others == 500
 
 
@@ -866,7 +866,7 @@ def test_explain_an_unknown_code(run: Run, code: str) -> None:
     """An unknown code is a wrong call, with the nearest known one."""
     ran = run("explain", code)
     assert (ran.code, ran.out) == (2, "")
-    assert f"no problem has the code '{code}'" in ran.err
+    assert f"unknown problem code '{code}'" in ran.err
     assert "did you mean 'MC" in ran.err
 
 

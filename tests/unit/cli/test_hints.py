@@ -53,7 +53,7 @@ BOTH: dict[str, Both] = {
         lambda: medcontract.init("lesions", "."), ("init", "lesions", "."), "force=True", "--force",
     ),
     "track": (
-        lambda: medcontract.init("lesion", "x"), ("init", "lesion", "x"), "medcontract.load_plugin()", "--plugin",
+        lambda: medcontract.init("unknown", "x"), ("init", "unknown", "x"), "medcontract.load_plugin()", "--plugin",
     ),
     "score": (
         lambda: medcontract.compare("index.json", "index.json"), ("compare", "index.json", "index.json"),

@@ -105,7 +105,7 @@ def test_everything_that_built_in_contracts_have(capsys: pytest.CaptureFixture[s
     assert medcontract.load("sepsis_data/alarms.csv").value[0].risk == 0.83
     assert medcontract.json_schema("sepsis/alarms")["x-medcontract-rules"][0]["kind"] == "unique"
     described = medcontract.json_schema("sepsis/alarms", record=True)["properties"]["risk"]["description"]
-    assert described == "The highest risk that the model saw."
+    assert described == "The highest risk that the model predicted."
     assert main(["schema", "show", "sepsis/truth"]) == 0
     assert main(["schema", "export", str(tmp_path), "sepsis/truth"]) == 0
     assert (tmp_path / "sepsis" / "truth" / "v1.record.json").is_file()

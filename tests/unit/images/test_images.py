@@ -944,7 +944,7 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
 def test_good_images(run: Run) -> None:
     """All is well: exit 0, and the images are counted. Other files may stand beside the cases."""
     assert run("--images", ".", "good.csv") == (
-        0, "good.csv: ok  lesions/cases, 3 records, 3 images\nAll well. 1 file, 3 records.\n", ""
+        0, "good.csv: ok  lesions/cases, 3 records, 3 images\nNo problems found in 1 file, 3 records.\n", ""
     )  # fmt: skip
     assert run("--images", ".", "--jobs", "1", "truth.csv", "good.csv")[0] == 0
 
@@ -990,7 +990,7 @@ def test_many_bad_images(run: Run, folder: Path) -> None:
         (["--images", "nowhere", "good.csv"], "nowhere: no such image folder"),
         (["--images", "", "good.csv"], "no such image folder"),
         (["--images", "good.jpg", "good.csv"], "good.jpg: expected an image folder, got a file"),
-        (["--images", ".", "truth.csv"], "images were given, but no file of lesions/cases, which names them"),
+        (["--images", ".", "truth.csv"], "images are given, but no file of lesions/cases, which refers to them"),
         (["--images", ".", "--schema", "truth.csv", "good.csv"], "images are checked for lesions/cases"),
         (["--images", ".", "--jobs", "0", "good.csv"], "--jobs"),
         (["--images", ".", "--jobs", "many", "good.csv"], "--jobs"),

@@ -68,7 +68,7 @@ def test_every_renderer_is_there(result: str, format_name: str) -> None:
 
 def test_every_format_has_an_ending() -> None:
     """A format that --out could not mean would be reached by --format alone."""
-    assert set(rendering.ENDINGS.values()) == {format_name for _, format_name in rendering.RENDERERS}
+    assert set(rendering.EXTENSIONS.values()) == {format_name for _, format_name in rendering.RENDERERS}
 
 
 def test_a_new_format_is_a_function_and_a_line(ready: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +78,7 @@ def test_a_new_format_is_a_function_and_a_line(ready: Call, monkeypatch: pytest.
         return f"{type(result).__name__}!\n"
 
     monkeypatch.setitem(rendering.RENDERERS, ("Explanation", "shout"), shouted)
-    monkeypatch.setitem(rendering.ENDINGS, ".shout", "shout")
+    monkeypatch.setitem(rendering.EXTENSIONS, ".shout", "shout")
     assert rendering.formats_of("Explanation") == ["text", "json", "shout"]
     assert rendering.render(medcontract.explain("MC104"), "shout") == "Explanation!\n"
     assert ready("explain", "MC104", "--out", "x.shout").code == 0
@@ -120,8 +120,8 @@ def test_an_ending_that_means_no_format(result: str, ending: str, ready: Call) -
     arguments, _ = COMMANDS[result]
     ran = ready(*arguments, "--out", f"x{ending}")
     assert (ran.code, ran.out) == (2, "")
-    assert "means no format" in ran.err
-    assert "text (.txt or no ending), json (.json)" in ran.err
+    assert "no format has the extension" in ran.err
+    assert "text (.txt or no extension), json (.json)" in ran.err
     assert ("markdown (.md)" in ran.err) == ("markdown" in rendering.formats_of(result))
     assert not Path(f"x{ending}").exists()
 

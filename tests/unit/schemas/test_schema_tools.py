@@ -275,9 +275,9 @@ def test_check_of_some(run: Run) -> None:
     ]
     command = "medcontract schema export out lesions/model reports/truth --draft draft-07"
     remove = "rm -- out/lesions/cases/v1.draft-07.json"
-    assert err == f"Wrong files: 2.\nUpdate with: {command}\nRemove what is not in the index: {remove}\n"
+    assert err == f"Files with problems: 2.\nUpdate with: {command}\nRemove files that are not in the index: {remove}\n"
     assert run(*command.split()[2:]).code == 0
-    assert run("check", "out").err == f"Wrong files: 1.\nRemove what is not in the index: {remove}\n"
+    assert run("check", "out").err == f"Files with problems: 1.\nRemove files that are not in the index: {remove}\n"
     subprocess.run(remove.split(), check=True)
     assert run("check", "out").code == 0
 
@@ -292,7 +292,7 @@ def test_check_of_stray_files(run: Run, name: str) -> None:
     stray.parent.mkdir(parents=True, exist_ok=True)
     stray.write_text("{}", encoding="utf-8")
     Path("out/README.md").write_text("not a schema", encoding="utf-8")
-    removal = f"Wrong files: 1.\nRemove what is not in the index: rm -- out/{name}\n"
+    removal = f"Files with problems: 1.\nRemove files that are not in the index: rm -- out/{name}\n"
     assert run("check", "out") == (1, f"out/{name}: not in the index\n", removal)
     stray.unlink()
     assert run("check", "out").code == 0
@@ -306,7 +306,10 @@ def test_a_second_export_joins_the_first(run: Run) -> None:
     assert ids == ["lesions/model", "reports/truth"]
     assert run("check", "out").code == 0
     for more in (["--draft", "draft-07"], ["--base-url", BASE]):
-        assert "index.json listed an export in another draft" in run("export", "out", "lesions/model", *more).err
+        assert (
+            "index.json replaced, because it listed an export with another draft"
+            in run("export", "out", "lesions/model", *more).err
+        )
         ids = [entry["id"] for entry in json.loads(Path("out/index.json").read_bytes())["schemas"]]
         assert ids == ["lesions/model"]
     shutil.rmtree("out/reports")
@@ -332,7 +335,10 @@ def test_a_plugin_and_the_check(run: Run) -> None:
         sys.modules.pop("sepsis_challenge", None)
     code, out, err = run("check", "out")
     assert (code, out) == (1, "out/sepsis/truth/v1.json: belongs to the unknown contract sepsis/truth\n")
-    assert "(with the --plugin that brings sepsis/truth; if it is gone, remove its files and index.json first)" in err
+    assert (
+        "(with the --plugin that defines sepsis/truth; if it no longer exists, remove its files and index.json first)"
+        in err
+    )
 
 
 def test_committed_index() -> None:
@@ -922,7 +928,7 @@ def test_diff_of_files(run: Run) -> None:
             {"path": "two.json", "pointer": "/properties/b", "message": "'b' is now allowed", "breaks": "readers"},
         ],
     }
-    assert run("diff", one, one) == (0, "No change. Breaks no one.\n", "")
+    assert run("diff", one, one) == (0, "No changes.\n", "")
     write("three.json", closed(a=STRING))
     assert run("diff", one, "three.json").code == 0
     assert run("diff", one, two, "--out", "x.json") == (1, "", "")
@@ -942,7 +948,7 @@ def test_diff_with_ids(run: Run) -> None:
 def test_id_or_folder(run: Run) -> None:
     """What is an id is taken for one; with `./` it is a path."""
     write("reports/truth/v1.json", {"type": "object"})
-    assert run("diff", "reports/truth", "reports/truth").out == "No change. Breaks no one.\n"
+    assert run("diff", "reports/truth", "reports/truth").out == "No changes.\n"
     code, _, err = run("diff", "./reports/truth", "reports/truth")
     assert (code, "folder" in err) == (2, True)
     assert run("diff", "./reports/truth", "./reports/truth").code == 0

@@ -302,8 +302,8 @@ def test_several_parameters(show: Call) -> None:
         ("min_processed=1/2", "0.95"),
         ("min_processed=0,95", "0.95"),
         ("min_processed=0x1", "0.95"),
-        ("min_processed", "name=value"),
-        ("=0.9", "name=value"),
+        ("min_processed", "NAME=VALUE"),
+        ("=0.9", "NAME=VALUE"),
     ],
 )
 def test_wrong_parameters(call: Call, given: str, words: str) -> None:

@@ -283,7 +283,7 @@ def test_options_that_set_parameters(call: Call) -> None:
     assert (given["t_min_ms"], given["t_max_ms"]) == (1, 99.5)
     ran = call("preflight", "demo", "--t-min-ms", "1", "--t-max-ms", "99.5", "--format", "json")
     assert ran.json["score"]["protocol"]["parameters"] == given
-    with pytest.raises(CallError, match="'t_min_ms' was given twice"):
+    with pytest.raises(CallError, match="'t_min_ms' is given twice"):
         medcontract.score("demo", t_min_ms=1, parameters={"t_min_ms": 2})
 
 

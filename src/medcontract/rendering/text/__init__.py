@@ -1,1 +1,1 @@
-"""Results as a person reads them in a terminal, like a good compiler's."""
+"""Results as text for a terminal."""

@@ -1,4 +1,4 @@
-"""Before and after, as a person reads it in a terminal."""
+"""Comparisons as text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def comparison(comparison: Comparison, view: View) -> str:
     style, names = view.style, comparison._names
     lines = [style(f"{comparison.track}: {comparison.before} before, {comparison.after} after", "strong")]
     lines += [style(f"  from {' to '.join(shorten(name) for name in names)}", "dim")] if names else []
-    lines += [f"  {style('because', 'error')} {clean(reason)}" for reason in comparison.reasons]
+    lines += [f"  {style('reason:', 'error')} {clean(reason)}" for reason in comparison.reasons]
     lines.append("")
     for table in comparison_tables(comparison):
         if table.rows:

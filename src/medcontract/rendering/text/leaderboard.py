@@ -1,11 +1,11 @@
-"""A ranking as a person reads it in a terminal."""
+"""Rankings as text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from medcontract.problems import plural, shorten
-from medcontract.rendering.shared import not_ranked, ranked, ranking, ranking_warnings, reasons_of, weights, who
+from medcontract.rendering.shared import entry_label, not_ranked, ranked, ranking, ranking_warnings, reasons_of, weights
 from medcontract.rendering.text.score import aligned
 from medcontract.rendering.view import View, clean
 from medcontract.results.leaderboard import Leaderboard
@@ -16,8 +16,8 @@ def leaderboard(board: Leaderboard, view: View) -> str:
     lines = [*aligned(ranking(board), style), ""] if ranked(board) else []
     for entry in not_ranked(board):
         word = style("not valid", "error") if not entry.valid else style("not ranked", "warning")
-        lines.append(f"{word}  {who(entry)}")
-        lines += [f"  because {reason}" for reason in reasons_of(entry)]
+        lines.append(f"{word}  {entry_label(entry)}")
+        lines += [f"  reason: {reason}" for reason in reasons_of(entry)]
     lines += [""] * bool(not_ranked(board))
     lines += [f"{style('warning:', 'warning')} {warning}" for warning in ranking_warnings(board)]
     lines += [style(line, "dim") for line in _provenance(board)]

@@ -1,4 +1,4 @@
-"""A checklist as a person reads it in a terminal."""
+"""Checklists as text."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ def _last_line(checklist: Preflight, style: Style) -> str:
         return f"{style('NOT READY', 'error')}: {plural(failed, 'check')} failed."
     skipped = checklist.skipped
     if skipped:
-        return f"{style('READY', 'warning')} with {plural(skipped, 'check')} not possible."
+        return f"{style('READY', 'warning')}, {plural(skipped, 'check')} skipped."
     return f"{style('READY', 'good')}."

@@ -1,4 +1,4 @@
-"""What is looked up, as a person reads it: contracts, codes, protocols, normalization."""
+"""Contracts, codes, protocols and normalization as text."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from medcontract.results.reference import (
 
 
 def explanation(found: Explanation, view: View) -> str:
-    """Each code in full; a list of all where none was asked for."""
+    """The explanation of each code, or a list of all codes if none was given."""
     if found._all:
         return "".join(f"{view.style(entry.code, 'strong')}  {entry.title}\n" for entry in found.codes)
     return "\n".join(_explained(entry, view.style) for entry in found.codes)
@@ -32,7 +32,7 @@ def _explained(entry: ExplainedCode, style: Style) -> str:
         style("Wrong:", "error"),
         textwrap.indent(entry.mistake, "    "),
         style("Right:", "good"),
-        textwrap.indent(entry.mending, "    "),
+        textwrap.indent(entry.fix, "    "),
         "",
     ]
     return "\n".join(parts)
@@ -57,7 +57,7 @@ def _table(rows: Sequence[tuple[str, ...]], style: Style) -> str:
 
 
 def normalization(found: Normalization, view: View) -> str:
-    """Each text, the steps that changed it, and what came of it."""
+    """Each text, the steps that changed it, and the result."""
     lines: list[str] = []
     for each in found.texts:
         lines.append(view.style(clean(each.text), "strong"))
@@ -71,7 +71,7 @@ def normalization(found: Normalization, view: View) -> str:
 
 
 def protocol(protocol: Protocol, view: View) -> str:
-    """Parameters by source, formulas in words, history."""
+    """Parameters by source, formulas, and changes."""
     style = view.style
     lines = [style(f"{protocol.id} v{protocol.version}", "strong"), f"fingerprint {protocol.fingerprint}", ""]
     width = max(len(parameter.name) for parameter in protocol.parameters)

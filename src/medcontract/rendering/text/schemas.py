@@ -1,4 +1,4 @@
-"""Published schemas, as a person reads about them."""
+"""Differences between schemas, and checks of published ones, as text."""
 
 from __future__ import annotations
 
@@ -14,34 +14,36 @@ _ROLES = {"none": "dim", "readers": "warning", "writers": "error", "both": "erro
 
 
 def schema_diff(found: SchemaDiff, view: View) -> str:
-    """The changes of each file as a small table, and what they come to."""
+    """The changes of each file, and a summary."""
     changes, style = found.changes, view.style
     lines: list[str] = []
     for path in dict.fromkeys(change.path for change in changes):
         lines.append(style(printable(path), "strong"))
         lines += _changes([change for change in changes if change.path == path], style)
         lines.append("")
-    lines.append(_verdict(changes, style))
+    lines.append(_summary(changes, style))
     return "\n".join(lines) + "\n"
 
 
 def _changes(changes: Sequence[SchemaChange], style: Style) -> Iterator[str]:
     width = max(len(change.pointer) for change in changes)
     for change in changes:
-        who = style(change.breaks.ljust(7), _ROLES[change.breaks])
-        yield f"  {who}  {change.pointer.ljust(width)}  {change.message}"
+        breaks = style(change.breaks.ljust(7), _ROLES[change.breaks])
+        yield f"  {breaks}  {change.pointer.ljust(width)}  {change.message}"
 
 
-def _verdict(changes: Sequence[SchemaChange], style: Style) -> str:
-    total = plural(len(changes), "change") if changes else "No change"
+def _summary(changes: Sequence[SchemaChange], style: Style) -> str:
+    if not changes:
+        return style("No changes.", "good")
+    total = plural(len(changes), "change")
     writers = sum(change.breaks in ("writers", "both") for change in changes)
     readers = sum(change.breaks in ("readers", "both") for change in changes)
     counts = [f"{n} break{'s' * (n == 1)} {who}" for n, who in ((writers, "writers"), (readers, "readers")) if n]
-    return f"{total}: {style(', '.join(counts), 'error')}." if counts else f"{total}. {style('Breaks no one.', 'good')}"
+    return f"{total}: {style(', '.join(counts), 'error')}." if counts else f"{total}, {style('none breaking', 'good')}."
 
 
 def schema_check(found: SchemaCheck, view: View) -> str:
-    """What is wrong, a line each."""
+    """One line per invalid file."""
     if found.ok:
         return f"All {found.schemas} schemas are up to date and valid.\n"
     return "".join(f"{Path(found._folder, str(fault))}\n" for fault in found.faults)

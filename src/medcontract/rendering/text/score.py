@@ -1,4 +1,4 @@
-"""A score as a person reads it in a terminal."""
+"""Scores as text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from medcontract.problems import plural, shorten
-from medcontract.rendering.shared import WHOLE_DOCUMENT, clipped, fate, processed, seen
+from medcontract.rendering.shared import WHOLE_DOCUMENT, clipped, item_outcome, processed, values_of
 from medcontract.rendering.tables import headline, tables
 from medcontract.rendering.text.validation import one_problem
 from medcontract.rendering.view import Style, View, clean
@@ -15,9 +15,9 @@ from medcontract.results.tables import Table, number
 
 
 def score(score: Score, view: View) -> str:
-    """What a person wants first on top: valid or not, the headline figure, then the tables."""
+    """The outcome and the headline, the tables, then the problems."""
     style, show_values = view.style, view.show_values
-    lines = [*_verdict(score, style), ""]
+    lines = [*_outcome(score, style), ""]
     for table in tables(score):
         if table.rows:
             lines += [*aligned(table, style), ""]
@@ -27,55 +27,55 @@ def score(score: Score, view: View) -> str:
     lines += [f"{style('warning:', 'warning')} {clean(warning)}" for warning in score.warnings]
     if not score.participant:
         lines += [f"{style('hint:', 'hint')} {clean(hint)}" for hint in score._hints if show_values]
-        lines += [f"{style('in all:', 'dim')} {line}" for line in score._broken_rules]
+        lines += [f"{style('total:', 'dim')} {line}" for line in score._broken_rules]
     lines += [style(line, "dim") for line in _provenance(score)]
     return "\n".join(lines) + "\n"
 
 
-def _verdict(score: Score, style: Style) -> Iterator[str]:
+def _outcome(score: Score, style: Style) -> Iterator[str]:
     team = f", {shorten(score.team_name)}" if score.team_name else ""
-    who = f"{score.track}{team}"
+    subject = f"{score.track}{team}"
     gate = score.processing
     if score.decision:
         yield style(_decision(score), "good" if score else "error")
     if score.valid:
         name, value = headline(score)
         figure = f"  {style(f'{shorten(name)} {value}', 'strong')}" if value != number(None) else ""
-        yield f"{style('VALID', 'good')}  {who}{figure}"
+        yield f"{style('VALID', 'good')}  {subject}{figure}"
     else:
         word = "NOT VALID" if score.result is not None else "REFUSED"
-        yield f"{style(word, 'error')}  {who}"
-        yield from (f"  {style('because', 'error')} {clean(reason)}" for reason in score.reasons)
-    if gate is not None and gate.passed:  # else it is the reason
+        yield f"{style(word, 'error')}  {subject}"
+        yield from (f"  {style('reason:', 'error')} {clean(reason)}" for reason in score.reasons)
+    if gate is not None and gate.passed:  # otherwise it is a reason
         yield f"  {style(processed(gate), 'good')}"
 
 
 def _decision(score: Score) -> str:
-    """GO or NO-GO, and the gates that are not passed."""
-    words = {False: "not passed", None: "not judged"}
+    """GO or NO-GO, and the gates that did not pass."""
+    words = {False: "failed", None: "not checked"}
     lacking = {word: [name for name, passed in score._gates if passed is state] for state, word in words.items()}
     why = "; ".join(f"{word} {', '.join(names)}" for word, names in lacking.items() if names)
     return f"{score.decision}{f': {why}' if why else ''}"
 
 
 def _breakdown(items: Sequence[ItemBreakdown], style: Style, show_values: bool) -> Iterator[str]:
-    """Why items lost points: the document, the item, and each field that is not right."""
+    """Why items lost points: the document, the item, and each wrong field."""
     wrong = [item for item in items if item.state != "right"]
-    yield style(f"Item by item: {len(items) - len(wrong):,} of {len(items):,} are right", "strong")
+    yield style(f"Breakdown: {len(items) - len(wrong):,} of {len(items):,} items are correct", "strong")
     lost = Counter((item.doc_id, item.doc_type, item.state) for item in wrong if item.state in WHOLE_DOCUMENT)
-    for (doc_id, doc_type, state), items_of_it in lost.items():
-        yield f"  {clean(doc_id)} ({doc_type}), {plural(items_of_it, 'item')}: {state}"
+    for (doc_id, doc_type, state), count in lost.items():
+        yield f"  {clean(doc_id)} ({doc_type}), {plural(count, 'item')}: {state}"
     for item in wrong:
         if item.state in WHOLE_DOCUMENT:
             continue
         name = f" {shorten(item.name or '')!r}" if show_values else ""
-        yield f"  {clean(item.doc_id)} ({item.doc_type}), item {item.item + 1}{name}: {fate(item, show_values)}"
+        yield f"  {clean(item.doc_id)} ({item.doc_type}), item {item.item + 1}{name}: {item_outcome(item, show_values)}"
         for field in item.fields:
-            yield f"      {field.field}: {field.difference}{seen(field) if show_values else ''}"
+            yield f"      {field.field}: {field.difference}{values_of(field) if show_values else ''}"
 
 
 def aligned(table: Table, style: Style) -> Iterator[str]:
-    """The table in columns: text to the left, numbers to the right."""
+    """The table in columns, with text aligned left and numbers aligned right."""
     if not table.rows:
         return
     rows = [tuple(map(clean, clipped(row))) for row in table.rows]
@@ -93,14 +93,14 @@ def aligned(table: Table, style: Style) -> Iterator[str]:
 
 
 def problem_lines(problems: Sequence[FileProblem], found: int, view: View) -> list[str]:
-    """The first problems, and how many there are besides."""
+    """The first problems, and the number of the others."""
     lines: list[str] = []
     shown = problems[: view.max_problems]
     for each in shown:
         lines += one_problem(clean(each.file), each, view.style, view.show_values)
     left = found - len(shown) - sum(each._more for each in shown)
     if left > 0:
-        lines += [view.style(f"… and {plural(left, 'more problem')} (--max-problems shows more)", "dim"), ""]
+        lines += [view.style(f"… and {plural(left, 'more problem')} (use --max-problems to show more)", "dim"), ""]
     return lines
 
 

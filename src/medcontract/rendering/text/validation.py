@@ -1,4 +1,4 @@
-"""Reports as a person reads them, like a good compiler's."""
+"""Validation reports as text, like the messages of a compiler."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def _file(file: FileReport, style: Style, show_values: bool) -> Iterator[str]:
     path = clean(file.path)
     for problem in file.problems:
         yield from one_problem(path, problem, style, show_values)
-    left_out = file.omitted - sum(problem._more for problem in file.problems)
-    if left_out > 0:
-        others = f"… and {plural(left_out, 'more problem')} of other sorts"
-        yield f"{path}: {others if file.problems else plural(left_out, 'problem')} (--max-problems shows more)"
+    omitted = file.omitted - sum(problem._more for problem in file.problems)
+    if omitted > 0:
+        others = f"… and {plural(omitted, 'more problem')} of other kinds"
+        yield f"{path}: {others if file.problems else plural(omitted, 'problem')} (use --max-problems to show more)"
         yield ""
     if file.ok and not file.wrong_call:
         yield f"{path}: {style('ok', 'good')}  {style(_about(file), 'dim')}"
@@ -33,7 +33,7 @@ def _file(file: FileReport, style: Style, show_values: bool) -> Iterator[str]:
 def _about(file: FileReport) -> str:
     records = "" if file.records is None else f", {plural(file.records, 'record')}"
     images = "" if file.images is None else f", {plural(file.images.checked, 'image')}"
-    return f"{file.contract or 'by the schema'}{records}{images}"
+    return f"{file.contract or 'JSON Schema'}{records}{images}"
 
 
 def one_problem(path: str, problem: Problem, style: Style, show_values: bool) -> Iterator[str]:
@@ -60,7 +60,7 @@ def _counted(problem: Problem) -> str:
 
 
 def _width(text: str) -> int:
-    """Columns on a terminal: wide characters take two, combining ones none."""
+    """The width on a terminal: wide characters take two columns, combining ones none."""
     if text.isascii():
         return len(text)
     from unicodedata import combining, east_asian_width
@@ -71,12 +71,12 @@ def _width(text: str) -> int:
 def _summary(report: Validation, style: Style) -> str:
     errors = sum(file.errors for file in report.files)
     warnings = sum(file.warnings for file in report.files)
-    bad = sum(not file.ok for file in report.files)
+    invalid = sum(not file.ok for file in report.files)
     records = sum(file.records or 0 for file in report.files)
     files = f"{plural(len(report.files), 'file')}, {plural(records, 'record')}"
     if not errors and not warnings:
-        return f"{style('All well.', 'good')} {files}."
+        return f"{style('No problems found', 'good')} in {files}."
     counts = [plural(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
     role = "error" if errors else "warning"
-    where = f" in {bad} of {files}." if errors else f" in {files}."
+    where = f" in {invalid} of {files}." if errors else f" in {files}."
     return style(" and ".join(counts), role) + where
