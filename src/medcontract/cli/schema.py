@@ -11,7 +11,6 @@ import click
 
 from medcontract import api
 from medcontract.cli import options, output
-from medcontract.problems import plural
 from medcontract.rendering.json import dumps
 
 if TYPE_CHECKING:
@@ -78,10 +77,8 @@ def export(folder: str, ids: tuple[str, ...], draft: Draft, base_url: str | None
     """
     done = api.export_schemas(folder, *ids, draft=draft, base_url=base_url)
     index = done.files[-1]
-    click.echo(
-        f"{plural(len(done) - 1, 'schema')} of {plural(done.contracts, 'contract')} and {index} written to {folder}",
-        err=True,
-    )
+    counts = f"schemas: {len(done) - 1}, contracts: {done.contracts}"
+    click.echo(f"Wrote {os.path.join(folder, index)} ({counts}).", err=True)
     if done.index_replaced:
         click.echo(f"{index} replaced, because it listed an export with another draft or base URL", err=True)
     return 0
