@@ -500,7 +500,7 @@ def test_terms_when_asked_for(score: Call, secret: list[Path], form: str) -> Non
     rows = shown.get("result", shown)["detailed_results"]
     assert rows[1]["breakdown"]["clinical_accuracy"]["entities"]["symptoms"]["missing"] == ["rebound tenderness"]
     assert rows[1]["breakdown"]["reasoning_quality"]["fallacies"] == ["everyone knows that"]
-    assert rows[1]["breakdown"]["reasoning_quality"]["evidence_markers"] == ["because"]
+    assert rows[1]["breakdown"]["reasoning_quality"]["structure_markers"] == ["because"]
 
 
 @pytest.mark.parametrize("form", ["--format=json", "--format=markdown", "--result-only"])
@@ -662,8 +662,8 @@ def test_options_that_change_nothing(score: Call, files: list[Path], tmp_path: P
     """A report that is already made cannot be explained."""
     (report,) = document(tmp_path, "report", score(*files, "--result-only").json)
     out = score(report, "--weights", "diagnostics=1", "--breakdown").out
-    assert "--breakdown changes nothing" in out
-    assert "--parameter changes nothing" in score(report, "--weights", "diagnostics=1", "--parameter", "penalty=0").out
+    assert "--breakdown has no effect" in out
+    assert "--parameter has no effect" in score(report, "--weights", "diagnostics=1", "--parameter", "penalty=0").out
 
 
 def test_a_lexicon_with_errors(score: Call, files: list[Path], tmp_path: Path) -> None:

@@ -50,6 +50,10 @@ class CombinedScore(Item, frozen=True, kw_only=True):
     """Metric or category to weight."""
     renormalize_missing: bool
     """Whether the weights of what a task lacks are shared among what it has."""
+    categories: dict[str, tuple[Str, ...]] | None = None
+    """The metrics of custom categories; absent if there are none."""
+
+    _optional = frozenset({"categories"})
 
 
 class Leaderboard(Result, frozen=True, kw_only=True):

@@ -96,6 +96,8 @@ class Option(Struct, frozen=True, kw_only=True):
     """On the command line, where that is not its name."""
     sets: bool | None = None
     """It has no value on the command line, and stands for this one."""
+    multiple: bool = False
+    """It can be given several times on the command line; its value is all of them."""
     choices: tuple[str, ...] = ()
     parameter: bool = False
     """It sets the parameter of the protocol that has its name."""
