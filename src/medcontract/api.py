@@ -207,8 +207,8 @@ def score(
 
     `breakdown` explains each item (`breakdown` of the score, extraction) or sample (`detailed_results` of the result,
     benchmark). Tracks have arguments of their own, which are the options of the command: for benchmark `weights` (a
-    mapping), `metric_name`, `renormalize_missing`, `replace` and `lexicon` (a file), for lesions `t_min_ms` and
-    `t_max_ms`, for extraction `match`.
+    mapping), `categories` (a mapping), `metric_name`, `renormalize_missing`, `replace` and `lexicon` (a file), for
+    lesions `t_min_ms` and `t_max_ms`, for extraction `match`.
     """
     from medcontract.evaluation.arguments import given_files
     from medcontract.evaluation.build_results import score_result
