@@ -7,6 +7,7 @@ Records are passed as `Sent`: the record in the file, and whether it is valid by
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -14,7 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from medcontract.normalizers.terms import Terms, shipped
+from medcontract.normalizers.terms import LEXICON, Terms, shipped
 from medcontract.normalizers.text import normalize
 
 Record = dict[str, Any]
@@ -574,6 +575,8 @@ class WrongCall(Exception):
 
 
 ENTITY_WEIGHTS = {"diagnoses": 3, "treatments": 2, "medications": 2, "symptoms": 1, "labs": 1}
+ABBREVIATIONS: dict[str, list[str]] = json.loads(LEXICON.read_text(encoding="utf-8"))["abbreviations"]
+"""The table for whole fields, of the built-in lexicon."""
 METRIC_CATEGORIES = {
     "diagnostics": ("clinical_accuracy", "diagnostic_accuracy", "final_answer_correct", "exact_match"),
     "safety": ("safety", "harm_avoidance", "toxicity_reduction", "factuality_safety"),
@@ -620,6 +623,55 @@ def token_f1(first: Sequence[str], second: Sequence[str]) -> Fraction:
     return f1(common, len(second) - common, len(first) - common)
 
 
+def longest_common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
+    """By the table over all pairs of tokens, row by row."""
+    above = [0] * (len(second) + 1)
+    for word in first:
+        row = [0]
+        for column, other in enumerate(second):
+            row.append(above[column] + 1 if word == other else max(above[column + 1], row[column]))
+        above = row
+    return above[-1]
+
+
+def exact_match(reference: Record, prediction: Record, terms: Terms) -> Fraction | None:
+    """Whether the normalized answers are equal."""
+    if blank(reference.get("answer")):
+        return None
+    equal = terms.normalize(reference["answer"]) == terms.normalize(prediction.get("answer") or "")
+    return Fraction(1) if equal else Fraction(0)
+
+
+def rouge_l(reference: Record, prediction: Record, terms: Terms) -> Fraction | None:
+    """The F-measure of precision and recall of the longest common subsequence, beta 1."""
+    if blank(reference.get("answer")):
+        return None
+    wanted, said = (terms.normalize(side.get("answer") or "").split() for side in (reference, prediction))
+    common = longest_common_subsequence(wanted, said)
+    if common == 0:
+        return Fraction(0)
+    precision, recall = Fraction(common, len(said)), Fraction(common, len(wanted))
+    return 2 * precision * recall / (precision + recall)
+
+
+LIST_SIGNS = "-*+•"
+
+
+def listed_lines(text: str) -> set[str]:
+    """Whether some line is numbered, and whether some line has a bullet."""
+    kinds = set()
+    for line in text.split("\n"):
+        start, space, rest = line.strip(" ").partition(" ")
+        if not space or not rest.strip():
+            continue
+        if start in LIST_SIGNS:
+            kinds.add("bulleted")
+        digits = start.lstrip("(").rstrip(".)")
+        if digits.isdigit() and len(digits) <= 2 and start[-1] in ".)":
+            kinds.add("numbered")
+    return kinds
+
+
 def reasoning_quality(reference: Record, prediction: Record, terms: Terms) -> Fraction | None:
     """Overlap, structure, evidence and facts, minus fallacies."""
     if blank(reference.get("rationale")):
@@ -628,10 +680,13 @@ def reasoning_quality(reference: Record, prediction: Record, terms: Terms) -> Fr
         return Fraction(0)
     wanted, said = terms.normalize(reference["rationale"]), terms.normalize(prediction["rationale"])
     overlap = token_f1(wanted.split(), said.split())
-    structure = min(Fraction(1), Fraction(len(terms.structure(said)), 3))
+    markers = len(terms.structure(said)) + len(listed_lines(prediction["rationale"]))
+    structure = min(Fraction(1), Fraction(markers, 3))
     evidence = min(Fraction(1), Fraction(len(terms.evidence(said)), 3))
-    about = reference.get("answer") if blank(reference.get("diagnosis")) else reference.get("diagnosis")
-    facts = terms.facts(terms.normalize(about or ""))
+    if blank(reference.get("diagnosis")):
+        facts = terms.facts(terms.normalize(reference.get("answer") or ""))
+    else:
+        facts = terms.facts(normal_diagnosis(reference["diagnosis"], terms))
     factual = evidence
     if facts:
         factual = min(Fraction(1), Fraction(len(terms.found(facts, said)), max(1, len(facts) // 2)))
@@ -645,16 +700,26 @@ def reasoning_quality(reference: Record, prediction: Record, terms: Terms) -> Fr
     )
 
 
+def normal_diagnosis(diagnosis: str, terms: Terms) -> str:
+    """A diagnosis that as a whole is a known abbreviation stands for its long form."""
+    found = terms.normalize(diagnosis)
+    for name, abbreviations in ABBREVIATIONS.items():
+        if terms is shipped() and found in [terms.normalize(short) for short in abbreviations]:
+            return name
+    return found
+
+
 def diagnostic_accuracy(reference: Record, prediction: Record, terms: Terms) -> Fraction | None:
     """Whether the diagnoses are equal."""
     if blank(reference.get("diagnosis")):
         return None
-    equal = terms.normalize(reference["diagnosis"]) == terms.normalize(prediction.get("diagnosis") or "")
+    wanted, said = (normal_diagnosis(side.get("diagnosis") or "", terms) for side in (reference, prediction))
+    equal = wanted == said
     return Fraction(1) if equal else Fraction(0)
 
 
-def asked(reference: Record) -> list[str]:
-    """The metrics that apply to a reference."""
+def asked(reference: Record, more: Sequence[str] = ()) -> list[str]:
+    """The metrics that apply to a reference. `more`: those that the parameter `answer_metrics` names."""
     found = []
     if not blank(reference.get("answer")) or reference.get("entities") is not None:
         found.append("clinical_accuracy")
@@ -662,17 +727,40 @@ def asked(reference: Record) -> list[str]:
         found.append("reasoning_quality")
     if not blank(reference.get("diagnosis")):
         found.append("diagnostic_accuracy")
+    if not blank(reference.get("answer")):
+        found += more
     return found
 
 
-def sample_scores(reference: Record, record: Record, terms: Terms) -> dict[str, Fraction]:
+def is_answer(value: Any) -> bool:
+    """Whether a reference is valid by itself: CONTRACTS.md, track `benchmark`."""
+    if not isinstance(value, dict) or not value.keys() <= {"answer", "rationale", "diagnosis", "entities"}:
+        return False
+    if not all(isinstance(value.get(name), str | None) for name in ("answer", "rationale", "diagnosis")):
+        return False
+    entities = value.get("entities")
+    if entities is None:
+        return True
+    return isinstance(entities, dict) and all(
+        category in ENTITY_WEIGHTS
+        and isinstance(names, list)
+        and all(isinstance(n, str) and not blank(n) for n in names)
+        for category, names in entities.items()
+    )
+
+
+def sample_scores(reference: Record, record: Record, terms: Terms, more: Sequence[str] = ()) -> dict[str, Fraction]:
     """All metrics of a processed sample; those that are given take precedence."""
     found = {}
     for name, metric in (
         ("clinical_accuracy", clinical_accuracy),
         ("reasoning_quality", reasoning_quality),
         ("diagnostic_accuracy", diagnostic_accuracy),
+        ("exact_match", exact_match),
+        ("rouge_l", rouge_l),
     ):
+        if name in ("exact_match", "rouge_l") and name not in more:
+            continue
         value = metric(reference, record["prediction"], terms)
         if value is not None:
             found[name] = value
@@ -681,11 +769,12 @@ def sample_scores(reference: Record, record: Record, terms: Terms) -> dict[str, 
     return found
 
 
-def weighed(key: str, scores: dict[str, Fraction]) -> Fraction | None:
-    """The value in a task that the weight of this name applies to, if any."""
+def weighed(key: str, scores: dict[str, Fraction], changed: Record) -> Fraction | None:
+    """The value in a task that the weight of this name applies to, if any. `changed`: custom categories."""
     if key in scores:
         return scores[key]
-    present = [scores[name] for name in METRIC_CATEGORIES.get(key, ()) if name in scores]
+    members = changed[key] if key in changed else METRIC_CATEGORIES.get(key, ())
+    present = [scores[name] for name in members if name in scores]
     return mean(present) if present else None
 
 
@@ -697,7 +786,7 @@ def combined(scores: dict[str, Fraction], weights: Record) -> Fraction | None:
     some = False
     for name, weight in exact.items():
         all_weights += weight
-        present = weighed(name, scores)
+        present = weighed(name, scores, weights.get("categories") or {})
         if present is not None:
             some = True
             total += weight
@@ -748,6 +837,7 @@ def benchmark(
     weights: Record | None = None,
     minimum: Fraction = GATE,
     terms: Terms | None = None,
+    more: Sequence[str] = (),
 ) -> Outcome:
     """The track `benchmark`; without references, the submission consists of samples, which define what is expected.
 
@@ -760,12 +850,12 @@ def benchmark(
     for ids in expected:
         mine = [one for one in sent if pair_of(one.record) == ids]
         if references is None:
-            right = [one.record["reference"] for one in mine if one.valid]
+            right = [one.record["reference"] for one in mine if one.valid or is_answer(one.record.get("reference"))]
         else:
             right = [one["reference"] for one in references if pair_of(one) == ids]
-        wanted[ids] = {name for reference in right for name in asked(reference)}
+        wanted[ids] = {name for reference in right for name in asked(reference, more)}
         if state(mine) == "processed":
-            processed[ids] = sample_scores(right[0], mine[0].record, terms)
+            processed[ids] = sample_scores(right[0], mine[0].record, terms, more)
     if Fraction(len(processed), len(expected)) < minimum:
         return Outcome(False, None, len(expected), len(processed))
 

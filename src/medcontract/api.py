@@ -207,8 +207,8 @@ def score(
 
     `breakdown` explains each item (in extraction, `breakdown` of the score) or sample (in benchmark,
     `detailed_results` of the result). Tracks have additional arguments, which are also options of the command:
-    `weights` (a mapping), `metric_name`, `renormalize_missing`, `replace` and `lexicon` (a file) for benchmark,
-    `t_min_ms` and `t_max_ms` for lesions, `match` for extraction.
+    `weights` and `categories` (mappings), `metric_name`, `renormalize_missing`, `replace` and `lexicon` (a file) for
+    benchmark, `t_min_ms` and `t_max_ms` for lesions, `match` for extraction.
     """
     from medcontract.evaluation.arguments import given_files
     from medcontract.evaluation.build_results import score_result

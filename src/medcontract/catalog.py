@@ -421,7 +421,8 @@ _ENTRIES = (
     Entry(
         "MC220", "Ambiguous synonym",
         "A spelling in the `synonyms` of a lexicon belongs to two names: it is listed under both, or it is itself a "
-        "name (an entity, or a key of `synonyms`). Accents, case and punctuation are ignored.",
+        "name (an entity, or a key of `synonyms`). The same applies to `abbreviations` and its keys. Accents, case and "
+        "punctuation are ignored.",
         '{"synonyms": {"heart failure": ["HF"], "hydrogen fluoride": ["HF"]}}',
         '{"synonyms": {"heart failure": ["HF"], "hydrogen fluoride": ["hydrofluoric acid"]}}',
     ),

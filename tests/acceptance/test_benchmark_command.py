@@ -500,7 +500,7 @@ def test_terms_when_asked_for(score: Call, secret: list[Path], form: str) -> Non
     rows = shown.get("result", shown)["detailed_results"]
     assert rows[1]["breakdown"]["clinical_accuracy"]["entities"]["symptoms"]["missing"] == ["rebound tenderness"]
     assert rows[1]["breakdown"]["reasoning_quality"]["fallacies"] == ["everyone knows that"]
-    assert rows[1]["breakdown"]["reasoning_quality"]["evidence_markers"] == ["because"]
+    assert rows[1]["breakdown"]["reasoning_quality"]["structure_markers"] == ["because"]
 
 
 @pytest.mark.parametrize("form", ["--format=json", "--format=markdown", "--result-only"])

@@ -265,7 +265,7 @@ def test_samples_by_all_their_metrics(call: Call, tmp_path: Path, before: int, a
 
 
 def test_weights_by_name(call: Call, tmp_path: Path) -> None:
-    """Only a score that both have can have been weighed differently."""
+    """Only a score that both have can have different weights."""
     truth = write(tmp_path, "benchmark/references", [reference("s", **ANSWERS[0])])
     sent = write(tmp_path, "benchmark/predictions", [says("s", **ANSWERS[1])])
     one, other, third = (
@@ -274,7 +274,7 @@ def test_weights_by_name(call: Call, tmp_path: Path) -> None:
     )
     assert "weighed" not in call("compare", one, other).out
     other_x = scored(call, "z.json", truth, sent, "--weights", "diagnostics=1", "--metric-name", "x")
-    assert "'x' was weighed differently" in call("compare", third, other_x).out
+    assert "'x' has different weights" in call("compare", third, other_x).out
 
 
 def test_one_side_without_a_result(call: Call, tmp_path: Path) -> None:

@@ -287,7 +287,7 @@ def test_given_scores_in_a_ranking(call: Call, tmp_path: Path) -> None:
     ran = call("leaderboard", truth, folder, "--format", "json")
     (found,) = ran.json["submissions"]
     assert (found["headline"], found["figures"].get("safety")) == (0, None)
-    assert [warning for warning in found["warnings"] if "gives itself are ignored: 20 samples" in warning]
+    assert [warning for warning in found["warnings"] if "scores in the submission are ignored: 20 samples" in warning]
     protocol = tracks.track("benchmark").protocol
     assert ran.json["protocol"]["fingerprint"] == protocol.changed("given_scores", "ignored").fingerprint
     assert ran.json["protocol"]["parameters"]["given_scores"] == "ignored"

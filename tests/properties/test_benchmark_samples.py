@@ -49,6 +49,12 @@ def sample(true: Record, sent: Sent) -> Sent:
     return Sent({**sent.record, "reference": true["reference"]}, sent.valid)
 
 
+BAD_REFERENCES: list[Any] = [
+    None, 7, [], {"answer": 7}, {"diagnosis": "gout", "label": 1}, {"diagnosis": "gout", "entities": {"drugs": []}},
+    {"answer": "gout", "entities": {"labs": [""]}},
+]  # fmt: skip
+
+
 def make_samples(rng: random.Random, tame: bool = False) -> list[Sent]:
     """Random samples. Those of one name have one reference, and are all valid or all not."""
     sent = []
@@ -59,6 +65,9 @@ def make_samples(rng: random.Random, tame: bool = False) -> list[Sent]:
             if len(kinds) > 1 and "invalid" in kinds:
                 kinds = ["invalid"] * len(kinds)
             sent += [sample(true, make_prediction(rng, true, kind)) for kind in kinds]
+    for one in [one for one in sent if not one.valid]:  # an invalid record may have an invalid reference, too
+        if rng.random() < 0.4:
+            one.record["reference"] = rng.choice(BAD_REFERENCES)
     if rng.random() < 0.4:  # nothing to score but what is given
         given_alone = {
             "task_id": "alone",
@@ -77,6 +86,7 @@ def scored(
     weights: Record | None,
     minimum: str,
     options: ScoringOptions | None = None,
+    parameters: Sequence[tuple[str, str]] = (),
 ) -> medcontract.Score:
     """The score of records in `.json` files."""
     with tempfile.TemporaryDirectory() as name:
@@ -84,7 +94,7 @@ def scored(
         given = [(str(write(folder, contract, records)), contract) for contract, records in files]
         given += [(str(path), "benchmark/weights") for path in document(folder, "weights", weights)]
         settings = DEFAULT if options is None else DEFAULT._replace(scoring=options)
-        return score_result(score_files(given, parameters=[("min_processed", minimum)], settings=settings))
+        return score_result(score_files(given, parameters=[("min_processed", minimum), *parameters], settings=settings))
 
 
 def assert_same(score: medcontract.Score, wanted: naive.Outcome) -> None:
@@ -137,6 +147,23 @@ def test_samples_against_references(minimum: str) -> None:
         score = scored([(REFERENCES, made.truth), (SAMPLES, records)], made.referenced, minimum)
         assert_same(score, naive.benchmark(made.truth, sent, MODEL, made.referenced, Fraction(minimum)))
         assert not any("submission itself chose" in warning for warning in score.warnings)
+
+    law()
+
+
+@pytest.mark.parametrize("named", ["exact_match", "rouge_l", "exact_match+rouge_l"])
+def test_answer_metrics(named: str) -> None:
+    """The metrics that the protocol names are computed and weighted like the others."""
+
+    @property_settings(60)
+    @given(st.randoms(use_true_random=False))
+    def law(rng: random.Random) -> None:
+        made = make_benchmark(rng)
+        records = [one.record for one in made.sent]
+        files = [(REFERENCES, made.truth), (PREDICTIONS, records)]
+        score = scored(files, made.referenced, "0", parameters=[("answer_metrics", named)])
+        wanted = naive.benchmark(made.truth, made.sent, MODEL, made.referenced, Fraction(0), more=named.split("+"))
+        assert_same(score, wanted)
 
     law()
 

@@ -51,6 +51,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "atomic_write", "catalog", "contracts", "errors", "evaluation", "example_files", "jsonschema_files",
         "normalizers", "problems", "reading", "results", "schemas", "scoring", "validation",
     },
+    "benchmark": {"api", "contracts", "errors", "rendering", "results", "scoring"},
     "modeling": {"contracts", "scoring"},
     "docs": {"catalog", "contracts", "errors", "problems"},
     "cli": {"_version", "api", "cli", "errors", "rendering"},

@@ -192,12 +192,12 @@ def _click_option(option: Any) -> click.Option:
 
         return click.Option(names, is_flag=True, callback=flag_value, help=option.help)
     kind: Any = click.Choice(option.choices) if option.choices else click.Path() if option.contract else str
-    return click.Option(names, metavar=option.metavar or None, type=kind, help=option.help)
+    return click.Option(names, metavar=option.metavar or None, type=kind, multiple=option.multiple, help=option.help)
 
 
 def given_by(track_options: dict[str, Any]) -> dict[str, Any]:
     """The given options of tracks, and the plugins, which worker processes need."""
-    given = {name: value for name, value in track_options.items() if value is not None}
+    given = {name: value for name, value in track_options.items() if value not in (None, ())}
     return {**given, "plugins": tuple(click.get_current_context().meta.get(_PLUGINS, ()))}
 
 

@@ -11,6 +11,7 @@ from medcontract.contracts.base import (
     ListOf,
     NonNegative,
     OpenModel,
+    Position,
     Str,
     StrictModel,
     Text,
@@ -159,6 +160,8 @@ class Weights(Document):
     """Weight by name of metric or category."""
     metric_name: Str | None = None
     """Name of the combined score; "combined_score" when absent or null."""
+    categories: dict[str, ListOf[Str]] | None = None
+    """Names of metrics by category: new categories, or replacements of the built-in ones."""
     renormalize_missing: bool | None = None
     """Whether the weights of missing metrics are distributed among the others; true when absent or null."""
 
@@ -188,6 +191,8 @@ Phrases = ListOf[Str]
 class Lexicon(Document):
     """Terms that are added to the built-in lexicon, or replace it."""
 
+    version: Position | None = None
+    """Version of the terms."""
     about: Text | None = None
     """The subject of the terms."""
     how_chosen: Text | None = None
@@ -198,6 +203,8 @@ class Lexicon(Document):
     """Other spellings by name."""
     entities: Entities | None = None
     """The names of entities to extract, by category."""
+    abbreviations: dict[str, Phrases] | None = None
+    """Abbreviations by diagnosis; they apply only if they are the whole diagnosis, such as "MI"."""
     structure_markers: Phrases | None = None
     """Words and phrases that structure a rationale, such as "first"."""
     evidence_markers: Phrases | None = None
@@ -268,6 +275,8 @@ LEXICON = Contract(
         UniqueSpellings(field="synonyms", names=_CATEGORIES, code="MC220",
                         message="this spelling belongs to another name",
                         hint="list it under one name; entities and keys of 'synonyms' are also names"),
+        UniqueSpellings(field="abbreviations", code="MC220", message="this abbreviation belongs to another name",
+                        hint="list it under one name"),
     ),
 )  # fmt: skip
 

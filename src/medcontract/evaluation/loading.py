@@ -54,7 +54,7 @@ def read_truth(track: Track, scorer: Scorer, files: Files, given: HeaderOverride
         _read_expected(pair, parts, truth, given or HeaderOverrides())
         reasons += _errors("the truth", parts)
         if not reasons and not truth.expected[pair.truth].items:
-            reasons.append(f"the truth is empty: {', '.join(part.name for part in parts)}")
+            reasons.append(f"{Expected.empty}: {', '.join(part.name for part in parts)}")
     truth.reasons += tuple(reasons)
     return truth
 
@@ -113,7 +113,7 @@ def _read_as_truth(name: str, expected: Expected[Any], parts: Sequence[Part], tr
     expected.forget_texts()
     truth.headers[name] = {}
     if not expected.items:
-        truth.reasons += (f"there are no samples: {', '.join(part.name for part in parts)}",)
+        truth.reasons += (f"{expected.empty}: {', '.join(part.name for part in parts)}",)
 
 
 def no_truth(roles: Roles, files: Files) -> CallError:

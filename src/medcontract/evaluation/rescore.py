@@ -50,7 +50,7 @@ def _without_effect(track: Track, scorer: Scorer) -> Iterator[str]:
     idle += [each.on_command_line for each in track.options if each.measuring and each.name in options.options]
     if not idle and scorer.protocol.fingerprint != track.protocol.fingerprint:
         idle = ["--parameter"]
-    return (f"{name} has no effect on an existing report" for name in idle)
+    return (f"{name} has no effect on an existing result" for name in idle)
 
 
 def _assembled(

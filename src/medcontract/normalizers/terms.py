@@ -17,8 +17,11 @@ from typing import Any, NamedTuple
 from unicodedata import category
 from unicodedata import normalize as unicode_form
 
-VERSION = 1
-"""Incremented when `fold` or the matching changes; part of the protocols that use it."""
+VERSION = 2
+"""Incremented when `fold` or the matching changes; part of the protocols that use it.
+
+2: numbered and bulleted lines; abbreviations of whole diagnoses.
+"""
 LEXICON = Path(__file__).parent / "data" / "lexicon.json"
 CATEGORIES = ("diagnoses", "treatments", "medications", "symptoms", "labs")
 
@@ -36,6 +39,12 @@ _LONGEST_TOLD = 40
 _PIECE = 256
 """Characters decomposed at a time, because sorting a run of combining marks takes quadratic time."""
 _MICRO_SIGN, _MU = "\u00b5", "\u03bc"
+_LINE_START = r"(?:\A|[\n\r\v\f\x85\u2028\u2029])[ \t\u00a0]*+"
+"""Repetitions are possessive, so that long runs of spaces take linear time."""
+_LINE_KINDS = {
+    "numbered lines": re.compile(_LINE_START + r"[*_#>(]*+[ \t]*+[0-9]{1,2}(?:\.\)|\.-|[.)])[*_]*[ \t\u00a0]+\S"),
+    "bulleted lines": re.compile(_LINE_START + r"[-*+\u00b7\u2013\u2014\u2022\u2023\u25aa\u25cf\u25e6][ \t\u00a0]+\S"),
+}
 
 
 def fold(text: str) -> str:
@@ -81,6 +90,14 @@ def _folded_run(match: re.Match[str]) -> str:
 
 def _digits(match: re.Match[str]) -> str:
     return match[0].translate(_DIGITS) if category(match.string[match.start() - 1])[0] == "L" else match[0]
+
+
+def line_kinds(text: str) -> frozenset[str]:
+    """The kinds of lists in a text as written, each once: lines that start with a number or with a bullet.
+
+    A number has one or two digits and `.`, `)`, `.)` or `.-` after it, then a space: "38.5 °C" is not numbered.
+    """
+    return frozenset(kind for kind, pattern in _LINE_KINDS.items() if pattern.search(text))
 
 
 class InvalidTerms(ValueError):
@@ -149,6 +166,8 @@ class _Said(NamedTuple):
     """The category of each name that is extracted."""
     markers: dict[str, frozenset[str]]
     facts: dict[str, frozenset[str]]
+    abbreviations: dict[str, str]
+    """The name of each abbreviation of a whole diagnosis."""
 
 
 class Terms:
@@ -186,6 +205,14 @@ class Terms:
 
     def _normalize(self, text: str) -> str:
         return self._spellings.replace(_words(text))
+
+    def normalize_diagnosis(self, text: str) -> str:
+        """Like `normalize`, for a whole diagnosis: a known abbreviation stands for its long form.
+
+        Only if the text is nothing but the abbreviation: "MI" is an infarction, the "mi" of "en mi opinión" is not.
+        """
+        name = self._said.abbreviations.get(fold(text)) if len(text) <= _LONGEST_KEPT else None
+        return self.normalize(text if name is None else name)
 
     def _hidden_in_names(self, markers: Iterable[str]) -> _Phrases:
         """Markers, and the names that contain and so hide one."""
@@ -238,14 +265,26 @@ class Terms:
         """The hash of everything that affects the search, independent of the order in the lexicon."""
         said, facts = self._said, {name: sorted(facts) for name, facts in self._facts.items()}
         markers = {kind: sorted(set(map(self.normalize, phrases))) for kind, phrases in said.markers.items()}
-        form = json.dumps([said.names, said.entities, markers, facts], sort_keys=True, ensure_ascii=True)
+        abbreviations = {short: self.normalize(name) for short, name in said.abbreviations.items()}
+        everything = [said.names, said.entities, markers, facts, abbreviations]
+        form = json.dumps(everything, sort_keys=True, ensure_ascii=True)
         return sha256(form.encode()).hexdigest()
 
 
-@cache
 def shipped() -> Terms:
     """The built-in terms."""
-    return Terms.of(json.loads(LEXICON.read_text(encoding="utf-8")))
+    return _built_in()[0]
+
+
+def lexicon_version() -> int:
+    """The version of the built-in terms, which is part of the file: incremented when a term changes."""
+    return _built_in()[1]
+
+
+@cache
+def _built_in() -> tuple[Terms, int]:
+    data = json.loads(LEXICON.read_text(encoding="utf-8"))
+    return Terms.of(data), data["version"]
 
 
 def _read(data: Mapping[str, Any]) -> _Said:
@@ -268,7 +307,18 @@ def _read(data: Mapping[str, Any]) -> _Said:
         (name,) = _folded([key], "the names of 'facts'")
         facts[name] = facts.get(name, frozenset()).union(_folded(phrases, f"the facts of '{name}' in 'facts'"))
     markers = {kind: frozenset(_folded(data.get(kind), f"'{kind}'")) for kind in _MARKERS}
-    return _Said(names, entities, markers, facts)
+    return _Said(names, entities, markers, facts, _read_abbreviations(data.get("abbreviations") or {}))
+
+
+def _read_abbreviations(listed: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for key, shorts in listed.items():
+        (name,) = _folded([key], "the names of 'abbreviations'")
+        for short in _folded(shorts, f"the abbreviations of '{name}' in 'abbreviations'"):
+            if found.setdefault(short, name) != name:
+                message = f"'{short}' is an abbreviation of '{found[short]}' and of '{name}' in 'abbreviations'"
+                raise InvalidTerms(message, "keep it under one name")
+    return found
 
 
 def _two_names(spelling: str, first: str, second: str, name_of: str | None) -> InvalidTerms:
@@ -307,4 +357,5 @@ def _joined(ours: _Said, theirs: _Said) -> _Said:
     replaced = frozenset(known.replace(name.split()) for name in theirs.facts)
     facts = {name: facts for name, facts in ours.facts.items() if known.replace(name.split()) not in replaced}
     markers = {kind: phrases | theirs.markers[kind] for kind, phrases in ours.markers.items()}
-    return _Said(names, entities | theirs.entities, markers, facts | theirs.facts)
+    abbreviations = ours.abbreviations | theirs.abbreviations
+    return _Said(names, entities | theirs.entities, markers, facts | theirs.facts, abbreviations)

@@ -116,7 +116,8 @@ def weights(combined: dict[str, CombinedScore]) -> str:
     ((name, how),) = combined.items()
     shares = ", ".join(f"{shorten(metric)} {weight:g}" for metric, weight in how.weights.items())
     kept = "" if how.renormalize_missing else "; missing metrics count as 0"
-    return f"{shorten(name)}: {shares}{kept}"
+    own = "".join(f"; {shorten(n)} of {', '.join(map(shorten, m))}" for n, m in (how.categories or {}).items())
+    return f"{shorten(name)}: {shares}{kept}{own}"
 
 
 # --- comparisons

@@ -50,6 +50,10 @@ class CombinedScore(Item, frozen=True, kw_only=True):
     """The weight of each metric or category."""
     renormalize_missing: bool
     """Whether the weights of metrics that a task lacks are distributed among those it has."""
+    categories: dict[str, tuple[Str, ...]] | None = None
+    """The metrics of custom categories; absent if there are none."""
+
+    _optional = frozenset({"categories"})
 
 
 class Leaderboard(Result, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -69,6 +69,9 @@ def validated(value: Any) -> Any:
 
 class Expected(Generic[Item]):
     """A sink for the truth: collects the expected ids, and the item of each."""
+
+    empty: ClassVar[str] = "the truth is empty"
+    """Why nothing can be scored if it has no items."""
 
     def __init__(
         self,

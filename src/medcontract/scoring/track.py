@@ -96,6 +96,8 @@ class Option(Struct, frozen=True, kw_only=True):
     """The option on the command line, if it is not derived from the name."""
     sets: bool | None = None
     """Makes it a flag on the command line, which sets this value."""
+    multiple: bool = False
+    """It can be given several times on the command line; its value is all of them."""
     choices: tuple[str, ...] = ()
     parameter: bool = False
     """It sets the parameter of the protocol with the same name."""

@@ -21,7 +21,16 @@ import medcontract
 from medcontract.contracts import recognition
 from medcontract.contracts.benchmark import Entities, Lexicon
 from medcontract.normalizers import terms
-from medcontract.normalizers.terms import CATEGORIES, LEXICON, InvalidTerms, Terms, fold, shipped
+from medcontract.normalizers.terms import (
+    CATEGORIES,
+    LEXICON,
+    InvalidTerms,
+    Terms,
+    fold,
+    lexicon_version,
+    line_kinds,
+    shipped,
+)
 from medcontract.types import Outline
 
 DATA: dict[str, Any] = json.loads(LEXICON.read_text(encoding="utf-8"))
@@ -157,9 +166,9 @@ def test_markers_do_not_overlap() -> None:
     text = shipped().normalize(
         "Because of fever, and because the guideline says so; because of fever. EN PRIMER LUGAR…"
     )
-    assert shipped().evidence(text) == {"because of", "because", "guideline"}
-    assert shipped().structure(text) == {"en primer lugar"}
-    assert shipped().evidence("because of fever") == {"because of"}
+    assert shipped().structure(text) == {"because of", "because", "en primer lugar"}
+    assert shipped().evidence(text) == {"guideline", "fever"}
+    assert shipped().structure("because of fever") == {"because of"}
 
 
 def test_facts_and_found() -> None:
@@ -384,6 +393,10 @@ def test_documented_counts() -> None:
     spellings = sum(map(len, DATA["synonyms"].values()))
     counts = [len(DATA[key]) for key in ("structure_markers", "evidence_markers", "fallacies")]
     assert (
+        f"{sum(map(len, DATA['abbreviations'].values()))} abbreviations of {len(DATA['abbreviations'])} diagnoses"
+        in text
+    )
+    assert (
         "{} spellings of {} names, {} markers of structure, {} of evidence, {} phrases of bad reasoning".format(
             spellings, len(NAMES), *counts
         )
@@ -449,6 +462,85 @@ def test_ambiguous_spellings_are_left_out(spelling: str) -> None:
     """What is an ordinary word, or common for two things, is not mapped; the documentation names it."""
     assert _entities(spelling) == {}
     assert f"`{spelling}`" in (LEXICON.parents[4] / "docs" / "terms.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("diagnosis", "normalized"),
+    [
+        ("MI", "myocardial infarction"), (" mi. ", "myocardial infarction"), ("HF", "heart failure"),
+        ("IAM", "myocardial infarction"), ("ICC", "heart failure"), ("FA", "atrial fibrillation"),
+        ("TIA", "transient ischemic attack"), ("LES", "systemic lupus erythematosus"), ("M.I.", "m i"),
+        ("acute MI", "acute mi"), ("MI, HF", "mi hf"), ("mi tía", "mi tia"), ("", ""),
+        ("MI " * 200, "mi " * 199 + "mi"),
+    ],
+)  # fmt: skip
+def test_abbreviations_of_whole_diagnoses(diagnosis: str, normalized: str) -> None:
+    """An abbreviation stands for its long form only if it is the whole diagnosis, and never elsewhere."""
+    assert shipped().normalize_diagnosis(diagnosis) == normalized
+    if diagnosis != "IAM":  # also a spelling
+        assert shipped().normalize(diagnosis) == fold(diagnosis)
+
+
+def test_shipped_abbreviations() -> None:
+    """Each belongs to one diagnosis, is not a spelling, and is documented."""
+    text = (LEXICON.parents[4] / "docs" / "terms.md").read_text(encoding="utf-8")
+    assert list(DATA["abbreviations"]) == sorted(DATA["abbreviations"])
+    assert ENTITIES.keys() >= DATA["abbreviations"].keys()
+    for name, shorts in DATA["abbreviations"].items():
+        for short in shorts:
+            assert shipped().normalize_diagnosis(short) == name
+            assert shipped().normalize(short) == fold(short)
+            assert f"`{short}`" in text
+
+
+def test_abbreviations_of_a_custom_lexicon() -> None:
+    """They are added and take precedence, follow a renamed diagnosis, and change the hash."""
+    of = shipped().extended({"abbreviations": {"frozen shoulder": ["FS", "MS"]}})
+    assert [of.normalize_diagnosis(short) for short in ("fs", "MS", "MI")] == [
+        "frozen shoulder", "frozen shoulder", "myocardial infarction",
+    ]  # fmt: skip
+    assert of.sha256 != shipped().sha256
+    renamed = shipped().extended({"synonyms": {"heart attack": ["myocardial infarction"]}})
+    assert renamed.normalize_diagnosis("MI") == "heart attack"
+    assert shipped().extended({"abbreviations": {"Myocardial Infarction": ["mi"]}}).sha256 == shipped().sha256
+    assert Terms.of({}).normalize_diagnosis("MI") == "mi"
+    with pytest.raises(InvalidTerms, match="'x' is an abbreviation of 'a' and of 'b'"):
+        Terms.of({"abbreviations": {"a": ["X"], "b": ["x."]}})
+
+
+NUMBERED, BULLETED = "numbered lines", "bulleted lines"
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("1. Fever\n2. Cough", {NUMBERED}), ("1) a", {NUMBERED}), ("(2) a", {NUMBERED}), ("1.- a", {NUMBERED}),
+        ("So:\r\n  3.) a", {NUMBERED}), ("**1.** a", {NUMBERED}), ("### 12. a", {NUMBERED}),
+        ("x\u20281. a", {NUMBERED}),
+        ("- a\n- b", {BULLETED}), ("* a", {BULLETED}), ("• a", {BULLETED}), ("x\n\t– a", {BULLETED}),
+        ("+ a", {BULLETED}),
+        ("1. a\n- b\n2. c", {NUMBERED, BULLETED}),
+        ("", set()), ("38.5 °C", set()), ("1.5 mg", set()), ("120. a", set()), ("1.", set()), ("-", set()),
+        ("a 1. b", set()),
+        ("-5 mmol", set()), ("**bold** a", set()), ("1 a", set()), ("a - b", set()), ("90/60 mmHg", set()),
+    ],
+)  # fmt: skip
+def test_line_kinds(text: str, kinds: set[str]) -> None:
+    """Lines that start with a number or a bullet, each kind once; numbers and signs elsewhere are none."""
+    assert line_kinds(text) == kinds
+
+
+def test_line_kinds_take_linear_time() -> None:
+    """Long runs of spaces and signs are searched once."""
+    start = time.perf_counter()
+    for text in (" " * 10**6, "\n" + "> " * 10**6, "*" * 10**6, "\n" * 10**6, "1. " + " " * 10**6):
+        assert line_kinds(text) == frozenset()
+    assert time.perf_counter() - start < 5
+
+
+def test_the_lexicon_has_a_version() -> None:
+    """It is data of the file."""
+    assert lexicon_version() == DATA["version"] == 2
 
 
 # --- prose: bad reasoning, structure, evidence ---------------------------------------------------
@@ -521,7 +613,7 @@ PLAIN = (
     "He was given the vaccine.", "She is due to return on Monday.", "Se sugiere reposo.", "Points to his chest.",
     "No apoya el pie desde ayer.", "Healing by second intention; third nerve palsy; upper third of the femur.",
     "Pain at first in the flank.", "El paciente indica que duerme mal.", "The patient indicates that he sleeps badly.",
-    "Alta en contra de la opinión médica.", "En la radiografía se evidencia derrame pleural.",
+    "Alta en contra de la opinión médica.", "En la ficha se evidencia alergia.",
     "Dolor en el segundo dedo del pie.", "Two strokes since then.", "We suggest rest and fluids.",
 )  # fmt: skip
 """Sentences without any marker of structure or of evidence."""
@@ -540,22 +632,36 @@ STRUCTURED = {
         "en primer lugar", "en segundo lugar", "por lo tanto"},
     "El primer paso es oxígeno; después, líquidos. Sin embargo, …": {"el primer paso", "despues", "sin embargo"},
     "First-line is amoxicillin. Next, in a second-degree block, pacing.": {"next"},
+    "Because of the fever, and although she is well, for this reason: admit.": {
+        "because of", "although", "for this reason"},
+    "Porque hay fiebre, aunque está bien; por eso, ingreso. Paso 4: alta.": {
+        "porque", "aunque", "por eso", "paso 4"},
 }  # fmt: skip
 EVIDENCED = {
     "Studies show that statins help; a randomized trial and a meta-analysis agree.": {
         "studies show", "a randomized trial", "meta analysis"},
-    "Because troponin is raised, which indicates necrosis.": {"because", "which indicates"},
+    "Because troponin is raised, which indicates necrosis.": {"troponin", "which indicates"},
     "Given the fever, due to pneumonia, according to guidelines.": {
-        "given the", "due to", "according to", "guidelines"},
+        "given the", "fever", "according to", "guidelines"},
     "The CT rules out bleeding; this explains the coma and supports stroke.": {
-        "rules out", "this explains", "supports"},
+        "ct", "rules out", "this explains", "supports"},
     "Findings suggest sepsis; findings indicate shock.": {"findings suggest", "findings indicate"},
-    "Según un estudio, y porque la TAC confirma el diagnóstico.": {"segun un estudio", "porque", "confirma"},
+    "Según un estudio, y porque la TAC confirma el diagnóstico.": {
+        "segun un estudio", "computed tomography", "confirma"},
     "Debido a la fiebre, lo que explica la taquicardia; apoya el diagnóstico.": {
-        "debido a", "lo que explica", "apoya"},
+        "fever", "lo que explica", "tachycardia", "apoya"},
     "Estudios han demostrado beneficio; ensayos clínicos también. Esto indica que es eficaz.": {
         "estudios han demostrado", "ensayos clinicos", "esto indica"},
-    "El ECG sugiere isquemia, compatible con angina.": {"sugiere", "compatible con"},
+    "El ECG sugiere isquemia, compatible con angina.": {"electrocardiogram", "sugiere", "compatible con"},
+    "BP 90/60, heart rate 120, SpO2 88 %; lactate 4.2; chest X-ray with infiltrates.": {
+        "bp", "heart rate", "spo2", "lactate", "chest x ray", "consolidation"},
+    "TA 90/60, FC 120, saturación de oxígeno 88 %; troponina elevada; ecografía normal.": {
+        "ta", "fc", "saturacion de oxigeno", "troponin", "ultrasound"},
+    "On examination: rebound tenderness and guarding. Labs: leukocytosis. Imaging is pending.": {
+        "on examination", "rebound tenderness", "guarding", "labs", "leukocytosis", "imaging"},
+    "A la exploración física, soplo y crepitantes. En la radiografía se ve derrame pleural.": {
+        "a la exploracion", "murmur", "crackles", "radiograph"},
+    "Hay fever, yellow fever, stroke volume, lactated Ringer's, hypertension.": set(),
 }  # fmt: skip
 
 
@@ -692,8 +798,8 @@ def test_extended() -> None:
     assert of.facts("heart attack") == shipped().facts("myocardial infarction")
     assert of.facts("asthma") == {"frozen shoulder"}  # replaced
     assert of.facts("sepsis") == shipped().facts("sepsis")
-    assert of.evidence("because as the scan shows") == {"because", "as the scan shows"}
-    assert shipped().evidence("as the scan shows") == frozenset()
+    assert of.evidence("guideline as the scan shows") == {"guideline", "as the scan shows"}
+    assert shipped().evidence("as the scan shows") == {"scan"}
 
 
 def test_replaced() -> None:

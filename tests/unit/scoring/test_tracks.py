@@ -30,9 +30,9 @@ REGISTRY = PACKAGE / "contracts" / "registry.py"
 
 
 def _is_own(path: Path) -> bool:
-    """A module of a track: definitions/TRACK.py, scoring/TRACK.py, or a module of the package scoring/TRACK/."""
+    """A module of a track: TRACK.py, contracts/TRACK.py, scoring/TRACK.py, or one of the package scoring/TRACK/."""
     folder, *rest = path.relative_to(PACKAGE).with_suffix("").parts
-    return folder in ("contracts", "scoring") and bool(rest) and rest[0] in TRACKS
+    return folder in TRACKS or (folder in ("contracts", "scoring") and bool(rest) and rest[0] in TRACKS)
 
 
 def _names_a_track(text: str) -> bool:

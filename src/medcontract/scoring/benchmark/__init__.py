@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from math import isfinite
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from medcontract.contracts.contract import Validated
 from medcontract.contracts.string_patterns import BLANKS
-from medcontract.errors import BrokenPlugin, CallError
-from medcontract.normalizers.terms import CATEGORIES, VERSION, InvalidTerms, Terms, shipped
-from medcontract.problems import Finding, plain_name
+from medcontract.errors import CallError
+from medcontract.normalizers.terms import InvalidTerms, Terms, shipped
+from medcontract.problems import plain_name, plural
 from medcontract.results.leaderboard import CombinedScore
 from medcontract.results.score import Score
 from medcontract.results.tables import Table
@@ -25,129 +23,44 @@ from medcontract.scoring.benchmark.combining import (
     Metrics,
     Weighting,
     combine,
+    parse_categories,
     parse_weights,
-    told_unused,
     used_by,
+    warn_unused,
     weighting_of,
 )
-from medcontract.scoring.benchmark.comparing import figures_in, row_groups, weighed_differently
-from medcontract.scoring.benchmark.metrics import (
-    CLINICAL,
-    DIAGNOSTIC,
-    METRICS,
-    REASONING,
-    Side,
-    asked,
-    measured,
-    side_of,
+from medcontract.scoring.benchmark.comparing import figures_in, row_groups, warn_different_weights
+from medcontract.scoring.benchmark.metrics import CLINICAL, computed_metrics
+from medcontract.scoring.benchmark.protocol import FIGURES, PROTOCOL, in_one_order
+from medcontract.scoring.benchmark.rescoring import add_combined, check_name_is_free, with_first
+from medcontract.scoring.benchmark.samples import (
+    KEY,
+    Item,
+    Mark,
+    OwnTruth,
+    Value,
+    checked_custom_metrics,
+    item_of,
+    measure,
 )
-from medcontract.scoring.benchmark.rescoring import free_name, weighed, with_first
 from medcontract.scoring.benchmark.tables import tables
-from medcontract.scoring.canonical import record_text
 from medcontract.scoring.comparison import Comparison
 from medcontract.scoring.custom_metrics import custom_metrics
-from medcontract.scoring.pairing import REPEATED, Expected, Pair, Unscored, read_field, validated
-from medcontract.scoring.processing_gate import Verdict, processed, shown_id
-from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters
+from medcontract.scoring.pairing import Pair, Unscored
+from medcontract.scoring.processing_gate import Verdict, processed
+from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ZERO, exact_sum, mean, rounded, total
 from medcontract.scoring.scorer import Answers, Counts, Finished, Scorer, ScoringOptions
-from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, Option, Ranking, ResultFields, Roles, Track
+from medcontract.scoring.track import Auxiliary, ExpectedIds, Option, Ranking, ResultFields, Roles, Track
 
 REFERENCES, PREDICTIONS, SAMPLES = "benchmark/references", "benchmark/predictions", "benchmark/samples"
 WEIGHTS = "benchmark/weights"
-_KEY = ("task_id", "sample_id")
 _MOST_NAMED = 10
-_MORE = "score --show-values tells more"
-NEGATION = "terms are found as phrases, whatever stands around them: negation is not understood"
-_CATEGORY_WEIGHTS = dict(zip(CATEGORIES, ("3", "2", "2", "1", "1"), strict=True))
-
-Value = Fraction | float
-"""A metric of a sample: computed exactly, or given as a double."""
-
-
-class Item(NamedTuple):
-    """What is right of one sample. Of one whose record is not valid, only its name is known."""
-
-    task: str
-    sample: str
-    side: Side | None
-    asks: frozenset[str]
-    """The metrics that its reference asks for."""
-    said: Any
-    """The reference as it was read, where users' own metrics need it."""
-
-
-class Mark(NamedTuple):
-    """What scoring needs of one processed sample."""
-
-    values: dict[str, Value]
-    given: tuple[str, ...]
-    """The metrics that the submission brought along."""
-    parts: dict[str, Any] | None
-    """What computed metrics are made of, where that was asked for."""
-    ignored: bool = False
-    """The submission brought metrics along that do not count."""
-
-
-PROTOCOL = Protocol(
-    id="benchmark",
-    version=1,
-    changes=(Change(1, "first version"),),
-    parameters=(
-        MIN_PROCESSED,
-        *parameters(
-            "SCORING.md, clinical_accuracy",
-            **{f"weight_{name}": (value, f"weight of {name}") for name, value in _CATEGORY_WEIGHTS.items()},
-        ),
-        *parameters(
-            "SCORING.md, reasoning_quality",
-            weight_overlap=("0.40", "share of the words that both rationales have"),
-            weight_structure=("0.15", "share of markers of structure"),
-            weight_evidence=("0.20", "share of markers of evidence"),
-            weight_factual=("0.25", "share of facts about the diagnosis"),
-            markers_for_full=("3", "distinct markers that give the full share", {"above": True}),
-            share_of_facts=("0.5", "share of the known facts that gives the full share", {"high": 1}),
-            penalty=("0.15", "off for each distinct fallacy"),
-            penalty_most=("0.40", "off for all fallacies together"),
-        ),
-        Parameter(
-            name="given_scores", value="taken", choices=("taken", "ignored"),
-            about="what becomes of metrics that a submission brings along", source="SCORING.md, benchmark",
-        ),
-        Parameter(
-            name="normalization", value=str(VERSION), about="version of the normalization of texts",
-            source="SCORING.md, benchmark", choices=(str(VERSION),),
-        ),
-        Parameter(
-            name="lexicon", value=shipped().sha256, about="SHA-256 of the terms (--lexicon)",
-            source="our own list", fixed=True,
-        ),
-        Parameter(
-            name="own_metrics", value=None, about="names of the metrics of users (--plugin)", source="plugins",
-            fixed=True,
-        ),
-    ),
-)  # fmt: skip
-
-_FIGURES = (
-    Figure(name=COMBINED, about="weighted mean of metrics and categories; mean over tasks"),
-    Figure(
-        name=CLINICAL, about="weighted Jaccard index of entities, or equal answers; mean over samples, then over tasks",
-        perfect=1, leaving_out="a right one never helps",
-    ),
-    Figure(
-        name=REASONING, about="overlap, structure, evidence and facts of a rationale, less a penalty for fallacies",
-        leaving_out="a right one never helps",
-    ),
-    Figure(
-        name=DIAGNOSTIC, about="share of equal diagnoses; mean over samples, then over tasks", perfect=1,
-        leaving_out="a right one never helps",
-    ),
-)  # fmt: skip
+NEGATION = "terms are found as phrases, regardless of context: negation is not recognized"
 
 
 class _Row(NamedTuple):
-    """One expected sample, and its metrics."""
+    """One expected sample and its metrics."""
 
     item: Item
     mark: Any
@@ -159,7 +72,7 @@ class _Task(Struct):
 
     samples: int
     sums: dict[str, tuple[Fraction, int]]
-    """Metric to sum and number of samples that have it."""
+    """For each metric, the sum and the number of samples that have it."""
 
 
 class _Data(Struct, kw_only=True):
@@ -167,12 +80,12 @@ class _Data(Struct, kw_only=True):
     header: dict[str, Any]
     weights: Weighting | None
     given: dict[str, int]
-    """How many samples brought a metric along."""
+    """For each metric, the number of samples that it is given for."""
     details: list[dict[str, Any]] | None
 
 
 class BenchmarkScorer(Scorer):
-    """Records are measured with the terms and the metrics of the caller."""
+    """Measures records with the terms and the custom metrics of the call."""
 
     explains = True
     rescores = True
@@ -181,32 +94,33 @@ class BenchmarkScorer(Scorer):
         super().__init__(protocol, options, contracts)
         if SAMPLES in contracts and PREDICTIONS in contracts:
             raise CallError(
-                "there are both predictions and samples of a model", f"give {PREDICTIONS} or {SAMPLES}, not both"
+                "there are both predictions and samples of a model", f"pass {PREDICTIONS} or {SAMPLES}, not both"
             )
         submission = SAMPLES if SAMPLES in contracts else PREDICTIONS
         truth = SAMPLES if submission == SAMPLES and REFERENCES not in contracts else REFERENCES
-        terms, own = _terms(options), custom_metrics()
-        item = partial(_item, terms, bool(own))
+        terms, custom = terms_of(options), custom_metrics()
+        item = partial(item_of, terms, protocol, bool(custom))
         pair = Pair(
-            truth=truth, submission=submission, key=_KEY, item=item,
-            measure=partial(_measure, terms, protocol, own, options),
+            truth=truth, submission=submission, key=KEY, item=item,
+            measure=partial(measure, terms, protocol, custom, options),
             own_truth=partial(OwnTruth, item) if truth == submission else None,
         )  # fmt: skip
         self.pairs = (pair,)
+        self._computed = computed_metrics(protocol)
 
     def combined(self, documents: Mapping[str, Any]) -> dict[str, CombinedScore] | None:
         weights = weighting(documents.get(WEIGHTS), self.options.options)
         return {name: CombinedScore(**how) for name, how in weights.describe().items()} if weights else None
 
     def rescore(self, name: str, result: Any, documents: Mapping[str, Any], fields: Mapping[str, str]) -> Verdict:
-        """Weigh the scores of a report; what it says besides stays as it is."""
+        """Add a combined score to a report; everything else in it stays unchanged."""
         weights = weighting(documents.get(WEIGHTS), self.options.options)
         if weights is None:
             raise CallError(
-                f"{name} is a report: it can be given a combined score, which needs weights",
-                "give --weights or a file of benchmark/weights; to score a model, give references and predictions",
+                f"{name} is a report: a combined score can be added to it, which needs weights",
+                "pass --weights or a file of benchmark/weights; to score a model, pass references and predictions",
             )
-        return weighed(result, weights, bool(self.options.options.get("replace")), fields)
+        return add_combined(result, weights, bool(self.options.options.get("replace")), fields)
 
     def count(self, answers: Answers) -> Counts:
         pairing = answers.pairing()
@@ -216,18 +130,19 @@ class BenchmarkScorer(Scorer):
         for _, mark in marks:
             for name in mark.given if isinstance(mark, Mark) else ():
                 given[name] += 1
-        chosen = pairing.pair.truth == pairing.pair.submission
-        rows = _rows(marks)
+        rows = self._rows(marks)
         data = _Data(
-            tasks={name: _sums(each) for name, each in rows.items()}, header=_header(answers, pairing.pair.submission),
+            tasks={name: self._sums(each) for name, each in rows.items()},
+            header=_header(answers, pairing.pair.submission),
             weights=weighting(answers.documents.get(WEIGHTS), self.options.options), given=dict(sorted(given.items())),
             details=_details(rows) if self.options.breakdown else None,
         )  # fmt: skip
-        warnings = ["there are no references: the submission itself chose what is expected"] * chosen
+        warnings = []
+        if pairing.pair.truth == pairing.pair.submission:
+            warnings.append("there are no references: the submission itself chose what is expected")
         ignored = sum(isinstance(mark, Mark) and mark.ignored for _, mark in marks)
         if ignored:
-            much = f"{ignored:,} sample{'s' * (ignored != 1)}"
-            warnings.append(f"scores that the submission gives itself are ignored: {much} (given_scores)")
+            warnings.append(f"scores in the submission are ignored: {plural(ignored, 'sample')} (given_scores)")
         return Counts(expected=len(marks), processed={"": processed(sheet)}, data=data, warnings=tuple(warnings))
 
     def finish(self, counts: Counts) -> Finished:
@@ -236,15 +151,15 @@ class BenchmarkScorer(Scorer):
             name: {metric: amount / number for metric, (amount, number) in task.sums.items()}
             for name, task in data.tasks.items()
         }
-        overall = _overall(tasks)
-        warnings = list(_warnings(data))
+        overall = self._overall(tasks)
+        warnings = list(self._warn_given(data))
         combined = None
         if data.weights is not None:
             name = data.weights.metric_name
             if not self.options.options.get("replace"):
-                free_name(name, overall)
+                check_name_is_free(name, overall)
             found = combine(tasks, data.weights)
-            warnings += _warnings_of_combining(data.weights, found, tasks, overall, data.given)
+            warnings += _warn_combined(data.weights, found, tasks, overall, data.given)
             combined = found.overall
             tasks = {task: with_first(name, found.by_task.get(task), metrics) for task, metrics in tasks.items()}
             overall = with_first(name, combined, overall)
@@ -256,7 +171,7 @@ class BenchmarkScorer(Scorer):
         if data.details is not None:
             report["detailed_results"] = data.details
         if not overall:
-            warnings.append("there is no figure: no reference asks for a metric, and none was given")
+            warnings.append("there are no figures: no reference requires a metric, and none is given")
         report["metadata"] = {
             **({"combined_scores": data.weights.describe()} if data.weights else {}),
             "samples": {name: task.samples for name, task in data.tasks.items()},
@@ -268,22 +183,69 @@ class BenchmarkScorer(Scorer):
             headline_name=data.weights.metric_name if data.weights else None,
         )  # fmt: skip
 
+    def _rows(self, marks: Sequence[tuple[Item, Any]]) -> dict[str, list[_Row]]:
+        """By task, sorted. A sample that is not processed is 0 in every metric that its reference requires, and in
+        every metric that a processed sample of its task has.
+        """
+        by_task: dict[str, list[_Row]] = defaultdict(list)
+        has: dict[str, set[str]] = defaultdict(set)
+        for item, mark in marks:
+            values = dict(mark.values) if isinstance(mark, Mark) else {}
+            by_task[item.task].append(_Row(item, mark, values))
+            has[item.task] |= values.keys()
+        for name, rows in by_task.items():
+            for row in rows:
+                if not isinstance(row.mark, Mark):
+                    wanted = has[name] | row.item.requires
+                    row.values.update(dict.fromkeys(self._in_order(wanted), ZERO))
+        return {name: by_task[name] for name in sorted(by_task)}
+
+    def _in_order(self, names: Collection[str]) -> list[str]:
+        """Computed metrics first."""
+        computed = self._computed
+        return [*(name for name in computed if name in names), *sorted(set(names) - set(computed))]
+
+    def _sums(self, rows: Sequence[_Row]) -> _Task:
+        found: dict[str, list[Value]] = defaultdict(list)
+        for row in rows:
+            for name, value in row.values.items():
+                found[name].append(value)
+        return _Task(len(rows), {name: (_sum(found[name]), len(found[name])) for name in self._in_order(found)})
+
+    def _overall(self, tasks: Mapping[str, Metrics]) -> dict[str, Fraction]:
+        """For each metric, the mean over the tasks that have it."""
+        names = self._in_order({name for metrics in tasks.values() for name in metrics})
+        return {name: mean(metrics[name] for metrics in tasks.values() if name in metrics) for name in names}
+
+    def _warn_given(self, data: _Data) -> Iterator[str]:
+        for name in self._computed:
+            times = data.given.get(name, 0)
+            if times:
+                samples = plural(times, "sample")
+                yield f"{name} of {samples} is given by the submission, not computed (--parameter given_scores=ignored)"
+        others = [name for name in data.given if name not in self._computed]
+        if others:
+            named = ", ".join(map(plain_name, others[:_MOST_NAMED])) + (", …" if len(others) > _MOST_NAMED else "")
+            yield f"metrics given by the submission are used unchanged: {named}"
+
 
 _WEIGHTS = Option(
     name="weights", metavar="NAME=W,...", stands_for=WEIGHTS, parse=parse_weights, help="Weights of the combined score."
 )
 _ABOUT_WEIGHTS = (
-    Option(name="metric_name", metavar="NAME", help="The combined score's name."),
+    Option(
+        name="categories", flag="--category", metavar="NAME=METRIC,...", multiple=True, parse=parse_categories,
+        help="Metrics of a category that weights refer to: a new one, or one that replaces a built-in one. Repeatable.",
+    ),
+    Option(name="metric_name", metavar="NAME", help="Name of the combined score."),
     Option(
         name="renormalize_missing", flag="--keep-missing", sets=False,
-        help="What a task lacks counts 0, with its weight.",
+        help="Metrics that a task lacks count as 0, with their weight.",
     ),
-    Option(name="replace", sets=True, help="Replace a metric of the combined score's name."),
+    Option(name="replace", sets=True, help="Replace a metric that has the name of the combined score."),
 )  # fmt: skip
 """They need weights."""
-_LEXICON = Option(
-    name="lexicon", metavar="FILE", contract="benchmark/lexicon", measuring=True, help="Terms of your own."
-)
+_LEXICON = Option(name="lexicon", metavar="FILE", contract="benchmark/lexicon", measuring=True, help="Custom lexicon.")
 
 
 class Benchmark(Track):
@@ -296,207 +258,51 @@ class Benchmark(Track):
         expected_ids=tuple(ExpectedIds(contract="benchmark/cases", truth=truth) for truth in (REFERENCES, SAMPLES)),
     )
     protocol = PROTOCOL
-    figures = _FIGURES
+    figures = FIGURES
     headline = COMBINED
     scorer = BenchmarkScorer
 
     second = CLINICAL
     options = (_WEIGHTS, *_ABOUT_WEIGHTS, _LEXICON)
     result_fields = ResultFields(needed=("model_id",), settable=("timestamp",))
-    comparison = Comparison(groups=row_groups, figures=figures_in, warnings=weighed_differently)
+    comparison = Comparison(groups=row_groups, figures=figures_in, warnings=warn_different_weights)
     ranking = Ranking(parameters={"given_scores": "ignored"})
 
     def completed(self, protocol: Protocol, options: ScoringOptions) -> Protocol:
-        """Terms and metrics of the caller's own make another fingerprint."""
-        protocol = protocol.following("lexicon", _terms(options).sha256)
-        own = _own_metrics()
-        return protocol.following("own_metrics", ", ".join(own)) if own else protocol
+        """A custom lexicon and custom metrics change the fingerprint."""
+        protocol = in_one_order(protocol).following("lexicon", terms_of(options).sha256)
+        custom = checked_custom_metrics(protocol)
+        return protocol.following("own_metrics", ", ".join(custom)) if custom else protocol
 
     def tables(self, score: Score) -> Iterator[Table]:
         return tables(score)
 
     def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
-        """Without figures by task and sample."""
+        """Without figures by task and by sample."""
         metadata = {name: value for name, value in result.get("metadata", {}).items() if name != "samples"}
         return {"model_id": result.get("model_id"), "overall_scores": result["overall_scores"], "metadata": metadata}
 
 
-def _warnings_of_combining(
+def _warn_combined(
     weights: Weighting, found: Combined, tasks: Mapping[str, Metrics], overall: Metrics, given: Mapping[str, int]
 ) -> Iterator[str]:
     if weights.metric_name in overall:
         yield f"the metric '{plain_name(weights.metric_name)}' was replaced by the combined score"
-    yield from told_unused(found, tasks)
+    yield from warn_unused(found, tasks, weights)
     used = [name for name in used_by(weights) if name in given]
     if used:
-        yield f"the combined score rests in part on what the submission gave: {', '.join(map(plain_name, used))}"
+        yield f"the combined score depends on metrics given by the submission: {', '.join(map(plain_name, used))}"
 
 
-def _own_metrics() -> dict[str, Callable[..., Any]]:
-    """Those of users, by name. Raises `CallError` for one that would stand in for a metric of the protocol."""
-    own = custom_metrics()
-    taken = [name for name in METRICS if name in own]
-    if taken:
-        raise CallError(
-            f"a plugin has a metric '{taken[0]}', which the protocol has already", "rename it in the plugin"
-        )
-    return own
-
-
-def _terms(options: ScoringOptions) -> Terms:
+def terms_of(options: ScoringOptions) -> Terms:
+    """The built-in terms, with those of a custom lexicon. Raises `CallError`."""
     lexicon = options.options.get("lexicon")
     if lexicon is None:
         return shipped()
     try:
         return shipped().extended(lexicon)
     except InvalidTerms as error:
-        raise CallError(f"the lexicon is not sound: {error.message}", error.hint) from None
-
-
-class _Known(Struct):
-    """What of a sample is truth: it is hashed as a record of references is."""
-
-    task_id: str
-    sample_id: str
-    reference: Any
-
-
-def _known(record: Any) -> _Known:
-    reference = record.reference
-    said = reference.model_dump() if hasattr(reference, "model_dump") else reference
-    return _Known(record.task_id, record.sample_id, said)
-
-
-class OwnTruth(Expected[Item]):
-    """Samples are their own truth: each of their ids is expected, those of records that are not valid too."""
-
-    def __init__(self, item: Callable[[Any], Item]) -> None:
-        super().__init__(_KEY, item)
-        self._before: tuple[dict[Any, int], list[Item], int] = {}, [], 0
-
-    def begin(self) -> None:
-        """Remember what is there: a file that cannot be read to its end has no records."""
-        self._before = dict(self.index), list(self.items), len(self._texts)
-
-    def end(self, complete: bool) -> None:
-        if not complete:
-            index, self.items, length = self._before
-            self.index.clear()
-            self.index.update(index)
-            del self._texts[length:]
-
-    def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
-        for record in validated(records):
-            self._add(self._key(record), self._item(record))
-            self._texts.append(record_text(_known(record)))
-        return ()
-
-    def reject(self, parsed: Any) -> Sequence[Finding]:
-        task, sample = (read_field(parsed, name) for name in _KEY)
-        if isinstance(task, str) and isinstance(sample, str):
-            self._add((task, sample), Item(task, sample, None, frozenset(), None))
-        return ()
-
-    def _add(self, key: Any, item: Item) -> None:
-        """A sample that stands there twice is not processed, whatever either record says."""
-        number = self.index.setdefault(key, len(self.items))
-        if number == len(self.items):
-            self.items.append(item)
-        else:
-            one = self.items[number]
-            self.items[number] = one._replace(side=None, asks=one.asks | item.asks)
-
-
-def _item(terms: Terms, keep: bool, record: Any) -> Item:
-    side = side_of(terms, record.reference)
-    return Item(record.task_id, record.sample_id, side, frozenset(asked(side)), record.reference if keep else None)
-
-
-def _measure(
-    terms: Terms,
-    protocol: Protocol,
-    own: Mapping[str, Callable[..., Any]],
-    options: ScoringOptions,
-    item: Item,
-    record: Any,
-) -> Mark | Unscored:
-    """Computed metrics, then users' own, then those that the record brings along: the later wins."""
-    if item.side is None:  # there is another record of this sample
-        return REPEATED
-    computed = measured(terms, protocol, item.side, side_of(terms, record.prediction))
-    values: dict[str, Value] = {name: each.value for name, each in computed.items()}
-    for name, function in own.items():
-        value = _called(name, function, item, record.prediction, options.plugin_errors)
-        if value is not None:
-            values[name] = value
-    taken = protocol.word("given_scores") == "taken"
-    given = record.scores or {} if taken else {}
-    values.update(given)
-    parts = None
-    if options.breakdown:
-        parts = {name: _shown(each.parts, options.values) for name, each in computed.items() if name not in given}
-    return Mark(values, tuple(sorted(given)), parts, bool(record.scores) and not taken)
-
-
-def _called(name: str, function: Callable[..., Any], item: Item, prediction: Any, tell: bool) -> float | None:
-    """A user's own metric: a number in 0..1, or None where it says nothing."""
-    where = f"the metric '{name}' failed for sample {shown_id(item.sample)} of task {shown_id(item.task)}"
-    try:
-        value = function(item.said, prediction)
-        if value is None:
-            return None
-        number = float(value)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a user's function does
-        said = f": {error}" if tell else f" ({_MORE})"  # it may quote a record
-        raise BrokenPlugin(f"{where}: {type(error).__name__}{said}") from None
-    if not 0 <= number <= 1:
-        what = str(number) if tell or not isfinite(number) else f"a number ({_MORE})"  # it may be one of a record
-        raise BrokenPlugin(f"{where}: {what} is not between 0 and 1")
-    return number
-
-
-def _shown(parts: Mapping[str, Any], values: bool) -> dict[str, Any]:
-    """What a metric is made of, as JSON: numbers rounded; of terms their number where values are not told."""
-    shown: dict[str, Any] = {}
-    for name, part in parts.items():
-        if isinstance(part, Fraction):
-            shown[name] = rounded(part)
-        elif isinstance(part, Mapping):
-            shown[name] = _shown(part, values)
-        elif isinstance(part, list):
-            shown[name] = part if values else len(part)
-        else:
-            shown[name] = part
-    return shown
-
-
-def _rows(marks: Sequence[tuple[Item, Any]]) -> dict[str, list[_Row]]:
-    """By task, sorted. What is not processed is 0 in every metric that it, or a processed sample of its task, has."""
-    by_task: dict[str, list[_Row]] = defaultdict(list)
-    has: dict[str, set[str]] = defaultdict(set)
-    for item, mark in marks:
-        values = dict(mark.values) if isinstance(mark, Mark) else {}
-        by_task[item.task].append(_Row(item, mark, values))
-        has[item.task] |= values.keys()
-    for name, rows in by_task.items():
-        for row in rows:
-            if not isinstance(row.mark, Mark):
-                wanted = has[name] | row.item.asks
-                row.values.update(dict.fromkeys(_in_order(wanted), ZERO))
-    return {name: by_task[name] for name in sorted(by_task)}
-
-
-def _in_order(names: Collection[str]) -> list[str]:
-    """Computed metrics first."""
-    return [*(name for name in METRICS if name in names), *sorted(set(names) - set(METRICS))]
-
-
-def _sums(rows: Sequence[_Row]) -> _Task:
-    found: dict[str, list[Value]] = defaultdict(list)
-    for row in rows:
-        for name, value in row.values.items():
-            found[name].append(value)
-    return _Task(len(rows), {name: (_sum(found[name]), len(found[name])) for name in _in_order(found)})
+        raise CallError(f"the lexicon is not valid: {error.message}", error.hint) from None
 
 
 def _sum(values: Sequence[Value]) -> Fraction:
@@ -504,31 +310,26 @@ def _sum(values: Sequence[Value]) -> Fraction:
     return exact + exact_sum(value for value in values if not isinstance(value, Fraction))
 
 
-def _overall(tasks: Mapping[str, Mapping[str, Fraction]]) -> dict[str, Fraction]:
-    """For each metric the mean over the tasks that have it."""
-    names = _in_order({name for metrics in tasks.values() for name in metrics})
-    return {name: mean(metrics[name] for metrics in tasks.values() if name in metrics) for name in names}
-
-
-def _doubles(metrics: Mapping[str, Fraction]) -> dict[str, float]:
+def _doubles(metrics: Metrics) -> dict[str, float]:
     return {name: rounded(value) for name, value in metrics.items()}
 
 
 def weighting(document: Any, options: Mapping[str, Any]) -> Weighting | None:
-    """What a file and the options say of weights. Raises `CallError` where they disagree."""
+    """The weighting in a file and in options. Raises `CallError` if they contradict each other."""
     weights, name = options.get("weights"), options.get("metric_name")
     if name is not None and not name.strip(BLANKS):
         raise CallError("--metric-name is blank", "give the combined score a name")
     if document is not None and weights is not None:
-        raise CallError("there are weights in a file and in --weights", "give one of them")
+        raise CallError("there are weights in a file and in --weights", "pass only one of them")
     if document is None and weights is None:
-        lonely = [option.on_command_line for option in _ABOUT_WEIGHTS if option.name in options]
-        if lonely:
-            raise CallError(f"{lonely[0]} is about a combined score, which needs weights", "give --weights or a file")
+        useless = [option.on_command_line for option in _ABOUT_WEIGHTS if option.name in options]
+        if useless:
+            raise CallError(f"{useless[0]} is about a combined score, which needs weights", "pass --weights or a file")
         return None
     found = weighting_of(document) if document is not None else Weighting(weights or ())
     renormalize = options.get("renormalize_missing", found.renormalize)
-    return Weighting(found.weights, name or found.metric_name, renormalize)
+    custom = dict(found.custom) | dict(options.get("categories") or {})
+    return Weighting(found.weights, name or found.metric_name, renormalize, tuple(custom.items()))
 
 
 def _header(answers: Answers, submission: str) -> dict[str, Any]:
@@ -536,20 +337,8 @@ def _header(answers: Answers, submission: str) -> dict[str, Any]:
     return {"model_id": header.get("model_id"), "timestamp": answers.settings.get("timestamp")}
 
 
-def _warnings(data: _Data) -> Iterator[str]:
-    for name in METRICS:
-        times = data.given.get(name, 0)
-        if times:
-            much = f"{times:,} sample{'s' * (times != 1)}"
-            yield f"{name} of {much} was not computed, but given by the submission (--parameter given_scores=ignored)"
-    others = [name for name in data.given if name not in METRICS]
-    if others:
-        named = ", ".join(map(plain_name, others[:_MOST_NAMED])) + (", …" if len(others) > _MOST_NAMED else "")
-        yield f"metrics that the submission gave were taken as they are: {named}"
-
-
 def _details(tasks: Mapping[str, Sequence[_Row]]) -> list[dict[str, Any]]:
-    """Every sample by task and name: its metrics, and what they are made of."""
+    """Every sample by task and id: its metrics and their components."""
     return [
         {
             "task_id": task,

@@ -1,4 +1,4 @@
-"""What of two reports is compared: tasks, samples, and whether combined scores were weighed alike."""
+"""The comparison of two reports: tasks, samples, and whether combined scores have the same weights."""
 
 from __future__ import annotations
 
@@ -10,40 +10,40 @@ from medcontract.scoring.comparison import RowGroup, without_metadata
 
 
 def table_in(mapping: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """What stands under a name, if it is an object: a report made elsewhere may hold anything."""
+    """The object with this name, or an empty one: a report of another tool may contain anything."""
     found = mapping.get(name)
     return found if isinstance(found, dict) else {}
 
 
 def figures_in(report: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The metrics over all tasks, those that were given and combined ones too."""
+    """The metrics over all tasks, including given and combined ones."""
     return table_in(report, "overall_scores") or without_metadata(report)
 
 
 def row_groups(report: Mapping[str, Any]) -> Iterator[RowGroup]:
-    """Tasks and samples. They got better when a combined score did, or else when metrics rose and none fell."""
+    """Tasks and samples. They improved if a combined score did, or else if some metric rose and none fell."""
     combined = tuple(_combined(report))
     tasks, samples = table_in(report, "task_scores"), _samples(report)
     yield RowGroup(kind="tasks", title="tasks", rows=tasks, deciding=combined, or_all=True)
     yield RowGroup(kind="samples", title="samples", rows=samples, deciding=combined, or_all=True)
 
 
-def weighed_differently(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
-    """Combined scores of one name that mean different things."""
+def warn_different_weights(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    """Warnings about combined scores of the same name with different weights or categories."""
     old, new = _combined(before), _combined(after)
     for name in old.keys() & new.keys():
         if old[name] != new[name]:
-            told = " and ".join(_weights(table_in(each, name)) for each in (old, new))
-            yield f"'{plain_name(name)}' was weighed differently ({told}): it cannot be compared"
+            both = " and ".join(_weights(table_in(each, name)) for each in (old, new))
+            yield f"'{plain_name(name)}' has different weights ({both}): it cannot be compared"
 
 
 def _combined(report: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The combined scores, and how they were weighed."""
+    """The combined scores with their weights."""
     return table_in(table_in(report, "metadata"), "combined_scores")
 
 
 def _samples(report: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of a report that was made with a breakdown."""
+    """The samples of a report with a breakdown."""
     listed = report.get("detailed_results")
     rows = [row for row in (listed if isinstance(listed, list) else ()) if isinstance(row, dict)]
     keys = {"task_id", "sample_id", "scores"}
@@ -53,7 +53,14 @@ def _samples(report: Mapping[str, Any]) -> dict[str, Any]:
 def _weights(how: Mapping[str, Any]) -> str:
     weights = table_in(how, "weights")
     shares = ", ".join(f"{plain_name(metric)} {_share(weight)}" for metric, weight in weights.items())
-    return f"{shares}{'' if how.get('renormalize_missing', True) else ', missing ones kept'}"
+    missing = "" if how.get("renormalize_missing", True) else ", missing ones kept"
+    return f"{shares}{missing}{''.join(_categories(table_in(how, 'categories')))}"
+
+
+def _categories(categories: Mapping[str, Any]) -> Iterator[str]:
+    for name, metrics in categories.items():
+        members = [str(metric) for metric in metrics] if isinstance(metrics, list) else ["…"]
+        yield f", {plain_name(name)} of {' + '.join(map(plain_name, members))}"
 
 
 def _share(weight: Any) -> str:

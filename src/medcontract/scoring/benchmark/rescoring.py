@@ -1,4 +1,4 @@
-"""A combined score for a report that was made elsewhere."""
+"""A combined score for an existing report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from medcontract.errors import WrongWeights
 from medcontract.problems import plain_name
-from medcontract.scoring.benchmark.combining import Weighting, combine, told_unused
+from medcontract.scoring.benchmark.combining import Weighting, combine, warn_unused
 from medcontract.scoring.benchmark.metrics import CLINICAL
 from medcontract.scoring.processing_gate import Verdict
 from medcontract.scoring.rational import rounded, rounded_or_none
@@ -16,13 +16,13 @@ from medcontract.scoring.rational import rounded, rounded_or_none
 Number = TypeVar("Number", Fraction, float)
 
 
-def weighed(report: Any, weights: Weighting, replace: bool, fields: Mapping[str, str]) -> Verdict:
-    """Raises `WrongWeights`."""
+def add_combined(report: Any, weights: Weighting, replace: bool, fields: Mapping[str, str]) -> Verdict:
+    """The report with a combined score. Raises `WrongWeights`."""
     said = {name: value for name, value in _plain(report).items() if value is not None}
     name = weights.metric_name
     tasks, overall = said["task_scores"], said["overall_scores"]
     if not replace:
-        free_name(name, {*overall, *(metric for metrics in tasks.values() for metric in metrics)})
+        check_name_is_free(name, {*overall, *(metric for metrics in tasks.values() for metric in metrics)})
     exact = {task: {metric: Fraction(v) for metric, v in metrics.items()} for task, metrics in tasks.items()}
     found = combine(exact, weights)
     result = {
@@ -37,12 +37,12 @@ def weighed(report: Any, weights: Weighting, replace: bool, fields: Mapping[str,
     second = overall.get(CLINICAL)
     return Verdict(
         valid=True, processing=None, result=result, headline=found.overall, headline_name=name,
-        second=None if second is None else Fraction(second), warnings=tuple(told_unused(found, exact)),
+        second=None if second is None else Fraction(second), warnings=tuple(warn_unused(found, exact, weights)),
     )  # fmt: skip
 
 
 def _with_weights(metadata: dict[str, Any], weights: Weighting) -> dict[str, Any]:
-    """The weights of this score beside those of others."""
+    """The metadata with the weights of this score added to those of others."""
     known = metadata.get("combined_scores")
     return {**metadata, "combined_scores": {**(known if isinstance(known, dict) else {}), **weights.describe()}}
 
@@ -54,15 +54,15 @@ def _plain(report: Any) -> dict[str, Any]:
 
 
 def with_first(name: str, value: Number | None, metrics: Mapping[str, Number]) -> dict[str, Number]:
-    """The metrics with one in front; where it has no value, it is not there."""
+    """The metrics with one in front, or without it if it has no value."""
     others = {other: each for other, each in metrics.items() if other != name}
     return others if value is None else {name: value, **others}
 
 
-def free_name(name: str, there: Collection[str]) -> None:
-    """Nothing that is there is overwritten. Raises `WrongWeights`."""
-    if name in there:
+def check_name_is_free(name: str, known: Collection[str]) -> None:
+    """Existing metrics are not overwritten. Raises `WrongWeights`."""
+    if name in known:
         raise WrongWeights(
-            f"there is a metric '{plain_name(name)}' already",
-            "give the combined score another --metric-name, or --replace it",
+            f"a metric '{plain_name(name)}' already exists",
+            "pass another --metric-name for the combined score, or --replace to overwrite the metric",
         )

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
 
-from medcontract.problems import plain_name
+from medcontract.problems import plain_name, plural
 from medcontract.results.tables import MOST_CASES, Table, more_rows, number
+from medcontract.scoring.benchmark.comparing import table_in
 
 if TYPE_CHECKING:
     from medcontract.results.score import Score
@@ -17,29 +18,42 @@ _MOST_ROWS = 40
 
 
 def tables(score: Score) -> Iterator[Table]:
-    """The combined score and its weights first; of many tasks the worst, of many metrics the first."""
-    report = score.result or {}
-    headline = score._headline[0]
-    combined = report["metadata"].get("combined_scores", {}).get(headline)
+    """The tables of the report in a score."""
+    return report_tables(score.result or {}, score._headline[0], score._counted_here)
+
+
+def report_tables(report: dict[str, Any], headline: str, counted_here: bool) -> Iterator[Table]:
+    """The combined score and its weights first; the worst of many tasks, the first of many metrics.
+
+    `headline` is the name of the combined score, if there is one.
+    """
+    combined = _combined(report, headline)
     overall = report["overall_scores"]
     if combined:
         yield Table("", ("metric", "overall"), [(plain_name(headline), number(overall[headline]))])
         yield _weights(headline, combined)
     others = [(plain_name(name), number(value)) for name, value in overall.items() if not combined or name != headline]
-    notes = report["metadata"]["notes"] if score._counted_here else []  # another tool's may be anything
+    notes = report["metadata"]["notes"] if counted_here else []  # those of another tool may be anything
     yield Table("Metrics", ("metric", "overall"), others[:_MOST_ROWS], "; ".join([*_left(others, _MOST_ROWS), *notes]))
-    yield from _finer(report, headline if combined else None, score._counted_here)
+    yield from _finer(report, headline if combined else None, counted_here)
+
+
+def _combined(report: dict[str, Any], headline: str) -> dict[str, Any] | None:
+    """How the combined score of this name was computed."""
+    return dict(table_in(table_in(table_in(report, "metadata"), "combined_scores"), headline)) or None
 
 
 def _weights(headline: str, combined: dict[str, Any]) -> Table:
     weights = [(plain_name(name), f"{weight:g}") for name, weight in combined["weights"].items()]
-    missing = "shared among the others" if combined["renormalize_missing"] else "lost"
-    note = f"the weight of what a task lacks is {missing}"
-    return Table(f"Weights of {plain_name(headline)}", ("metric or category", "weight"), weights, note)
+    missing = "redistributed among the others" if combined["renormalize_missing"] else "lost"
+    notes = [f"the weight of metrics that a task lacks is {missing}"]
+    for name, metrics in combined.get("categories", {}).items():
+        notes.append(f"{plain_name(name)} is the mean of {', '.join(map(plain_name, metrics))}")
+    return Table(f"Weights of {plain_name(headline)}", ("metric or category", "weight"), weights, "; ".join(notes))
 
 
 def _finer(report: dict[str, Any], combined: str | None, counted_here: bool) -> Iterator[Table]:
-    """Tasks, and samples where they are there. `combined` is the name of the combined score."""
+    """Tasks, and samples if there are any. `combined` is the name of the combined score."""
     tasks = [((task,), metrics) for task, metrics in report.get("task_scores", {}).items()]
     names = list(dict.fromkeys([*report["overall_scores"], *(name for _, metrics in tasks for name in metrics)]))
     columns = names[:_MOST_METRICS]
@@ -53,26 +67,26 @@ def _finer(report: dict[str, Any], combined: str | None, counted_here: bool) -> 
 
 
 def _parts(rows: Sequence[dict[str, Any]]) -> Table:
-    """What the metrics of the worst samples are made of."""
+    """The components of the metrics of the worst samples."""
     worst = nsmallest(
         MOST_CASES, rows, lambda row: (min(row["scores"].values(), default=2.0), row["task_id"], row["sample_id"])
     )
     cells = [
-        (f"{row['task_id']} {row['sample_id']}", metric, "; ".join(_told(parts)))
+        (f"{row['task_id']} {row['sample_id']}", metric, "; ".join(_shown(parts)))
         for row in worst
         for metric, parts in row["breakdown"].items()
     ]
-    return Table("What they are made of", ("sample", "metric", "parts"), cells, more_rows(len(rows)), numeric=False)
+    return Table("Components", ("sample", "metric", "parts"), cells, more_rows(len(rows)), numeric=False)
 
 
-def _told(parts: Any) -> Iterator[str]:
-    """Numbers, and terms where they may be told; what is empty is left out."""
+def _shown(parts: Any) -> Iterator[str]:
+    """Numbers, and terms if they may be shown; empty parts are omitted."""
     if not isinstance(parts, dict):
         yield str(parts)
         return
     for name, part in parts.items():
         if isinstance(part, dict):
-            yield from (f"{name} {told}" for told in _told(part))
+            yield from (f"{name} {shown}" for shown in _shown(part))
         elif isinstance(part, list):
             if part:
                 yield f"{name}: {', '.join(part)}"
@@ -84,20 +98,20 @@ def _told(parts: Any) -> Iterator[str]:
 
 def _left(metrics: Sequence[Any], most: int) -> list[str]:
     left = len(metrics) - most
-    return [f"{left:,} more metric{'s' * (left != 1)} (json has all)"] if left > 0 else []
+    return [f"{plural(left, 'more metric')} (json has all)"] if left > 0 else []
 
 
 Scored = tuple[tuple[str, ...], dict[str, float]]
-"""What something is named by, and its metrics."""
+"""The id of a task or sample, and its metrics."""
 
 
 def _worst(
     title: str, names: tuple[str, ...], rows: Sequence[Scored], columns: Sequence[str], notes: Sequence[str]
 ) -> Table:
-    """Tasks with the lowest first metric, samples with the lowest of all."""
+    """Tasks with the lowest first metric, samples with the lowest metric."""
 
     def low(row: Scored) -> tuple[float, tuple[str, ...]]:
-        if len(names) > 1:  # samples: by what is worst of them
+        if len(names) > 1:  # samples
             return min(row[1].values(), default=2.0), row[0]
         return next((row[1][name] for name in columns if name in row[1]), 2.0), row[0]
 

@@ -1,0 +1,202 @@
+"""One sample of `benchmark`: what its reference requires, and the metrics of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from math import isfinite
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from medcontract.contracts.contract import Validated
+from medcontract.errors import BrokenPlugin, CallError
+from medcontract.normalizers.terms import Terms
+from medcontract.problems import Finding
+from medcontract.scoring.benchmark.metrics import Side, computed_metrics, measured, required_metrics, side_of
+from medcontract.scoring.canonical import record_text
+from medcontract.scoring.custom_metrics import custom_metrics
+from medcontract.scoring.pairing import REPEATED, Expected, Unscored, read_field, validated
+from medcontract.scoring.processing_gate import shown_id
+from medcontract.scoring.protocol import Protocol
+from medcontract.scoring.rational import rounded
+from medcontract.scoring.scorer import ScoringOptions
+
+KEY = ("task_id", "sample_id")
+_MORE = "score --show-values shows more"
+
+Value = Fraction | float
+"""A metric of a sample: computed exactly, or given as a double."""
+MetricFunctions = Mapping[str, Callable[..., Any]]
+
+
+class Item(NamedTuple):
+    """The expected answer of one sample."""
+
+    task: str
+    sample: str
+    side: Side | None
+    """None for a sample with an invalid or repeated record."""
+    requires: frozenset[str]
+    """The metrics that its reference requires."""
+    said: Any
+    """The reference as read, if custom metrics need it."""
+
+
+class Mark(NamedTuple):
+    """The metrics of one processed sample."""
+
+    values: dict[str, Value]
+    given: tuple[str, ...]
+    """The metrics that are given in the submission."""
+    parts: dict[str, Any] | None
+    """The components of computed metrics, if a breakdown was requested."""
+    ignored: bool = False
+    """Whether the submission has metrics that are ignored."""
+
+
+def item_of(terms: Terms, protocol: Protocol, keep: bool, record: Any) -> Item:
+    """The expected answer in a valid record."""
+    side = side_of(terms, record.reference)
+    requires = frozenset(required_metrics(protocol, side))
+    return Item(record.task_id, record.sample_id, side, requires, record.reference if keep else None)
+
+
+def checked_custom_metrics(protocol: Protocol) -> dict[str, Callable[..., Any]]:
+    """Custom metrics by name. Raises `CallError` for one that has the name of a computed metric."""
+    found = custom_metrics()
+    taken = [name for name in computed_metrics(protocol) if name in found]
+    if taken:
+        raise CallError(
+            f"a plugin has a metric '{taken[0]}', which is already a metric of the protocol", "rename it in the plugin"
+        )
+    return found
+
+
+def measure(
+    terms: Terms, protocol: Protocol, custom: MetricFunctions, options: ScoringOptions, item: Item, record: Any
+) -> Mark | Unscored:
+    """Computed metrics, then custom ones, then those given in the record: the later takes precedence."""
+    if item.side is None:  # there is another record of this sample
+        return REPEATED
+    computed = measured(terms, protocol, item.side, side_of(terms, record.prediction))
+    values: dict[str, Value] = {name: each.value for name, each in computed.items()}
+    for name, function in custom.items():
+        value = _call_custom(name, function, item, record.prediction, options.plugin_errors)
+        if value is not None:
+            values[name] = value
+    taken = protocol.word("given_scores") == "taken"
+    given = record.scores or {} if taken else {}
+    values.update(given)
+    parts = None
+    if options.breakdown:
+        parts = {name: shown_parts(each.parts, options.values) for name, each in computed.items() if name not in given}
+    return Mark(values, tuple(sorted(given)), parts, bool(record.scores) and not taken)
+
+
+def _call_custom(
+    name: str, function: Callable[..., Any], item: Item, prediction: Any, show_error: bool
+) -> float | None:
+    """A custom metric: a number from 0 to 1, or None if it does not apply."""
+    where = f"the metric '{name}' failed for sample {shown_id(item.sample)} of task {shown_id(item.task)}"
+    try:
+        value = function(item.said, prediction)
+        if value is None:
+            return None
+        number = float(value)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a custom function does
+        said = f": {error}" if show_error else f" ({_MORE})"  # it may quote a record
+        raise BrokenPlugin(f"{where}: {type(error).__name__}{said}") from None
+    if not 0 <= number <= 1:
+        what = str(number) if show_error or not isfinite(number) else f"a number ({_MORE})"  # it may be in a record
+        raise BrokenPlugin(f"{where}: {what} is not between 0 and 1")
+    return number
+
+
+def shown_parts(parts: Mapping[str, Any], values: bool) -> dict[str, Any]:
+    """The components of a metric as JSON: numbers rounded; terms, or only how many if values are not shown."""
+    shown: dict[str, Any] = {}
+    for name, part in parts.items():
+        if isinstance(part, Fraction):
+            shown[name] = rounded(part)
+        elif isinstance(part, Mapping):
+            shown[name] = shown_parts(part, values)
+        elif isinstance(part, list):
+            shown[name] = part if values else len(part)
+        else:
+            shown[name] = part
+    return shown
+
+
+class _Known(Struct):
+    """The part of a sample that is truth: it has the same hash as a record of `benchmark/references`."""
+
+    task_id: str
+    sample_id: str
+    reference: Any
+
+
+class OwnTruth(Expected[Item]):
+    """Samples that are their own truth: each of their ids is expected, also those of invalid records."""
+
+    empty = "there are no samples"
+
+    def __init__(self, item: partial[Item]) -> None:
+        super().__init__(KEY, item)
+        self._before: tuple[dict[Any, int], list[Item], int] = {}, [], 0
+
+    def begin(self) -> None:
+        """Save the state: a file that cannot be read completely has no records."""
+        self._before = dict(self.index), list(self.items), len(self._texts)
+
+    def end(self, complete: bool) -> None:
+        if not complete:
+            index, self.items, length = self._before
+            self.index.clear()
+            self.index.update(index)
+            del self._texts[length:]
+
+    def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
+        for record in validated(records):
+            self._expect(self._item(record), record.reference)
+        return ()
+
+    def reject(self, parsed: Any) -> Sequence[Finding]:
+        """An invalid record: its reference still counts, if that is valid and the ids are known."""
+        task, sample = (read_field(parsed, name) for name in KEY)
+        if isinstance(task, str) and isinstance(sample, str):
+            reference = _valid_answer(read_field(parsed, "reference"))
+            if reference is None:
+                self._add(Item(task, sample, None, frozenset(), None))
+            else:
+                self._expect(self._item(_Known(task, sample, reference))._replace(side=None), reference)
+        return ()
+
+    def _expect(self, item: Item, reference: Any) -> None:
+        said = reference.model_dump() if hasattr(reference, "model_dump") else reference
+        self._add(item)
+        self._texts.append(record_text(_Known(item.task, item.sample, said)))
+
+    def _add(self, item: Item) -> None:
+        """A repeated sample is not processed, whatever its records say."""
+        number = self.index.setdefault((item.task, item.sample), len(self.items))
+        if number == len(self.items):
+            self.items.append(item)
+        else:
+            one = self.items[number]
+            self.items[number] = one._replace(side=None, requires=one.requires | item.requires)
+
+
+def _valid_answer(value: Any) -> Any:
+    """The reference of an invalid record, if that part is valid; otherwise None."""
+    from pydantic import ValidationError
+
+    from medcontract.contracts.benchmark import Answer
+
+    if not isinstance(value, dict):
+        return value if hasattr(value, "answer") else None  # already validated: the record violates a rule
+    try:
+        return Answer.model_validate(value)
+    except ValidationError:
+        return None
