@@ -302,12 +302,17 @@ def _read(data: Mapping[str, Any]) -> _Said:
         for spelling in _folded(spellings, f"the spellings of '{name}' in 'synonyms'"):
             if names.setdefault(spelling, name) != name:
                 raise _two_names(spelling, names[spelling], name, own.get(spelling))
-    facts: dict[str, frozenset[str]] = {}
-    for key, phrases in (data.get("facts") or {}).items():
-        (name,) = _folded([key], "the names of 'facts'")
-        facts[name] = facts.get(name, frozenset()).union(_folded(phrases, f"the facts of '{name}' in 'facts'"))
+    facts = _read_facts(data.get("facts") or {})
     markers = {kind: frozenset(_folded(data.get(kind), f"'{kind}'")) for kind in _MARKERS}
     return _Said(names, entities, markers, facts, _read_abbreviations(data.get("abbreviations") or {}))
+
+
+def _read_facts(listed: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
+    facts: dict[str, frozenset[str]] = {}
+    for key, phrases in listed.items():
+        (name,) = _folded([key], "the names of 'facts'")
+        facts[name] = facts.get(name, frozenset()).union(_folded(phrases, f"the facts of '{name}' in 'facts'"))
+    return facts
 
 
 def _read_abbreviations(listed: Mapping[str, Iterable[str]]) -> dict[str, str]:

@@ -146,28 +146,36 @@ def examine(
     """Check one record by the slow path. May raise `Broken`."""
     parsed = quick_parse(raw, MAX_DEPTH - depth)
     faults: list[Finding] = []
-    scanned: Scanned | None = None
+    rest: Rest = []
     if parsed is msgspec.UNSET:
         scanned = scan(raw, depth=depth)
-        parsed = scanned.value
-        faults = list(map(fault_finding, scanned.faults))
+        parsed, faults, rest = scanned.value, list(map(fault_finding, scanned.faults)), counted_only(scanned)
         if any(fault.code == "MC019" for fault in faults):
             return Examined(None, faults[:1], parsed)
     elif known and (counted := known.counted(parsed)):
         return counted
-    rest = counted_only(scanned) if scanned else []
-    key = known.key(parsed, faults) if known and not rest else None
-    errors = known.get(key) if known else None
+    if known is None or rest:
+        return _examine_structure(parsed, adapter, schema, faults, rest)
+    key = known.key(parsed, faults)
+    errors = known.get(key)
     if errors is not None:
         return Examined(None, faults + errors if faults else errors, parsed)
+    examined = _examine_structure(parsed, adapter, schema, faults, rest)
+    if examined.findings:
+        known.keep(key, examined.findings[len(faults) :] if faults else examined.findings)
+    return examined
+
+
+def _examine_structure(
+    parsed: Any, adapter: TypeAdapter[Any], schema: dict[str, Any], faults: list[Finding], rest: Rest
+) -> Examined:
+    """What Pydantic finds, besides faults of the text."""
     from medcontract.contracts.compile import all_keys
     from medcontract.contracts.error_mapping import check_structure
 
     value, errors = check_structure(adapter, parsed, all_keys(schema))
     errors = _with_hints(_without_consequences(errors, faults, rest), schema)
     findings = faults + errors if faults else errors
-    if known and findings:
-        known.keep(key, errors)
     return Examined(None if findings else value, findings, parsed, rest)
 
 

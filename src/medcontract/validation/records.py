@@ -270,28 +270,34 @@ class RecordsValidator:
         except Broken as broken:
             self.add_syntax_error(broken, index, offset, len(raw))
             return None, None
-        findings = examined.findings
         if self._held and examined.value is None:
             self._release()
-        counted = self._counted_already(findings)
+        counted = self._counted_already(examined.findings)
         if counted:
             counted.times += 1
-            if self.sink is None and not examined.rest and len(raw) <= _LONGEST_KNOWN:
-                if len(self._counted_records) >= _MOST_KNOWN:
-                    self._counted_records.clear()
-                self._counted_records[raw] = counted
-        else:
-            ref = self.ref(index, offset, len(raw))
-            kept = False
-            for finding in findings:
-                if finding.offset is not None:
-                    finding = finding._replace(offset=offset + finding.offset)
-                kept = self.collect(finding, ref) or kept
-            if findings and not kept and not examined.rest:
-                self._only_count(examined)
+            self._remember(raw, examined, counted)
+        elif examined.findings:
+            self._collect_all(examined, offset, self.ref(index, offset, len(raw)))
         if examined.rest:
             self.collector.count_rest(examined.rest, index)
         return examined.value, examined.parsed
+
+    def _remember(self, raw: bytes, examined: Examined, counted: _Counted) -> None:
+        """Identical records need not be examined again, unless a sink has to see each of them."""
+        if self.sink is not None or examined.rest or len(raw) > _LONGEST_KNOWN:
+            return
+        if len(self._counted_records) >= _MOST_KNOWN:
+            self._counted_records.clear()
+        self._counted_records[raw] = counted
+
+    def _collect_all(self, examined: Examined, offset: int, ref: Ref) -> None:
+        """Collect the findings of a record; if none is kept, similar records are only counted from now on."""
+        kept = False
+        for finding in examined.findings:
+            placed = finding if finding.offset is None else finding._replace(offset=offset + finding.offset)
+            kept = self.collect(placed, ref) or kept
+        if not kept and not examined.rest:
+            self._only_count(examined)
 
     def _counted_already(self, findings: list[Finding]) -> _Counted | None:
         """The counter of similar findings, if they are only counted."""
