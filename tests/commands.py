@@ -116,9 +116,17 @@ def coarse(result: Any) -> Any:
     return result.get("overall_scores", result)
 
 
-def without_figures(track: str, result: Any) -> bool:
-    """What is below the gate has no result; in extraction it stays, and says NO-GO."""
-    return result["decision"] == "NO-GO" if track == "extraction" else result is None
+RESULT_BELOW_GATE = ("extraction", "triage")
+"""The tracks that have a result below the processing gate."""
+
+
+def as_below_gate(track: str, result: Any, participant: bool = False) -> bool:
+    """Whether a result is what the specification wants below the gate: none, NO-GO, or the metrics of triage."""
+    if track == "extraction":
+        return bool(result["decision"] == "NO-GO")
+    if track == "triage":
+        return "mean_jaccard_index" in result if participant else bool(result["metrics"])
+    return result is None
 
 
 def put(path: Path, contract: str, records: Sequence[Record], **header: Any) -> Path:

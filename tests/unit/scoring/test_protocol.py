@@ -134,8 +134,8 @@ def test_show(show: Call, call: Call, track: str) -> None:
     assert (ran.code, ran.err) == (0, "")
     page = keeps(ran.out, "medcontract/protocol")
     assert list(page) == ["id", "version", "fingerprint", "parameters", "figures", "changes"]
-    assert (page["id"], page["version"]) == (track, 1)
-    assert [change["version"] for change in page["changes"]] == [1]
+    assert page["id"] == track
+    assert [change["version"] for change in page["changes"]] == list(range(1, page["version"] + 1))
     text = call("protocol", "show", track).out
     for parameter in page["parameters"]:
         assert [line for line in text.splitlines() if line.split()[:1] == [parameter["name"]]]
@@ -143,6 +143,17 @@ def test_show(show: Call, call: Call, track: str) -> None:
     for figure in page["figures"]:
         assert figure["name"] in text
     assert page["fingerprint"] in text
+
+
+@pytest.mark.parametrize(
+    ("track", "version", "reason"),
+    [("triage", 2, "below the processing gate"), ("lesions", 1, "first version")],
+)
+def test_versions(show: Call, track: str, version: int, reason: str) -> None:
+    """A formula that changed has a new version, and its reason is documented."""
+    page = show(track).json
+    assert page["version"] == version
+    assert reason in page["changes"][-1]["reason"]
 
 
 @pytest.mark.parametrize("track", TRACKS)

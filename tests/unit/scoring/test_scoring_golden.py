@@ -443,7 +443,7 @@ def failed(track: str, record: Record) -> Record:
 @pytest.mark.parametrize("track", TRACKS)
 @pytest.mark.parametrize(("there", "expected", "passes"), [(20, 20, True), (19, 20, True), (18, 20, False)])
 def test_the_gate_is_exact(track: str, there: int, expected: int, passes: bool, tmp_path: Path) -> None:
-    """19 of 20 are 95 % and pass; 18 do not: no result (in extraction, NO-GO), and a reason."""
+    """19 of 20 are 95 % and pass; 18 do not: no result (except NO-GO and the metrics of triage), and a reason."""
     truth, sent = many(track, expected)
     score = score_of(tmp_path, track, truth, sent[:there])
     assert processing(score) == (there, expected)
@@ -453,6 +453,9 @@ def test_the_gate_is_exact(track: str, there: int, expected: int, passes: bool, 
     if track == "extraction":
         assert score.result is not None
         assert (score.result["decision"], bool(score.reasons)) == ("NO-GO", not passes)
+    elif track == "triage":
+        assert score.result is not None
+        assert bool(score.reasons) == (not passes)
     else:
         assert refused(score) != passes
 
@@ -671,7 +674,7 @@ def test_figures_beyond_all_doubles(tmp_path: Path) -> None:
 SAYS = {
     "missing": re.compile("no response|missing|not answered"),
     "repeated": re.compile("repeated|more than one|twice"),
-    "invalid": re.compile("invalid|not valid|breaks"),
+    "invalid": re.compile("invalid|not valid|violates"),
 }
 """What the text of an error must say; its wording is free."""
 
@@ -883,6 +886,44 @@ def test_a_failed_response_predicts_nothing(tmp_path: Path) -> None:
     truth = case("C", ("s1", 0, 10, [("Airway", 20)]))
     only = triage_case(tmp_path, truth, [response(truth[0], "Airway", "Drain", error="time out")])
     assert only["incorrect_predictions"] == {"false_positives": [], "misses": ["Airway"]}
+
+
+def test_metrics_below_the_gate(tmp_path: Path) -> None:
+    """One of two segments answered: not valid, but the metrics are those of the formulas, with the errors.
+
+    Listed: s1 Airway@12; s2 Blood@25. Predicted: s1 Airway; s2 nothing, for it has no response.
+    Jaccard: right: Airway; all: Airway, Blood: 1/2. Lead time: 12 − 10 = 2. Missed: Blood.
+    """
+    truth = case("C", ("s1", 0, 10, [("Airway", 12)]), ("s2", 10, 20, [("Blood", 25)]))
+    score = score_of(tmp_path, "triage", truth, [response(truth[0], "Airway")])
+    assert (score.valid, processing(score)) == (False, (1, 2))
+    assert len(score.reasons) == 1
+    assert score.result is not None
+    assert_keeps_contract("triage", score.result)
+    assert score.result == {
+        **HEADERS["triage/response"],
+        "response_file_name": "triage-response.json",
+        "metrics": [
+            {
+                "case_id": "C",
+                "jaccard_index": 0.5,
+                "prediction_lead_time": 2.0,
+                "correct_predictions": [{"lsi_group": "Airway", "lead_time": 2.0}],
+                "incorrect_predictions": {"false_positives": [], "misses": ["Blood"]},
+                "errors": [{"segment_id": "s2", "error": "no response for this segment"}],
+            }
+        ],
+    }
+
+
+@pytest.mark.parametrize("there", [1, 0])
+def test_a_missing_header_field_below_the_gate(there: int, tmp_path: Path) -> None:
+    """The metrics need it there, too: a wrong call that says which."""
+    truth, sent = many("triage", 2)
+    files = [write(tmp_path, "triage/ground-truth", truth), write(tmp_path, "triage/response", sent[:there], "jsonl")]
+    header = {"team_name": "Nordlicht"}
+    with pytest.raises(medcontract.CallError, match="evaluation_date"):
+        medcontract.score(files[0], f"triage/response={files[1]}", header=header)
 
 
 def test_cases_are_sorted(tmp_path: Path) -> None:
