@@ -460,6 +460,7 @@ def test_a_case_over_two_files(checked: Call, tmp_path: Path) -> None:
     ("check_id", "auxiliary", "seconds"),
     [
         ("time", telemetry(), 5.5),
+        ("time", telemetry(run_of("1", avg_processing_time_sec=5.5)), 1.0),
         ("memory", telemetry(run_of("1", memory=1024.5)), 1.0),
         ("cpu", telemetry(run_of("1", cpu=90.5)), 1.0),
         ("exceptions", telemetry(run_of("1", exception="killed")), 1.0),
@@ -479,7 +480,7 @@ def test_limits_of_reports(
     assert limits == {name: "failed" if name == check_id else "passed" for name in limits}
     (problem,) = one(ran, check_id)["problems"]
     assert problem["code"] == "MC402"
-    assert problem["file"] == ("sent.json" if check_id == "time" else "telemetry.json")
+    assert problem["file"] == ("sent.json" if seconds > 5 else "telemetry.json")
     assert found["score"] == ("failed" if with_truth else "skipped")
 
 
@@ -488,6 +489,14 @@ def test_limits_are_inclusive(checked: Call, tmp_path: Path) -> None:
     sent = sent_file(tmp_path, "reports", [answer(true, 5) for true in TRUTH["reports"]])
     found = statuses(checked(sent, *document(tmp_path, "telemetry", telemetry(run_of("1", 1024, 90)))))
     assert {found[name] for name in EVERY["reports"]} == {"passed"}
+
+
+def test_the_measured_time_takes_precedence(checked: Call, tmp_path: Path) -> None:
+    """The predictions say 6 s; the organizer measured 2 s."""
+    sent = sent_file(tmp_path, "reports", [answer(true, 6) for true in TRUTH["reports"]])
+    measured = document(tmp_path, "telemetry", telemetry(run_of("1", avg_processing_time_sec=2)))
+    ran = checked(sent, *measured)
+    assert (statuses(ran)["time"], one(ran, "time")["detail"]) == ("passed", "largest: 2")
 
 
 def test_the_worst_run_decides(checked: Call, tmp_path: Path) -> None:

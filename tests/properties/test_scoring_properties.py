@@ -143,7 +143,9 @@ def make_run(rng: random.Random, name: str) -> Record:
     """What a run needed."""
     memory = rng.choice([0.1, 256.0, 512.0, 600.3, 1024.0, 1024.0000000000002, 1e300])
     cpu = rng.choice([0.1, 25.0, 50.0, 55.55, 90.0, 90.00000000000001])
-    return run(name, memory, cpu, exception=rng.choice([None, None, "", "killed"]))
+    seconds = rng.choice([None, None, 0.0, 0.1, 1.0, 1.7, 5.0, 5.000000000000001])
+    exception = rng.choice([None, None, "", "killed"])
+    return run(name, memory, cpu, avg_processing_time_sec=seconds, exception=exception)
 
 
 # --- triage --------------------------------------------------------------------------------------
@@ -590,6 +592,8 @@ def test_the_same_bits_as_a_naive_scorer(track: str, minimum: str) -> None:
         assert (gate.expected, gate.processed) == (wanted.expected, wanted.processed)
         if score.result is not None:
             assert_keeps_contract(track, score.result)
+            slow = [int(warning.split()[0]) for warning in score.warnings if "took more than 5 s" in warning]
+            assert slow == ([wanted.slow] if wanted.slow else [])
 
     law()
 

@@ -147,7 +147,11 @@ def test_show(show: Call, call: Call, track: str) -> None:
 
 @pytest.mark.parametrize(
     ("track", "version", "reason"),
-    [("triage", 2, "below the processing gate"), ("lesions", 1, "first version")],
+    [
+        ("reports", 2, "measured by the organizer"),
+        ("triage", 2, "below the processing gate"),
+        ("lesions", 1, "first version"),
+    ],
 )
 def test_versions(show: Call, track: str, version: int, reason: str) -> None:
     """A formula that changed has a new version, and its reason is documented."""
@@ -249,7 +253,7 @@ def test_a_changed_parameter(show: Call) -> None:
     assert changed["fingerprint"] != frozen["fingerprint"]
     values = {parameter["name"]: parameter["value"] for parameter in changed["parameters"]}
     assert values["weight_urgent"] == 0.36
-    assert changed["fingerprint"] == fingerprint("reports", 1, values)
+    assert changed["fingerprint"] == fingerprint("reports", changed["version"], values)
     differing = [a["name"] for a, b in zip(changed["parameters"], frozen["parameters"], strict=True) if a != b]
     assert differing == ["weight_urgent"]
 

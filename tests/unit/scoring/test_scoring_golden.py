@@ -116,6 +116,7 @@ def test_the_example_of_the_source(tmp_path: Path) -> None:
         "specialty_accuracy": 0.85, "urgency_f1": 0.78, "follow_up_f1": 0.90,
         "urgency_f1_by_class": {"Emergency": 0.8, "Urgent": 0.6, "Routine": 1.0},
         "avg_processing_time": 1.5, "max_memory_usage": 600.0, "avg_cpu_usage": 55.0,
+        "time_penalty": 1.0, "memory_penalty": 1.76, "cpu_penalty": 1.0,
         "accuracy_score": 58.5, "performance_score": 26.24, "total_score": 84.74,
     }  # fmt: skip
     one_run = {**figures, "run_id": "1", "success_rate": 1.0, "valid": True, "reasons": []}
@@ -274,8 +275,11 @@ def test_without_telemetry(tmp_path: Path) -> None:
     assert score.result is not None
     assert_keeps_contract("reports", score.result)
     null = [name for name, value in score.result.items() if value is None]
-    assert null == ["max_memory_usage", "avg_cpu_usage", "performance_score", "total_score"]
+    assert null == [
+        "max_memory_usage", "avg_cpu_usage", "memory_penalty", "cpu_penalty", "performance_score", "total_score",
+    ]  # fmt: skip
     assert (score.result["accuracy_score"], score.result["avg_processing_time"]) == (70.0, 0.5)
+    assert score.result["time_penalty"] == 0.0
     assert any("telemetry" in warning for warning in score.warnings)
 
 
@@ -286,6 +290,57 @@ def test_means_of_scores(tmp_path: Path) -> None:
     assert [one["run_id"] for one in result["runs"]] == ["a", "b"]
     assert [one["performance_score"] for one in result["runs"]] == [30.0, 27.0]
     assert (result["performance_score"], result["avg_processing_time"], result["total_score"]) == (28.5, 1.5, 98.5)
+    assert [one["time_penalty"] for one in result["runs"]] == [0.0, 3.0]
+    assert result["time_penalty"] == 1.5
+
+
+def test_the_time_of_the_telemetry_takes_precedence(tmp_path: Path) -> None:
+    """The predictions say 0.5 s, the organizer measured 3.25 s in run a: (3.25 − 1)·2 = 4.5, and 30 − 4.5 = 25.5.
+
+    Run b has no measured time: 0.5 s, 30. The means: 1.875 s, 2.25 lost, 27.75; with an accuracy of 70, 97.75.
+    """
+    sent = [answer(true, 0.5, name) for true in THREE for name in "ab"]
+    measured = telemetry(run("a", avg_processing_time_sec=3.25), run("b", avg_processing_time_sec=None))
+    result = result_of(tmp_path, "reports", THREE, sent, measured)
+    names = ("avg_processing_time", "time_penalty", "performance_score", "total_score")
+    assert [tuple(one[name] for name in names) for one in (*result["runs"], result)] == [
+        (3.25, 4.5, 25.5, 95.5),
+        (0.5, 0.0, 30.0, 100.0),
+        (1.875, 2.25, 27.75, 97.75),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "measured", "valid"), [(0.5, 5.5, False), (6.0, 4.0, True), (6.0, None, False), (0.5, 0.0, True)]
+)
+def test_the_limit_applies_to_the_measured_time(
+    said: float, measured: float | None, valid: bool, tmp_path: Path
+) -> None:
+    """A run is invalid by the time that the organizer measured, whatever the predictions say."""
+    used = telemetry(run("1", avg_processing_time_sec=measured))
+    score = score_of(tmp_path, "reports", THREE, [answer(true, said) for true in THREE], used)
+    assert score.valid == valid
+    assert score.result is not None
+    assert score.result["avg_processing_time"] == (said if measured is None else measured)
+
+
+@pytest.mark.parametrize("used", [None, telemetry(run("a", avg_processing_time_sec=0.5), run("b"))])
+def test_slow_records_are_counted(used: Record | None, tmp_path: Path) -> None:
+    """Records of 5.000000000000001 and 7 s in run a and of 6 s in run b are 3; 5 s and a failed record do not count."""
+    five = [report(f"R-{n}") for n in range(5)]
+    sent = [answer(true, seconds, "a") for true, seconds in zip(five, (5.0, 5.000000000000001, 7.0, 1, 1), strict=True)]
+    sent += [answer(true, seconds, "b") for true, seconds in zip(five, (6.0, 1, 1, 1), strict=False)]
+    sent.append({**no_answer("R-4", "b"), "processing_time_sec": 9.0})
+    score = score_of(tmp_path, "reports", five, sent, used, OFF)
+    slow = [warning for warning in score.warnings if "more than 5 s" in warning]
+    assert slow == ["3 processed records took more than 5 s"]
+    assert score.valid
+
+
+def test_no_slow_record(tmp_path: Path) -> None:
+    """5 s are within the limit: no warning."""
+    score = score_of(tmp_path, "reports", THREE, [answer(true, 5.0) for true in THREE], telemetry())
+    assert score.warnings == ()
 
 
 def test_means_of_memory_and_cpu(tmp_path: Path) -> None:
@@ -293,6 +348,9 @@ def test_means_of_memory_and_cpu(tmp_path: Path) -> None:
     sent = [answer(true, 0.5, name) for true in THREE for name in "ab"]
     result = result_of(tmp_path, "reports", THREE, sent, telemetry(run("a", 400, 40), run("b", 712, 60)))
     assert (result["max_memory_usage"], result["avg_cpu_usage"]) == (556.0, 50.0)
+    assert [one["memory_penalty"] for one in result["runs"]] == [0.0, 4.0]
+    assert [one["cpu_penalty"] for one in result["runs"]] == [0.0, 2.0]
+    assert (result["memory_penalty"], result["cpu_penalty"]) == (2.0, 1.0)
     assert result["performance_score"] == 27.0
 
 
@@ -344,13 +402,14 @@ def test_a_run_without_records(tmp_path: Path) -> None:
 
 
 def test_a_run_without_records_under_a_changed_parameter(tmp_path: Path) -> None:
-    """It has a null time and null scores that need it, and so has the mean; its accuracies are 0."""
-    result = result_of(tmp_path, "reports", THREE, RIGHT, telemetry(run("1"), run("2")), OFF)
+    """It has a null time, even if the telemetry has one, and null scores that need it; its accuracies are 0."""
+    used = telemetry(run("1"), run("2", avg_processing_time_sec=0.25))
+    result = result_of(tmp_path, "reports", THREE, RIGHT, used, OFF)
     empty = result["runs"][1]
     assert (empty["run_id"], empty["success_rate"], empty["specialty_accuracy"], empty["accuracy_score"]) == (
         "2", 0.0, 0.0, 0.0,
     )  # fmt: skip
-    for name in ("avg_processing_time", "performance_score", "total_score"):
+    for name in ("avg_processing_time", "time_penalty", "performance_score", "total_score"):
         assert empty[name] is None
         assert result[name] is None
     assert (empty["max_memory_usage"], empty["avg_cpu_usage"]) == (256.0, 25.0)
