@@ -93,7 +93,8 @@ SENT: dict[str, list[Record]] = {
     "benchmark": [repeats(true) for true in TRUTH["benchmark"]],
 }
 BESIDE: dict[str, Record | None] = {
-    "reports": telemetry(), "triage": None, "lesions": model(), "extraction": None, "benchmark": None,
+    "reports": telemetry(), "lesions": {**model(), "inference_script": "infer.py"},
+    "triage": None, "extraction": None, "benchmark": None,
 }  # fmt: skip
 KEYS = {
     "reports": "report_id", "triage": "segment_id", "lesions": "image_id", "extraction": "doc_id",
@@ -150,9 +151,15 @@ def sent_file(
     return put(folder / name, CONTRACTS[track][1], chosen, **header)
 
 
-def beside_files(folder: Path, track: str) -> list[Path]:
-    """The telemetry or the model file, where the track has one."""
-    return document(folder, CONTRACTS[track][2], BESIDE[track])
+def beside_files(folder: Path, track: str, **changes: Any) -> list[Path]:
+    """The telemetry or the model file, where the track has one; the script that a model file names exists, too."""
+    value = BESIDE[track]
+    if value is None:
+        return []
+    files = document(folder, CONTRACTS[track][2], {**value, **changes})
+    if "inference_script" in value:
+        (folder / value["inference_script"]).write_text("pass\n", encoding="utf-8")
+    return files
 
 
 def all_files(folder: Path, track: str) -> list[Path]:

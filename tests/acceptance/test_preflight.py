@@ -570,7 +570,7 @@ def test_a_folder_is_no_model(checked: Call, tmp_path: Path) -> None:
 
 def test_a_model_file_that_names_none(checked: Call, tmp_path: Path) -> None:
     """Without a model file that check is skipped; without an inference script, which is required, it fails."""
-    ran = checked(sent_file(tmp_path, "lesions"), *beside_files(tmp_path, "lesions"))
+    ran = checked(sent_file(tmp_path, "lesions"), *document(tmp_path, "model", model()))
     assert statuses(ran)["model-file"] == "skipped"
     assert one(ran, "model-file")["detail"] == "model.json has no 'model_file'"
     assert statuses(ran)["inference-script"] == "failed"
