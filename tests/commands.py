@@ -94,7 +94,8 @@ SENT: dict[str, list[Record]] = {
     "benchmark": [repeats(true) for true in TRUTH["benchmark"]],
 }
 BESIDE: dict[str, Record | None] = {
-    "reports": telemetry(), "triage": None, "lesions": model(), "extraction": None, "benchmark": None,
+    "reports": telemetry(), "lesions": {**model(), "inference_script": "infer.py"},
+    "triage": None, "extraction": None, "benchmark": None,
 }  # fmt: skip
 KEYS = {
     "reports": "report_id", "triage": "segment_id", "lesions": "image_id", "extraction": "doc_id",
@@ -117,9 +118,17 @@ def coarse(result: Any) -> Any:
     return result.get("overall_scores", result)
 
 
-def without_figures(track: str, result: Any) -> bool:
-    """Whether it is the result below the gate: None, or in extraction a NO-GO."""
-    return result["decision"] == "NO-GO" if track == "extraction" else result is None
+RESULT_BELOW_GATE = ("extraction", "triage")
+"""The tracks that have a result below the processing gate."""
+
+
+def as_below_gate(track: str, result: Any, participant: bool = False) -> bool:
+    """Whether a result is what the specification wants below the gate: none, NO-GO, or the metrics of triage."""
+    if track == "extraction":
+        return bool(result["decision"] == "NO-GO")
+    if track == "triage":
+        return "mean_jaccard_index" in result if participant else bool(result["metrics"])
+    return result is None
 
 
 def put(path: Path, contract: str, records: Sequence[Record], **header: Any) -> Path:
@@ -143,9 +152,15 @@ def sent_file(
     return put(folder / name, CONTRACTS[track][1], chosen, **header)
 
 
-def beside_files(folder: Path, track: str) -> list[Path]:
-    """Write the telemetry or the model file, if the track has one."""
-    return document(folder, CONTRACTS[track][2], BESIDE[track])
+def beside_files(folder: Path, track: str, **changes: Any) -> list[Path]:
+    """The telemetry or the model file, if the track has one, and the script that a model file names."""
+    value = BESIDE[track]
+    if value is None:
+        return []
+    files = document(folder, CONTRACTS[track][2], {**value, **changes})
+    if "inference_script" in value:
+        (folder / value["inference_script"]).write_text("pass\n", encoding="utf-8")
+    return files
 
 
 def all_files(folder: Path, track: str) -> list[Path]:

@@ -46,6 +46,8 @@ class Outcome(NamedTuple):
     expected: int
     processed: int
     """The number of processed items, in the worst run if there are several."""
+    slow: int = 0
+    """Processed records above 5 s, for the warning of `reports`."""
 
 
 def number(value: float) -> Fraction:
@@ -126,12 +128,20 @@ def reports_run(truth: Sequence[Record], sent: Sequence[Sent], used: Record | No
     figures["urgency_f1_by_class"] = by_class
     figures["follow_up_f1"] = of_class(pairs("follow_up"), True)
 
-    time = mean([number(answer["processing_time_sec"]) for answer in processed]) if processed else None
+    if not processed:
+        time = None
+    elif used is not None and used.get("avg_processing_time_sec") is not None:
+        time = number(used["avg_processing_time_sec"])
+    else:
+        time = mean([number(answer["processing_time_sec"]) for answer in processed])
     memory = None if used is None else number(used["max_memory_mb"])
     cpu = None if used is None else number(used["avg_cpu_percent"])
     figures["avg_processing_time"] = time
     figures["max_memory_usage"] = memory
     figures["avg_cpu_usage"] = cpu
+    figures["time_penalty"] = None if time is None else max(Fraction(0), time - 1) * 2
+    figures["memory_penalty"] = None if memory is None else max(Fraction(0), (memory - 512) / 50)
+    figures["cpu_penalty"] = None if cpu is None else max(Fraction(0), (cpu - 50) / 5)
     figures["accuracy_score"] = 100 * (
         Fraction(30, 100) * figures["specialty_accuracy"]
         + Fraction(25, 100) * figures["urgency_f1"]
@@ -139,11 +149,9 @@ def reports_run(truth: Sequence[Record], sent: Sequence[Sent], used: Record | No
     )
     figures["performance_score"] = None
     figures["total_score"] = None
-    if time is not None and memory is not None and cpu is not None:
-        penalties = max(Fraction(0), time - 1) * 2
-        penalties += max(Fraction(0), (memory - 512) / 50)
-        penalties += max(Fraction(0), (cpu - 50) / 5)
-        figures["performance_score"] = 30 - penalties
+    penalties = [figures["time_penalty"], figures["memory_penalty"], figures["cpu_penalty"]]
+    if None not in penalties:
+        figures["performance_score"] = 30 - sum(penalties)
         figures["total_score"] = figures["accuracy_score"] + figures["performance_score"]
 
     too_slow = time is not None and float(time) > 5
@@ -154,6 +162,7 @@ def reports_run(truth: Sequence[Record], sent: Sequence[Sent], used: Record | No
     if not figures["valid"]:
         figures["total_score"] = None
     figures["success_rate"] = Fraction(len(processed), len(truth))
+    figures["slow"] = sum(1 for answer in processed if float(answer["processing_time_sec"]) > 5)
     return figures, len(processed)
 
 
@@ -164,6 +173,9 @@ REPORT_FIGURES = (
     "avg_processing_time",
     "max_memory_usage",
     "avg_cpu_usage",
+    "time_penalty",
+    "memory_penalty",
+    "cpu_penalty",
     "accuracy_score",
     "performance_score",
     "total_score",
@@ -208,7 +220,8 @@ def reports(
         shown["success_rate"] = rounded(run["success_rate"])
         shown["valid"] = run["valid"]
         result["runs"].append(shown)
-    return Outcome(all(run["valid"] for run in runs.values()), result, len(truth), worst)
+    slow = sum(run["slow"] for run in runs.values())
+    return Outcome(all(run["valid"] for run in runs.values()), result, len(truth), worst, slow)
 
 
 # --- triage --------------------------------------------------------------------------------------
@@ -288,11 +301,10 @@ def triage(truth: Sequence[Record], sent: Sequence[Sent], header: Record, minimu
                 mine.append(Sent(one.record, one.valid and agrees))
         answers[segment["segment_id"]] = (state(mine), mine[0].record if mine else None)
     processed = sum(1 for became, _ in answers.values() if became == "processed")
-    if Fraction(processed, len(truth)) < minimum:
-        return Outcome(False, None, len(truth), processed)
+    passed = Fraction(processed, len(truth)) >= minimum  # below, the result stays: the metrics list errors
     cases = sorted({segment["case_id"] for segment in truth})
     result = {**header, "metrics": [triage_case(case, truth, answers) for case in cases]}
-    return Outcome(True, result, len(truth), processed)
+    return Outcome(passed, result, len(truth), processed)
 
 
 # --- lesions -------------------------------------------------------------------------------------

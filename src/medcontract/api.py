@@ -413,7 +413,7 @@ def list_protocols() -> ProtocolList:
 def get_protocol(track: str, *, parameters: Mapping[str, Number] | None = None) -> Protocol:
     """The protocol of a track: its parameters with their sources, and the formulas in words."""
     from medcontract.evaluation.score import changed_protocol
-    from medcontract.results.reference import Formula, Parameter, Protocol, ProtocolChange
+    from medcontract.results.reference import Formula, Parameter, Protocol, ProtocolChange, ProtocolClass
     from medcontract.scoring import tracks
 
     found = tracks.track(track)
@@ -425,6 +425,10 @@ def get_protocol(track: str, *, parameters: Mapping[str, Number] | None = None) 
             for p in protocol.parameters
         ),
         figures=tuple(Formula(name=figure.name, about=figure.about) for figure in found.figures),
+        classes=tuple(
+            ProtocolClass(number=number, symbol=symbol, name=name, type=kind)
+            for number, symbol, name, kind in found.classes
+        ) or None,
         changes=tuple(ProtocolChange(version=each.version, reason=each.reason) for each in protocol.changes),
     )  # fmt: skip
 

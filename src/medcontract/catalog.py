@@ -489,8 +489,8 @@ _ENTRIES = (
     ),
     Entry(
         "MC311", "Model file missing",
-        "The file named by `model_file` or `inference_script` does not exist in the folder of the submission. Checked "
-        "by `preflight`.",
+        "The file named by `model_file` or `inference_script` does not exist in the folder of the submission, or the "
+        "model file names no `inference_script`. Checked by `preflight`.",
         '{"model_file": "model/net.onnx"}      (there is only net.onnx)',
         '{"model_file": "net.onnx"}',
     ),

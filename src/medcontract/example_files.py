@@ -38,7 +38,11 @@ def _examples(track: str) -> dict[str, Path]:
     built_in = built_in_tracks()
     if track in built_in:
         home = EXAMPLES / track
-        return {str(path.relative_to(home)): path for path in sorted(home.rglob("*")) if path.is_file()}
+        return {
+            str(path.relative_to(home)): path
+            for path in sorted(home.rglob("*"))
+            if path.is_file() and path.parent.name != "__pycache__"  # pip compiles the scripts of examples
+        }
     from medcontract.contracts.registry import tracks
 
     known = tracks()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.commands import SENT, TRACKS, Call, all_files, keeps, sent_file, truth_file
+from tests.commands import SENT, TRACKS, TRUTH, Call, all_files, keeps, sent_file, truth_file
 from tests.scoring_files import reference, says, write
 
 
@@ -279,13 +279,23 @@ def test_weights_by_name(call: Call, tmp_path: Path) -> None:
 
 def test_one_side_without_a_result(call: Call, tmp_path: Path) -> None:
     """There is nothing to compare: that is said once, not for each document."""
-    truth = truth_file(tmp_path, "triage")
-    good = scored(call, "a.json", truth, sent_file(tmp_path, "triage"))
-    bad = scored(call, "b.json", truth, sent_file(tmp_path, "triage", SENT["triage"][:3]))
+    truth = truth_file(tmp_path, "reports")
+    good = scored(call, "a.json", truth, sent_file(tmp_path, "reports"))
+    bad = scored(call, "b.json", truth, sent_file(tmp_path, "reports", SENT["reports"][:3]))
     for one, other, word in ((good, bad, "rerun"), (bad, good, "baseline")):
         out = call("compare", one, other).out
         assert f"the {word} was refused" in out
-        assert "Cases" not in out
+        assert "Runs" not in out
+
+
+def test_metrics_below_the_gate(call: Call, tmp_path: Path) -> None:
+    """A triage score below the gate has metrics, which are compared case by case."""
+    truth = truth_file(tmp_path, "triage")
+    good = scored(call, "a.json", truth, sent_file(tmp_path, "triage"))
+    bad = scored(call, "b.json", truth, sent_file(tmp_path, "triage", SENT["triage"][:3]))
+    page = call("compare", good, bad, "--format", "json").json
+    assert [row["kind"] for row in page["rows"]] == ["metrics"] * len({one["case_id"] for one in TRUTH["triage"]})
+    assert "Cases" in call("compare", good, bad).out
 
 
 def test_which_files(call: Call, tmp_path: Path) -> None:

@@ -289,7 +289,7 @@ def test_a_long_chain_of_links(tmp_path: Path) -> None:
 def test_a_model_file_that_is_a_link(call: Call, tmp_path: Path, inside: bool) -> None:
     """The size of a file outside of the submission is not looked up."""
     folder = entry(tmp_path / "sub", "lesions", referenced=False)
-    document(folder, "model", {**model(size=0.003), "model_file": "net.bin"})
+    document(folder, "model", {**model(size=0.003), "model_file": "net.bin", "inference_script": "net.bin"})
     target = (folder if inside else tmp_path) / "blob"
     target.write_bytes(bytes(4567 if not inside else 3000))
     (folder / "net.bin").symlink_to(target)

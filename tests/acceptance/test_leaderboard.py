@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from tests.commands import (
-    BESIDE,
     HEADLINES,
     KEYS,
     SENT,
@@ -61,9 +60,8 @@ def entry(
     team = team or folder.name
     header = {"benchmark": {"model_id": team}, "extraction": {}}.get(track, {"team_name": team})
     sent_file(folder, track, records, **header)
-    value = BESIDE[track]
-    if referenced and value is not None:
-        document(folder, CONTRACTS[track][2], {**value, "team_name": team})
+    if referenced:
+        beside_files(folder, track, team_name=team)
     return folder
 
 
@@ -123,7 +121,7 @@ def test_envelope(board: Call, tmp_path: Path) -> None:
         "rank", "name", "team_name", "valid", "headline", "figures", "processing", "reasons", "warnings", "inputs",
     ]  # fmt: skip
     assert {file["name"]: file["sha256"] for file in found["inputs"]} == {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (tmp_path / "a").iterdir()
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (tmp_path / "a").glob("*.json")
     }
     assert found["figures"]["points"] == 100.0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -17,12 +18,14 @@ from tests.commands import (
     EXIT,
     HEADLINES,
     KEYS,
+    RESULT_BELOW_GATE,
     SENT,
     TRACKS,
     TRUTH,
     Call,
     Ran,
     all_files,
+    as_below_gate,
     beside_files,
     coarse,
     codes,
@@ -31,7 +34,6 @@ from tests.commands import (
     put,
     sent_file,
     truth_file,
-    without_figures,
 )
 from tests.scoring_files import (
     CONTRACTS,
@@ -75,7 +77,7 @@ def test_the_table_comes_next(score: Call, tmp_path: Path, track: str) -> None:
     lines = score(*all_files(tmp_path, track)).out.splitlines()
     words = (HEADLINES[track][0].split()[0], "C-0", "P-00")
     row = next(n for n, line in enumerate(lines) if n > 1 and any(word in line for word in words))
-    last = next(n for n, line in enumerate(lines) if line.startswith(f"protocol {track} v"))
+    last = next(n for n, line in enumerate(lines) if re.match(rf"protocol {track} v\d+, fingerprint ", line))
     assert 2 < row < last
 
 
@@ -96,20 +98,30 @@ def test_a_few_bad_records(score: Call, tmp_path: Path, track: str) -> None:
 
 @pytest.mark.parametrize("track", TRACKS)
 def test_below_the_gate(score: Call, tmp_path: Path, track: str) -> None:
-    """17 of 20: exit 1, no figure anywhere (but in extraction), and the text says by how much."""
+    """17 of 20: exit 1, no figure anywhere (except in extraction and triage), and the text says by how much."""
     files = truth_file(tmp_path, track), sent_file(tmp_path, track, SENT[track][:17])
     ran = score(*files)
     assert ran.code == 1
     lines = ran.out.splitlines()[track == "extraction" :]
-    assert lines[0].startswith("NOT VALID  extraction" if track == "extraction" else f"REFUSED  {track}")
+    assert lines[0].startswith(f"NOT VALID  {track}" if track in RESULT_BELOW_GATE else f"REFUSED  {track}")
     assert "85 % processed" in ran.out
     assert "2 more records needed" in ran.out
     envelope = score(*files, "--format", "json").json
     assert not envelope["valid"]
-    assert without_figures(track, envelope["result"])
+    assert as_below_gate(track, envelope["result"])
     assert envelope["processing"] == {
         "expected": 20, "processed": 17, "failed": 3, "success_rate": 0.85, "minimum": 0.95, "passed": False,
     }  # fmt: skip
+
+
+def test_the_metrics_alone_below_the_gate(score: Call, tmp_path: Path) -> None:
+    """`--result-only` prints the triage/metrics document below the gate, with its errors; the exit code is 1."""
+    files = truth_file(tmp_path, "triage"), sent_file(tmp_path, "triage", SENT["triage"][:17])
+    ran = score(*files, "--result-only")
+    assert ran.code == 1
+    metrics = keeps(ran.out, "triage/metrics")
+    missing = {record["segment_id"] for record in SENT["triage"][17:]}
+    assert {error["segment_id"] for case in metrics["metrics"] for error in case["errors"]} == missing
 
 
 @pytest.mark.parametrize("track", TRACKS)
@@ -198,7 +210,7 @@ def test_every_envelope_keeps_its_contract(score: Call, tmp_path: Path, track: s
     assert ran.code == 1
     envelope = keeps(ran.out, "medcontract/score")
     assert envelope["processing"]["processed"] == 0
-    assert without_figures(track, envelope["result"])
+    assert as_below_gate(track, envelope["result"], "--participant" in extra)
 
 
 @pytest.mark.parametrize("track", TRACKS)
@@ -776,14 +788,14 @@ def test_an_auxiliary_file_with_errors(score: Call, tmp_path: Path, track: str, 
 @pytest.mark.parametrize("track", TRACKS)
 @pytest.mark.parametrize("cut", [-1, -50])
 def test_a_broken_submission(score: Call, tmp_path: Path, track: str, cut: int) -> None:
-    """A .json that cannot be read to its end has no records: 0 of 20, exit 1."""
+    """A .json that cannot be read to its end has no records: 0 of 20, exit 1. It has no header, which triage needs."""
     sent = sent_file(tmp_path, track)
     sent.write_bytes(sent.read_bytes()[:cut])
     ran = score(truth_file(tmp_path, track), sent, "--format", "json")
     assert ran.code == 1
     envelope = keeps(ran.out, "medcontract/score")
     assert (envelope["processing"]["processed"], envelope["processing"]["expected"]) == (0, 20)
-    assert without_figures(track, envelope["result"])
+    assert envelope["result"] is None if track == "triage" else as_below_gate(track, envelope["result"])
     located = [problem for problem in envelope["problems"] if problem["code"].startswith("MC0")]
     assert located[0]["file"] == "sent.json"
     assert located[0]["line"] == 1

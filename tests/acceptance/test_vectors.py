@@ -126,6 +126,7 @@ _NOT_SCORED = {
     "extraction-proof-not-in-manifest",
     "lesions-cases-not-all-answered",
     "reports-cases-not-all-answered",
+    "triage-end-of-case-differs",
     "triage-lines-have-no-event",
 }
 """Sets without a truth, without a submission, or without a header field that the result needs."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -19,15 +19,41 @@ from medcontract.contracts.base import (
     RelativePath,
     Str,
     StrictModel,
+    Text,
     Unit,
 )  # fmt: skip
 from medcontract.contracts.contract import Contract, StandIn
+from medcontract.contracts.lesion_classes import CLASSES, LESION_CLASSES, class_named, symbols_of
 from medcontract.contracts.rules import Covers, Limit, Reference, Sum, Unique
 
-CLASSES = ("AK", "BCC", "SK", "SCC", "VASC", "DF", "NV", "NON", "MEL", "ON")
-"""The classes, in the order of the model output."""
+if TYPE_CHECKING:
+    Symbol = str
+else:
+    Symbol = Literal[CLASSES]
 
-Symbol = Literal["AK", "BCC", "SK", "SCC", "VASC", "DF", "NV", "NON", "MEL", "ON"]
+_ALL_CLASSES = ", ".join(each.text for each in LESION_CLASSES)
+
+
+def _describe(template: str, symbol: str) -> Any:
+    """The description of a field about one class."""
+    return Field(description=template.format(class_named(symbol).text))
+
+
+def _f1(symbol: str) -> Any:
+    return _describe("F1 of the class {}, from 0 to 1.", symbol)
+
+
+def _predicted(symbol: str) -> Any:
+    return _describe("Number of images predicted as {}.", symbol)
+
+
+def _true(symbol: str) -> Any:
+    return _describe("Images whose true class is {}, by predicted class.", symbol)
+
+
+def _mean_f1(clinical_type: str) -> Any:
+    classes = ", ".join(symbols_of(clinical_type))
+    return Field(description=f"Mean F1 of the {clinical_type} classes {classes}, from 0 to 1.")
 
 
 class Case(StrictModel):
@@ -59,8 +85,7 @@ class TruthRecord(StrictModel):
 
     image_id: Str
     """The id of the image; unique in the file."""
-    label: Symbol
-    """The class of the lesion."""
+    label: Annotated[Symbol, Field(description=f"The class of the lesion: {_ALL_CLASSES}.")]
 
 
 class Truth(Document):
@@ -77,8 +102,14 @@ class Prediction(StrictModel):
 
     image_id: Str
     """The id of the image, as in the truth."""
-    probabilities: Annotated[ListOf[Unit], Field(min_length=10, max_length=10)]
-    """One probability per class, in the order AK BCC SK SCC VASC DF NV NON MEL ON. Their sum is 1."""
+    probabilities: Annotated[
+        ListOf[Unit],
+        Field(
+            min_length=10,
+            max_length=10,
+            description=f"One probability per class, in this order: {_ALL_CLASSES}. Their sum is 1.",
+        ),
+    ]
     error: NoError = None
     """Absent, null or blank: no error, the image was processed."""
 
@@ -119,60 +150,44 @@ class Model(Document):
     """Whether the model uses the image; must be true."""
     uses_demographics: AlwaysTrue
     """Whether the model uses the demographic data; must be true."""
+    hardware: Text | None = None
+    """The hardware on which the inference time was measured."""
+    gpu: bool | None = None
+    """Whether the inference time was measured with a GPU; in the competition it is measured without."""
     model_file: RelativePath | None = None
     """Relative path of the model, from the folder of the submission."""
     inference_script: RelativePath | None = None
-    """Relative path of the script that runs the model."""
+    """Relative path of the script that runs the model, from the folder of the submission; required by `preflight`."""
 
 
 class ByClass(StrictModel):
     """F1 of each class."""
 
-    AK: Unit
-    """F1 of the class AK, from 0 to 1."""
-    BCC: Unit
-    """F1 of the class BCC, from 0 to 1."""
-    SK: Unit
-    """F1 of the class SK, from 0 to 1."""
-    SCC: Unit
-    """F1 of the class SCC, from 0 to 1."""
-    VASC: Unit
-    """F1 of the class VASC, from 0 to 1."""
-    DF: Unit
-    """F1 of the class DF, from 0 to 1."""
-    NV: Unit
-    """F1 of the class NV, from 0 to 1."""
-    NON: Unit
-    """F1 of the class NON, from 0 to 1."""
-    MEL: Unit
-    """F1 of the class MEL, from 0 to 1."""
-    ON: Unit
-    """F1 of the class ON, from 0 to 1."""
+    AK: Annotated[Unit, _f1("AK")]
+    BCC: Annotated[Unit, _f1("BCC")]
+    SK: Annotated[Unit, _f1("SK")]
+    SCC: Annotated[Unit, _f1("SCC")]
+    VASC: Annotated[Unit, _f1("VASC")]
+    DF: Annotated[Unit, _f1("DF")]
+    NV: Annotated[Unit, _f1("NV")]
+    NON: Annotated[Unit, _f1("NON")]
+    MEL: Annotated[Unit, _f1("MEL")]
+    ON: Annotated[Unit, _f1("ON")]
 
 
 class MatrixRow(StrictModel):
     """Number of images of one true class, by predicted class."""
 
-    AK: Count
-    """Number of images predicted as AK."""
-    BCC: Count
-    """Number of images predicted as BCC."""
-    SK: Count
-    """Number of images predicted as SK."""
-    SCC: Count
-    """Number of images predicted as SCC."""
-    VASC: Count
-    """Number of images predicted as VASC."""
-    DF: Count
-    """Number of images predicted as DF."""
-    NV: Count
-    """Number of images predicted as NV."""
-    NON: Count
-    """Number of images predicted as NON."""
-    MEL: Count
-    """Number of images predicted as MEL."""
-    ON: Count
-    """Number of images predicted as ON."""
+    AK: Annotated[Count, _predicted("AK")]
+    BCC: Annotated[Count, _predicted("BCC")]
+    SK: Annotated[Count, _predicted("SK")]
+    SCC: Annotated[Count, _predicted("SCC")]
+    VASC: Annotated[Count, _predicted("VASC")]
+    DF: Annotated[Count, _predicted("DF")]
+    NV: Annotated[Count, _predicted("NV")]
+    NON: Annotated[Count, _predicted("NON")]
+    MEL: Annotated[Count, _predicted("MEL")]
+    ON: Annotated[Count, _predicted("ON")]
     unprocessed: Count
     """Number of images without a valid prediction."""
 
@@ -180,26 +195,16 @@ class MatrixRow(StrictModel):
 class Matrix(StrictModel):
     """Confusion matrix: one row per true class."""
 
-    AK: MatrixRow
-    """Images whose true class is AK, by predicted class."""
-    BCC: MatrixRow
-    """Images whose true class is BCC, by predicted class."""
-    SK: MatrixRow
-    """Images whose true class is SK, by predicted class."""
-    SCC: MatrixRow
-    """Images whose true class is SCC, by predicted class."""
-    VASC: MatrixRow
-    """Images whose true class is VASC, by predicted class."""
-    DF: MatrixRow
-    """Images whose true class is DF, by predicted class."""
-    NV: MatrixRow
-    """Images whose true class is NV, by predicted class."""
-    NON: MatrixRow
-    """Images whose true class is NON, by predicted class."""
-    MEL: MatrixRow
-    """Images whose true class is MEL, by predicted class."""
-    ON: MatrixRow
-    """Images whose true class is ON, by predicted class."""
+    AK: Annotated[MatrixRow, _true("AK")]
+    BCC: Annotated[MatrixRow, _true("BCC")]
+    SK: Annotated[MatrixRow, _true("SK")]
+    SCC: Annotated[MatrixRow, _true("SCC")]
+    VASC: Annotated[MatrixRow, _true("VASC")]
+    DF: Annotated[MatrixRow, _true("DF")]
+    NV: Annotated[MatrixRow, _true("NV")]
+    NON: Annotated[MatrixRow, _true("NON")]
+    MEL: Annotated[MatrixRow, _true("MEL")]
+    ON: Annotated[MatrixRow, _true("ON")]
 
 
 class Score(Document):
@@ -209,12 +214,9 @@ class Score(Document):
     """Correctly classified / expected images, from 0 to 1."""
     f1_by_class: ByClass
     """F1 of each class."""
-    f1_malignant: Unit
-    """Mean F1 of the malignant classes BCC, SCC and MEL, from 0 to 1."""
-    f1_medium: Unit
-    """Mean F1 of the medium classes SK and VASC, from 0 to 1."""
-    f1_benign: Unit
-    """Mean F1 of the benign classes AK, DF, NV, NON and ON, from 0 to 1."""
+    f1_malignant: Annotated[Unit, _mean_f1("malignant")]
+    f1_medium: Annotated[Unit, _mean_f1("medium risk")]
+    f1_benign: Annotated[Unit, _mean_f1("benign")]
     weighted_f1: Unit
     """The three means of F1, weighted 3, 2 and 1, from 0 to 1."""
     prediction_score: NonNegative
@@ -250,7 +252,7 @@ PREDICTIONS = Contract(
                       hint="apply softmax and write enough decimals; the tolerance is 0.001"),),
     rules=(
         Unique(within="predictions", fields=("image_id",), code="MC201", message="'image_id' is repeated",
-               hint="one record an image"),
+               hint="write one record per image"),
         Reference(other="lesions/truth", field="image_id", code="MC303", message="no image with this id is expected",
                   hint="check case, spaces and file extensions"),
         Covers(other="lesions/truth", field="image_id", code="MC302", message="an expected image has no record",

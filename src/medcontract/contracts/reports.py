@@ -31,10 +31,14 @@ class Case(OpenModel):
 
     report_id: Str
     """The id of the report; unique in the file."""
+    content: Text | None = None
+    """The report itself."""
+    metadata: Text | None = None
+    """Anything else that is known about the report, as text."""
 
 
 class Cases(Document):
-    """The ids of the reports to process, for participants, who do not have the truth."""
+    """The reports to process, for participants, who do not have the truth."""
 
     event: Str | None = None
     """Name of the evaluation."""
@@ -127,6 +131,8 @@ class Run(StrictModel):
     """Peak memory use, in MB."""
     avg_cpu_percent: NonNegative
     """Average CPU utilization, in percent."""
+    avg_processing_time_sec: NonNegative | None = None
+    """Average processing time per report, in seconds; it takes precedence over the times in the predictions."""
     exception: Text | None = None
     """The exception that ended the run; absent, null or blank: none."""
 
@@ -165,15 +171,21 @@ class Figures(StrictModel):
     follow_up_f1: Unit
     """F1 of the class "true" (a follow-up is needed), from 0 to 1."""
     avg_processing_time: NonNegative | None
-    """Mean processing time per processed report, in seconds."""
+    """Average processing time per report, in seconds; from the telemetry or, without it, the predictions."""
     max_memory_usage: NonNegative | None
     """Peak memory use, in MB."""
     avg_cpu_usage: NonNegative | None
     """Average CPU utilization, in percent."""
+    time_penalty: NonNegative | None
+    """Points lost for processing time."""
+    memory_penalty: NonNegative | None
+    """Points lost for memory use."""
+    cpu_penalty: NonNegative | None
+    """Points lost for CPU utilization."""
     accuracy_score: NonNegative
     """Points for accuracy; at most 70 with the default protocol."""
     performance_score: float | None
-    """Points for performance; at most 30 with the default protocol, and possibly negative."""
+    """Points for performance, after the three penalties; at most 30 with the default protocol, possibly negative."""
     total_score: float | None
     """Sum of all points; at most 100 with the default protocol."""
 

@@ -48,7 +48,7 @@ from medcontract.results.validation import NamedFiles, Problem
 from medcontract.scoring.pairing import AnyId, Expected, Pair, Unscored, validated
 from medcontract.scoring.processing_gate import Processing, below_the_gate, gate_of, processed_by_run
 from medcontract.scoring.scorer import Scorer
-from medcontract.scoring.track import ExpectedIds, Track
+from medcontract.scoring.track import ExpectedIds, NamedFile, Track
 from medcontract.validation.referenced_files import ReferencedFiles, check_referenced_files
 
 _MB = 1_000_000
@@ -465,9 +465,7 @@ def _named_file_checks(session: _Session, found: Mapping[str, str]) -> Iterator[
         parts = session.files.groups.get(wanted.contract, [])
         named = getattr(document, wanted.field, None)
         if named is None:
-            missing = f"needs a valid file of {wanted.contract}"
-            why = f"{parts[0].name} refers to none" if document is not None else missing
-            yield Check(id=check_id, title=wanted.title, status="skipped", detail=why)
+            yield _unnamed_file_check(wanted, check_id, parts[0].name if document is not None else None)
             continue
         part = parts[0]
         stated = getattr(document, wanted.size_mb, None) if wanted.size_mb else None
@@ -480,6 +478,19 @@ def _named_file_checks(session: _Session, found: Mapping[str, str]) -> Iterator[
             detail=named,
             problems=(in_file(part.name, problem),) if problem else (),
         )
+
+
+def _unnamed_file_check(wanted: NamedFile, check_id: str, document: str | None) -> Check:
+    """The check of a file that no document names."""
+    if document is None:
+        detail = f"needs a valid file of {wanted.contract}"
+        return Check(id=check_id, title=wanted.title, status="skipped", detail=detail)
+    detail = f"{document} has no '{wanted.field}'"
+    if not wanted.required:
+        return Check(id=check_id, title=wanted.title, status="skipped", detail=detail)
+    problem = _error("MC311", detail, f"add '{wanted.field}': the path of the file, relative to {document}")
+    problems = (in_file(document, problem),)
+    return Check(id=check_id, title=wanted.title, status="failed", detail=detail, problems=problems)
 
 
 def _named_file_problem(part: Part, named: str, stated_mb: float | None, folder: str) -> Problem | None:

@@ -254,7 +254,7 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     if reasons:
         verdict = Verdict(valid=False, processing=_nothing(truth, files), reasons=reasons)
     else:
-        verdict, counts = _verdict(truth, _answers(readings))
+        verdict, counts = _verdict(readings)
     teams = teams_of(readings.headers, readings.documents)
     verdict.warnings = (*verdict.warnings, *_notes(files, truth), *_remarks(teams, settings))
     if not truth.reasons:
@@ -267,16 +267,31 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     return score
 
 
-def _verdict(truth: Truth, answers: Answers) -> tuple[Verdict, Counts | None]:
+def _verdict(readings: Readings) -> tuple[Verdict, Counts | None]:
     """The verdict on answers that can be counted, and the counts that it is based on."""
+    truth, answers = readings.truth, _answers(readings)
     refused = refused_by_gate(truth.scorer, answers)
     if refused:
         return refused, None
     counts = truth.scorer.count(answers)
     verdict = verdict_on(truth.scorer, counts)
     if verdict.result is not None:
-        _check_needed(truth.track.result_fields.needed, answers.headers)
+        lacking = _lacking_fields(truth.track, answers.headers)
+        if lacking and not verdict.valid and _has_broken_file(readings):
+            verdict.result = None  # the header cannot be read: wrong data, not a wrong call
+        elif lacking:
+            raise CallError(
+                f"the result needs {', '.join(lacking)}, which the files do not contain",
+                f"pass it with --set {lacking[0]}=…",
+            )
     return verdict, counts
+
+
+def _has_broken_file(readings: Readings) -> bool:
+    """Whether a file of the submission cannot be read completely, and so has no header."""
+    groups = readings.files.groups
+    parts = [part for pair in readings.truth.scorer.pairs for part in groups.get(pair.submission, [])]
+    return any(part.validator is not None and part.validator.broken for part in parts)
 
 
 def _remarks(teams: Sequence[str], settings: Settings) -> Iterator[str]:
@@ -332,14 +347,10 @@ def _answers(readings: Readings) -> Answers:
     )  # fmt: skip
 
 
-def _check_needed(needed: Sequence[str], headers: Mapping[str, Header]) -> None:
-    """Raises `CallError` if no file contains a header field that the result needs."""
+def _lacking_fields(track: Track, headers: Mapping[str, Header]) -> list[str]:
+    """The header fields that the result needs and that no file has."""
     known = {name for header in headers.values() for name, value in header.items() if value is not None}
-    lacking = [name for name in needed if name not in known]
-    if lacking:
-        raise CallError(
-            f"the result needs {', '.join(lacking)}, which the files do not contain", f"pass --set {lacking[0]}=…"
-        )
+    return [name for name in track.result_fields.needed if name not in known]
 
 
 def used_contracts(roles: Roles, scorer: Scorer) -> set[str]:

@@ -114,6 +114,19 @@ class Formula(Item, frozen=True, kw_only=True):
     """The formula, in words."""
 
 
+class ProtocolClass(Item, frozen=True, kw_only=True):
+    """One class of a classification."""
+
+    number: Position
+    """Its position in the model output, from 1."""
+    symbol: Str
+    """As in truths and results."""
+    name: Str
+    """Its full name."""
+    type: Str
+    """The group of classes that it belongs to."""
+
+
 class ProtocolChange(Item, frozen=True, kw_only=True):
     """A change of a protocol."""
 
@@ -136,8 +149,12 @@ class Protocol(Result, frozen=True, kw_only=True):
     """The parameters, in the order in which they are used."""
     figures: tuple[Formula, ...]
     """The figures, in the order of the result."""
+    classes: tuple[ProtocolClass, ...] | None = None
+    """The classes, in the order of the model output. Absent if the track has none."""
     changes: tuple[ProtocolChange, ...]
     """Changes of the protocol, newest last."""
+
+    _optional = frozenset({"classes"})
 
     def _rows(self, show_values: bool) -> list[Row]:
         return [parameter.to_dict() for parameter in self.parameters]

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from medcontract.contracts.lesion_classes import CLASSES, LESION_CLASSES, symbols_of
 from medcontract.errors import CallError
 from medcontract.results.score import Score
 from medcontract.results.tables import Table, by_class_table, figures_table
@@ -27,24 +28,23 @@ from medcontract.scoring.track import (
     Track,
 )
 
-CLASSES = ("AK", "BCC", "SK", "SCC", "VASC", "DF", "NV", "NON", "MEL", "ON")
 GROUPS = {
-    "malignant": ("BCC", "SCC", "MEL"),
-    "medium": ("SK", "VASC"),
-    "benign": ("AK", "DF", "NV", "NON", "ON"),
+    "malignant": symbols_of("malignant"),
+    "medium": symbols_of("medium risk"),
+    "benign": symbols_of("benign"),
 }
-_NUMBER = {name: number for number, name in enumerate(CLASSES)}
+_INDEX = {symbol: index for index, symbol in enumerate(CLASSES)}
 
 
 def _class_of(record: Any) -> int:
-    return _NUMBER[record.label]
+    return _INDEX[record.label]
 
 
 def _measure(truth: int, record: Any) -> int:
     """The class with the largest probability, the first on ties."""
     probabilities = record.probabilities
-    number: int = probabilities.index(max(probabilities))
-    return number
+    index: int = probabilities.index(max(probabilities))
+    return index
 
 
 PROTOCOL = Protocol(
@@ -63,9 +63,9 @@ PROTOCOL = Protocol(
         ),
         *parameters(
             "lesions.md, Efficiency Score and Additional Notes",
-            size_full_below_mb=("50", "models below this get all points for size"),
-            size_min_mb=("20", "size that the formula gives all points to"),
-            size_max_mb=("150", "size that the formula gives no points to; above size_min_mb"),
+            size_full_below_mb=("50", "smaller models get all points for size"),
+            size_min_mb=("20", "size with all points according to the formula"),
+            size_max_mb=("150", "size without points according to the formula; at least size_min_mb"),
             weight_size=("0.5", "share of the size part in efficiency_score"),
             weight_time=("0.5", "share of the time part in efficiency_score"),
         ),
@@ -82,20 +82,26 @@ PROTOCOL = Protocol(
     ),
 )
 
+
+def _mean_f1(group: str) -> str:
+    return f"mean F1 of {', '.join(GROUPS[group])}"
+
+
 _RIGHT_ONE: Any = "a right one never helps"
 _FIGURES = (
     Figure(
-        name="accuracy", about="images whose class is right / expected images", perfect=1, leaving_out="never helps",
+        name="accuracy", about="correctly classified / expected images", perfect=1, leaving_out="never helps",
     ),
     Figure(
-        name="f1_by_class", about="2·TP / (2·TP + FP + FN) of each class; an image that was not processed is a FN",
+        name="f1_by_class",
+        about="2·TP / (2·TP + FP + FN) of each class; an unprocessed image is a FN of its true class",
         perfect=1, leaving_out=_RIGHT_ONE, by="class",
     ),
-    Figure(name="f1_malignant", about="mean F1 of BCC, SCC, MEL", perfect=1, leaving_out=_RIGHT_ONE, by="class"),
-    Figure(name="f1_medium", about="mean F1 of SK, VASC", perfect=1, leaving_out=_RIGHT_ONE, by="class"),
-    Figure(name="f1_benign", about="mean F1 of AK, DF, NV, NON, ON", perfect=1, leaving_out=_RIGHT_ONE, by="class"),
+    Figure(name="f1_malignant", about=_mean_f1("malignant"), perfect=1, leaving_out=_RIGHT_ONE, by="class"),
+    Figure(name="f1_medium", about=_mean_f1("medium"), perfect=1, leaving_out=_RIGHT_ONE, by="class"),
+    Figure(name="f1_benign", about=_mean_f1("benign"), perfect=1, leaving_out=_RIGHT_ONE, by="class"),
     Figure(
-        name="weighted_f1", about="mean of f1_malignant, f1_medium and f1_benign by their weights",
+        name="weighted_f1", about="weighted mean of f1_malignant, f1_medium and f1_benign",
         perfect=1, leaving_out=_RIGHT_ONE,
     ),
     Figure(
@@ -105,8 +111,8 @@ _FIGURES = (
     Figure(
         name="efficiency_score",
         about="weight_size·size + weight_time·time; size: 1 below size_full_below_mb, else "
-        "1 − (S − size_min_mb)/(size_max_mb − size_min_mb); time: 1 − (T − t_min_ms)/(t_max_ms − t_min_ms), 1 where "
-        "these are equal; both within [0, 1]",
+        "1 − (S − size_min_mb)/(size_max_mb − size_min_mb); time: 1 − (T − t_min_ms)/(t_max_ms − t_min_ms), 1 if "
+        "t_min_ms = t_max_ms; both within [0, 1]",
     ),
     Figure(
         name="final_score", about="weight_prediction·prediction_score + weight_efficiency·efficiency_score",
@@ -114,16 +120,16 @@ _FIGURES = (
     ),
     Figure(name="points", about="100·final_score", high=100, leaving_out=_RIGHT_ONE, unit="points"),
     Figure(
-        name="confusion_matrix", about="images by true and predicted class, and those not processed", high=None,
-        by="class",
+        name="confusion_matrix", about="number of images by true and predicted class, and of unprocessed ones",
+        high=None, by="class",
     ),
 )  # fmt: skip
 
 
-_FAR = 2
-"""So many times the next longest inference time is far from the others."""
-_FEWEST_TIMES = 3
-"""Of two entries one is the fastest and one the slowest, whatever their times are."""
+_OUTLIER = 2
+"""An inference time of more than this many times the next longest is an outlier."""
+_MIN_TIMES = 3
+"""With only two submissions, one is always the fastest and one the slowest."""
 
 
 class _Data(NamedTuple):
@@ -133,7 +139,7 @@ class _Data(NamedTuple):
 
 
 def _protocol_of_competition(protocol: Protocol, valid: Sequence[Counts]) -> Protocol:
-    """The shortest and the longest inference time, unless the caller gave them."""
+    """The protocol with the shortest and longest inference time, unless the caller has set them."""
     times = [counts.data.time_ms for counts in valid if counts.data.time_ms is not None]
     if not times or protocol.get("t_min_ms") is not None:
         return protocol
@@ -141,14 +147,14 @@ def _protocol_of_competition(protocol: Protocol, valid: Sequence[Counts]) -> Pro
 
 
 def _about_competition(protocol: Protocol, valid: Sequence[tuple[str, Counts]]) -> Iterator[str]:
-    """One entry that alone makes the range of times wide, so that the others all come near the best."""
+    """A warning if a single slow submission makes all others look fast."""
     times = sorted((counts.data.time_ms, name) for name, counts in valid if counts.data.time_ms is not None)
-    if len(times) < _FEWEST_TIMES or protocol.get("t_max_ms") is not None:
+    if len(times) < _MIN_TIMES or protocol.get("t_max_ms") is not None:
         return
     (next_longest, _), (longest, name) = times[-2:]
-    if longest > _FAR * next_longest:
+    if longest > _OUTLIER * next_longest:
         yield (
-            f"{name} alone sets t_max_ms: its inference time, {float(longest):g} ms, is more than {_FAR} times the "
+            f"{name} alone sets t_max_ms: its inference time, {float(longest):g} ms, is more than {_OUTLIER} times the "
             f"next longest, {float(next_longest):g} ms (--t-min-ms and --t-max-ms set the range)"
         )
 
@@ -167,11 +173,11 @@ class LesionsScorer(Scorer):
         documents: Mapping[str, Any],
         result: Mapping[str, Any] | None,
     ) -> Iterator[Limit]:
-        model, most = documents.get("lesions/model"), self.protocol["size_max_mb"]
+        model, limit = documents.get("lesions/model"), self.protocol["size_max_mb"]
         detail = "needs a valid file of lesions/model" if model is None else f"{model.model_size_mb:g} MB"
         yield Limit(
-            id="model-size", title=f"The model has less than {float(most):g} MB", contract="lesions/model",
-            passed=None if model is None else Fraction(model.model_size_mb) < most, detail=detail,
+            id="model-size", title=f"The model is smaller than {float(limit):g} MB", contract="lesions/model",
+            passed=None if model is None else Fraction(model.model_size_mb) < limit, detail=detail,
         )  # fmt: skip
 
     def count(self, answers: Answers) -> Counts:
@@ -179,15 +185,15 @@ class LesionsScorer(Scorer):
         model = answers.documents.get("lesions/model")
         items = pairing.expected.items
         confusion: Counter[tuple[int, int | None]] = Counter(zip(items, marks(pairing, ""), strict=True))
-        there = {item for item, _ in confusion}
+        present = {item for item, _ in confusion}
         absent = [
-            f"the truth has no image of class {name}: its F1 is 0 for everybody"
-            for number, name in enumerate(CLASSES)
-            if number not in there
+            f"the truth has no image of class {symbol}: its F1 is 0 for everybody"
+            for index, symbol in enumerate(CLASSES)
+            if index not in present
         ]
         warnings = []
         if model is None:
-            warnings.append("no model file (lesions/model): no efficiency_score and so no final_score")
+            warnings.append("no model file (lesions/model), so no efficiency_score, final_score and points")
         data = _Data(
             confusion,
             None if model is None else Fraction(model.model_size_mb),
@@ -204,7 +210,7 @@ class LesionsScorer(Scorer):
     def finish(self, counts: Counts) -> Finished:
         data: _Data = counts.data
         protocol = self.protocol
-        by_class = {name: _f1_of(data.confusion, number) for number, name in enumerate(CLASSES)}
+        by_class = {symbol: _f1_of(data.confusion, index) for index, symbol in enumerate(CLASSES)}
         accuracy = Fraction(sum(data.confusion[n, n] for n in range(len(CLASSES))), counts.expected)
         groups = {name: mean(by_class[symbol] for symbol in symbols) for name, symbols in GROUPS.items()}
         weights = {name: protocol[f"weight_{name}"] for name in GROUPS}
@@ -241,12 +247,13 @@ class Lesions(Track):
     figures = _FIGURES
     headline = "final_score"
     scorer = LesionsScorer
+    classes = LESION_CLASSES
 
     second = "prediction_score"
     options = (
         Option(
             name="t_min_ms", metavar="MS", parameter=True,
-            help="Shortest inference time of the competition; a leaderboard has that of the valid submissions.",
+            help="Shortest inference time of the competition; by default that of the valid submissions of a ranking.",
         ),
         Option(name="t_max_ms", metavar="MS", parameter=True, help="Longest inference time of the competition."),
     )  # fmt: skip
@@ -255,9 +262,12 @@ class Lesions(Track):
         named=(
             NamedFile(
                 contract="lesions/model", field="model_file", size_mb="model_size_mb",
-                title="The model is there, of the size stated",
+                title="The model file exists and has the stated size",
             ),
-            NamedFile(contract="lesions/model", field="inference_script", title="The inference script is there"),
+            NamedFile(
+                contract="lesions/model", field="inference_script", required=True,
+                title="The inference script exists",
+            ),
         ),
     )  # fmt: skip
     ranking = Ranking(protocol=_protocol_of_competition, warnings=_about_competition)
@@ -265,7 +275,7 @@ class Lesions(Track):
     def completed(self, protocol: Protocol, options: ScoringOptions) -> Protocol:
         fastest, slowest = protocol.get("t_min_ms"), protocol.get("t_max_ms")
         if (fastest is None) != (slowest is None):
-            raise CallError("t_min_ms and t_max_ms belong together", "give both or none")
+            raise CallError("t_min_ms and t_max_ms must be set together", "pass both or none")
         if fastest is not None and slowest is not None and fastest > slowest:
             raise CallError("t_min_ms is larger than t_max_ms")
         if protocol["size_min_mb"] > protocol["size_max_mb"]:
@@ -287,11 +297,11 @@ def _matrix_table(matrix: dict[str, dict[str, int]]) -> Table:
     return Table("Confusion matrix", head, rows, "none: not processed")
 
 
-def _f1_of(confusion: Counter[tuple[int, int | None]], number: int) -> Fraction:
-    hit = confusion[number, number]
-    predicted = sum(confusion[other, number] for other in range(len(CLASSES)))
-    true = sum(confusion[number, said] for said in (*range(len(CLASSES)), None))
-    return f1(hit, predicted - hit, true - hit)
+def _f1_of(confusion: Counter[tuple[int, int | None]], index: int) -> Fraction:
+    hits = confusion[index, index]
+    predicted = sum(confusion[other, index] for other in range(len(CLASSES)))
+    true = sum(confusion[index, answer] for answer in (*range(len(CLASSES)), None))
+    return f1(hits, predicted - hits, true - hits)
 
 
 def _efficiency(data: _Data, protocol: Protocol) -> Fraction | None:
@@ -306,14 +316,14 @@ def _efficiency(data: _Data, protocol: Protocol) -> Fraction | None:
 
 
 def _part(value: Fraction, best: Fraction, worst: Fraction) -> Fraction:
-    """1 at the best, 0 at the worst; 1 where these are equal."""
+    """1 for the best value, 0 for the worst; 1 if the two are equal."""
     return ONE if best == worst else clamped(1 - (value - best) / (worst - best))
 
 
 def _matrix(confusion: Counter[tuple[int, int | None]]) -> dict[str, dict[str, int]]:
-    columns: list[tuple[str, int | None]] = [(name, number) for number, name in enumerate(CLASSES)]
+    columns: list[tuple[str, int | None]] = [(symbol, index) for index, symbol in enumerate(CLASSES)]
     columns.append(("unprocessed", None))
-    return {true: {name: confusion[row, number] for name, number in columns} for row, true in enumerate(CLASSES)}
+    return {true: {name: confusion[row, index] for name, index in columns} for row, true in enumerate(CLASSES)}
 
 
 TRACK = Lesions()

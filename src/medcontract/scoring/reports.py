@@ -1,4 +1,4 @@
-"""Track `reports`: specialty, urgency and follow-up of clinical reports, and what the model needed."""
+"""Track `reports`: specialty, urgency and follow-up of clinical reports, and the resources that the model used."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from medcontract.contracts.string_patterns import BLANKS
+from medcontract.problems import plural
 from medcontract.results.score import Score
 from medcontract.results.tables import Table, by_class_table, figures_table, first_rows, number
 from medcontract.scoring.comparison import Comparison, Rows
@@ -25,20 +26,20 @@ _POSITIVE = {"above": True}
 
 
 class Labels(NamedTuple):
-    """What is true of a report, or predicted."""
+    """The labels of a report, true or predicted."""
 
     specialty: str
     urgency: str
     follow_up: bool
 
 
-_SHARED: dict[Labels, Labels] = {}
+_INTERNED: dict[Labels, Labels] = {}
 
 
 def _labels(record: Any) -> Labels:
-    """There are 36 of them: each is kept once."""
+    """Only 36 combinations exist, so each is kept in memory once."""
     labels = Labels(record.specialty, record.urgency, record.follow_up)
-    return _SHARED.setdefault(labels, labels)
+    return _INTERNED.setdefault(labels, labels)
 
 
 def _measure(truth: Labels, record: Any) -> tuple[Labels, float]:
@@ -47,8 +48,15 @@ def _measure(truth: Labels, record: Any) -> tuple[Labels, float]:
 
 PROTOCOL = Protocol(
     id="reports",
-    version=1,
-    changes=(Change(1, "first version"),),
+    version=2,
+    changes=(
+        Change(1, "first version"),
+        Change(
+            2,
+            "avg_processing_time_sec of the telemetry, measured by the organizer, takes precedence over the times in "
+            "the predictions; the result contains the three penalties",
+        ),
+    ),
     parameters=(
         MIN_PROCESSED,
         *parameters(
@@ -63,15 +71,15 @@ PROTOCOL = Protocol(
         *parameters(
             "reports.md, Performance Metrics",
             performance_points=("30", "performance_score without penalties"),
-            time_target_sec=("1", "seconds a report without penalty"),
-            time_penalty_per_sec=("2", "points lost for each second beyond"),
-            time_limit_sec=("5", "a run that takes longer is invalid"),
+            time_target_sec=("1", "seconds per report without penalty"),
+            time_penalty_per_sec=("2", "points lost per second above the target"),
+            time_limit_sec=("5", "a run with a higher average is invalid"),
             memory_target_mb=("512", "MB without penalty"),
-            memory_mb_per_point=("50", "MB beyond that cost a point", _POSITIVE),
-            memory_limit_mb=("1024", "a run that needs more is invalid"),
-            cpu_target_percent=("50", "average CPU without penalty"),
-            cpu_percent_per_point=("5", "percent beyond that cost a point", _POSITIVE),
-            cpu_limit_percent=("90", "a run that needs more is invalid"),
+            memory_mb_per_point=("50", "MB above the target that cost one point", _POSITIVE),
+            memory_limit_mb=("1024", "a run that uses more is invalid"),
+            cpu_target_percent=("50", "average CPU utilization without penalty"),
+            cpu_percent_per_point=("5", "percent above the target that cost one point", _POSITIVE),
+            cpu_limit_percent=("90", "a run that uses more is invalid"),
         ),
     ),
 )
@@ -79,7 +87,7 @@ PROTOCOL = Protocol(
 _FIGURES = (
     Figure(
         name="specialty_accuracy",
-        about="reports whose specialty is right / expected reports",
+        about="reports with the correct specialty / expected reports",
         perfect=1,
         leaving_out="never helps",
     ),
@@ -91,25 +99,44 @@ _FIGURES = (
     ),
     Figure(
         name="urgency_f1_by_class",
-        about="2·TP / (2·TP + FP + FN) of each class; a report that was not processed is a FN of its class",
+        about="2·TP / (2·TP + FP + FN) of each class; an unprocessed report is a FN of its true class",
         perfect=1,
         leaving_out="a right one never helps",
         by="class",
     ),
     Figure(
         name="follow_up_f1",
-        about="F1 of the class true; a report that was not processed is a FN where the truth is true",
+        about="F1 of the class true; an unprocessed report is a FN if the truth is true",
         perfect=1,
         leaving_out="a right one never helps",
     ),
     Figure(
         name="avg_processing_time",
-        about="mean of processing_time_sec over processed records",
+        about="avg_processing_time_sec of the telemetry or, without it, the mean of processing_time_sec over processed "
+        "records",
         high=None,
         unit="s",
     ),
     Figure(name="max_memory_usage", about="max_memory_mb of the telemetry", high=None, unit="MB"),
     Figure(name="avg_cpu_usage", about="avg_cpu_percent of the telemetry", high=None, unit="%"),
+    Figure(
+        name="time_penalty",
+        about="max(0, avg_processing_time − time_target_sec)·time_penalty_per_sec",
+        high=None,
+        unit="points",
+    ),
+    Figure(
+        name="memory_penalty",
+        about="max(0, (max_memory_usage − memory_target_mb)/memory_mb_per_point)",
+        high=None,
+        unit="points",
+    ),
+    Figure(
+        name="cpu_penalty",
+        about="max(0, (avg_cpu_usage − cpu_target_percent)/cpu_percent_per_point)",
+        high=None,
+        unit="points",
+    ),
     Figure(
         name="accuracy_score",
         about="(weight_specialty·specialty_accuracy + weight_urgency·urgency_f1 + weight_follow_up·follow_up_f1)·100",
@@ -120,9 +147,7 @@ _FIGURES = (
     ),
     Figure(
         name="performance_score",
-        about="performance_points − max(0, t − time_target_sec)·time_penalty_per_sec"
-        " − max(0, (m − memory_target_mb)/memory_mb_per_point)"
-        " − max(0, (c − cpu_target_percent)/cpu_percent_per_point)",
+        about="performance_points − time_penalty − memory_penalty − cpu_penalty",
         low=None,
         high=30,
         unit="points",
@@ -136,15 +161,19 @@ _OF_RUNS = (
 
 
 class RunCounts(Struct, frozen=True, kw_only=True):
-    """One run in integers, and sums of doubles."""
+    """The counts of one run, and exact sums of its numbers."""
 
     run_id: str
     processed: int
-    right_specialty: int
+    correct_specialties: int
     urgencies: Counter[tuple[str, str | None]]
-    """(true, predicted or None) → how many."""
+    """How often each (true, predicted or None) occurs."""
     follow_ups: Counter[tuple[bool, bool | None]]
-    seconds: Fraction
+    """How often each (true, predicted or None) occurs."""
+    slow: int
+    """Processed records that took longer than the limit."""
+    seconds: Fraction | None
+    """Average processing time; None if nothing was processed."""
     memory: Fraction | None
     cpu: Fraction | None
     exception: bool
@@ -160,12 +189,19 @@ class _Run(NamedTuple):
     seconds: Fraction | None
     memory: Fraction | None
     cpu: Fraction | None
+    time_penalty: Fraction | None
+    memory_penalty: Fraction | None
+    cpu_penalty: Fraction | None
     accuracy: Fraction
     performance: Fraction | None
 
 
 def _run_ids(telemetry: Any) -> list[str]:
     return [run.run_id for run in telemetry.runs]
+
+
+def _runs_by_id(telemetry: Any) -> dict[str, Any]:
+    return {} if telemetry is None else {run.run_id: run for run in telemetry.runs}
 
 
 class ReportsScorer(Scorer):
@@ -179,17 +215,15 @@ class ReportsScorer(Scorer):
     def count(self, answers: Answers) -> Counts:
         pairing = answers.pairing()
         telemetry = answers.documents.get("reports/telemetry")
-        measured = {} if telemetry is None else {run.run_id: run for run in telemetry.runs}
+        measured = _runs_by_id(telemetry)
         items = pairing.expected.items
-        runs = [_count_run(run, items, marks(pairing, run), measured.get(run)) for run in pairing.runs()]
-        warnings = []
-        if telemetry is None:
-            warnings.append("no telemetry (reports/telemetry): no memory, no CPU and so no performance_score")
+        limit = float(self.protocol["time_limit_sec"])
+        runs = [_count_run(run, items, marks(pairing, run), measured.get(run), limit) for run in pairing.runs()]
         return Counts(
             expected=len(items),
             processed=processed_counts(pairing),
             data=tuple(runs),
-            warnings=tuple(warnings),
+            warnings=tuple(_warnings(runs, telemetry, limit)),
             about_truth=tuple(_absent_classes(items)),
         )
 
@@ -198,7 +232,7 @@ class ReportsScorer(Scorer):
         figures = [_figures(run, counts.expected, self.protocol) for run in runs]
         reasons = [_reasons(run, exact, self.protocol) for run, exact in zip(runs, figures, strict=True)]
         valid = not any(reasons)
-        whole = _mean_of_runs(figures)
+        means = _mean_of_runs(figures)
         totals = [_total(run) for run in figures]
         total = mean_or_none(totals) if valid else None
         rows = [
@@ -211,14 +245,14 @@ class ReportsScorer(Scorer):
             }
             for run, exact, total, why in zip(runs, figures, totals, reasons, strict=True)
         ]
-        told = tuple(
+        all_reasons = tuple(
             f"run {shown_id(run.run_id)}: {why}" for run, each in zip(runs, reasons, strict=True) for why in each
         )
         return Finished(
-            result={**_row(whole, total), "runs": rows},
+            result={**_row(means, total), "runs": rows},
             headline=total,
-            second=whole.accuracy,
-            reasons=told,
+            second=means.accuracy,
+            reasons=all_reasons,
         )
 
     def probe(self, record: Any) -> float:
@@ -233,14 +267,17 @@ class ReportsScorer(Scorer):
     ) -> Iterator[Limit]:
         (pairing,) = pairings.values()
         protocol = self.protocol
-        times = {run: [m for m in sheet.values() if type(m) is float] for run, sheet in pairing.runs().items()}
-        seconds = {run: exact_sum(found) / len(found) if found else None for run, found in times.items()}
-        yield _limit("time", "reports/predictions", seconds, protocol)
         telemetry = documents.get("reports/telemetry")
-        runs = [] if telemetry is None else telemetry.runs
-        yield _limit("memory", "reports/telemetry", {r.run_id: Fraction(r.max_memory_mb) for r in runs}, protocol)
-        yield _limit("cpu", "reports/telemetry", {r.run_id: Fraction(r.avg_cpu_percent) for r in runs}, protocol)
-        ended = [f"run {shown_id(r.run_id)}: {_ENDED}" for r in runs if r.exception and r.exception.strip(BLANKS)]
+        measured = _runs_by_id(telemetry)
+        times = {run: [m for m in sheet.values() if type(m) is float] for run, sheet in pairing.runs().items()}
+        seconds = {run: _average_time(found, measured.get(run)) for run, found in times.items()}
+        by_organizer = any(run.avg_processing_time_sec is not None for run in measured.values())
+        yield _limit("time", "reports/telemetry" if by_organizer else "reports/predictions", seconds, protocol)
+        memory = {name: Fraction(run.max_memory_mb) for name, run in measured.items()}
+        cpu = {name: Fraction(run.avg_cpu_percent) for name, run in measured.items()}
+        yield _limit("memory", "reports/telemetry", memory, protocol)
+        yield _limit("cpu", "reports/telemetry", cpu, protocol)
+        ended = [f"run {shown_id(name)}: {_ENDED}" for name, run in measured.items() if _has_exception(run)]
         yield Limit(
             id="exceptions", title="No run ended with an exception", contract="reports/telemetry",
             passed=None if telemetry is None else not ended,
@@ -274,7 +311,7 @@ class Reports(Track):
             yield from _runs_table(score, result["runs"])
 
     def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
-        """Of runs, no figures: who names the runs could ask a question with each of them."""
+        """Without the figures of runs: participants name the runs, so each could be used to probe the truth."""
         kept = {name: value for name, value in result.items() if name != "urgency_f1_by_class"}
         names = ("run_id", "success_rate", "valid", "reasons")
         return {**kept, "runs": [{name: run[name] for name in names} for run in result["runs"]]}
@@ -304,36 +341,62 @@ def _runs_table(score: Score, runs: Sequence[dict[str, Any]]) -> Iterator[Table]
 
 
 def _count_run(
-    run_id: str, items: Sequence[Labels], marked: Sequence[tuple[Labels, float] | None], telemetry: Any
+    run_id: str,
+    items: Sequence[Labels],
+    marked: Sequence[tuple[Labels, float] | None],
+    telemetry: Any,
+    time_limit: float,
 ) -> RunCounts:
     pairs = Counter((item, None if mark is None else mark[0]) for item, mark in zip(items, marked, strict=True))
     urgencies: Counter[tuple[str, str | None]] = Counter()
     follow_ups: Counter[tuple[bool, bool | None]] = Counter()
-    right = 0
-    for (item, said), times in pairs.items():
-        right += times * (said is not None and said.specialty == item.specialty)
-        urgencies[item.urgency, said and said.urgency] += times
-        follow_ups[item.follow_up, None if said is None else said.follow_up] += times
-    exception = None if telemetry is None else telemetry.exception
+    correct = 0
+    for (item, predicted), times in pairs.items():
+        correct += times * (predicted is not None and predicted.specialty == item.specialty)
+        urgencies[item.urgency, predicted and predicted.urgency] += times
+        follow_ups[item.follow_up, None if predicted is None else predicted.follow_up] += times
+    seconds = [mark[1] for mark in marked if mark is not None]
     return RunCounts(
         run_id=run_id,
-        processed=sum(times for (_, said), times in pairs.items() if said is not None),
-        right_specialty=right,
+        processed=len(seconds),
+        correct_specialties=correct,
         urgencies=urgencies,
         follow_ups=follow_ups,
-        seconds=exact_sum(mark[1] for mark in marked if mark is not None),
+        slow=sum(each > time_limit for each in seconds),
+        seconds=_average_time(seconds, telemetry),
         memory=None if telemetry is None else Fraction(telemetry.max_memory_mb),
         cpu=None if telemetry is None else Fraction(telemetry.avg_cpu_percent),
-        exception=bool(exception and exception.strip(BLANKS)),
+        exception=telemetry is not None and _has_exception(telemetry),
     )
 
 
+def _average_time(seconds: Sequence[float], telemetry: Any) -> Fraction | None:
+    """The time measured by the organizer, if there is one; otherwise the mean of the participant's times."""
+    if not seconds:
+        return None
+    if telemetry is not None and telemetry.avg_processing_time_sec is not None:
+        return Fraction(telemetry.avg_processing_time_sec)
+    return exact_sum(seconds) / len(seconds)
+
+
+def _has_exception(run: Any) -> bool:
+    return bool(run.exception and run.exception.strip(BLANKS))
+
+
+def _warnings(runs: Sequence[RunCounts], telemetry: Any, time_limit: float) -> Iterator[str]:
+    if telemetry is None:
+        yield "no telemetry (reports/telemetry), so no memory and CPU figures, performance_score and total_score"
+    slow = sum(run.slow for run in runs)
+    if slow:
+        yield f"{plural(slow, 'processed record')} took more than {time_limit:g} s"
+
+
 def _absent_classes(items: Sequence[Labels]) -> list[str]:
-    there = {item.urgency for item in items}
+    present = {item.urgency for item in items}
     warnings = [
-        f"the truth has no report of urgency {name}: the weight of its F1 is lost to everybody"
+        f"the truth has no report of urgency {name}: nobody can score the weight of its F1"
         for name in URGENCIES
-        if name not in there
+        if name not in present
     ]
     if not any(item.follow_up for item in items):
         warnings.append("the truth has no report with a follow-up: follow_up_f1 is 0 for everybody")
@@ -341,38 +404,46 @@ def _absent_classes(items: Sequence[Labels]) -> list[str]:
 
 
 def _f1_of(confusion: Counter[tuple[Any, Any]], name: object) -> Fraction:
-    hit = confusion[name, name]
-    predicted = sum(times for (_, said), times in confusion.items() if said == name)
+    hits = confusion[name, name]
+    predicted = sum(times for (_, answer), times in confusion.items() if answer == name)
     true = sum(times for (item, _), times in confusion.items() if item == name)
-    return f1(hit, predicted - hit, true - hit)
+    return f1(hits, predicted - hits, true - hits)
 
 
 def _figures(run: RunCounts, expected: int, protocol: Protocol) -> _Run:
     by_class = {name: _f1_of(run.urgencies, name) for name in URGENCIES}
-    specialty = Fraction(run.right_specialty, expected)
+    specialty = Fraction(run.correct_specialties, expected)
     urgency = sum((protocol[f"weight_{name.lower()}"] * value for name, value in by_class.items()), ZERO)
     follow_up = _f1_of(run.follow_ups, True)
-    seconds = run.seconds / run.processed if run.processed else None
     accuracy = 100 * (
         protocol["weight_specialty"] * specialty
         + protocol["weight_urgency"] * urgency
         + protocol["weight_follow_up"] * follow_up
     )
-    performance = _performance(seconds, run.memory, run.cpu, protocol)
-    return _Run(specialty, by_class, urgency, follow_up, seconds, run.memory, run.cpu, accuracy, performance)
-
-
-def _performance(
-    seconds: Fraction | None, memory: Fraction | None, cpu: Fraction | None, protocol: Protocol
-) -> Fraction | None:
-    if seconds is None or memory is None or cpu is None:
-        return None
-    return (
-        protocol["performance_points"]
-        - max(ZERO, seconds - protocol["time_target_sec"]) * protocol["time_penalty_per_sec"]
-        - max(ZERO, (memory - protocol["memory_target_mb"]) / protocol["memory_mb_per_point"])
-        - max(ZERO, (cpu - protocol["cpu_target_percent"]) / protocol["cpu_percent_per_point"])
+    penalties = (
+        _penalty(run.seconds, protocol["time_target_sec"], protocol["time_penalty_per_sec"]),
+        _penalty(run.memory, protocol["memory_target_mb"], 1 / protocol["memory_mb_per_point"]),
+        _penalty(run.cpu, protocol["cpu_target_percent"], 1 / protocol["cpu_percent_per_point"]),
     )
+    known = [penalty for penalty in penalties if penalty is not None]
+    return _Run(
+        specialty_accuracy=specialty,
+        by_class=by_class,
+        urgency_f1=urgency,
+        follow_up_f1=follow_up,
+        seconds=run.seconds,
+        memory=run.memory,
+        cpu=run.cpu,
+        time_penalty=penalties[0],
+        memory_penalty=penalties[1],
+        cpu_penalty=penalties[2],
+        accuracy=accuracy,
+        performance=protocol["performance_points"] - sum(known, ZERO) if len(known) == len(penalties) else None,
+    )
+
+
+def _penalty(value: Fraction | None, target: Fraction, points_per_unit: Fraction) -> Fraction | None:
+    return None if value is None else max(ZERO, value - target) * points_per_unit
 
 
 def _total(run: _Run) -> Fraction | None:
@@ -380,7 +451,7 @@ def _total(run: _Run) -> Fraction | None:
 
 
 _LIMITS = {
-    "time": ("time_limit_sec", "s a report on average"),
+    "time": ("time_limit_sec", "s per report on average"),
     "memory": ("memory_limit_mb", "MB of memory"),
     "cpu": ("cpu_limit_percent", "% of CPU on average"),
 }
@@ -388,30 +459,32 @@ _ENDED = "it ended with an exception"
 
 
 def _exceeds(value: Fraction | None, name: str, protocol: Protocol) -> str | None:
-    """What is too much, if it is. Limits compare rounded figures, as they are printed."""
+    """The reason if a value exceeds its limit. Limits apply to rounded figures, as they are printed."""
     parameter, what = _LIMITS[name]
     if value is None or Fraction(rounded(value)) <= protocol[parameter]:
         return None
-    return f"{rounded(value):g} {what}, at most {float(protocol[parameter]):g} are allowed"
+    return f"{rounded(value):g} {what}, at most {float(protocol[parameter]):g} allowed"
 
 
 def _reasons(run: RunCounts, exact: _Run, protocol: Protocol) -> list[str]:
     """Why a run is invalid."""
     values = {"time": exact.seconds, "memory": exact.memory, "cpu": exact.cpu}
-    found = [_exceeds(value, name, protocol) for name, value in values.items()]
-    return [why for why in found if why] + [_ENDED] * run.exception
+    exceeded = [_exceeds(value, name, protocol) for name, value in values.items()]
+    return [why for why in exceeded if why] + [_ENDED] * run.exception
 
 
 def _limit(name: str, contract: str, values: Mapping[str, Fraction | None], protocol: Protocol) -> Limit:
     """One limit over all runs."""
     parameter, what = _LIMITS[name]
     known = {run: value for run, value in values.items() if value is not None}
-    bad = [f"run {shown_id(run)}: {why}" for run, value in known.items() if (why := _exceeds(value, name, protocol))]
+    exceeded = [
+        f"run {shown_id(run)}: {why}" for run, value in known.items() if (why := _exceeds(value, name, protocol))
+    ]
     missing = "needs a processed record" if name == "time" else f"needs a valid file of {contract}"
     largest = f"largest: {rounded(max(known.values())):g}" if known else missing
     return Limit(
         id=name, title=f"No run takes more than {float(protocol[parameter]):g} {what}", contract=contract,
-        passed=not bad if known else None, detail="; ".join(bad) or largest,
+        passed=not exceeded if known else None, detail="; ".join(exceeded) or largest,
     )  # fmt: skip
 
 
@@ -425,6 +498,9 @@ def _mean_of_runs(runs: Sequence[_Run]) -> _Run:
         seconds=mean_or_none(run.seconds for run in runs),
         memory=mean_or_none(run.memory for run in runs),
         cpu=mean_or_none(run.cpu for run in runs),
+        time_penalty=mean_or_none(run.time_penalty for run in runs),
+        memory_penalty=mean_or_none(run.memory_penalty for run in runs),
+        cpu_penalty=mean_or_none(run.cpu_penalty for run in runs),
         accuracy=mean(run.accuracy for run in runs),
         performance=mean_or_none(run.performance for run in runs),
     )
@@ -435,6 +511,7 @@ def _row(run: _Run, total: Fraction | None) -> dict[str, Any]:
     values = (
         rounded(run.specialty_accuracy), rounded(run.urgency_f1), by_class, rounded(run.follow_up_f1),
         rounded_or_none(run.seconds), rounded_or_none(run.memory), rounded_or_none(run.cpu),
+        rounded_or_none(run.time_penalty), rounded_or_none(run.memory_penalty), rounded_or_none(run.cpu_penalty),
         rounded(run.accuracy), rounded_or_none(run.performance), rounded_or_none(total),
     )  # fmt: skip
     return dict(zip(NAMES, values, strict=True))

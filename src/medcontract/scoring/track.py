@@ -138,6 +138,8 @@ class NamedFile(Struct, frozen=True, kw_only=True):
     """The title of the check."""
     size_mb: str = ""
     """The field of the document that states its size in MB."""
+    required: bool = False
+    """Whether the check fails if the document names no such file."""
 
 
 class LinkedFiles(Struct, frozen=True, kw_only=True):
@@ -180,6 +182,8 @@ class Track:
     """Options that only this track has."""
     result_fields: ClassVar[ResultFields] = ResultFields()
     linked_files: ClassVar[LinkedFiles] = LinkedFiles()
+    classes: ClassVar[tuple[tuple[int, str, str, str], ...]] = ()
+    """Number, symbol, name and type of each class of a classification, if they need an explanation."""
     comparison: ClassVar[Comparison] = Comparison()
     ranking: ClassVar[Ranking] = Ranking()
 

@@ -19,12 +19,12 @@ from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, ResultFiel
 _TEXTS = {
     "missing": "no response for this segment",
     "repeated": "more than one response for this segment",
-    "invalid": "the response breaks its contract",
+    "invalid": "the response violates its contract",
 }
 
 
 class Segment(NamedTuple):
-    """What is true of a segment."""
+    """The truth about a segment."""
 
     segment_id: str
     case_id: str
@@ -32,7 +32,7 @@ class Segment(NamedTuple):
     segment_start_time_sec: float
     segment_stop_time_sec: float
     instances: frozenset[tuple[str, float]]
-    """(group, seconds from the start of the case)."""
+    """Interventions as (group, seconds from the start of the case)."""
 
 
 def _by_time(segment: Segment) -> tuple[float, float, str]:
@@ -54,20 +54,33 @@ def _measure(truth: Segment, record: Any) -> frozenset[str]:
     return frozenset(record.model_predictions)
 
 
-PROTOCOL = Protocol(id="triage", version=1, changes=(Change(1, "first version"),), parameters=(MIN_PROCESSED,))
+PROTOCOL = Protocol(
+    id="triage",
+    version=2,
+    changes=(
+        Change(1, "first version"),
+        Change(
+            2,
+            "below the processing gate the metrics are computed all the same, because they list the errors; "
+            "the score is not valid",
+        ),
+    ),
+    parameters=(MIN_PROCESSED,),
+)
 
 _FIGURES = (
     Figure(
         name="jaccard_index",
-        about="groups predicted in a segment that lists them / groups predicted or listed in any; 1 without any",
+        about="groups predicted in a segment that lists them / groups predicted or listed in any segment; "
+        "1 if there are none",
         perfect=1,
         leaving_out="a right one never helps",
         by="case",
     ),
     Figure(
         name="prediction_lead_time",
-        about="sum over groups, at the earliest segment with a correct prediction: the earliest instance listed there "
-        "minus the segment's stop time",
+        about="sum over groups: at the group's earliest segment with a correct prediction, the earliest instance "
+        "listed there − segment_stop_time_sec",
         low=None,
         high=None,
         by="case",
@@ -75,7 +88,8 @@ _FIGURES = (
     ),
     Figure(
         name="correct_predictions.lead_time",
-        about="elapsed_from_start − segment_stop_time_sec of the earliest segment that lists and predicts it",
+        about="elapsed_from_start − segment_stop_time_sec of the earliest segment that lists the instance and "
+        "predicts its group",
         low=None,
         high=None,
         by="case",
@@ -83,7 +97,7 @@ _FIGURES = (
     ),
     Figure(
         name="mean_jaccard_index",
-        about="mean of jaccard_index over cases; what submissions are ranked by",
+        about="mean of jaccard_index over cases; submissions are ranked by it",
         perfect=1,
         leaving_out="a right one never helps",
     ),
@@ -111,15 +125,15 @@ _HEADER = ("team_name", "event", "evaluation_date")
 
 
 def _mean_jaccard_index(result: Mapping[str, Any]) -> float | None:
-    """The headline of a result, which holds the figures of its cases only."""
+    """The headline figure of a result, which contains only the figures of its cases."""
     cases = result.get("metrics")
-    listed = cases if isinstance(cases, list) else []  # a score that was written down may hold anything
-    found = [case.get("jaccard_index") for case in listed if isinstance(case, dict)]
-    known = [value for value in found if isinstance(value, float | int)]
-    if known:
-        return rounded(exact_sum(map(float, known)) / len(known))
-    written = result.get("mean_jaccard_index")
-    return written if isinstance(written, float) else None
+    listed = cases if isinstance(cases, list) else []  # a score read from a file may contain anything
+    values = [case.get("jaccard_index") for case in listed if isinstance(case, dict)]
+    numbers = [value for value in values if isinstance(value, float | int)]
+    if numbers:
+        return rounded(exact_sum(map(float, numbers)) / len(numbers))
+    mean_index = result.get("mean_jaccard_index")
+    return mean_index if isinstance(mean_index, float) else None
 
 
 class TriageScorer(Scorer):
@@ -129,13 +143,14 @@ class TriageScorer(Scorer):
             measure=_measure,
         ),
     )  # fmt: skip
+    result_below_gate = True
 
     def count(self, answers: Answers) -> Counts:
         pairing = answers.pairing()
         sheet = pairing.runs()[""]
         cases: dict[str, list[tuple[Segment, Any]]] = {}
-        for place, segment in enumerate(pairing.expected.items):
-            cases.setdefault(segment.case_id, []).append((segment, sheet.get(place)))
+        for index, segment in enumerate(pairing.expected.items):
+            cases.setdefault(segment.case_id, []).append((segment, sheet.get(index)))
         sources = (answers.headers["triage/response"], answers.headers["triage/ground-truth"])
         header = {name: next((h[name] for h in sources if h.get(name) is not None), None) for name in _HEADER}
         names = ", ".join(answers.names["triage/response"])
@@ -206,19 +221,28 @@ def _cases_table(cases: Sequence[dict[str, Any]]) -> Table:
 
 def _case(case_id: str, marked: Sequence[tuple[Segment, Any]]) -> CaseCounts:
     ordered = sorted(marked, key=lambda pair: _by_time(pair[0]))
-    said = [(segment, frozenset() if mark is None or type(mark) is Unscored else mark) for segment, mark in ordered]
-    listed = _union({group for group, _ in segment.instances} for segment, _ in said)
-    predicted = _union(groups for _, groups in said)
-    right = _union({group for group, _ in segment.instances} & groups for segment, groups in said)
+    answered = [(segment, _predicted_groups(mark)) for segment, mark in ordered]
+    listed = _union(_listed_groups(segment) for segment, _ in answered)
+    predicted = _union(groups for _, groups in answered)
+    correct = _union(_listed_groups(segment) & groups for segment, groups in answered)
     return CaseCounts(
         case_id=case_id,
-        jaccard=Fraction(len(right), len(listed | predicted)) if listed or predicted else ONE,
-        lead_time=_lead_time(said),
-        correct=_correct(said),
+        jaccard=Fraction(len(correct), len(listed | predicted)) if listed or predicted else ONE,
+        lead_time=_lead_time(answered),
+        correct=_correct(answered),
         false_positives=tuple(sorted(predicted - listed)),
         misses=tuple(sorted(listed - predicted)),
-        errors=tuple((segment.segment_id, why) for segment, mark in ordered if (why := _error(mark))),
+        errors=tuple((segment.segment_id, error) for segment, mark in ordered if (error := _error(mark))),
     )
+
+
+def _predicted_groups(mark: Any) -> frozenset[str]:
+    """Empty if the segment was not processed."""
+    return frozenset() if mark is None or type(mark) is Unscored else mark
+
+
+def _listed_groups(segment: Segment) -> set[str]:
+    return {group for group, _ in segment.instances}
 
 
 def _union(sets: Iterable[Iterable[str]]) -> set[str]:
@@ -226,6 +250,7 @@ def _union(sets: Iterable[Iterable[str]]) -> set[str]:
 
 
 def _error(mark: Any) -> str | None:
+    """Why the segment was not processed, if it was not."""
     if mark is None:
         return _TEXTS["missing"]
     if type(mark) is not Unscored:
@@ -233,24 +258,24 @@ def _error(mark: Any) -> str | None:
     return mark.error if mark.why == "failed" else _TEXTS[mark.why]
 
 
-def _correct(said: Sequence[tuple[Segment, frozenset[str]]]) -> tuple[tuple[str, Fraction], ...]:
+def _correct(answered: Sequence[tuple[Segment, frozenset[str]]]) -> tuple[tuple[str, Fraction], ...]:
     """Every instance that some segment lists and predicts, with the lead time of the earliest such segment."""
-    found: dict[tuple[float, str], Fraction] = {}
-    for segment, groups in said:
+    lead_times: dict[tuple[float, str], Fraction] = {}
+    for segment, groups in answered:
         for group, elapsed in segment.instances:
-            if group in groups and (elapsed, group) not in found:
-                found[elapsed, group] = Fraction(elapsed) - Fraction(segment.segment_stop_time_sec)
-    return tuple((group, found[elapsed, group]) for elapsed, group in sorted(found))
+            if group in groups and (elapsed, group) not in lead_times:
+                lead_times[elapsed, group] = Fraction(elapsed) - Fraction(segment.segment_stop_time_sec)
+    return tuple((group, lead_times[elapsed, group]) for elapsed, group in sorted(lead_times))
 
 
-def _lead_time(said: Sequence[tuple[Segment, frozenset[str]]]) -> Fraction:
-    """For each group, at its earliest segment with a correct prediction, the earliest instance listed there."""
-    found: dict[str, Fraction] = {}
-    for segment, groups in said:
-        for group in {group for group, _ in segment.instances} & groups - found.keys():
+def _lead_time(answered: Sequence[tuple[Segment, frozenset[str]]]) -> Fraction:
+    """For each group, at its earliest segment with a correct prediction: the earliest instance listed there."""
+    lead_times: dict[str, Fraction] = {}
+    for segment, groups in answered:
+        for group in _listed_groups(segment) & groups - lead_times.keys():
             earliest = min(elapsed for name, elapsed in segment.instances if name == group)
-            found[group] = Fraction(earliest) - Fraction(segment.segment_stop_time_sec)
-    return sum(found.values(), ZERO)
+            lead_times[group] = Fraction(earliest) - Fraction(segment.segment_stop_time_sec)
+    return sum(lead_times.values(), ZERO)
 
 
 def _metrics(case: CaseCounts) -> dict[str, Any]:

@@ -820,8 +820,20 @@ def test_init(run: Run, track: str) -> None:
     assert err == "Next: medcontract validate a/demo\n"
     ran = run("validate", "--format", "json", "a/demo")
     assert ran.code == 0
-    assert [file["problems"] for file in ran.json["files"]] == [[]] * len(out.splitlines())
+    data = [name for name in out.splitlines() if Path(name).suffix in (".json", ".jsonl", ".csv")]
+    assert sorted(file["path"] for file in ran.json["files"]) == data
+    assert [file["problems"] for file in ran.json["files"]] == [[]] * len(data)
     assert {file["contract"].split("/")[0] for file in ran.json["files"]} == {track}
+
+
+def test_init_copies_no_bytecode(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pip compiles the scripts of an example when it installs the package; that is not part of the example."""
+    home = tmp_path / "examples" / "lesions"
+    (home / "__pycache__").mkdir(parents=True)
+    (home / "__pycache__" / "run_inference.cpython-311.pyc").write_bytes(b"")
+    (home / "run_inference.py").write_bytes(b"")
+    monkeypatch.setattr("medcontract.example_files.EXAMPLES", home.parent)
+    assert run("init", "lesions", "demo").out.splitlines() == [str(Path("demo/run_inference.py"))]
 
 
 def test_init_refuses_to_overwrite(run: Run) -> None:

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 from tests.commands import TRACKS, Call, all_files, keeps
+from tests.support import ROOT
 
+import medcontract
 from medcontract.cli import output
 from medcontract.scoring import tracks
 from medcontract.scoring.canonical import canonical
@@ -133,7 +135,8 @@ def test_show(show: Call, call: Call, track: str) -> None:
     ran = show(track)
     assert (ran.code, ran.err) == (0, "")
     page = keeps(ran.out, "medcontract/protocol")
-    assert list(page) == ["id", "version", "fingerprint", "parameters", "figures", "changes"]
+    classes = ["classes"] if track == "lesions" else []
+    assert list(page) == ["id", "version", "fingerprint", "parameters", "figures", *classes, "changes"]
     assert page["id"] == track
     assert [change["version"] for change in page["changes"]] == list(range(1, page["version"] + 1))
     text = call("protocol", "show", track).out
@@ -143,6 +146,65 @@ def test_show(show: Call, call: Call, track: str) -> None:
     for figure in page["figures"]:
         assert figure["name"] in text
     assert page["fingerprint"] in text
+
+
+SOURCE_CLASSES = [
+    (1, "AK", "actinic keratosis", "benign"),
+    (2, "BCC", "basal cell carcinoma", "malignant"),
+    (3, "SK", "seborrheic keratosis", "medium risk"),
+    (4, "SCC", "squamous cell carcinoma", "malignant"),
+    (5, "VASC", "vascular lesion", "medium risk"),
+    (6, "DF", "dermatofibroma", "benign"),
+    (7, "NV", "benign nevus", "benign"),
+    (8, "NON", "other non-neoplastic", "benign"),
+    (9, "MEL", "melanoma", "malignant"),
+    (10, "ON", "other neoplastic / benign", "benign"),
+]
+"""As in the source document: number, symbol, name, clinical type."""
+
+
+def test_classes_of_lesions(show: Call, call: Call) -> None:
+    """They are shown as the source lists them, and the groups of the score follow from their types."""
+    page = show("lesions").json
+    assert [tuple(each.values()) for each in page["classes"]] == SOURCE_CLASSES
+    lines = call("protocol", "show", "lesions").out.splitlines()
+    for number, symbol, name, kind in SOURCE_CLASSES:
+        assert [line for line in lines if line.split() == [str(number), symbol, *name.split(), *kind.split()]]
+    about = {figure["name"]: figure["about"] for figure in page["figures"]}
+    assert about["f1_malignant"] == "mean F1 of BCC, SCC, MEL"
+    assert about["f1_medium"] == "mean F1 of SK, VASC"
+    assert about["f1_benign"] == "mean F1 of AK, DF, NV, NON, ON"
+
+
+def test_classes_in_schemas_and_docs() -> None:
+    """The descriptions of labels, probabilities and figures, and the page about images, name every class."""
+    truth = medcontract.json_schema("lesions/truth", record=True)["properties"]["label"]
+    sent = medcontract.json_schema("lesions/predictions", record=True)["$defs"]["LesionsPrediction"]
+    score = medcontract.json_schema("lesions/score")["$defs"]
+    docs = (ROOT / "docs" / "images.md").read_text(encoding="utf-8")
+    assert truth["enum"] == [symbol for _, symbol, *_ in SOURCE_CLASSES]
+    for number, symbol, name, kind in SOURCE_CLASSES:
+        text = f"{symbol} ({number}: {name}, {kind})"
+        assert text in truth["description"]
+        assert text in sent["properties"]["probabilities"]["description"]
+        for model in ("LesionsByClass", "LesionsMatrixRow", "LesionsMatrix"):
+            assert text in score[model]["properties"][symbol]["description"]
+        assert f"| {number} | {symbol} | {name} | {kind} |" in docs
+
+
+@pytest.mark.parametrize(
+    ("track", "version", "reason"),
+    [
+        ("reports", 2, "measured by the organizer"),
+        ("triage", 2, "below the processing gate"),
+        ("lesions", 1, "first version"),
+    ],
+)
+def test_versions(show: Call, track: str, version: int, reason: str) -> None:
+    """A formula that changed has a new version, and its reason is documented."""
+    page = show(track).json
+    assert page["version"] == version
+    assert reason in page["changes"][-1]["reason"]
 
 
 @pytest.mark.parametrize("track", TRACKS)
@@ -238,7 +300,7 @@ def test_a_changed_parameter(show: Call) -> None:
     assert changed["fingerprint"] != frozen["fingerprint"]
     values = {parameter["name"]: parameter["value"] for parameter in changed["parameters"]}
     assert values["weight_urgent"] == 0.36
-    assert changed["fingerprint"] == fingerprint("reports", 1, values)
+    assert changed["fingerprint"] == fingerprint("reports", changed["version"], values)
     differing = [a["name"] for a, b in zip(changed["parameters"], frozen["parameters"], strict=True) if a != b]
     assert differing == ["weight_urgent"]
 

@@ -116,6 +116,7 @@ def test_the_example_of_the_source(tmp_path: Path) -> None:
         "specialty_accuracy": 0.85, "urgency_f1": 0.78, "follow_up_f1": 0.90,
         "urgency_f1_by_class": {"Emergency": 0.8, "Urgent": 0.6, "Routine": 1.0},
         "avg_processing_time": 1.5, "max_memory_usage": 600.0, "avg_cpu_usage": 55.0,
+        "time_penalty": 1.0, "memory_penalty": 1.76, "cpu_penalty": 1.0,
         "accuracy_score": 58.5, "performance_score": 26.24, "total_score": 84.74,
     }  # fmt: skip
     one_run = {**figures, "run_id": "1", "success_rate": 1.0, "valid": True, "reasons": []}
@@ -274,8 +275,11 @@ def test_without_telemetry(tmp_path: Path) -> None:
     assert score.result is not None
     assert_keeps_contract("reports", score.result)
     null = [name for name, value in score.result.items() if value is None]
-    assert null == ["max_memory_usage", "avg_cpu_usage", "performance_score", "total_score"]
+    assert null == [
+        "max_memory_usage", "avg_cpu_usage", "memory_penalty", "cpu_penalty", "performance_score", "total_score",
+    ]  # fmt: skip
     assert (score.result["accuracy_score"], score.result["avg_processing_time"]) == (70.0, 0.5)
+    assert score.result["time_penalty"] == 0.0
     assert any("telemetry" in warning for warning in score.warnings)
 
 
@@ -286,6 +290,57 @@ def test_means_of_scores(tmp_path: Path) -> None:
     assert [one["run_id"] for one in result["runs"]] == ["a", "b"]
     assert [one["performance_score"] for one in result["runs"]] == [30.0, 27.0]
     assert (result["performance_score"], result["avg_processing_time"], result["total_score"]) == (28.5, 1.5, 98.5)
+    assert [one["time_penalty"] for one in result["runs"]] == [0.0, 3.0]
+    assert result["time_penalty"] == 1.5
+
+
+def test_the_time_of_the_telemetry_takes_precedence(tmp_path: Path) -> None:
+    """The predictions say 0.5 s, the organizer measured 3.25 s in run a: (3.25 − 1)·2 = 4.5, and 30 − 4.5 = 25.5.
+
+    Run b has no measured time: 0.5 s, 30. The means: 1.875 s, 2.25 lost, 27.75; with an accuracy of 70, 97.75.
+    """
+    sent = [answer(true, 0.5, name) for true in THREE for name in "ab"]
+    measured = telemetry(run("a", avg_processing_time_sec=3.25), run("b", avg_processing_time_sec=None))
+    result = result_of(tmp_path, "reports", THREE, sent, measured)
+    names = ("avg_processing_time", "time_penalty", "performance_score", "total_score")
+    assert [tuple(one[name] for name in names) for one in (*result["runs"], result)] == [
+        (3.25, 4.5, 25.5, 95.5),
+        (0.5, 0.0, 30.0, 100.0),
+        (1.875, 2.25, 27.75, 97.75),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "measured", "valid"), [(0.5, 5.5, False), (6.0, 4.0, True), (6.0, None, False), (0.5, 0.0, True)]
+)
+def test_the_limit_applies_to_the_measured_time(
+    said: float, measured: float | None, valid: bool, tmp_path: Path
+) -> None:
+    """A run is invalid by the time that the organizer measured, whatever the predictions say."""
+    used = telemetry(run("1", avg_processing_time_sec=measured))
+    score = score_of(tmp_path, "reports", THREE, [answer(true, said) for true in THREE], used)
+    assert score.valid == valid
+    assert score.result is not None
+    assert score.result["avg_processing_time"] == (said if measured is None else measured)
+
+
+@pytest.mark.parametrize("used", [None, telemetry(run("a", avg_processing_time_sec=0.5), run("b"))])
+def test_slow_records_are_counted(used: Record | None, tmp_path: Path) -> None:
+    """Records of 5.000000000000001 and 7 s in run a and of 6 s in run b are 3; 5 s and a failed record do not count."""
+    five = [report(f"R-{n}") for n in range(5)]
+    sent = [answer(true, seconds, "a") for true, seconds in zip(five, (5.0, 5.000000000000001, 7.0, 1, 1), strict=True)]
+    sent += [answer(true, seconds, "b") for true, seconds in zip(five, (6.0, 1, 1, 1), strict=False)]
+    sent.append({**no_answer("R-4", "b"), "processing_time_sec": 9.0})
+    score = score_of(tmp_path, "reports", five, sent, used, OFF)
+    slow = [warning for warning in score.warnings if "more than 5 s" in warning]
+    assert slow == ["3 processed records took more than 5 s"]
+    assert score.valid
+
+
+def test_no_slow_record(tmp_path: Path) -> None:
+    """5 s are within the limit: no warning."""
+    score = score_of(tmp_path, "reports", THREE, [answer(true, 5.0) for true in THREE], telemetry())
+    assert score.warnings == ()
 
 
 def test_means_of_memory_and_cpu(tmp_path: Path) -> None:
@@ -293,6 +348,9 @@ def test_means_of_memory_and_cpu(tmp_path: Path) -> None:
     sent = [answer(true, 0.5, name) for true in THREE for name in "ab"]
     result = result_of(tmp_path, "reports", THREE, sent, telemetry(run("a", 400, 40), run("b", 712, 60)))
     assert (result["max_memory_usage"], result["avg_cpu_usage"]) == (556.0, 50.0)
+    assert [one["memory_penalty"] for one in result["runs"]] == [0.0, 4.0]
+    assert [one["cpu_penalty"] for one in result["runs"]] == [0.0, 2.0]
+    assert (result["memory_penalty"], result["cpu_penalty"]) == (2.0, 1.0)
     assert result["performance_score"] == 27.0
 
 
@@ -344,13 +402,14 @@ def test_a_run_without_records(tmp_path: Path) -> None:
 
 
 def test_a_run_without_records_under_a_changed_parameter(tmp_path: Path) -> None:
-    """It has a null time and null scores that need it, and so has the mean; its accuracies are 0."""
-    result = result_of(tmp_path, "reports", THREE, RIGHT, telemetry(run("1"), run("2")), OFF)
+    """It has a null time, even if the telemetry has one, and null scores that need it; its accuracies are 0."""
+    used = telemetry(run("1"), run("2", avg_processing_time_sec=0.25))
+    result = result_of(tmp_path, "reports", THREE, RIGHT, used, OFF)
     empty = result["runs"][1]
     assert (empty["run_id"], empty["success_rate"], empty["specialty_accuracy"], empty["accuracy_score"]) == (
         "2", 0.0, 0.0, 0.0,
     )  # fmt: skip
-    for name in ("avg_processing_time", "performance_score", "total_score"):
+    for name in ("avg_processing_time", "time_penalty", "performance_score", "total_score"):
         assert empty[name] is None
         assert result[name] is None
     assert (empty["max_memory_usage"], empty["avg_cpu_usage"]) == (256.0, 25.0)
@@ -443,7 +502,7 @@ def failed(track: str, record: Record) -> Record:
 @pytest.mark.parametrize("track", TRACKS)
 @pytest.mark.parametrize(("there", "expected", "passes"), [(20, 20, True), (19, 20, True), (18, 20, False)])
 def test_the_gate_is_exact(track: str, there: int, expected: int, passes: bool, tmp_path: Path) -> None:
-    """19 of 20 are 95 % and pass; 18 do not: no result (in extraction, NO-GO), and a reason."""
+    """19 of 20 are 95 % and pass; 18 do not: no result (except NO-GO and the metrics of triage), and a reason."""
     truth, sent = many(track, expected)
     score = score_of(tmp_path, track, truth, sent[:there])
     assert processing(score) == (there, expected)
@@ -453,6 +512,9 @@ def test_the_gate_is_exact(track: str, there: int, expected: int, passes: bool, 
     if track == "extraction":
         assert score.result is not None
         assert (score.result["decision"], bool(score.reasons)) == ("NO-GO", not passes)
+    elif track == "triage":
+        assert score.result is not None
+        assert bool(score.reasons) == (not passes)
     else:
         assert refused(score) != passes
 
@@ -671,7 +733,7 @@ def test_figures_beyond_all_doubles(tmp_path: Path) -> None:
 SAYS = {
     "missing": re.compile("no response|missing|not answered"),
     "repeated": re.compile("repeated|more than one|twice"),
-    "invalid": re.compile("invalid|not valid|breaks"),
+    "invalid": re.compile("invalid|not valid|violates"),
 }
 """What the text of an error must say; its wording is free."""
 
@@ -883,6 +945,44 @@ def test_a_failed_response_predicts_nothing(tmp_path: Path) -> None:
     truth = case("C", ("s1", 0, 10, [("Airway", 20)]))
     only = triage_case(tmp_path, truth, [response(truth[0], "Airway", "Drain", error="time out")])
     assert only["incorrect_predictions"] == {"false_positives": [], "misses": ["Airway"]}
+
+
+def test_metrics_below_the_gate(tmp_path: Path) -> None:
+    """One of two segments answered: not valid, but the metrics are those of the formulas, with the errors.
+
+    Listed: s1 Airway@12; s2 Blood@25. Predicted: s1 Airway; s2 nothing, for it has no response.
+    Jaccard: right: Airway; all: Airway, Blood: 1/2. Lead time: 12 − 10 = 2. Missed: Blood.
+    """
+    truth = case("C", ("s1", 0, 10, [("Airway", 12)]), ("s2", 10, 20, [("Blood", 25)]))
+    score = score_of(tmp_path, "triage", truth, [response(truth[0], "Airway")])
+    assert (score.valid, processing(score)) == (False, (1, 2))
+    assert len(score.reasons) == 1
+    assert score.result is not None
+    assert_keeps_contract("triage", score.result)
+    assert score.result == {
+        **HEADERS["triage/response"],
+        "response_file_name": "triage-response.json",
+        "metrics": [
+            {
+                "case_id": "C",
+                "jaccard_index": 0.5,
+                "prediction_lead_time": 2.0,
+                "correct_predictions": [{"lsi_group": "Airway", "lead_time": 2.0}],
+                "incorrect_predictions": {"false_positives": [], "misses": ["Blood"]},
+                "errors": [{"segment_id": "s2", "error": "no response for this segment"}],
+            }
+        ],
+    }
+
+
+@pytest.mark.parametrize("there", [1, 0])
+def test_a_missing_header_field_below_the_gate(there: int, tmp_path: Path) -> None:
+    """The metrics need it there, too: a wrong call that says which."""
+    truth, sent = many("triage", 2)
+    files = [write(tmp_path, "triage/ground-truth", truth), write(tmp_path, "triage/response", sent[:there], "jsonl")]
+    header = {"team_name": "Nordlicht"}
+    with pytest.raises(medcontract.CallError, match="evaluation_date"):
+        medcontract.score(files[0], f"triage/response={files[1]}", header=header)
 
 
 def test_cases_are_sorted(tmp_path: Path) -> None:

@@ -85,6 +85,10 @@ def protocol(protocol: Protocol, view: View) -> str:
     for figure in protocol.figures:
         lines.append(f"  {figure.name}")
         lines += textwrap.wrap(figure.about, 100, initial_indent="      ", subsequent_indent="      ")
+    if protocol.classes:
+        rows = [(str(each.number), each.symbol, each.name, each.type) for each in protocol.classes]
+        table = _table([("no.", "class", "name", "type"), *rows], style)
+        lines += ["", style("Classes", "strong"), *(f"  {line}" for line in table.splitlines())]
     lines += ["", style("Changes", "strong")]
     lines += [f"  v{change.version}  {change.reason}" for change in protocol.changes]
     return "\n".join(lines) + "\n"
