@@ -344,13 +344,13 @@ def _validated_score(given: FileName | Score) -> Validated[Any]:
 
 
 def normalize(*texts: str) -> Normalization:
-    """What normalization makes of each text, step by step: two texts are equal where their last steps are."""
-    from medcontract.normalizers.text import steps
+    """The normalized form of each text, step by step, and its tight form: two texts are equal if one of these is."""
+    from medcontract.normalizers.text import steps, tight
     from medcontract.results.reference import Normalization, NormalizationStep, NormalizedText
 
     def worked(text: str) -> NormalizedText:
         taken = tuple(NormalizationStep(step=step.name, text=step.text, _about=step.about) for step in steps(text))
-        return NormalizedText(text=text, normalized=taken[-1].text, steps=taken)
+        return NormalizedText(text=text, normalized=taken[-1].text, tight=tight(text), steps=taken)
 
     return Normalization(texts=tuple(map(worked, texts)))
 

@@ -33,8 +33,9 @@ class _TakesNumbers(click.Command):
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
 @options.result("Normalization")
 def command(texts: tuple[str, ...], chosen: str | None, out: str | None, no_color: bool) -> int:
-    """Show what normalization makes of each TEXT: texts are equal where the last line is. - reads lines from
-    standard input; a text that starts with a dash and a letter comes after --.
+    """Show the normalized form of each TEXT, step by step, and its tight form: two texts are equal if their normalized
+    or their tight forms are the same. - reads lines from standard input; put a text that starts with a dash and a
+    letter after --.
     """
     printer = output.Printer("Normalization", chosen, out, no_color)
     printer.print(api.normalize(*(line for given in texts for line in (_lines() if given == "-" else [given]))))

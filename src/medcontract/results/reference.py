@@ -190,10 +190,11 @@ class NormalizationStep(Item, frozen=True, kw_only=True):
 
 
 class NormalizedText(Item, frozen=True, kw_only=True):
-    """One text, what came of it, and how."""
+    """One text, its normalized and tight forms, and the steps of the normalization."""
 
     text: str
     normalized: str
+    tight: str
     steps: tuple[NormalizationStep, ...]
 
 
@@ -206,10 +207,10 @@ class Normalization(Result, frozen=True, kw_only=True):
         return [text.to_dict(show_values) for text in self.texts]
 
     def _columns(self) -> tuple[str, ...]:
-        return ("text", "normalized")
+        return ("text", "normalized", "tight")
 
     def _rows(self, show_values: bool) -> list[Row]:
-        return [{"text": each.text, "normalized": each.normalized} for each in self.texts]
+        return [{"text": each.text, "normalized": each.normalized, "tight": each.tight} for each in self.texts]
 
     def __iter__(self) -> Iterator[NormalizedText]:
         return iter(self.texts)

@@ -57,7 +57,7 @@ def _table(rows: Sequence[tuple[str, ...]], style: Style) -> str:
 
 
 def normalization(found: Normalization, view: View) -> str:
-    """Each text, the steps that changed it, and what came of it."""
+    """Each text, the steps that changed it, and its normalized and tight forms."""
     lines: list[str] = []
     for each in found.texts:
         lines.append(view.style(clean(each.text), "strong"))
@@ -66,7 +66,8 @@ def normalization(found: Normalization, view: View) -> str:
             if step.text != before:
                 lines.append(f"  {clean(step.text)}  {view.style(f'{step.step}: {step._about}', 'dim')}")
             before = step.text
-        lines += [f"  = {view.style(clean(before), 'good')}", ""]
+        lines.append(f"  = {view.style(clean(before), 'good')}")
+        lines += [f"  tight: {view.style(clean(each.tight), 'good')}", ""]
     return "\n".join(lines)
 
 
