@@ -184,6 +184,11 @@ def parameters(
     return tuple(found)
 
 
+def version_parameter(name: str, version: int, about: str, source: str) -> Parameter:
+    """The version of a step that changes scores; part of the fingerprint, and cannot be changed."""
+    return Parameter(name=name, value=str(version), about=about, source=source, choices=(str(version),))
+
+
 MIN_PROCESSED = Parameter(
     name="min_processed",
     value=Decimal("0.95"),
