@@ -18,13 +18,16 @@ Examples:
 @click.command("compare", epilog=_EPILOG, short_help="Before and after, refused when not comparable.")
 @click.argument("baseline", metavar="BASELINE", type=click.Path())
 @click.argument("rerun", metavar="RERUN", type=click.Path())
+@options.protocol
 @options.plugins
 @options.result("Comparison")
-def command(baseline: str, rerun: str, chosen: str | None, out: str | None, no_color: bool) -> int:
+def command(
+    baseline: str, rerun: str, protocol: str | None, chosen: str | None, out: str | None, no_color: bool
+) -> int:
     """Compare two outcomes of `medcontract score --format json`: all that changed, the largest change first.
 
     Refused (exit code 2), with the exact difference, when the protocols or the truths differ.
     """
     printer = output.Printer("Comparison", chosen, out, no_color)
-    printer.print(api.compare(baseline, rerun))
+    printer.print(api.compare(baseline, rerun, protocol=protocol))
     return 0

@@ -115,6 +115,14 @@ def participant(command: F) -> F:
     )(command)
 
 
+def protocol(command: F) -> F:
+    """--protocol FILE: a frozen protocol."""
+    return click.option(
+        "--protocol", metavar="FILE", type=click.Path(),
+        help="Use this frozen protocol (medcontract protocol freeze); refused if versions or the truth differ.",
+    )(command)  # fmt: skip
+
+
 def pairs(flag: str, name: str, about: str) -> Callable[[F], F]:
     """An option of the form name=value that may be repeated; its value is a dict."""
 

@@ -23,6 +23,7 @@ Examples:
 @click.option("--images", metavar="DIR", type=click.Path(), help="Check the images that lesions/cases names: in DIR.")
 @options.jobs("Check images in N processes.")
 @options.pairs("--parameter", "parameters", "Change one parameter of the protocol.")
+@options.protocol
 @options.pairs("--set", "header", "A header field that the container lacks.")
 @options.participant
 @options.plugins
@@ -31,6 +32,7 @@ Examples:
 @options.limits
 def command(
     files: tuple[str, ...], images: str | None, jobs: int, parameters: dict[str, str], header: dict[str, str],
+    protocol: str | None,
     participant: bool, chosen: str | None, out: str | None, no_color: bool, max_problems: int | None,
     show_values: bool, max_record: int | None, max_unpacked: int | None, **track_options: Any,
 ) -> int:  # fmt: skip
@@ -42,8 +44,8 @@ def command(
     settings = printer.problem_settings(max_problems, api.MAX_SCORE_PROBLEMS)
     with output.Progress() as progress:
         checklist = api.preflight(
-            *files, images=images, jobs=jobs, parameters=parameters, header=header, participant=participant,
-            show_values=printer.show_values, plugin_errors=printer.plugin_errors,
+            *files, images=images, jobs=jobs, parameters=parameters, protocol=protocol, header=header,
+            participant=participant, show_values=printer.show_values, plugin_errors=printer.plugin_errors,
             max_record=max_record, max_unpacked=max_unpacked, progress=progress.show,
             **settings, **options.given_by(track_options),
         )  # fmt: skip

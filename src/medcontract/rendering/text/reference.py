@@ -12,6 +12,7 @@ from medcontract.results.reference import (
     Explanation,
     Normalization,
     Protocol,
+    ProtocolCheck,
     ProtocolList,
 )
 
@@ -69,6 +70,16 @@ def normalization(found: Normalization, view: View) -> str:
         lines.append(f"  = {view.style(clean(before), 'good')}")
         lines += [f"  tight: {view.style(clean(each.tight), 'good')}", ""]
     return "\n".join(lines)
+
+
+def protocol_check(check: ProtocolCheck, view: View) -> str:
+    """Whether the protocol is still the frozen one, and every difference."""
+    style = view.style
+    name = f"{clean(check.id)} v{check.version}, fingerprint {check.fingerprint}"
+    lines = [f"{style('ok', 'good') if check.ok else style('differs', 'error')}: {name}"]
+    lines += [f"  {clean(difference)}" for difference in check.differences]
+    lines += [f"{style('warning:', 'warning')} {clean(warning)}" for warning in check.warnings]
+    return "\n".join(lines) + "\n"
 
 
 def protocol(protocol: Protocol, view: View) -> str:
