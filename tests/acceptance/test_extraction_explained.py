@@ -422,9 +422,7 @@ def test_the_processing_gate_is_a_row_above_the_six(call: Call, tmp_path: Path, 
         lines = [line.replace("\\_", "_").replace("|", " ").split() for line in out.splitlines()]
         row = next(number for number, cells in enumerate(lines) if cells[:1] == ["processing"])
         assert lines[row][:4] == ["processing", "95", measured, word]
-        assert " ".join(lines[row][4:]) == (
-            f"{20 - missing} of 20 documents have one valid record, at least 95 % required"
-        )
+        assert " ".join(lines[row][4:]) == (f"{20 - missing} of 20 have one valid record, at least 95 % required")
         assert lines[row + 1][:2] == ["prescription_accuracy", "85"]
         found = call("score", *given, "--format", "json").json["result"]
         assert [gate["gate"] for gate in found["gates"]] == [

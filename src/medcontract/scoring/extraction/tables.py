@@ -38,7 +38,7 @@ def _gates(processing: Processing | None, gates: Sequence[dict[str, Any]]) -> Ta
 
 
 def _processing_row(gate: Processing, words: Mapping[bool | None, str]) -> tuple[str, ...]:
-    reason = f"{gate.processed:,} of {gate.expected:,} documents have one valid record, at least {gate._asked} required"
+    reason = f"{gate.processed:,} of {gate.expected:,} have one valid record, at least {gate._asked} required"
     return PROCESSING_GATE, gate._asked.removesuffix(" %"), gate._share.removesuffix(" %"), words[gate.passed], reason
 
 
