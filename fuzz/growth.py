@@ -62,6 +62,9 @@ _UNITS = {
     "letters of other scripts": "\u8840\u6db2\u0442\u0435",
     "lone surrogates": "\ud800",
     "quotes": "'\"",
+    "typographic apostrophes": "\u2019",
+    "words with apostrophes": "A\u2019B'",
+    "abbreviations": "A.B-",
     "words of the lexicon": "chest pain myocardial infarction ",
 }
 TEXTS: Mapping[str, Callable[[int], str]] = {
@@ -81,11 +84,13 @@ def _in_the_middle(size_text: str) -> str:
 NORMALIZERS: Mapping[str, Callable[[str], object]] = {
     **{f"text.{step.__name__}": step for step in text.STEPS},
     "text.normalize": text.normalize,
-    "text.worked_out": text.worked_out,
+    "text.tight": text.tight,
+    "text.equal": lambda given: text.equal(given, _in_the_middle(given)),
     "text.steps": text.steps,
     "numbers.number": numbers.number,
     "numbers.close": lambda given: numbers.close(given, given[1:], Fraction(1, 50)),
     "names.pair_exact": lambda given: names.pair_exact([given], [given]),
+    "names.pair_rest": lambda given: names.pair_rest([given], [given], [None]),
     "names.pair_fuzzy": lambda given: names.pair_fuzzy([given], [_in_the_middle(given)], 90),
     "names.too_many_to_compare": lambda given: names.too_many_to_compare([given], [_in_the_middle(given)]),
     "names.near_misses": lambda given: names.near_misses([given], [_in_the_middle(given)], [None]),

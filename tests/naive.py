@@ -16,7 +16,13 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from medcontract.normalizers.terms import LEXICON, Terms, shipped
-from medcontract.normalizers.text import normalize
+from medcontract.normalizers.text import (
+    latin_upper_case,
+    micro_signs,
+    normalize,
+    powers,
+    punctuation_of_other_scripts,
+)
 
 Record = dict[str, Any]
 
@@ -418,6 +424,34 @@ LAB = Kind(
 )
 
 
+def is_letter(char: str) -> bool:
+    """A letter of the normalization, ASCII A-Z."""
+    return len(char) == 1 and char in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def tight(text: str) -> str:
+    """The tight form, character by character: steps 1 to 3, the deletion, and the other steps."""
+    chars: list[str] = []
+    for char in powers(micro_signs(text)):
+        chars += ["’"] if char == "’" else list(latin_upper_case(punctuation_of_other_scripts(char)))
+    left = []
+    for place, char in enumerate(chars):
+        before = chars[place - 1] if place > 0 else ""
+        two_before = chars[place - 2] if place > 1 else ""
+        after = chars[place + 1] if place + 1 < len(chars) else ""
+        between_letters = char in (".", "-", "'", "’") and is_letter(before) and is_letter(after)
+        alone = is_letter(before) and not is_letter(two_before)
+        abbreviation = char == "." and alone and not (after.isdigit() or after == "-")
+        if not between_letters and not abbreviation:
+            left.append(" " if char == "’" else char)
+    return normalize("".join(left))
+
+
+def same(one: str, other: str) -> bool:
+    """Equal after normalization."""
+    return normalize(one) == normalize(other) or tight(one) == tight(other)
+
+
 def is_number(text: str) -> bool:
     """Whether the 2 % rule treats a text as a number."""
     return re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", normalize(text)) is not None
@@ -425,7 +459,7 @@ def is_number(text: str) -> bool:
 
 def field_is_right(field: str, label: str, read: str) -> bool:
     """Whether they are equal after normalization; values may also be within 2 % of the label, in decimal."""
-    if normalize(label) == normalize(read):
+    if same(label, read):
         return True
     if field != "valor" or not is_number(label) or not is_number(read):
         return False
@@ -434,16 +468,18 @@ def field_is_right(field: str, label: str, read: str) -> bool:
 
 
 def paired_items(kind: Kind, labeled: Sequence[Record], read: Sequence[Record]) -> list[tuple[Record, Record]]:
-    """Equal normalized names, never empty ones, one to one, in order of appearance."""
+    """Equal normalized names, then equal tight ones; never empty ones, one to one, in order of appearance."""
     pairs = []
-    left = list(read)
-    for item in labeled:
-        name = normalize(item[kind.name])
-        for candidate in left:
-            if name != "" and normalize(candidate[kind.name]) == name:
-                pairs.append((item, candidate))
-                left = [one for one in left if one is not candidate]
-                break
+    wanted, left = list(labeled), list(read)
+    for form in (normalize, tight):
+        for item in list(wanted):
+            name = form(item[kind.name])
+            for candidate in left:
+                if name != "" and form(candidate[kind.name]) == name:
+                    pairs.append((item, candidate))
+                    wanted = [one for one in wanted if one is not item]
+                    left = [one for one in left if one is not candidate]
+                    break
     return pairs
 
 
@@ -489,21 +525,24 @@ def run_succeeded(run: Record) -> bool:
     return bool(run["parse_success"] and blank(run.get("exception")) and run["valid_items"] >= 1)
 
 
-def moment(text: str | None) -> Fraction | None:
-    """A date with time and offset as seconds; otherwise None."""
-    found = re.fullmatch(r"(.{10}).([0-9:]{8})(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})", text or "")
-    if found is None:
-        return None
-    offset = "+00:00" if found[4] == "Z" else found[4]
+def moment(text: str) -> tuple[Fraction, bool]:
+    """A date or a date with time, as seconds, and whether it has an offset. A date is its midnight."""
+    if len(text) == 10:
+        text += "T00:00:00"
+    found = re.fullmatch(r"(.{10}).([0-9:]{8})(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})?", text)
+    assert found is not None
+    offset = {None: "+00:00", "Z": "+00:00"}.get(found[4], found[4])
     whole = datetime.fromisoformat(f"{found[1]}T{found[2]}{offset}") - datetime.fromisoformat("1970-01-01T00:00+00:00")
-    return Fraction(whole.days * 86400 + whole.seconds) + Fraction(Decimal(f"0{found[3] or '.0'}"))
+    seconds = Fraction(whole.days * 86400 + whole.seconds) + Fraction(Decimal(f"0{found[3] or '.0'}"))
+    return seconds, found[4] is not None
 
 
 def reliability(runs: Sequence[Record]) -> tuple[int, bool]:
     """The value of the gate, and whether it passed."""
     mine = [run for run in runs if run["kind"] == "reliability"]
-    if all(moment(run.get("started_at")) is not None for run in mine):
-        mine.sort(key=lambda run: moment(run.get("started_at")) or Fraction(0))
+    times = [moment(run["started_at"]) for run in mine if run.get("started_at") is not None]
+    if len(times) == len(mine) and len({has_offset for _, has_offset in times}) <= 1:
+        mine.sort(key=lambda run: moment(run["started_at"])[0])
     last = mine[-5:]
     successes = sum(1 for run in last if run_succeeded(run))
     no_restart = not any(run["restarted"] for run in last[1:])

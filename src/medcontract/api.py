@@ -6,6 +6,8 @@ and `"-"` is standard input. Problems in files are returned; a wrong call raises
 Several functions share these arguments:
 
 - `parameters`: changed parameters of the protocol, by name: strings or numbers (a float means its shortest decimal)
+- `protocol`: a frozen protocol, a file or the result of `freeze_protocol`: its parameters are used, and the score is
+  refused if its versions or its truth differ
 - `header`: header fields that the files do not contain, by name
 - `participant`: whether to return only what participants may see
 - `show_values`: whether the result itself may contain values of records, such as the terms of a breakdown
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     import pandera.pandas as pa
 
     from medcontract.contracts.contract import Contract, Validated
+    from medcontract.evaluation.frozen import FrozenProtocol
     from medcontract.evaluation.inputs import Settings
     from medcontract.problems import Finding
     from medcontract.reading.limits import Limits
@@ -41,7 +44,14 @@ if TYPE_CHECKING:
     from medcontract.results.comparison import Comparison
     from medcontract.results.leaderboard import Leaderboard
     from medcontract.results.preflight import Preflight
-    from medcontract.results.reference import ContractList, Explanation, Normalization, Protocol, ProtocolList
+    from medcontract.results.reference import (
+        ContractList,
+        Explanation,
+        Normalization,
+        Protocol,
+        ProtocolCheck,
+        ProtocolList,
+    )
     from medcontract.results.schemas import Draft, SchemaCheck, SchemaDiff, SchemaExport
     from medcontract.results.score import Score
     from medcontract.results.validation import FileReport, Validation
@@ -185,6 +195,7 @@ def load(file: FileName | bytes, contract: str | None = None, *, name: str | Non
 def score(
     *files: FileName,
     parameters: Mapping[str, Number] | None = None,
+    protocol: FileName | Protocol | None = None,
     header: Mapping[str, str] | None = None,
     breakdown: bool = False,
     participant: bool = False,
@@ -215,12 +226,13 @@ def score(
     from medcontract.evaluation.score import score_files
 
     _load_plugins(plugins)
-    given = given_files(files, others=_files_in(track_options))
+    given = given_files(files, others=[*_files_in(track_options), protocol])
     options, changes = _options(score, track_options, parameters)
+    frozen = _frozen(protocol, changes)
     settings = _settings(
         max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
         breakdown=breakdown, values=show_values, plugin_errors=plugin_errors, options=options,
-    )._replace(jobs=jobs, progress=_stage(progress, "scoring"))  # fmt: skip
+    )._replace(jobs=jobs, progress=_stage(progress, "scoring"), frozen=frozen)  # fmt: skip
     scored = score_files(given.files, found=given.found, settings=settings, parameters=changes, header=header)
     return score_result(scored)
 
@@ -230,6 +242,7 @@ def preflight(
     images: FileName | None = None,
     jobs: int = 1,
     parameters: Mapping[str, Number] | None = None,
+    protocol: FileName | Protocol | None = None,
     header: Mapping[str, str] | None = None,
     participant: bool = False,
     show_values: bool = False,
@@ -252,13 +265,14 @@ def preflight(
     from medcontract.evaluation.preflight import preflight as run_checks
 
     _load_plugins(plugins)
-    given = given_files(files, others=_files_in(track_options))
+    given = given_files(files, others=[*_files_in(track_options), protocol])
     options, changes = _options(preflight, track_options, parameters)
+    frozen = _frozen(protocol, changes)
     referenced = _referenced_files(images, jobs, _stage(progress, "checking images"))
     settings = _settings(
         max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
         values=show_values, plugin_errors=plugin_errors, options=options,
-    )._replace(progress=_stage(progress, "checking"))  # fmt: skip
+    )._replace(progress=_stage(progress, "checking"), frozen=frozen)  # fmt: skip
     return run_checks(
         given.files, found=given.found, images=referenced, settings=settings, parameters=changes, header=header,
     )  # fmt: skip
@@ -268,6 +282,7 @@ def leaderboard(
     truth: FileName,
     *submissions: FileName,
     parameters: Mapping[str, Number] | None = None,
+    protocol: FileName | Protocol | None = None,
     header: Mapping[str, str] | None = None,
     measured: FileName | None = None,
     participant: bool = False,
@@ -292,9 +307,10 @@ def leaderboard(
 
     _load_plugins(plugins)
     options, changes = _options(leaderboard, track_options, parameters)
+    frozen = _frozen(protocol, changes)
     settings = _settings(
         1, None, False, max_record, max_unpacked, participant, plugins, plugin_errors=plugin_errors, options=options,
-    )  # fmt: skip
+    )._replace(frozen=frozen)  # fmt: skip
     found = submissions_in([os.fspath(each) for each in submissions], lambda path: walk([path]))
     referenced = None if measured is None else measured_in(os.fspath(measured), lambda path: walk([path]))
     return rank(
@@ -303,19 +319,22 @@ def leaderboard(
     )  # fmt: skip
 
 
-def compare(baseline: FileName | Score, rerun: FileName | Score) -> Comparison:
+def compare(
+    baseline: FileName | Score, rerun: FileName | Score, *, protocol: FileName | Protocol | None = None
+) -> Comparison:
     """Compare two scores: results of `score`, or files written by `medcontract score --format json`.
 
-    Raises `CallError`, with the exact difference, if they are not comparable.
+    Raises `CallError`, with the exact difference, if they are not comparable, or were not made under `protocol`.
     """
     from medcontract.evaluation import compare as comparing
     from medcontract.evaluation.arguments import stdin_once
 
-    stdin_once([baseline, rerun])
+    stdin_once([baseline, rerun, protocol])
     names = [_shown_name(each) for each in (baseline, rerun)]
     return comparing.compare(
-        _validated_score(baseline), _validated_score(rerun), [name for name in names if name is not None]
-    )
+        _validated_score(baseline), _validated_score(rerun), [name for name in names if name is not None],
+        _frozen(protocol),
+    )  # fmt: skip
 
 
 def _shown_name(given: FileName | Score) -> str | None:
@@ -344,13 +363,13 @@ def _validated_score(given: FileName | Score) -> Validated[Any]:
 
 
 def normalize(*texts: str) -> Normalization:
-    """Normalize texts, step by step. Two texts are equal if the results of their last steps are equal."""
-    from medcontract.normalizers.text import steps
+    """Normalize texts, step by step. Two texts are equal if their normalized or their tight forms are equal."""
+    from medcontract.normalizers.text import steps, tight
     from medcontract.results.reference import Normalization, NormalizationStep, NormalizedText
 
     def normalized(text: str) -> NormalizedText:
         applied = tuple(NormalizationStep(step=step.name, text=step.text, _about=step.about) for step in steps(text))
-        return NormalizedText(text=text, normalized=applied[-1].text, steps=applied)
+        return NormalizedText(text=text, normalized=applied[-1].text, tight=tight(text), steps=applied)
 
     return Normalization(texts=tuple(map(normalized, texts)))
 
@@ -412,25 +431,46 @@ def list_protocols() -> ProtocolList:
 
 def get_protocol(track: str, *, parameters: Mapping[str, Number] | None = None) -> Protocol:
     """The protocol of a track: its parameters with their sources, and the formulas in words."""
+    from medcontract.evaluation.freeze import document
     from medcontract.evaluation.score import changed_protocol
-    from medcontract.results.reference import Formula, Parameter, Protocol, ProtocolChange, ProtocolClass
     from medcontract.scoring import tracks
 
     found = tracks.track(track)
-    protocol = changed_protocol(found, _changes(parameters))
-    return Protocol(
-        id=protocol.id, version=protocol.version, fingerprint=protocol.fingerprint,
-        parameters=tuple(
-            Parameter(name=p.name, value=p.number, about=p.about, source=p.source, _text=p.text)
-            for p in protocol.parameters
-        ),
-        figures=tuple(Formula(name=figure.name, about=figure.about) for figure in found.figures),
-        classes=tuple(
-            ProtocolClass(number=number, symbol=symbol, name=name, type=kind)
-            for number, symbol, name, kind in found.classes
-        ) or None,
-        changes=tuple(ProtocolChange(version=each.version, reason=each.reason) for each in protocol.changes),
-    )  # fmt: skip
+    return document(found, changed_protocol(found, _changes(parameters)))
+
+
+def freeze_protocol(
+    track: str,
+    *,
+    truth: Iterable[FileName] = (),
+    parameters: Mapping[str, Number] | None = None,
+    note: str | None = None,
+    **track_options: Any,
+) -> Protocol:
+    """The protocol of a track with the versions of everything that changes a score, to be kept as a file.
+
+    With `truth`, files or folders, only scores against truths with the same content are made under it. `note` says why
+    it was frozen. Options of a track are those of `score`. Raises `MedcontractError` for a truth with errors.
+    """
+    from medcontract.evaluation.arguments import given_files
+    from medcontract.evaluation.freeze import freeze
+    from medcontract.scoring import tracks
+
+    given = given_files(truth, others=_files_in(track_options)).files
+    options, changes = _options(freeze_protocol, track_options, parameters)
+    settings = _settings(1, None, False, None, None, False, (), options=options)
+    return freeze(tracks.track(track), changes, given, settings, note)
+
+
+def check_protocol(protocol: FileName | Protocol, **track_options: Any) -> ProtocolCheck:
+    """Whether this medcontract scores under a frozen protocol, with every difference. True if it does.
+
+    Options of a track are those of `score`: a custom lexicon that was frozen must be given again.
+    """
+    from medcontract.evaluation.freeze import check
+
+    options, changes = _options(check_protocol, track_options, None)
+    return check(_read_frozen(protocol, changes), _settings(1, None, False, None, None, False, (), options=options))
 
 
 # --- published schemas --------------------------------------------------------------------------------------------
@@ -643,6 +683,24 @@ def _exact(name: str, value: Any) -> str:
     if isinstance(value, Decimal):
         return str(value)
     return str(int(value)) if isinstance(value, Integral) else repr(float(value))
+
+
+def _frozen(protocol: FileName | Protocol | None, changes: Sequence[tuple[str, str]] = ()) -> FrozenProtocol | None:
+    return None if protocol is None else _read_frozen(protocol, changes)
+
+
+def _read_frozen(protocol: FileName | Protocol, changes: Sequence[tuple[str, str]]) -> FrozenProtocol:
+    """A frozen protocol. Raises `InvalidData` and `CallError`, as `load` does, and for a call that changes it."""
+    from medcontract.evaluation.frozen import FrozenProtocol, check_not_changed
+
+    contract = "medcontract/protocol"
+    if isinstance(protocol, str | os.PathLike):
+        loaded = load(protocol, contract)
+    else:
+        loaded = load(protocol.to_json().encode(), contract, name="protocol.json")
+    frozen = FrozenProtocol.of(loaded.value.model_dump())
+    check_not_changed(frozen, changes)
+    return frozen
 
 
 def _load_plugins(names: Iterable[str]) -> None:

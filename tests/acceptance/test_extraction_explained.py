@@ -61,60 +61,60 @@ KNOWN = (
 PLAIN = """\
 Breakdown: 1 of 9 items are correct
   L1 (lab), item 1: 2 wrong fields
-      unidad: another text
+      unidad: different text
       rango_referencia: number
   L1 (lab), item 2: 1 wrong field
       valor: number
   L1 (lab), item 3: 1 wrong field
-      estado: another text
+      estado: different text
   L1 (lab), item 4: not matched
   D1 (prescription), item 1: 4 wrong fields
-      dosis: blanks only
+      dosis: spaces only
       frecuencia: number
-      duracion: words, same number
+      duracion: different words, same number
       instrucciones: missing
   D1 (prescription), item 2: not matched; closest prediction has similarity 98
   D1 (prescription), item 4: 2 wrong fields
-      dosis: blanks only
-      instrucciones: nothing was expected
+      dosis: spaces only
+      instrucciones: expected to be empty
   D1 (prescription), item 5: not matched
 
 """
 WITH_VALUES = """\
 Breakdown: 1 of 9 items are correct
   L1 (lab), item 1 'Glucosa': 2 wrong fields
-      unidad: another text: expected 'mg/dL', got 'g/L' (compared: 'MG DL', 'G L')
+      unidad: different text: expected 'mg/dL', got 'g/L' (compared: 'MG DL', 'G L')
       rango_referencia: number: expected '70 - 110', got '70-111' (compared: '70-110', '70-111')
   L1 (lab), item 2 'Creatinina': 1 wrong field
       valor: number: expected '1,00', got '1.0200001' (compared: '1.00', '1.0200001')
   L1 (lab), item 3 'Sodio': 1 wrong field
-      estado: another text: expected 'normal', got 'alto' (compared: 'NORMAL', 'ALTO')
+      estado: different text: expected 'normal', got 'alto' (compared: 'NORMAL', 'ALTO')
   L1 (lab), item 4 'Potasio': not matched
   D1 (prescription), item 1 'Losartán': 4 wrong fields
-      dosis: blanks only: expected '50 mg', got '50mg' (compared: '50 MG', '50MG')
+      dosis: spaces only: expected '50 mg', got '50mg' (compared: '50 MG', '50MG')
       frecuencia: number: expected 'cada 12 horas', got 'cada 8 horas' (compared: 'CADA 12 HORAS', 'CADA 8 HORAS')
-      duracion: words, same number: expected '30 días', got '30 semanas' (compared: '30 DIAS', '30 SEMANAS')
+      duracion: different words, same number: expected '30 días', got '30 semanas' (compared: '30 DIAS', '30 SEMANAS')
       instrucciones: missing: expected 'en ayunas', got '' (compared: 'EN AYUNAS', '')
   D1 (prescription), item 2 'Acetaminofén tableta': not matched; \
 closest prediction 'Acetaminofen tabletas' has similarity 98
   D1 (prescription), item 4 'Insulina': 2 wrong fields
-      dosis: blanks only: expected '20 UI', got '20UI'
-      instrucciones: nothing was expected: expected '', got 'diario' (compared: '', 'DIARIO')
+      dosis: spaces only: expected '20 UI', got '20UI'
+      instrucciones: expected to be empty: expected '', got 'diario' (compared: '', 'DIARIO')
   D1 (prescription), item 5 'Omeprazol': not matched
 
 """
 MODES = (
-    ("dosis", "blanks only", 2),
-    ("duracion", "words, same number", 1),
-    ("estado", "another text", 1),
+    ("dosis", "spaces only", 2),
+    ("duracion", "different words, same number", 1),
+    ("estado", "different text", 1),
     ("frecuencia", "number", 1),
+    ("instrucciones", "expected to be empty", 1),
     ("instrucciones", "missing", 1),
-    ("instrucciones", "nothing was expected", 1),
-    ("nombre_medicamento", "not found", 1),
-    ("nombre_medicamento", "not found, a near name was", 1),
-    ("nombre_prueba", "not found", 1),
+    ("nombre_medicamento", "not matched", 1),
+    ("nombre_medicamento", "not matched, similar name predicted", 1),
+    ("nombre_prueba", "not matched", 1),
     ("rango_referencia", "number", 1),
-    ("unidad", "another text", 1),
+    ("unidad", "different text", 1),
     ("valor", "number", 1),
 )
 """The most frequent first, then by field and sort."""
@@ -172,15 +172,15 @@ def one(
 
 
 EXPLAINED = [
-    one("L1", 0, ("unidad", "another text"), ("rango_referencia", "number")),
+    one("L1", 0, ("unidad", "different text"), ("rango_referencia", "number")),
     one("L1", 1, ("valor", "number")),
-    one("L1", 2, ("estado", "another text")),
+    one("L1", 2, ("estado", "different text")),
     one("L1", 3),
-    one("D1", 0, ("dosis", "blanks only"), ("frecuencia", "number"), ("duracion", "words, same number"),
+    one("D1", 0, ("dosis", "spaces only"), ("frecuencia", "number"), ("duracion", "different words, same number"),
         ("instrucciones", "missing")),
     one("D1", 1, near=NEAR),
     one("D1", 2, state="right"),
-    one("D1", 3, ("dosis", "blanks only"), ("instrucciones", "nothing was expected")),
+    one("D1", 3, ("dosis", "spaces only"), ("instrucciones", "expected to be empty")),
     one("D1", 4),
 ]  # fmt: skip
 
@@ -206,7 +206,7 @@ def test_json_with_values(explain: Call, tmp_path: Path) -> None:
     assert found["D1", 4]["nearest_name"] is None
     assert found["D1", 0]["paired_name"] == "losartan"
     assert found["D1", 0]["fields"][0] == {
-        "field": "dosis", "difference": "blanks only", "expected": "50 mg", "got": "50mg",
+        "field": "dosis", "difference": "spaces only", "expected": "50 mg", "got": "50mg",
         "expected_normalized": "50 MG", "got_normalized": "50MG",
     }  # fmt: skip
     without: Any = json.loads(json.dumps(envelope["breakdown"]))
@@ -246,7 +246,7 @@ def test_a_failed_run(explain: Call, tmp_path: Path, more: Record) -> None:
         (0, "document failed", None), (1, "document failed", None),
     ]  # fmt: skip
     assert envelope["failure_modes"] == [
-        {"field": "prescription document", "difference": "not parsed, or an exception", "count": 1}
+        {"field": "prescription document", "difference": "not parsed, or exception", "count": 1}
     ]
     assert "D (prescription), 2 items: document failed" in explain(*given).out
 
@@ -280,7 +280,7 @@ def test_not_for_participants(explain: Call, tmp_path: Path, format_: str, monke
         "fix first",
         "Breakdown",
         '"breakdown"',
-        "blanks only",
+        "spaces only",
         "D1",
         "L1",
         "dosis",
@@ -396,3 +396,55 @@ def test_the_order_of_records_does_not_show(explain: Call, tmp_path: Path) -> No
     back = explain(*files(tmp_path, *labels[::-1], *sent[::-1]), "--format", "json", "--show-values").json
     assert there["breakdown"] == back["breakdown"]
     assert there["result"] == back["result"]
+
+
+TWENTY = [rx(f"DOC-{number:02}", drug("Losartan", "50 mg")) for number in range(20)]
+
+
+def test_documents_without_a_valid_record_are_named_on_a_terminal(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that are missing and those whose record is not valid; never in a pipe, nor for participants."""
+    sent = [read_rx(label["doc_id"], *label["medications"]) for label in TWENTY[2:]]
+    sent[0]["parse_success"] = "yes"
+    given = files(tmp_path, *TWENTY, *sent)
+    named = "hint: documents without a valid record: DOC-00, DOC-01, DOC-02\n"
+    assert "DOC-00, DOC-01" not in call("score", *given).out
+    assert named in call("score", *given, "--show-values").out
+    on_a_terminal(monkeypatch)
+    assert named in call("score", *given, "--no-color").out
+    assert "without a valid record" not in call("score", *given, "--no-color", "--participant").out
+
+
+def test_many_documents_without_a_record_are_counted(call: Call, tmp_path: Path) -> None:
+    """The first twenty are named."""
+    labels = [rx(f"DOC-{number:02}", drug("Losartan")) for number in range(25)]
+    out = call("score", *files(tmp_path, *labels, read_rx("DOC-24", drug("Losartan"))), "--show-values").out
+    assert "DOC-18, DOC-19, and 4 more\n" in out
+    assert "DOC-20," not in out
+
+
+@pytest.mark.parametrize("style", ["text", "markdown"])
+def test_the_processing_gate_is_a_row_above_the_six(call: Call, tmp_path: Path, style: str) -> None:
+    """18 of 20 documents are 90 %: NO-GO; 19 of 20 pass. The gates in JSON stay six."""
+    for missing, measured, word in ((2, "90", "NO"), (1, "95", "yes")):
+        sent = [read_rx(label["doc_id"], *label["medications"]) for label in TWENTY[missing:]]
+        given = files(tmp_path, *TWENTY, *sent)
+        out = call("score", *given, "--format", style).out
+        lines = [line.replace("\\_", "_").replace("|", " ").split() for line in out.splitlines()]
+        row = next(number for number, cells in enumerate(lines) if cells[:1] == ["processing"])
+        assert lines[row][:4] == ["processing", "95", measured, word]
+        assert " ".join(lines[row][4:]) == (f"{20 - missing} of 20 have one valid record, at least 95 % required")
+        assert lines[row + 1][:2] == ["prescription_accuracy", "85"]
+        found = call("score", *given, "--format", "json").json["result"]
+        assert [gate["gate"] for gate in found["gates"]] == [
+            "prescription_accuracy", "lab_accuracy", "pipeline_success_rate", "reliability", "offline_evidence",
+            "standout_proofs",
+        ]  # fmt: skip
+
+
+def test_no_go_below_the_gate_names_the_gate(call: Call, tmp_path: Path) -> None:
+    """Of the gates that were checked, only processing is not passed: 18 of 20."""
+    sent = [read_rx(label["doc_id"], *label["medications"]) for label in TWENTY[2:]]
+    out = call("score", *files(tmp_path, *TWENTY, *sent)).out
+    assert out.startswith("NO-GO: not passed processing; not judged lab_accuracy, reliability")

@@ -320,5 +320,5 @@ def test_far_more_items_than_labeled(call: Call, tmp_path: Path, surplus: int, t
     folder = entry(tmp_path / "a", "extraction", records)
     for command in ("score", "leaderboard"):
         ran = call(command, truth, folder, "--format", "json")
-        assert bool([each for each in warnings_of(command, ran) if "items where 40 are labeled" in each]) is told
+        assert bool([each for each in warnings_of(command, ran) if "only 40 are labeled" in each]) is told
         assert "are labeled" not in call(command, truth, folder, "--format", "json", "--participant").out

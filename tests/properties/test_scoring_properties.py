@@ -234,9 +234,15 @@ def make_guess(rng: random.Random, true: Record, kind: str) -> Sent:
 
 # --- extraction ----------------------------------------------------------------------------------
 
-DRUGS = ("Losartán", "LOSARTAN.", "losartan", "Vitamina B1", "vitamina  B12", "Insulina", "insulina", "***", "µ", "M")
-TESTS = ("Glucosa", "GLUCOSA", "glucosa *", "HDL-1", "HDL 1", "(-)", "Sodio")
-NOTES = ("", " ", "-", "*", "50 mg", "50mg", "50 MG.", "5 µg", "5 ug", "5 mg", "1/2", "1-2", "70 - 110", "(70-110)")
+DRUGS = (
+    "Losartán", "LOSARTAN.", "losartan", "Vitamina B1", "vitamina  B12", "Insulina", "insulina", "***", "µ", "M",
+    "co-trimoxazol", "Cotrimoxazol", "co trimoxazol", "Vitamina B.12",
+)  # fmt: skip
+TESTS = ("Glucosa", "GLUCOSA", "glucosa *", "HDL-1", "HDL 1", "(-)", "Sodio", "T.S.H.", "TSH", "t.s.h", "T S H")
+NOTES = (
+    "", " ", "-", "*", "50 mg", "50mg", "50 MG.", "5 µg", "5 ug", "5 mg", "1/2", "1-2", "70 - 110", "(70-110)", "V.O.",
+    "VO", "U/L", "UL", "U.L.",
+)  # fmt: skip
 VALUES = (
     "1.00", "1,02", "1.02", "0.98", "0.9799999", "1.0200001", "-1.00", "-1.02", "-0,98", "0", "0.0", "-0", "0.00001",
     ">100", "> 100", "<100", "100", "102", "102.0000000000000000000000000001", "98", "1.000.000", ".5", "0,51", "1/640",
@@ -352,7 +358,7 @@ def make_pipeline_runs(rng: random.Random) -> list[Record]:
         if clock == "all" or (clock == "some" and rng.random() < 0.8):
             made["started_at"] = times[number]
         elif clock == "local":
-            made["started_at"] = times[number][:19]
+            made["started_at"] = times[number][: rng.choice([10, 19, 19])]
         runs.append(made)
     if good and runs:
         runs[0]["restarted"] = rng.choice([True, False])

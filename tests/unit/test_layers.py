@@ -180,7 +180,8 @@ def test_public_names() -> None:
 FUNCTIONS = (
     "validate", "validate_files", "validate_frame", "frame_schema", "load", "preflight", "score", "leaderboard",
     "compare", "normalize", "explain", "init", "list_contracts", "get_contract", "json_schema", "export_schemas",
-    "check_schemas", "diff_schemas", "list_protocols", "get_protocol", "load_plugin",
+    "check_schemas", "diff_schemas", "list_protocols", "get_protocol", "freeze_protocol", "check_protocol",
+    "load_plugin",
 )  # fmt: skip
 
 

@@ -18,14 +18,17 @@ Examples:
 @click.command("compare", epilog=_EPILOG, short_help="Compare two scores of the same protocol and truth.")
 @click.argument("baseline", metavar="BASELINE", type=click.Path())
 @click.argument("rerun", metavar="RERUN", type=click.Path())
+@options.protocol
 @options.plugins
 @options.result("Comparison")
-def command(baseline: str, rerun: str, chosen: str | None, out: str | None, no_color: bool) -> int:
+def command(
+    baseline: str, rerun: str, protocol: str | None, chosen: str | None, out: str | None, no_color: bool
+) -> int:
     """Compare two outputs of `medcontract score --format json`, and show what changed, the largest changes first.
 
     If the protocols or the truths differ, the scores are not comparable: the exit code is 2, and the exact difference
     is reported.
     """
     printer = output.Printer("Comparison", chosen, out, no_color)
-    printer.print(api.compare(baseline, rerun))
+    printer.print(api.compare(baseline, rerun, protocol=protocol))
     return 0

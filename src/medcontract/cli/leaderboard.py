@@ -22,6 +22,7 @@ Examples:
 @click.argument("truth", metavar="TRUTH", type=click.Path())
 @click.argument("submissions", nargs=-1, required=True, metavar="DIR...", type=click.Path())
 @options.pairs("--parameter", "parameters", "Change a parameter of the protocol, and with it the fingerprint.")
+@options.protocol
 @options.pairs("--set", "header", "Set a header field that the files do not contain.")
 @click.option(
     "--measured",
@@ -37,6 +38,7 @@ Examples:
 @options.limits
 def command(
     truth: str, submissions: tuple[str, ...], parameters: dict[str, str],
+    protocol: str | None,
     header: dict[str, str], measured: str | None, jobs: int,
     participant: bool, chosen: str | None, out: str | None, no_color: bool,
     max_record: int | None, max_unpacked: int | None, **track_options: Any,
@@ -49,7 +51,7 @@ def command(
     with output.Progress() as progress:
         board = api.leaderboard(
             truth, *submissions, header=header, participant=participant, jobs=jobs, max_record=max_record,
-            parameters=parameters,
+            parameters=parameters, protocol=protocol,
             max_unpacked=max_unpacked, measured=measured, plugin_errors=printer.plugin_errors,
             progress=progress.show, **options.given_by(track_options),
         )  # fmt: skip

@@ -33,7 +33,7 @@ class _TakesNumbers(click.Command):
 @click.argument("texts", nargs=-1, required=True, metavar="TEXT...")
 @options.result("Normalization")
 def command(texts: tuple[str, ...], chosen: str | None, out: str | None, no_color: bool) -> int:
-    """Show how each TEXT is normalized. Two texts are equal if their last lines are equal.
+    """Show how each TEXT is normalized, and its tight form. Two texts are equal if one of these forms is the same.
 
     Use - to read lines from standard input. Put -- before a text that starts with a dash and a letter.
     """

@@ -120,6 +120,14 @@ def participant(command: F) -> F:
     )(command)
 
 
+def protocol(command: F) -> F:
+    """--protocol FILE: a frozen protocol."""
+    return click.option(
+        "--protocol", metavar="FILE", type=click.Path(),
+        help="Use this frozen protocol (medcontract protocol freeze); refused if versions or the truth differ.",
+    )(command)  # fmt: skip
+
+
 def pairs(flag: str, name: str, about: str) -> Callable[[F], F]:
     """An option NAME=VALUE that may be repeated. Its value is a dict."""
 

@@ -25,6 +25,7 @@ Examples:
 @click.option("--images", metavar="DIR", type=click.Path(), help="Also check the images of lesions/cases, in DIR.")
 @options.jobs("Check images in N processes.")
 @options.pairs("--parameter", "parameters", "Change a parameter of the protocol.")
+@options.protocol
 @options.pairs("--set", "header", "Set a header field that the files do not contain.")
 @options.participant
 @options.plugins
@@ -33,6 +34,7 @@ Examples:
 @options.limits
 def command(
     files: tuple[str, ...], images: str | None, jobs: int, parameters: dict[str, str], header: dict[str, str],
+    protocol: str | None,
     participant: bool, chosen: str | None, out: str | None, no_color: bool, max_problems: int | None,
     show_values: bool, max_record: int | None, max_unpacked: int | None, **track_options: Any,
 ) -> int:  # fmt: skip
@@ -44,8 +46,8 @@ def command(
     settings = printer.problem_settings(max_problems, api.MAX_SCORE_PROBLEMS)
     with output.Progress() as progress:
         checklist = api.preflight(
-            *files, images=images, jobs=jobs, parameters=parameters, header=header, participant=participant,
-            show_values=printer.show_values, plugin_errors=printer.plugin_errors,
+            *files, images=images, jobs=jobs, parameters=parameters, protocol=protocol, header=header,
+            participant=participant, show_values=printer.show_values, plugin_errors=printer.plugin_errors,
             max_record=max_record, max_unpacked=max_unpacked, progress=progress.show,
             **settings, **options.given_by(track_options),
         )  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from medcontract import api
@@ -12,10 +14,13 @@ Examples:
   medcontract protocol list
   medcontract protocol show lesions
   medcontract protocol show reports --format json
+  medcontract protocol freeze extraction --truth labels/ --note 'baseline of March' --out protocol.json
+  medcontract protocol check protocol.json
+  medcontract score labels/ predictions/ --protocol protocol.json
 """
 
 
-@click.group("protocol", epilog=_EPILOG, short_help="List and show the frozen parameters of each track.")
+@click.group("protocol", epilog=_EPILOG, short_help="List, show, freeze and check the parameters of each track.")
 def command() -> None:
     """The frozen parameters that scores depend on, with formulas and sources."""
 
@@ -40,3 +45,45 @@ def show(track: str, parameters: dict[str, str], chosen: str | None, out: str | 
     printer = output.Printer("Protocol", chosen, out, no_color)
     printer.print(api.get_protocol(track, parameters=parameters))
     return 0
+
+
+@command.command("freeze", cls=options.TrackCommand, short_help="Write a protocol to a file, with all versions.")
+@click.argument("track", metavar="TRACK")
+@options.pairs("--parameter", "parameters", "Freeze it with one parameter changed.")
+@click.option(
+    "--truth",
+    metavar="FILE",
+    type=click.Path(),
+    multiple=True,
+    help="Freeze the content of this truth, too: a file or a folder; may be repeated.",
+)
+@click.option("--note", metavar="WHY", help="Why it is frozen.")
+@options.plugins
+@options.out
+def freeze(
+    track: str, parameters: dict[str, str], truth: tuple[str, ...], note: str | None, out: str | None,
+    **track_options: Any,
+) -> int:  # fmt: skip
+    """Write the protocol of a TRACK to the file --out, as JSON: parameters, the version of every step that changes a
+    score, and the content of the truth. Pass it to other commands with --protocol.
+    """
+    if out is None:
+        raise click.UsageError("Missing option '--out'.")
+    given = {name: value for name, value in track_options.items() if value is not None}
+    frozen = api.freeze_protocol(track, parameters=parameters, truth=truth, note=note, **given)
+    output.write(frozen.to_json(), out)
+    click.echo(f"{frozen.id} v{frozen.version}, fingerprint {frozen.fingerprint}", err=True)
+    return 0
+
+
+@command.command("check", cls=options.TrackCommand, short_help="Is a frozen protocol still that of this medcontract?")
+@click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
+@options.plugins
+@options.result("ProtocolCheck")
+def check(file: str, chosen: str | None, out: str | None, no_color: bool, **track_options: Any) -> int:
+    """Compare the frozen protocol in FILE with this medcontract. The exit code is 1 if anything differs."""
+    printer = output.Printer("ProtocolCheck", chosen, out, no_color)
+    given = {name: value for name, value in track_options.items() if value is not None}
+    found = api.check_protocol(file, **given)
+    printer.print(found)
+    return 0 if found else 1

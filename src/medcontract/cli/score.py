@@ -27,6 +27,7 @@ Examples:
 @click.command("score", cls=options.TrackCommand, epilog=_EPILOG, short_help="Score a submission against its truth.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
 @options.pairs("--parameter", "parameters", "Change a parameter of the protocol, and with it the fingerprint.")
+@options.protocol
 @options.pairs("--set", "header", "Set a header field that the files do not contain.")
 @click.option("--breakdown", is_flag=True, help="Explain the score of each item or sample, in tracks that support it.")
 @click.option("--result-only", is_flag=True, help="Print only the result, as JSON.")
@@ -38,6 +39,7 @@ Examples:
 @options.limits
 def command(
     files: tuple[str, ...], parameters: dict[str, str], breakdown: bool,
+    protocol: str | None,
     header: dict[str, str], result_only: bool, jobs: int, participant: bool, chosen: str | None, out: str | None,
     no_color: bool, max_problems: int | None, show_values: bool, max_record: int | None, max_unpacked: int | None,
     **track_options: Any,
@@ -51,7 +53,7 @@ def command(
     settings = printer.problem_settings(max_problems, api.MAX_SCORE_PROBLEMS)
     with output.Progress() as progress:
         score = api.score(
-            *files, parameters=parameters,
+            *files, parameters=parameters, protocol=protocol,
             header=header, breakdown=breakdown, participant=participant,
             show_values=show_values or (printer.show_values and not result_only), jobs=jobs,
             plugin_errors=printer.plugin_errors, max_record=max_record,

@@ -32,7 +32,7 @@ from medcontract.contracts.rules import (
 )
 
 DocType = Literal["prescription", "lab"]
-LabelStatus = Literal["todo", "labeled", "reviewed"]
+LabelStatus = Literal["todo", "labeled", "needs_fix", "reviewed"]
 Percent = Annotated[float, Field(ge=0, le=100)]
 
 
@@ -52,7 +52,7 @@ class ManifestRow(StrictModel):
     split: Text | None = None
     """The part of the set that the document belongs to, such as "test"."""
     label_status: LabelStatus
-    """State of the labels: to do, labeled, or labeled and reviewed."""
+    """State of the labels: to do, labeled, to be fixed, or labeled and reviewed."""
     annotator: Text | None = None
     """Who labeled the document."""
     reviewer: Text | None = None
@@ -134,7 +134,7 @@ class Labeled(StrictModel):
     image_paths: ListOf[RelativePath] | None = None
     """Relative paths of the images of the document, if it has several."""
     label_status: LabelStatus | None = None
-    """State of the labels: to do, labeled, or labeled and reviewed."""
+    """State of the labels: to do, labeled, to be fixed, or labeled and reviewed."""
     annotator: Text | None = None
     """Who labeled the document."""
     reviewer: Text | None = None

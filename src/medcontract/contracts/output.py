@@ -7,7 +7,7 @@ from medcontract.contracts.result_models import model_of
 from medcontract.results.comparison import Comparison
 from medcontract.results.leaderboard import Leaderboard
 from medcontract.results.preflight import Preflight
-from medcontract.results.reference import ContractList, Explanation, Protocol, ProtocolList
+from medcontract.results.reference import ContractList, Explanation, Protocol, ProtocolCheck, ProtocolList
 from medcontract.results.schemas import SchemaDiff, SchemaIndex
 from medcontract.results.score import Score
 from medcontract.results.validation import Validation
@@ -36,9 +36,12 @@ PREFLIGHT = Contract(
     id="medcontract/preflight", model=model_of(Preflight), title="Preflight checklist of a submission", output=True
 )
 PROTOCOL = Contract(id="medcontract/protocol", model=model_of(Protocol), title="Protocol of a track", output=True)
+PROTOCOL_CHECK = Contract(
+    id="medcontract/protocol-check", model=model_of(ProtocolCheck), title="Check of a frozen protocol", output=True
+)
 PROTOCOLS = Contract(id="medcontract/protocols", model=model_of(ProtocolList), title="List of protocols", output=True)
 
 CONTRACTS = (
-    COMPARISON, EXPLANATION, INDEX, LEADERBOARD, LISTING, PREFLIGHT, PROTOCOL, PROTOCOLS, SCHEMA_DIFF, SCORE,
-    VALIDATION,
+    COMPARISON, EXPLANATION, INDEX, LEADERBOARD, LISTING, PREFLIGHT, PROTOCOL, PROTOCOL_CHECK, PROTOCOLS, SCHEMA_DIFF,
+    SCORE, VALIDATION,
 )  # fmt: skip

@@ -29,7 +29,7 @@ def given_files(
     names: Iterable[FileName],
     contract: str | None = None,
     schema: FileName | None = None,
-    others: Iterable[FileName | None] = (),
+    others: Iterable[object] = (),
 ) -> GivenFiles:
     """The files of a call. Raises `CallError` for an unknown contract, and for standard input without one.
 

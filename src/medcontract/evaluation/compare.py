@@ -10,6 +10,7 @@ from medcontract.contracts.contract import Validated
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.errors import CallError
 from medcontract.evaluation.build_results import versions
+from medcontract.evaluation.frozen import FrozenProtocol
 from medcontract.problems import plain_name, plural
 from medcontract.reading.source import Source
 from medcontract.results.comparison import ComparedRow, Comparison, Delta, RowKind
@@ -23,13 +24,20 @@ from medcontract.validation.problem_collector import ProblemCollector
 _STATES = {True: "passed", False: "not passed", None: "not judged"}
 
 
-def compare(baseline: Validated[Any], rerun: Validated[Any], names: Sequence[str] = ()) -> Comparison:
+def compare(
+    baseline: Validated[Any],
+    rerun: Validated[Any],
+    names: Sequence[str] = (),
+    frozen: FrozenProtocol | None = None,
+) -> Comparison:
     """What changed. Raises `CallError`, with the exact difference, if the two are not comparable.
 
-    `names` are those of the two files, for display.
+    `names` are those of the two files, for display. `frozen` is the protocol that both must be made under.
     """
     before, after = validated(baseline), validated(rerun)
     _comparable(before, after)
+    if frozen is not None:
+        _made_under(frozen, before)  # and so the other, which has the same protocol and truth
     left, right = before.result or {}, after.result or {}
     sides = ((before, "baseline"), (after, "rerun"))
     groups = _row_groups(tracks.find(before.track), left, right)
@@ -92,6 +100,22 @@ def _comparable(before: Any, after: Any) -> None:
         raise CallError(
             "the truths differ, so the figures cannot be compared", "content_sha256 of " + "; ".join(differing)
         )
+
+
+def _made_under(frozen: FrozenProtocol, score: Any) -> None:
+    if score.track != frozen.id:
+        raise CallError(f"the protocol is frozen for the track {frozen.id}, but the scores are of {score.track}")
+    found = list(frozen.differences(score.protocol.version, score.protocol.parameters))
+    if found:
+        raise CallError("the scores were not made under the frozen protocol", "; ".join(found))
+    if frozen.truth and not _truths(score):
+        raise CallError(
+            "the scores do not say what their truth was, so it cannot be compared with the frozen one",
+            "they were made for a participant, from a report, or were refused",
+        )
+    truths = list(frozen.truth_differences(_truths(score)))
+    if truths:
+        raise CallError("the truth of the scores is not the frozen one", "; ".join(truths))
 
 
 def _truths(score: Any) -> dict[str, str]:

@@ -6,7 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -22,6 +22,9 @@ from medcontract.scoring.scorer import NO_OPTIONS, ScoringOptions
 from medcontract.validation.dispatch import identify, validator_for
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.records import Progress, RecordsValidator, run_parts
+
+if TYPE_CHECKING:
+    from medcontract.evaluation.frozen import FrozenProtocol
 
 Header = dict[str, Any]
 _UNREADABLE = ("MC001", "MC002", "MC003")
@@ -44,6 +47,8 @@ class Settings(NamedTuple):
 
     scoring: ScoringOptions = NO_OPTIONS
     """The caller's options for scoring."""
+    frozen: FrozenProtocol | None = None
+    """The protocol to score under, if it is frozen."""
 
     def collector(self) -> ProblemCollector:
         return ProblemCollector(self.keep, self.alike, self.excerpts, self.participant)

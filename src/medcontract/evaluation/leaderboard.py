@@ -26,8 +26,8 @@ from medcontract.evaluation.inputs import (
 from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth
 from medcontract.evaluation.score import (
     Scored,
-    changed_protocol,
     input_file,
+    protocol_for,
     score_against,
     track_of,
 )
@@ -229,12 +229,12 @@ class _Contest:
             raise InvalidData(files.unread[0])
         self.track = track_of(files)
         self.roles, options = self.track.roles, job.settings.scoring
-        protocol = changed_protocol(self.track, _for_rankings(self.track, job.parameters), options)
+        protocol = protocol_for(self.track, _for_rankings(self.track, job.parameters), job.settings)
         self.scorer = self.track.scorer(protocol, options, files.groups)
         _check_has_truth(self.track, files)
         names = [name for pair in self.scorer.pairs for name in (pair.truth, pair.submission)]
         HeaderOverrides(job.header).check_names([registry.find(name) for name in names])
-        self.truth: Truth = read_truth(self.track, self.scorer, files, HeaderOverrides(job.header))
+        self.truth: Truth = read_truth(self.track, self.scorer, files, HeaderOverrides(job.header), job.settings.frozen)
         self.measured = self.roles.auxiliaries("submission")
         self.identifying = [each.contract for each in self.roles.auxiliary if each.names_team]
         shared = [name for name in self.measured if name not in self.identifying and name in files.groups]
@@ -244,6 +244,7 @@ class _Contest:
         self.parts = [*self.truth.parts, *(part for name in for_all for part in files.groups.get(name, []))]
         self.combined = self.scorer.combined(self.truth.documents)
         self.notes = list(self._file_notes(files, shared))
+        self.notes += self._about_frozen()
         if self.truth.reasons:
             raise MedcontractError(f"{'; '.join(self.truth.reasons)}; nothing can be scored against it")
 
@@ -253,6 +254,17 @@ class _Contest:
             return self.scorer
         protocol = self.track.ranking.protocol(self.scorer.protocol, valid)
         return self.track.scorer(protocol, self.scorer.options, self.truth.expected)
+
+    def _about_frozen(self) -> Iterator[str]:
+        """A frozen protocol is used as it is, also where a ranking has another default."""
+        frozen = self._job.settings.frozen
+        if frozen is None:
+            return
+        yield from frozen.warnings()
+        for name, default in self.track.ranking.parameters.items():
+            if frozen.parameters.get(name) != default:
+                value = frozen.parameters.get(name)
+                yield f"{name} is {value} in the frozen protocol; without one it is {default} in a ranking"
 
     def _file_notes(self, files: Files, shared: Sequence[str]) -> Iterator[str]:
         """Warnings about other files that were passed with the truth."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -18,6 +18,9 @@ from medcontract.scoring.pairing import Expected, Pair, Pairing, validated
 from medcontract.scoring.scorer import Scorer
 from medcontract.scoring.track import Roles, Track
 from medcontract.validation.problem_collector import ProblemCollector
+
+if TYPE_CHECKING:
+    from medcontract.evaluation.frozen import FrozenProtocol
 
 
 class Truth(Struct, kw_only=True):
@@ -39,8 +42,17 @@ class Truth(Struct, kw_only=True):
     """Auxiliary files that rules of the truth refer to."""
 
 
-def read_truth(track: Track, scorer: Scorer, files: Files, given: HeaderOverrides | None = None) -> Truth:
-    """Read the truth among the files. Raises `CallError` if there is none."""
+def read_truth(
+    track: Track,
+    scorer: Scorer,
+    files: Files,
+    given: HeaderOverrides | None = None,
+    frozen: FrozenProtocol | None = None,
+) -> Truth:
+    """Read the truth among the files. Raises `CallError` if there is none.
+
+    Nothing can be scored against it if `frozen` is another protocol or was frozen with another truth.
+    """
     wanted = [pair for pair in scorer.pairs if pair.truth in files.groups]
     if not wanted:
         raise no_truth(track.roles, files)
@@ -55,6 +67,8 @@ def read_truth(track: Track, scorer: Scorer, files: Files, given: HeaderOverride
         reasons += _errors("the truth", parts)
         if not reasons and not truth.expected[pair.truth].items:
             reasons.append(f"{Expected.empty}: {', '.join(part.name for part in parts)}")
+    if frozen and not reasons:
+        reasons += frozen.reasons(scorer.protocol, truth.content)
     truth.reasons += tuple(reasons)
     return truth
 

@@ -14,6 +14,7 @@ from medcontract.contracts import registry
 from medcontract.contracts.contract import Validated
 from medcontract.errors import BrokenPlugin, CallError, WrongWeights
 from medcontract.evaluation.build_results import score_result
+from medcontract.evaluation.frozen import FrozenProtocol
 from medcontract.evaluation.inputs import (
     Files,
     GivenFile,
@@ -32,8 +33,8 @@ from medcontract.evaluation.loading import (
 )
 from medcontract.evaluation.score import (
     Scored,
-    changed_protocol,
     near_misses,
+    protocol_for,
     read_files,
     score_files,
     score_readings,
@@ -79,7 +80,7 @@ class _Session:
         self.selection_notes = tuple(files.notes)
         """Notes about files that were ignored before reading."""
         given = HeaderOverrides(header)
-        self.truth = _truth_or_id_list(track, scorer, files, given)
+        self.truth = _truth_or_id_list(track, scorer, files, given, settings.frozen)
         self.readings = read_files(self.truth, files, settings, given)
         self.readings.set_fields(given)
         self.documents, self.headers = self.readings.documents, self.readings.headers
@@ -128,11 +129,13 @@ def _with_probe(scorer: Scorer, pair: Pair[Any, Any], scored: bool) -> Pair[Any,
     return replace(pair, measure=measure)
 
 
-def _truth_or_id_list(track: Track, scorer: Scorer, files: Files, given: HeaderOverrides) -> Truth:
+def _truth_or_id_list(
+    track: Track, scorer: Scorer, files: Files, given: HeaderOverrides, frozen: FrozenProtocol | None
+) -> Truth:
     """The truth; without one, a list of expected ids; without that, every id is accepted."""
     listed = any(name in files.groups for name in track.roles.id_lists)
     if any(pair.truth in files.groups and not (pair.own_truth and listed) for pair in scorer.pairs):
-        truth = read_truth(track, scorer, files, given)
+        truth = read_truth(track, scorer, files, given, frozen)
         truth.pairs = tuple(_with_probe(scorer, pair, True) for pair in scorer.pairs)
         return truth
     probing = tuple(_with_probe(scorer, pair, False) for pair in scorer.pairs)
@@ -208,7 +211,7 @@ def preflight(
         return Preflight.of((_files_check(files, None),))
     track = track_of(files)
     select_files(track, files, found, settings)
-    protocol = changed_protocol(track, parameters, settings.scoring)
+    protocol = protocol_for(track, parameters, settings)
     scorer = track.scorer(protocol, settings.scoring, files.groups)
     session = _Session(files, track, scorer, settings, header)
     if images is not None and track.linked_files.images is None:
@@ -216,11 +219,25 @@ def preflight(
     image_counts = _check_images(session, images)
     checks = [_files_check(files, track), *_contract_checks(session), *_image_checks(session, images, image_counts)]
     checks += _header_check(session)
+    checks += _protocol_check(session)
     checks += [_cross_file_check(session), _coverage_check(session), _gate_check(session)]
     score, check = _score_check(session, parameters, header)
     checks += _track_checks(session, score)
     checks += _named_file_checks(session, found)
     return Preflight.of((*checks, check), None if score is None else score_result(score))
+
+
+def _protocol_check(session: _Session) -> Iterator[Check]:
+    """Whether a frozen protocol, if there is one, is that of this medcontract and of the truth."""
+    frozen = session.settings.frozen
+    if frozen is None:
+        return
+    reasons = frozen.reasons(session.scorer.protocol, session.truth.content if session.has_truth else None)
+    detail = (*(reasons or (f"fingerprint {frozen.fingerprint}",)), *frozen.warnings())
+    yield Check(
+        id="protocol", title="The protocol is the frozen one", status="failed" if reasons else "passed",
+        detail="; ".join(detail),
+    )  # fmt: skip
 
 
 def _files_check(files: Files, track: Track | None) -> Check:

@@ -127,14 +127,20 @@ def score_files(
     files = gather(given, settings, lenient=found)
     track = _track_or_broken(files)
     select_files(track, files, found, settings)
-    protocol = changed_protocol(track, parameters, settings.scoring)
+    protocol = protocol_for(track, parameters, settings)
     scorer = track.scorer(protocol, settings.scoring, files.groups)
     given_header = HeaderOverrides(header)
+    if settings.frozen:
+        files.notes += settings.frozen.warnings()
     if is_result_alone(track, files):
         from medcontract.evaluation.rescore import rescore
 
+        reasons = settings.frozen.reasons(protocol, {}) if settings.frozen else ()
+        if reasons:
+            raise CallError("; ".join(reasons))
         return rescore(track, scorer, files, settings, given_header)
-    return score_against(read_truth(track, scorer, files, given_header), files, settings, given_header)
+    truth = read_truth(track, scorer, files, given_header, settings.frozen)
+    return score_against(truth, files, settings, given_header)
 
 
 def select_files(track: Track, files: Files, found: Mapping[str, str], settings: Settings) -> None:
@@ -163,6 +169,12 @@ def _track_or_broken(files: Files) -> Track:
             raise InvalidData(files.unread[0]) from None
         raise
     return track
+
+
+def protocol_for(track: Track, parameters: Sequence[tuple[str, str]], settings: Settings) -> Protocol:
+    """The protocol that the caller wants: frozen, or with changed parameters. Raises `CallError`."""
+    changes = settings.frozen.changes(track) if settings.frozen else parameters
+    return changed_protocol(track, changes, settings.scoring)
 
 
 def changed_protocol(

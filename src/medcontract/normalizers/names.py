@@ -1,7 +1,8 @@
-"""Pairs names. All names must be normalized.
+"""Pairs names. All names must be normalized, except for `pair_rest`, which gets their tight forms.
 
-The protocol uses exact pairing. Fuzzy pairing is a variant with guards: a high score alone is not a match, since
-VITAMINA B1 and VITAMINA B12, or CITALOPRAM and ESCITALOPRAM, are similar but not the same.
+The protocol uses exact pairing: equal normalized names first, then the rest by equal tight forms. Fuzzy pairing is a
+variant with guards: a high score alone is not a match, since VITAMINA B1 and VITAMINA B12, or CITALOPRAM and
+ESCITALOPRAM, are similar but not the same.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import NamedTuple
 
 from medcontract.normalizers.text import normalize
 
+VERSION = 2
+"""Incremented when the pairing changes; part of the protocols that use it."""
 LOOK_ALIKES = Path(__file__).parent / "data" / "look_alikes.json"
 
 _MOST_HINTS = 100_000
@@ -46,8 +49,21 @@ def pair_exact(labels: Sequence[str], predictions: Sequence[str]) -> list[int | 
     return [offered[name].popleft() if offered.get(name) else None for name in labels]
 
 
-def pair_fuzzy(labels: Sequence[str], predictions: Sequence[str], threshold: float) -> list[int | None]:
-    """Like `pair_exact`, then the rest by `token_sort_ratio` with a minimum score, one to one, best score first.
+def pair_rest(labels: Sequence[str], predictions: Sequence[str], paired: Sequence[int | None]) -> list[int | None]:
+    """Pairs the names that are still unpaired like `pair_exact`; `labels` and `predictions` are tight forms."""
+    _, offered = _unpaired(labels, predictions, paired)
+    return [
+        offered[name].popleft() if pair is None and offered.get(name) else pair
+        for name, pair in zip(labels, paired, strict=True)
+    ]
+
+
+def pair_fuzzy(
+    labels: Sequence[str], predictions: Sequence[str], threshold: float, paired: Sequence[int | None] | None = None
+) -> list[int | None]:
+    """Pairs the rest by `token_sort_ratio` with a minimum score, one to one, best score first.
+
+    The pairs in `paired` (by default those of `pair_exact`) are kept.
 
     Names are never paired if their digit groups differ (including signs and comparisons), if the same number has
     different units, or if both contain look-alikes, but not the same ones.
@@ -60,7 +76,7 @@ def pair_fuzzy(labels: Sequence[str], predictions: Sequence[str], threshold: flo
     To limit the time, very long names are only paired with equal ones, and so are all names if there are too many to
     compare (see `too_many_to_compare`).
     """
-    paired = pair_exact(labels, predictions)
+    paired = pair_exact(labels, predictions) if paired is None else list(paired)
     wanted, offered = _unpaired(labels, predictions, paired, LONGEST_FUZZY)
     if _comparisons(wanted, offered) > MOST_COMPARISONS:
         return paired
@@ -105,12 +121,14 @@ def near_misses(
     return sorted(found)
 
 
-def too_many_to_compare(labels: Sequence[str], predictions: Sequence[str]) -> bool:
+def too_many_to_compare(
+    labels: Sequence[str], predictions: Sequence[str], paired: Sequence[int | None] | None = None
+) -> bool:
     """Whether a document has so many unpaired names that `pair_fuzzy` does not compare them."""
     if len(labels) * len(predictions) <= MOST_COMPARISONS:
         return False
-    unpaired = _unpaired(labels, predictions, pair_exact(labels, predictions), LONGEST_FUZZY)
-    return _comparisons(*unpaired) > MOST_COMPARISONS
+    paired = pair_exact(labels, predictions) if paired is None else paired
+    return _comparisons(*_unpaired(labels, predictions, paired, LONGEST_FUZZY)) > MOST_COMPARISONS
 
 
 def _comparisons(wanted: Iterable[str], offered: Iterable[str]) -> int:
@@ -129,7 +147,7 @@ def _places(names: Sequence[str], among: Iterable[int], longest: int | None = No
 
 
 def _unpaired(
-    labels: Sequence[str], predictions: Sequence[str], paired: Sequence[int | None], longest: int
+    labels: Sequence[str], predictions: Sequence[str], paired: Sequence[int | None], longest: int | None = None
 ) -> tuple[dict[str, deque[int]], dict[str, deque[int]]]:
     taken = set(paired)
     return (

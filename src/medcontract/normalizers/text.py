@@ -1,13 +1,14 @@
-"""Normalization: two texts are equal if `normalize` returns the same string for both.
+"""Normalization: two texts are equal if `normalize` or `tight` returns the same string for both.
 
-It is total and idempotent, and consists of small steps; `steps` shows what each of them does to a text. The result
-is ASCII in upper case.
+`normalize` consists of small steps; `steps` shows what each of them does to a text. `tight` takes the same steps, but
+deletes punctuation inside words and abbreviations instead of replacing it by a space. Both are total and idempotent;
+their results are ASCII in upper case.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 from typing import NamedTuple
 from unicodedata import category
@@ -15,7 +16,7 @@ from unicodedata import normalize as unicode_form
 
 from unidecode import unidecode
 
-VERSION = 1
+VERSION = 2
 """Incremented when a step changes; part of the protocols that use it."""
 
 _MU = "\u03bc"
@@ -25,6 +26,11 @@ _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _POWER = re.compile("(?<=[0-9])([⁺⁻]?)([⁰¹²³⁴-⁹]+)")
 _INDEX = re.compile("(?<=[0-9])(?=[₀-₉])")
 _SIGNS = {"％": "%", "﹪": "%", "٪": "%", "٫": ",", "‰": " PERMIL "}
+
+_APOSTROPHE = "\u2019"
+_INSIDE_WORD = re.compile(r"(?<=[A-Z])[.'-](?=[A-Z])")
+_ABBREVIATION_DOT = re.compile(r"(?<=[A-Z])(?<![A-Z]{2})\.(?![0-9-])")
+_DELETED_WHEN_TIGHT = re.compile(f"{_INSIDE_WORD.pattern}|{_ABBREVIATION_DOT.pattern}")
 
 _DECIMAL_COMMA = re.compile(r"(?<=[0-9]),(?=[0-9])")
 _BARE_POINT = re.compile(r"(?<![0-9A-Z.,])[.,](?=[0-9])")
@@ -126,16 +132,61 @@ _LONGEST_KEPT = 1000
 
 def normalize(text: str) -> str:
     """The normalized text. Results are cached, except for very long texts."""
-    return _kept(text) if len(text) <= _LONGEST_KEPT else worked_out(text)
+    return _cached_normalize(text) if len(text) <= _LONGEST_KEPT else _normalize(text)
 
 
-def worked_out(text: str) -> str:
-    for step in STEPS:
+def tight(text: str) -> str:
+    """The normalized text without the punctuation inside its words: T.S.H. is TSH, co-trimoxazol is COTRIMOXAZOL.
+
+    Slashes are never deleted (U/L is not UL), nor is a dot before a digit (B.12 is not B12).
+    """
+    return _cached_tight(text) if len(text) <= _LONGEST_KEPT else _tight(text)
+
+
+def equal(one: str, other: str) -> bool:
+    """Whether two texts are equal after normalization: their normalized or their tight forms are the same."""
+    return one == other or normalize(one) == normalize(other) or tight(one) == tight(other)
+
+
+def _normalize(text: str) -> str:
+    return _apply(STEPS, text)
+
+
+def _tight(text: str) -> str:
+    text = _apply(_FIRST_STEPS, text)
+    text = _join_words(_apply(_CHARACTER_STEPS, piece) for piece in text.split(_APOSTROPHE))
+    return _apply(_LAST_STEPS, _DELETED_WHEN_TIGHT.sub("", text))
+
+
+def _apply(steps: Iterable[Callable[[str], str]], text: str) -> str:
+    for step in steps:
         text = step(text)
     return text
 
 
-_kept = lru_cache(maxsize=1 << 18)(worked_out)
+def _join_words(pieces: Iterable[str]) -> str:
+    """The pieces between typographic apostrophes: such an apostrophe counts as one inside a word, otherwise as a space.
+
+    An ASCII apostrophe everywhere would keep `5’ - 3` from being joined to a range.
+    """
+    parts: list[str] = []
+    last = ""
+    for number, piece in enumerate(pieces):
+        if number:
+            parts.append("'" if _is_letter(last) and _is_letter(piece[:1]) else " ")
+        parts.append(piece)
+        last = piece[-1:]
+    return "".join(parts)
+
+
+def _is_letter(char: str) -> bool:
+    return "A" <= char <= "Z"
+
+
+_FIRST_STEPS, _CHARACTER_STEPS, _LAST_STEPS = STEPS[:2], STEPS[2:4], STEPS[4:]
+"""Before, in and after the steps that replace each character independently."""
+_cached_normalize = lru_cache(maxsize=1 << 18)(_normalize)
+_cached_tight = lru_cache(maxsize=1 << 16)(_tight)
 
 
 class Step(NamedTuple):

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 from medcontract.problems import plural
 from medcontract.results.base import Item, Result, Row
-from medcontract.results.types import Code, Position, Sha256, Str
+from medcontract.results.score import Environment
+from medcontract.results.types import Code, Count, Position, Sha256, Str
 
 
 class ContractInfo(Item, frozen=True, kw_only=True):
@@ -136,8 +137,19 @@ class ProtocolChange(Item, frozen=True, kw_only=True):
     """What changed, and why."""
 
 
+class FrozenTruth(Item, frozen=True, kw_only=True):
+    """A truth that a protocol was frozen with."""
+
+    contract: Str
+    """The contract of its files."""
+    content_sha256: Sha256
+    """Of the sorted canonical records of all its files, whatever their order, container or split."""
+    records: Count
+    """Its number of records."""
+
+
 class Protocol(Result, frozen=True, kw_only=True):
-    """The output of `medcontract protocol show`."""
+    """The output of `medcontract protocol show` and `medcontract protocol freeze`."""
 
     id: Str
     """The track."""
@@ -153,14 +165,58 @@ class Protocol(Result, frozen=True, kw_only=True):
     """The classes, in the order of the model output. Absent if the track has none."""
     changes: tuple[ProtocolChange, ...]
     """Changes of the protocol, newest last."""
+    versions: dict[str, str] | None = None
+    """If frozen: the versions of the steps that change a score, and the hashes of the lists that they use."""
+    truth: tuple[FrozenTruth, ...] | None = None
+    """If frozen: what it was frozen with; empty if scores with any truth are allowed."""
+    note: Str | None = None
+    """If frozen: why."""
+    medcontract_version: Str | None = None
+    """If frozen: the medcontract that froze it."""
+    environment: Environment | None = None
+    """If frozen: what it ran with."""
 
-    _optional = frozenset({"classes"})
+    _optional = frozenset({"classes", "versions", "truth", "note", "medcontract_version", "environment"})
 
     def _rows(self, show_values: bool) -> list[Row]:
         return [parameter.to_dict() for parameter in self.parameters]
 
     def _summary(self) -> str:
         return f"{self.id} v{self.version}, {plural(len(self.parameters), 'parameter')}"
+
+
+class ProtocolCheck(Result, frozen=True, kw_only=True):
+    """The outcome of `medcontract protocol check`."""
+
+    id: Str
+    """The track."""
+    version: Position
+    """The frozen version."""
+    fingerprint: Sha256
+    """The frozen fingerprint."""
+    ok: bool
+    """Whether this medcontract scores under the frozen protocol."""
+    differences: tuple[Str, ...]
+    """Why it does not."""
+    warnings: tuple[Str, ...]
+    """Differences that are not refused."""
+    medcontract_version: Str
+    """The medcontract that checked it."""
+    environment: Environment
+    """What it ran with."""
+
+    def _columns(self) -> tuple[str, ...]:
+        return ("severity", "difference")
+
+    def _rows(self, show_values: bool) -> list[Row]:
+        found = [("error", each) for each in self.differences] + [("warning", each) for each in self.warnings]
+        return [{"severity": severity, "difference": difference} for severity, difference in found]
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def _summary(self) -> str:
+        return f"{self.id} v{self.version}, {plural(len(self.differences), 'difference')}"
 
 
 class ProtocolInfo(Item, frozen=True, kw_only=True):
@@ -207,10 +263,11 @@ class NormalizationStep(Item, frozen=True, kw_only=True):
 
 
 class NormalizedText(Item, frozen=True, kw_only=True):
-    """A text, its normalized form, and the steps that changed it."""
+    """A text, its normalized and tight forms, and the steps that changed it."""
 
     text: str
     normalized: str
+    tight: str
     steps: tuple[NormalizationStep, ...]
 
 
@@ -223,10 +280,10 @@ class Normalization(Result, frozen=True, kw_only=True):
         return [text.to_dict(show_values) for text in self.texts]
 
     def _columns(self) -> tuple[str, ...]:
-        return ("text", "normalized")
+        return ("text", "normalized", "tight")
 
     def _rows(self, show_values: bool) -> list[Row]:
-        return [{"text": each.text, "normalized": each.normalized} for each in self.texts]
+        return [{"text": each.text, "normalized": each.normalized, "tight": each.tight} for each in self.texts]
 
     def __iter__(self) -> Iterator[NormalizedText]:
         return iter(self.texts)

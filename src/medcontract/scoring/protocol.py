@@ -90,6 +90,15 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
         """All parameters as JSON."""
         return {parameter.name: parameter.number for parameter in self.parameters}
 
+    @property
+    def versions(self) -> dict[str, str]:
+        """The parameters that nobody can choose: versions of steps, and hashes of the lists that they use."""
+        return {
+            parameter.name: parameter.value
+            for parameter in self.parameters
+            if isinstance(parameter.value, str) and (parameter.fixed or len(parameter.choices) == 1)
+        }
+
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the canonical JSON (RFC 8785) of id, version and parameters."""
@@ -182,6 +191,11 @@ def parameters(
         decimal = None if value is None else Decimal(value)
         found.append(Parameter(name=name, value=decimal, about=about, **{"source": source, **more}))
     return tuple(found)
+
+
+def version_parameter(name: str, version: int, about: str, source: str) -> Parameter:
+    """The version of a step that changes scores; part of the fingerprint, and cannot be changed."""
+    return Parameter(name=name, value=str(version), about=about, source=source, choices=(str(version),))
 
 
 MIN_PROCESSED = Parameter(

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from rapidfuzz import fuzz
 
 from medcontract.normalizers import names
-from medcontract.normalizers.names import look_alikes, near_misses, pair_exact, pair_fuzzy
-from medcontract.normalizers.text import normalize
+from medcontract.normalizers.names import look_alikes, near_misses, pair_exact, pair_fuzzy, pair_rest
+from medcontract.normalizers.text import normalize, tight
 
 
 def test_equal_names_one_to_one() -> None:
@@ -226,3 +226,25 @@ def test_hints_have_bounds() -> None:
 def test_numbers_that_change_places(one: str, other: str) -> None:
     """The words of a name may stand in any order, its numbers may not."""
     assert pair_fuzzy([one], [other], 80) == [None]
+
+
+def test_the_rest_is_paired_by_tight_names() -> None:
+    """Normalized names take precedence; each pass is one to one and in order of appearance."""
+    raw, predicted = ["T.S.H.", "TSH", "T S H", "co-trimoxazol", "."], ["TSH", "T S H", "t.s.h", "Cotrimoxazol", "-"]
+    first = pair_exact([normalize(name) for name in raw], [normalize(name) for name in predicted])
+    # normalized: T S H, TSH, T S H, CO TRIMOXAZOL, "" and TSH, T S H, T S H, COTRIMOXAZOL, ""
+    assert first == [1, 0, 2, None, None]
+    assert pair_rest([tight(name) for name in raw], [tight(name) for name in predicted], first) == [1, 0, 2, 3, None]
+
+
+def test_tight_names_in_order_of_appearance() -> None:
+    """Two labels with one tight form, and more predictions of it: the first ones, each once."""
+    assert pair_rest(["TSH", "X", "TSH", ""], ["", "TSH", "TSH", "TSH"], [None] * 4) == [1, None, 2, None]
+    assert pair_rest(["TSH", "TSH"], ["TSH", "TSH"], [1, None]) == [1, 0]
+
+
+def test_fuzzy_pairing_keeps_what_is_paired() -> None:
+    """Pairs by tight names come before fuzzy ones: what they have taken is not compared."""
+    labels, predictions = ["CO TRIMOXAZOL", "COTRIMOXAZOLE"], ["COTRIMOXAZOL"]
+    assert pair_fuzzy(labels, predictions, 90) == [None, None]  # a tie: both score 96
+    assert pair_fuzzy(labels, predictions, 90, [0, None]) == [0, None]

@@ -11,11 +11,12 @@ from unicodedata import normalize as unicode_form
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests import naive
 from tests.support import sample
 
 from medcontract.cli.main import main
 from medcontract.normalizers.numbers import close, number
-from medcontract.normalizers.text import _kept, normalize, steps, worked_out
+from medcontract.normalizers.text import _cached_normalize, _normalize, _tight, equal, normalize, steps, tight
 
 TABLE = {
     "Metformína 5,0 mg.": "METFORMINA 5.0 MG",
@@ -133,6 +134,123 @@ def test_known_equalities(one: str, other: str) -> None:
     assert normalize(one) == normalize(other)
 
 
+TIGHT = {
+    # a dot between two letters, and one after a single letter
+    "T.S.H.": "TSH",
+    "t.s.h": "TSH",
+    "V.O.": "VO",
+    "v.o. cada 8 h.": "VO CADA 8 H",
+    "p.o": "PO",
+    # dashes and apostrophes between two letters
+    "co-trimoxazol": "COTRIMOXAZOL",
+    "co–trimoxazol": "COTRIMOXAZOL",
+    "co trimoxazol": "CO TRIMOXAZOL",
+    "anti-TPO": "ANTITPO",
+    "O'Higgins": "OHIGGINS",
+    "O’Higgins": "OHIGGINS",
+    "é’é": "EE",
+    "e\u0301’e": "EE",
+    # a dot after a word is a space, as in the normalized form
+    "mg. y g.": "MG Y G",
+    "tab.x": "TABX",
+    "tab. x": "TAB X",
+    # next to digits nothing is deleted
+    "B.12": "B 12",
+    "B.-12": "B -12",
+    "B-12": "B 12",
+    "HbA1c.": "HBA1C",
+    "1.A.2": "1 A 2",
+    "A.1.B": "A 1 B",
+    "5 g.": "5 G",
+    "A1.B": "A1 B",
+    # a slash, a colon, a comma are never deleted
+    "5 U/L": "5 U L",
+    "a:b": "A B",
+    "a,b": "A B",
+    # neighbors are those before any deletion: the second dot follows a dot, not a letter
+    "A..B": "A B",
+    "A.-B": "A B",
+    "-'A": "A",
+    # other typographic apostrophes become spaces, also inside of ranges
+    "5’ - 3": "5-3",
+    "1’000": "1 000",
+    "’": "",
+    "a’": "A",
+    "’a": "A",
+    "a’’b": "A B",
+    "": "",
+}
+"""By hand from the rule: `.`, `-`, `'` between two letters, and `.` after a single letter that no digit or `-` follows,
+are deleted."""
+
+
+@pytest.mark.parametrize(("text", "form"), TIGHT.items())
+def test_tight_forms(text: str, form: str) -> None:
+    """The examples of the specification, and the limits of each condition."""
+    assert tight(text) == form
+
+
+EQUAL = [
+    ("T.S.H.", "TSH"), ("T. S. H.", "T.S.H."), ("V.O.", "VO"), ("v.o.", "V.O"), ("co-trimoxazol", "cotrimoxazol"),
+    ("co-trimoxazol", "co trimoxazol"), ("5 mg.", "5 mg"), ("O’Higgins", "O'Higgins"), ("O’Higgins", "Ohiggins"),
+    ("1 tab. v.o. c/8 h.", "1 tab VO c/8 h"),
+]  # fmt: skip
+DIFFERENT = [
+    ("5 U/L", "5 UL"), ("B.12", "B12"), ("B-12", "B12"), ("cotrimoxazol", "co trimoxazol"), ("T S H", "TSH"),
+    ("1.5", "15"), ("A-1", "A1"), ("mg/dl", "mgdl"), ("a,b", "ab"), ("B.-12", "B12"), ("-5", "5"), ("x-5", "x5"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "other"), EQUAL)
+def test_equal_texts(one: str, other: str) -> None:
+    """Texts that differ in punctuation only are equal, in both directions."""
+    assert equal(one, other)
+    assert equal(other, one)
+
+
+@pytest.mark.parametrize(("one", "other"), [*DIFFERENT, *DANGEROUS])
+def test_different_texts(one: str, other: str) -> None:
+    """Texts with another meaning are not equal by their tight forms either."""
+    assert not equal(one, other)
+    assert not equal(other, one)
+
+
+_SIGNIFICANT = st.text(st.sampled_from("AbÉ19.-'’‐/, <µ²"), max_size=12)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.one_of(st.text(), _SIGNIFICANT))
+def test_tight_is_total_idempotent_and_normalized(text: str) -> None:
+    """No text is refused; a tight form is the tight and the normalized form of itself."""
+    once = tight(text)
+    assert tight(once) == once
+    assert normalize(once) == once
+    assert (not once) == (not normalize(text))
+    assert once.replace(" ", "") == normalize(text).replace(" ", "")
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.one_of(st.text(), _SIGNIFICANT))
+def test_tight_form_of_the_second_implementation(text: str) -> None:
+    """Character by character, from the text of the specification."""
+    assert tight(text) == naive.tight(text)
+
+
+@given(st.text(st.characters(exclude_characters=".-'’", exclude_categories=("Pd", "L", "M", "S", "Cs"))))
+def test_tight_without_letters_is_normalized(text: str) -> None:
+    """Where nothing can be deleted, both forms are the same."""
+    assert tight(text) == normalize(text)
+
+
+def test_tight_over_short_texts() -> None:
+    """Idempotent for every short text of the characters that the deletion depends on."""
+    for length in range(1, 6):
+        for chars in itertools.product("1A.-'’ ", repeat=length):
+            once = _tight("".join(chars))
+            assert _tight(once) == once
+            assert once == naive.tight("".join(chars))
+
+
 NO_CHARACTER = ("Cn", "Co", "Cs")
 ASSIGNED = [chr(code) for code in range(0x110000) if category(chr(code)) not in NO_CHARACTER]
 
@@ -141,32 +259,32 @@ def test_micro_is_never_milli() -> None:
     """Of all characters, none that is a micro sign gives 5 mg."""
     micro = [char for char in ASSIGNED if unicode_form("NFKC", char) in ("μ", "Μ")]
     assert {"µ", "μ", "Μ"} <= set(micro)
-    assert [char for char in micro if worked_out(f"5 {char}g") == "5 MG"] == []
-    assert worked_out("5 mg") == worked_out("5 Mg") == "5 MG"
+    assert [char for char in micro if _normalize(f"5 {char}g") == "5 MG"] == []
+    assert _normalize("5 mg") == _normalize("5 Mg") == "5 MG"
 
 
 def test_idempotent_over_all_characters() -> None:
     """Once is enough, for every character alone and between digits; the outcome is ASCII in upper case."""
     for char in sample(ASSIGNED, 16):
         for text in (char, f"1{char}1"):
-            once = worked_out(text)
+            once = _normalize(text)
             assert once.isascii()
             assert once == once.upper()
-            assert worked_out(once) == once, (hex(ord(char)), once)
+            assert _normalize(once) == once, (hex(ord(char)), once)
 
 
 def test_what_is_no_character_is_a_blank() -> None:
     """Code points without a character, of private use, and halves of pairs, each between digits."""
     others = [chr(code) for code in sample(range(0x110000), 16) if category(chr(code)) in NO_CHARACTER]
-    assert worked_out("1".join(["", *others, ""])) == " ".join("1" * (len(others) + 1))
+    assert _normalize("1".join(["", *others, ""])) == " ".join("1" * (len(others) + 1))
 
 
 def test_idempotent_over_short_texts() -> None:
     """Once is enough, for every short text of what the steps care about."""
     for length in range(1, 6):
         for chars in itertools.product("1A.,-/<( ", repeat=length):
-            once = worked_out("".join(chars))
-            assert worked_out(once) == once
+            once = _normalize("".join(chars))
+            assert _normalize(once) == once
 
 
 @settings(max_examples=300, deadline=None)
@@ -185,12 +303,12 @@ def test_half_a_pair() -> None:
     assert normalize("a\ud800b") == "A B"
 
 
-def test_a_distinct_text_is_worked_out_once() -> None:
+def test_a_distinct_text_is_normalized_once() -> None:
     """A million fields of few texts take few steps."""
-    _kept.cache_clear()
+    _cached_normalize.cache_clear()
     for number_ in range(10_000):
         normalize(f"cada {number_ % 7} horas")
-    assert _kept.cache_info().misses == 7
+    assert _cached_normalize.cache_info().misses == 7
 
 
 @pytest.mark.parametrize(("text", "found"), [("6,00", "6.00"), ("-2.5", "-2.5"), (" 5 ", "5"), (".5", "0.5")])
@@ -233,7 +351,17 @@ def test_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["normalize", "--format", "json", "5 µg", ".5"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [(each["text"], each["normalized"]) for each in found] == [("5 µg", "5 UG"), (".5", "0.5")]
+    assert [list(each) for each in found] == [["text", "normalized", "tight", "steps"]] * 2
     assert found[0]["steps"][0] == {"step": "micro_signs", "text": "5 ug"}
+
+
+def test_command_shows_both_forms(capsys: pytest.CaptureFixture[str]) -> None:
+    """The normalized and the tight form, as text and as JSON."""
+    assert main(["normalize", "T.S.H."]) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == ["  = T S H", "  tight: TSH"]
+    assert main(["normalize", "--format", "json", "T.S.H."]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert (found["normalized"], found["tight"]) == ("T S H", "TSH")
 
 
 def test_command_shows_no_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
@@ -254,12 +382,12 @@ def test_json_holds_no_control_characters(capsys: pytest.CaptureFixture[str]) ->
 def test_digits_of_all_scripts_are_themselves_or_nothing() -> None:
     """No decimal digit becomes another one."""
     digits = [chr(code) for code in range(0x110000) if category(chr(code)) == "Nd"]
-    assert [c for c in digits if worked_out(c) not in ("", str(int(c)))] == []
+    assert [c for c in digits if _normalize(c) not in ("", str(int(c)))] == []
 
 
 def test_fractions_are_what_they_say() -> None:
     """A character that becomes a fraction is that fraction."""
-    found = {c: worked_out(c) for c in map(chr, range(0x110000)) if category(c) == "No"}
+    found = {c: _normalize(c) for c in map(chr, range(0x110000)) if category(c) == "No"}
     fractions = {c: text for c, text in found.items() if "/" in text}
     assert {"½", "¼", "⅒"} <= fractions.keys()
     assert [c for c, text in fractions.items() if abs(float(Fraction(text)) - numeric(c)) > 1e-9] == []
@@ -287,6 +415,6 @@ def test_close_with_very_many_digits(digits: int) -> None:
 
 def test_long_texts_are_not_kept() -> None:
     """A text of megabytes is normalized, and forgotten."""
-    _kept.cache_clear()
+    _cached_normalize.cache_clear()
     assert normalize("á" * 5_000) == "A" * 5_000
-    assert _kept.cache_info().currsize == 0
+    assert _cached_normalize.cache_info().currsize == 0

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import naive
 from tests.scoring_files import Record, drug, lab, labs, read_labs, read_rx, rx
 
 import medcontract
 from medcontract.cli.main import main
 from medcontract.scoring.canonical import canonical
 from medcontract.scoring.extraction.documents import difference
+from medcontract.scoring.extraction.remote_backends import is_remote, remote_words
 
 
 def lines(folder: Path, name: str, records: list[Record]) -> Path:
@@ -180,16 +182,142 @@ def test_reliability(tmp_path: Path, changes: dict[int, Record], measured: int, 
     assert words in gate["reason"]
 
 
-def test_the_last_five_runs_by_time(tmp_path: Path) -> None:
-    """Where all say when they started, with an offset, the clock decides and not the file."""
-    times = [f"2026-05-{day:02d}T10:00:00+00:00" for day in range(1, 7)]
-    runs = [run(number, started_at=times[number], restarted=False) for number in range(6)]
-    runs[0] |= {"parse_success": False}
-    late = [*runs[1:], runs[0]]
+FAILS = {"parse_success": False}
+DAYS = [f"2026-05-{day:02d}" for day in range(1, 7)]
+ORDERS: dict[str, tuple[list[str | None], bool]] = {
+    "all with an offset": ([f"{day}T10:00:00+00:00" for day in DAYS], True),
+    "all without an offset": ([f"{day}T10:00:00" for day in DAYS], True),
+    "dates and times without an offset": ([*DAYS[:3], *(f"{day} 00:00:01" for day in DAYS[3:])], True),
+    "some with and some without an offset": (["2026-05-01T10:00:00Z", *(f"{day}T10:00:00" for day in DAYS[1:])], False),
+    "a date has no offset": ([DAYS[0], *(f"{day}T10:00:00Z" for day in DAYS[1:])], False),
+    "one without a time": ([DAYS[0], *DAYS[1:5], None], False),
+    # 23:30-05:00 is 04:30Z of the next day: the first of the list is the latest run
+    "by the instant, not by the digits": (
+        ["2026-05-01T23:30:00-05:00", *(f"2026-05-02T0{hour}:00:00Z" for hour in range(5))], False,
+    ),
+    # 0.1 s is before 0.19 s and 0.2 s
+    "fractions of a second": (
+        ["2026-05-01T10:00:00.1Z", *(f"2026-05-01T10:00:00.{digits}Z" for digits in ("19", "2", "20001", "3", "4"))],
+        True,
+    ),
+    "a date is before the first second of the day": (
+        ["2026-05-01", *(f"2026-05-01T00:00:0{second}" for second in range(1, 6))], True,
+    ),
+    "equal times stay in file order": (["2026-05-01"] * 6, False),
+    "midnight and the date are equal: file order": (["2026-05-01", *["2026-05-01T00:00:00.000"] * 5], False),
+}  # fmt: skip
+"""The start of the failed run, which is the last of the file, and of five that succeed; whether the gate is passed:
+whether the failed run is not among the last five."""
+
+
+@pytest.mark.parametrize(("times", "passed"), ORDERS.values(), ids=ORDERS)
+def test_the_last_five_runs(tmp_path: Path, times: list[str | None], passed: bool) -> None:
+    """By start time where all have it, and all with or all without an offset; otherwise in file order."""
+    runs = [run(number, restarted=False, started_at=time) for number, time in enumerate(times)]
+    late = [*runs[1:], runs[0] | FAILS]
+    gate = gates(score(tmp_path, runs=late, **RIGHT))["reliability"]
+    assert (gate["measured"], gate["passed"]) == ((5, True) if passed else (4, False))
+    assert naive.reliability(late) == (gate["measured"], gate["passed"])
+
+
+def test_times_of_other_runs_do_not_matter(tmp_path: Path) -> None:
+    """Only reliability runs must have a time."""
+    runs = [run(number, restarted=False, started_at=f"{DAYS[number]}T10:00:00Z") for number in range(6)]
+    late = [*runs[1:], runs[0] | FAILS, run(9, "evaluation")]
     assert gates(score(tmp_path, runs=late, **RIGHT))["reliability"]["passed"]
-    for record in late:
-        record["started_at"] = record["started_at"].removesuffix("+00:00")
-    assert not gates(score(tmp_path, runs=late, **RIGHT))["reliability"]["passed"]
+
+
+def test_tight_names_and_fields(tmp_path: Path) -> None:
+    """By normalized names TSH pairs with TSH; by tight names T.S.H. pairs with T S H (no), co-trimoxazol with one word.
+
+    Labels: Co-trimoxazol, T.S.H., Vitamina B.12. Read: cotrimoxazol, TSH, Vitamina B12. Tight: COTRIMOXAZOL, TSH and
+    VITAMINA B 12, VITAMINA B12: 2 of 3 paired. Of 8 fields, `V.O.` and `VO` are equal, `5 U/L` and `5 UL` are not: 7.
+    0.7·2/3 + 0.3·7/8 = 35/48.
+    """
+    labels = [
+        rx("D", drug("Co-trimoxazol", "5 U/L", "c/8 h.", "", "V.O."), drug("T.S.H."), drug("Vitamina B.12")),
+    ]  # fmt: skip
+    read = [read_rx("D", drug("Vitamina B12"), drug("TSH"), drug("cotrimoxazol", "5 UL", "c/8 h", "", "vo"))]
+    found = document(score(tmp_path, rx=labels, rx_read=read))
+    assert (found["matched"], found["correct_fields"], found["total_fields"]) == (2, 7, 8)
+    assert found["score"] == float(Fraction(35, 48))
+
+
+def test_normalized_names_are_paired_before_tight_ones(tmp_path: Path) -> None:
+    """The first label would take the second prediction, if both passes were one.
+
+    Labels: T.S.H. (T S H, tight TSH), then TSH; read: TSH, then T S H (tight T S H). First pass: T.S.H. with the second
+    (both T S H), TSH with the first: all 8 fields of the doses are right.
+    """
+    labels = [rx("D", drug("T.S.H.", "1 mg"), drug("TSH", "2 mg"))]
+    read = [read_rx("D", drug("TSH", "2 mg"), drug("T S H", "1 mg"))]
+    found = document(score(tmp_path, rx=labels, rx_read=read))
+    assert (found["matched"], found["correct_fields"]) == (2, 8)
+
+
+def test_tight_values_and_units(tmp_path: Path) -> None:
+    """`mg/dl` is not `mgdl`, `U.I.` is `UI`, and a value that is no number is compared by its tight form, too.
+
+    2 paired, fields: TSH valor, unidad, estado (3 right); Glucosa valor right, unidad wrong, estado right: 5 of 6.
+    0.6 + 0.4·5/6 = 14/15.
+    """
+    labels = [labs("D", lab("T.S.H.", "N.D.", unidad="U.I."), lab("Glucosa", "100", unidad="mg/dl"))]
+    read = [read_labs("D", lab("TSH", "ND", unidad="UI"), lab("Glucosa", "102", unidad="mgdl"))]
+    found = document(score(tmp_path, lab=labels, lab_read=read))
+    assert (found["matched"], found["correct_fields"], found["total_fields"]) == (2, 5, 6)
+    assert found["score"] == float(Fraction(14, 15))
+
+
+def test_fuzzy_pairing_comes_after_tight_names(tmp_path: Path) -> None:
+    """`co-trimoxazol` takes the only `cotrimoxazol`; the misspelt label stays unpaired."""
+    labels = [rx("D", drug("Cotrimoxazole"), drug("Co-trimoxazol"))]
+    found = score(tmp_path, rx=labels, rx_read=[read_rx("D", drug("Cotrimoxazol"))], parameters={"match": "fuzzy"})
+    assert document(found)["matched"] == 1
+
+
+def manifest_rows(folder: Path, *rows: tuple[str, str]) -> Path:
+    lines = [f"D{number},prescription,{number}.png,{status},{pii}" for number, (status, pii) in enumerate(rows)]
+    path = folder / "manifest.csv"
+    path.write_text("\n".join(["doc_id,doc_type,image_path,label_status,pii_checked", *lines]) + "\n")
+    return path
+
+
+def test_rows_of_the_manifest_that_are_not_ready(tmp_path: Path) -> None:
+    """Counted by status; a row without a check for personal data is not ready either."""
+    rows = [("labeled", "yes"), ("todo", "yes"), ("needs_fix", "no"), ("reviewed", "no"), ("todo", "no")]
+    given = [lines(tmp_path, "rx.jsonl", RIGHT["rx"]), lines(tmp_path, "read.jsonl", RIGHT["rx_read"])]
+    warnings = medcontract.score(*given, manifest_rows(tmp_path, *rows)).warnings
+    assert [warning for warning in warnings if "manifest" in warning] == [
+        "4 documents of the manifest are not ready (label_status needs_fix: 1, label_status todo: 2, pii_checked no: 3)"
+    ]
+    one = medcontract.score(*given, manifest_rows(tmp_path, ("reviewed", "yes"), ("needs_fix", "yes"))).warnings
+    assert "1 document of the manifest is not ready (label_status needs_fix: 1)" in one
+    ready = medcontract.score(*given, manifest_rows(tmp_path, ("reviewed", "yes"), ("labeled", "yes"))).warnings
+    assert not [warning for warning in ready if "not ready" in warning]
+
+
+@pytest.mark.parametrize(
+    ("backends", "count"),
+    [
+        (["transformers"], 0), (["INFERENCE_BACKEND=transformers", "llama.cpp, cpu"], 0), (["rapid local"], 0),
+        (["INFERENCE_BACKEND=openai"], 1), (["Azure OpenAI", "transformers", "https://api.example.org/v1"], 2),
+        (["en la nube"], 1),
+    ],
+)  # fmt: skip
+def test_offline_runs_with_a_remote_backend(tmp_path: Path, backends: list[str], count: int) -> None:
+    """Whole words of the built-in list, in any case: a warning, the gate counts the runs all the same."""
+    offline = [{"backend": name, "command": "run", "hardware": "cpu", "latency_sec": 3} for name in backends]
+    found = score(tmp_path, evidence={**EVIDENCE, "offline_runs": offline}, manifest=["D"], **RIGHT)
+    told: list[str] = {0: [], 1: ["1 offline run names"], 2: ["2 offline runs name"]}[count]
+    shown = [warning for warning in found.warnings if "backend" in warning]
+    rest = "a remote or hosted backend: check that nothing was sent over the network"
+    assert shown == [f"{words} {rest}" for words in told]
+    assert gates(found)["offline_evidence"]["measured"] == len(backends)
+
+
+def test_words_for_remote_backends() -> None:
+    """Each word of the list can be found: lower case, letters and digits."""
+    assert all(is_remote(word) and is_remote(f"x_{word.upper()}-1") for word in remote_words())
 
 
 def test_gates_without_input(tmp_path: Path) -> None:
@@ -225,10 +353,10 @@ def test_fuzzy_is_another_protocol(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("expected", "got", "how"),
     [
-        ("50 mg", "", "missing"), ("", "50 mg", "nothing was expected"), ("50 mg", "50mg", "blanks only"),
-        ("50 mg", "5 mg", "number"), ("50 mg", "50 g", "another unit, same number"),
+        ("50 mg", "", "missing"), ("", "50 mg", "expected to be empty"), ("50 mg", "50mg", "spaces only"),
+        ("50 mg", "5 mg", "number"), ("50 mg", "50 g", "different unit, same number"),
         ("en ayunas", "en ayunas siempre", "too much"), ("en ayunas", "ayunas", "too little"),
-        ("cada día", "nunca", "another text"),
+        ("cada día", "nunca", "different text"),
     ],
 )  # fmt: skip
 def test_sorts_of_differences(expected: str, got: str, how: str) -> None:
@@ -245,7 +373,8 @@ def test_values_are_shown_where_asked_for(tmp_path: Path, capsys: pytest.Capture
     call = ["score", *map(str, files), "--breakdown", "--format", "json"]
     assert main(call) == 1
     plain = capsys.readouterr().out
-    assert json.loads(plain)["breakdown"][0]["fields"] == [{"field": "dosis", "difference": "words, same number"}]
+    fields = json.loads(plain)["breakdown"][0]["fields"]
+    assert fields == [{"field": "dosis", "difference": "different words, same number"}]
     assert "SECRETA" not in plain
     assert "OTRA" not in plain
     main([*call, "--show-values"])

@@ -12,6 +12,7 @@ from medcontract.results.reference import (
     Explanation,
     Normalization,
     Protocol,
+    ProtocolCheck,
     ProtocolList,
 )
 
@@ -57,7 +58,7 @@ def _table(rows: Sequence[tuple[str, ...]], style: Style) -> str:
 
 
 def normalization(found: Normalization, view: View) -> str:
-    """Each text, the steps that changed it, and the result."""
+    """Each text, the steps that changed it, and its normalized and tight forms."""
     lines: list[str] = []
     for each in found.texts:
         lines.append(view.style(clean(each.text), "strong"))
@@ -66,8 +67,19 @@ def normalization(found: Normalization, view: View) -> str:
             if step.text != before:
                 lines.append(f"  {clean(step.text)}  {view.style(f'{step.step}: {step._about}', 'dim')}")
             before = step.text
-        lines += [f"  = {view.style(clean(before), 'good')}", ""]
+        lines.append(f"  = {view.style(clean(before), 'good')}")
+        lines += [f"  tight: {view.style(clean(each.tight), 'good')}", ""]
     return "\n".join(lines)
+
+
+def protocol_check(check: ProtocolCheck, view: View) -> str:
+    """Whether the protocol is still the frozen one, and every difference."""
+    style = view.style
+    name = f"{clean(check.id)} v{check.version}, fingerprint {check.fingerprint}"
+    lines = [f"{style('ok', 'good') if check.ok else style('differs', 'error')}: {name}"]
+    lines += [f"  {clean(difference)}" for difference in check.differences]
+    lines += [f"{style('warning:', 'warning')} {clean(warning)}" for warning in check.warnings]
+    return "\n".join(lines) + "\n"
 
 
 def protocol(protocol: Protocol, view: View) -> str:

@@ -11,13 +11,22 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from medcontract.normalizers import names, text
 from medcontract.normalizers.names import look_alikes_sha256
-from medcontract.normalizers.text import VERSION, normalize
+from medcontract.normalizers.text import normalize
 from medcontract.problems import shorten
 from medcontract.results.score import FailureMode, FieldDifference, ItemBreakdown, Score
 from medcontract.results.tables import Table
 from medcontract.scoring.comparison import Comparison, Rows
-from medcontract.scoring.extraction.decision import NEEDED, Beside, gates, pipeline_success_rate, run_of
+from medcontract.scoring.extraction.decision import (
+    NEEDED,
+    AuxiliaryFiles,
+    ManifestEntry,
+    gates,
+    manifest_entry_of,
+    pipeline_success_rate,
+    run_of,
+)
 from medcontract.scoring.extraction.documents import (
     FAILED,
     LAB,
@@ -30,55 +39,63 @@ from medcontract.scoring.extraction.documents import (
     label_of,
     measure,
 )
-from medcontract.scoring.extraction.tables import tables
+from medcontract.scoring.extraction.tables import PROCESSING_GATE, tables
 from medcontract.scoring.pairing import Pair, Pairing, Unscored
 from medcontract.scoring.processing_gate import processed
-from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters
+from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters, version_parameter
 from medcontract.scoring.rational import ZERO, exact_sum, mean, rounded, rounded_or_none
 from medcontract.scoring.scorer import Answers, Counts, Finished, Limit, Scorer, ScoringOptions
 from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, Option, Roles, Track
 
 _MOST_HINTS = 5
+_MOST_NAMED = 20
+"""Documents without a valid record that a hint lists."""
 PROTOCOL = Protocol(
     id="extraction",
-    version=1,
-    changes=(Change(1, "first version"),),
+    version=2,
+    changes=(
+        Change(1, "first version"),
+        Change(
+            2, "the source ignores differences of punctuation only, so texts are also equal if their tight forms are "
+            "(T.S.H. and TSH), and names are paired by them in a second pass; reliability runs are sorted by start "
+            "time also if none has an offset, and a date is its midnight; a Greek capital mu before a Latin letter is "
+            "a micro sign",
+        ),
+    ),
     parameters=(
         MIN_PROCESSED,
         *parameters(
             "extraction.md, Prescription accuracy metric",
             weight_name_recall=("0.70", "share of name_recall in a prescription's score"),
             weight_attribute_accuracy=("0.30", "share of attribute_accuracy in a prescription's score"),
-            goal_prescription_accuracy=("85", "least prescription_accuracy for GO", {"high": 100}),
+            goal_prescription_accuracy=("85", "minimum prescription_accuracy for GO", {"high": 100}),
         ),
         *parameters(
             "extraction.md, Lab extraction accuracy metric",
             weight_test_recall=("0.60", "share of test_recall in a laboratory report's score"),
             weight_lab_field_accuracy=("0.40", "share of lab_field_accuracy in a laboratory report's score"),
-            value_tolerance=("0.02", "share that a number may be off", {"high": 1}),
-            goal_lab_accuracy=("75", "least lab_accuracy for GO", {"high": 100}),
+            value_tolerance=("0.02", "tolerance of a number, as a share of the label", {"high": 1}),
+            goal_lab_accuracy=("75", "minimum lab_accuracy for GO", {"high": 100}),
         ),
         *parameters(
             "extraction.md, gates",
-            goal_pipeline_success_rate=("90", "least pipeline_success_rate for GO", {"high": 100}),
+            goal_pipeline_success_rate=("90", "minimum pipeline_success_rate for GO", {"high": 100}),
             goal_reliability=("5", "successes among the last five reliability runs: all of them", {"fixed": True}),
-            goal_offline_evidence=("1", "offline runs"),
-            goal_standout_proofs=("2", "proofs of documents of the manifest"),
+            goal_offline_evidence=("1", "minimum number of offline runs"),
+            goal_standout_proofs=("2", "minimum number of proofs about documents of the manifest"),
         ),
+        version_parameter("normalization", text.VERSION, "version of text normalization", "SCORING.md, Normalization"),
+        version_parameter("pairing", names.VERSION, "version of the pairing of names", "SCORING.md, Normalization"),
         Parameter(
-            name="normalization", value=str(VERSION), about="version of the normalization of texts",
-            source="SCORING.md, Normalization", choices=(str(VERSION),),
-        ),
-        Parameter(
-            name="match", value="exact", about="how names find each other: exact or fuzzy (--match)",
+            name="match", value="exact", about="how names are paired: exact or fuzzy (--match)",
             source="SCORING.md, Fuzzy names", choices=("exact", "fuzzy"),
         ),
         *parameters(
-            "SCORING.md, Fuzzy names", fuzzy_threshold=("90", "least token_sort_ratio of a fuzzy pair", {"high": 100})
+            "SCORING.md, Fuzzy names", fuzzy_threshold=("90", "minimum token_sort_ratio of a fuzzy pair", {"high": 100})
         ),
         Parameter(
             name="look_alikes", value=None, about="SHA-256 of the list of look-alike drugs, for fuzzy names",
-            source="our own list", fixed=True,
+            source="built-in list", fixed=True,
         ),
     ),
 )  # fmt: skip
@@ -98,26 +115,25 @@ _FIGURES = (
         "documents", **_RATE,
     ),
     Figure(
-        name="mean_accuracy", about="mean of prescription_accuracy and lab_accuracy; what submissions are ranked by",
+        name="mean_accuracy", about="mean of prescription_accuracy and lab_accuracy; submissions are ranked by it",
         perfect=100, leaving_out="never helps", **_RATE,
     ),
-    Figure(name="score", about="of one document", perfect=1, by="document"),
+    Figure(name="score", about="score of one document", perfect=1, by="document"),
     Figure(name="recall", about="paired / labeled items of a document", perfect=1, by="document"),
     Figure(
-        name="field_accuracy", about="right / counted fields of the pairs; 0 without any", perfect=1, by="document"
+        name="field_accuracy", about="correct / counted fields of the pairs; 0 without any", perfect=1, by="document"
     ),
     Figure(name="matched", about="labeled items that were paired", high=None, by="document"),
     Figure(name="labeled", about="labeled items", high=None, by="document"),
-    Figure(name="correct_fields", about="fields of the pairs that are right", high=None, by="document"),
+    Figure(name="correct_fields", about="correct fields of the pairs", high=None, by="document"),
     Figure(name="total_fields", about="fields of the pairs that count", high=None, by="document"),
-    Figure(name="goal", about="what a gate asks for", high=None),
-    Figure(name="measured", about="what was found; null without input", high=None),
+    Figure(name="goal", about="the value that a gate requires", high=None),
+    Figure(name="measured", about="the measured value; null without input", high=None),
 )  # fmt: skip
 
 
-def _doc_id(record: Any) -> str:
-    doc_id: str = record.doc_id
-    return doc_id
+def _doc_ids(manifest: Sequence[ManifestEntry]) -> frozenset[str]:
+    return frozenset(row.doc_id for row in manifest)
 
 
 class _Document(NamedTuple):
@@ -128,7 +144,7 @@ class _Document(NamedTuple):
 
 class _Data(Struct, kw_only=True):
     documents: list[_Document]
-    beside: Beside
+    files: AuxiliaryFiles
 
 
 class ExtractionScorer(Scorer):
@@ -160,10 +176,10 @@ class ExtractionScorer(Scorer):
                 mark = sheet.get(number)
                 documents.append(_Document(kind.doc_type, label, None if type(mark) is Unscored else mark))
         documents.sort(key=lambda document: (document.doc_type, document.label.doc_id))
-        data = _Data(documents=documents, beside=Beside.of(answers.documents))
+        files = AuxiliaryFiles.of(answers.documents)
         return Counts(
-            expected=len(documents), processed={"": counted}, data=data,
-            warnings=tuple(_not_compared(documents)), about_truth=tuple(_surplus(documents)),
+            expected=len(documents), processed={"": counted}, data=_Data(documents=documents, files=files),
+            warnings=(*_not_compared(documents), *files.warnings()), about_truth=tuple(_extra_items(documents)),
         )  # fmt: skip
 
     def finish(self, counts: Counts) -> Finished:
@@ -176,10 +192,10 @@ class ExtractionScorer(Scorer):
             for kind in (PRESCRIPTION.doc_type, LAB.doc_type)
         }
         succeeded = (document.mark is not None and document.mark.succeeded for document in data.documents)
-        pipeline = pipeline_success_rate(data.beside, succeeded)
-        judged = gates(data.beside, accuracies[PRESCRIPTION.doc_type], accuracies[LAB.doc_type], pipeline, protocol)
+        pipeline = pipeline_success_rate(data.files, succeeded)
+        six = gates(data.files, accuracies[PRESCRIPTION.doc_type], accuracies[LAB.doc_type], pipeline, protocol)
         enough = Fraction(counts.processed[""], counts.expected) >= protocol["min_processed"]
-        go = enough and all(gate.passed for gate in judged)
+        go = enough and all(gate.passed for gate in six)
         result = {
             "prescription_accuracy": rounded_or_none(accuracies[PRESCRIPTION.doc_type]),
             "lab_accuracy": rounded_or_none(accuracies[LAB.doc_type]),
@@ -193,14 +209,14 @@ class ExtractionScorer(Scorer):
                     "passed": gate.passed,
                     "reason": gate.reason,
                 }
-                for gate in judged
+                for gate in six
             ],
             "decision": "GO" if go else "NO-GO",
         }
         known = [accuracy for accuracy in accuracies.values() if accuracy is not None]
         return Finished(
             result=result, headline=mean(known) if known else None, decision=str(result["decision"]),
-            gates=tuple((gate.name, gate.passed) for gate in judged),
+            gates=((PROCESSING_GATE, enough), *((gate.name, gate.passed) for gate in six)),
         )  # fmt: skip
 
     def limits(
@@ -209,9 +225,9 @@ class ExtractionScorer(Scorer):
         documents: Mapping[str, Any],
         result: Mapping[str, Any] | None,
     ) -> Iterator[Limit]:
-        """The gates; without a result those that need no labels."""
-        beside = Beside.of(documents)
-        found = gates(beside, None, None, pipeline_success_rate(beside), self.protocol)
+        """The gates; without a result only those that do not need labels."""
+        files = AuxiliaryFiles.of(documents)
+        found = gates(files, None, None, pipeline_success_rate(files), self.protocol)
         rows = [(gate.name, gate.goal, gate.passed, gate.reason) for gate in found]
         if result is not None:
             rows = [(gate["gate"], gate["goal"], gate["passed"], gate["reason"]) for gate in result["gates"]]
@@ -231,9 +247,10 @@ class ExtractionScorer(Scorer):
         return [explanation for document in data.documents for explanation in _explained(document)]
 
     def hints(self, counts: Counts) -> Iterator[str]:
-        """The names that were most often missed by little."""
-        found: Counter[tuple[str, str, float]] = Counter()
+        """Documents without a valid record, and the most frequent unmatched names that have a similar prediction."""
         data: _Data = counts.data
+        yield from _without_record(data.documents)
+        found: Counter[tuple[str, str, float]] = Counter()
         for document in data.documents:
             for item in document.mark.items if document.mark else ():
                 if item.nearest:
@@ -241,9 +258,17 @@ class ExtractionScorer(Scorer):
         ordered = sorted(found.items(), key=lambda row: (-row[1], row[0]))
         for (name, nearest, score), times in ordered[:_MOST_HINTS]:
             often = f" ({times:,} times)" if times > 1 else ""
-            yield f"{shorten(name)!r} was not matched; nearest prediction {shorten(nearest)!r}, {score:.0f}{often}"
+            yield f"{shorten(name)!r} was not matched; most similar prediction {shorten(nearest)!r}, {score:.0f}{often}"
         if len(ordered) > _MOST_HINTS:
-            yield f"{len(ordered) - _MOST_HINTS:,} more names were missed by little: --breakdown has them all"
+            yield f"{len(ordered) - _MOST_HINTS:,} more unmatched names have a similar prediction: see --breakdown"
+
+
+def _without_record(documents: Sequence[_Document]) -> Iterator[str]:
+    """The ids of documents without a valid record; ids are values, so this is only a hint."""
+    missing = [document.label.doc_id for document in documents if document.mark is None]
+    if missing:
+        more = f", and {len(missing) - _MOST_NAMED:,} more" if len(missing) > _MOST_NAMED else ""
+        yield f"documents without a valid record: {', '.join(map(shorten, missing[:_MOST_NAMED]))}{more}"
 
 
 def _is_of(doc_type: str, record: Any) -> bool:
@@ -252,7 +277,7 @@ def _is_of(doc_type: str, record: Any) -> bool:
 
 
 def _mean_accuracy(result: Mapping[str, Any]) -> float | None:
-    """The headline of a result, which holds the two accuracies."""
+    """The headline figure, from the two accuracies in a result."""
     found = [result.get(name) for name in ("prescription_accuracy", "lab_accuracy")]
     known = [value for value in found if isinstance(value, float | int)]
     return rounded(exact_sum(map(float, known)) / len(known)) if known else None
@@ -265,7 +290,7 @@ class Extraction(Track):
         submissions=(PRESCRIPTION.predictions, LAB.predictions),
         result="extraction/decision",
         auxiliary=(
-            Auxiliary(contract="extraction/manifest", about="competition", keep=_doc_id, ids=frozenset),
+            Auxiliary(contract="extraction/manifest", about="competition", keep=manifest_entry_of, ids=_doc_ids),
             Auxiliary(contract="extraction/runs", about="submission", keep=run_of),
             Auxiliary(contract="extraction/evidence", about="submission"),
         ),
@@ -279,7 +304,7 @@ class Extraction(Track):
     headline = "mean_accuracy"
     scorer = ExtractionScorer
 
-    options = (Option(name="match", choices=("exact", "fuzzy"), parameter=True, help="How names find each other."),)
+    options = (Option(name="match", choices=("exact", "fuzzy"), parameter=True, help="How names are paired."),)
     comparison = Comparison(
         rows=(
             Rows(name="documents", id="doc_id", also="doc_type", decides="score"),
@@ -301,27 +326,27 @@ class Extraction(Track):
         return {**{name: value for name, value in result.items() if name != "documents"}, self.headline: headline}
 
 
-_FAR_MORE = 2
-"""So many times the labeled items are far more than labeled."""
+_MANY_EXTRA = 2
+"""More predicted items than this many times the labeled ones give a warning."""
 
 
-def _surplus(documents: Sequence[_Document]) -> Iterator[str]:
-    """Whoever predicts every name there is finds all labeled ones: no figure takes surplus items into account."""
+def _extra_items(documents: Sequence[_Document]) -> Iterator[str]:
+    """Predicting every possible name finds all labeled ones, because no figure counts extra items."""
     found = [(document.mark.predicted, len(document.label.items)) for document in documents if document.mark]
     predicted, labeled = (sum(each) for each in zip(*found, strict=True)) if found else (0, 0)
-    if predicted > _FAR_MORE * labeled:
-        yield f"it predicts {predicted:,} items where {labeled:,} are labeled: recall does not count surplus items"
+    if predicted > _MANY_EXTRA * labeled:
+        yield f"{predicted:,} items are predicted, but only {labeled:,} are labeled: recall does not count extra items"
 
 
 def _not_compared(documents: Sequence[_Document]) -> Iterator[str]:
     count = sum(document.mark is not None and document.mark.not_compared for document in documents)
     if count:
         where = "1 document has" if count == 1 else f"{count:,} documents have"
-        yield f"{where} too many names to compare them all: there, only equal names were paired"
+        yield f"{where} too many names to compare: only equal names were paired there"
 
 
 class _Figures(NamedTuple):
-    """Of all documents with the same counts."""
+    """The figures of all documents with the same counts."""
 
     exact: Fraction
     score: float
@@ -342,11 +367,11 @@ def _figures(protocol: Protocol, doc_type: str, matched: int, labeled: int, corr
 
 
 _COUNTS = ("doc_type", "matched", "labeled", "correct_fields", "total_fields")
-"""What the figures of a document are made of."""
+"""The fields that the figures of a document are computed from."""
 
 
 def _row(document: _Document, figures: Callable[..., _Figures]) -> dict[str, Any]:
-    """The line of a document in the result."""
+    """The row of a document in the result."""
     mark = document.mark or FAILED
     labeled = len(document.label.items)
     found = figures(document.doc_type, mark.matched, labeled, mark.correct, mark.total)
@@ -364,14 +389,14 @@ def _row(document: _Document, figures: Callable[..., _Figures]) -> dict[str, Any
 
 
 def _accuracy(rows: Sequence[dict[str, Any]], figures: Callable[..., _Figures]) -> Fraction | None:
-    """The mean of the exact scores, times 100. Documents with the same counts are added at once."""
-    alike = Counter(map(itemgetter(*_COUNTS), rows))
-    total = sum((figures(*counts).exact * times for counts, times in alike.items()), ZERO)
+    """The mean of the exact scores, times 100. Documents with the same counts are computed once."""
+    same = Counter(map(itemgetter(*_COUNTS), rows))
+    total = sum((figures(*counts).exact * times for counts, times in same.items()), ZERO)
     return 100 * total / len(rows) if rows else None
 
 
 def _explained(document: _Document) -> Iterator[ItemBreakdown]:
-    """What became of each item of a document."""
+    """The result for each item of a document."""
     mark = document.mark
     reports = {report.number: report for report in mark.items} if mark else {}
     for number, (name, *_) in enumerate(document.label.items):
@@ -392,7 +417,7 @@ def _explained(document: _Document) -> Iterator[ItemBreakdown]:
 
 def _difference(miss: FieldMiss) -> FieldDifference:
     return FieldDifference(
-        field=miss.field, difference=miss.how, expected=miss.expected, got=miss.got,
+        field=miss.field, difference=miss.difference, expected=miss.expected, got=miss.got,
         expected_normalized=normalize(miss.expected), got_normalized=normalize(miss.got),
     )  # fmt: skip
 
@@ -403,17 +428,17 @@ def failure_modes(counts: Counts) -> list[FailureMode]:
     data: _Data = counts.data
     for document in data.documents:
         if document.mark is None or document.mark.failed:
-            what = "no valid record" if document.mark is None else "not parsed, or an exception"
+            what = "no valid record" if document.mark is None else "not parsed, or exception"
             found[f"{document.doc_type} document", what] += 1
             continue
         name = PRESCRIPTION.name if document.doc_type == PRESCRIPTION.doc_type else LAB.name
         for item in document.mark.items:
             if item.paired is None:
-                found[name, "not found, a near name was" if item.nearest else "not found"] += 1
+                found[name, "not matched, similar name predicted" if item.nearest else "not matched"] += 1
             for miss in item.misses:
-                found[miss.field, miss.how] += 1
+                found[miss.field, miss.difference] += 1
     ordered = sorted(found.items(), key=lambda row: (-row[1], row[0]))
-    return [FailureMode(field=field, difference=how, count=times) for (field, how), times in ordered]
+    return [FailureMode(field=field, difference=difference, count=times) for (field, difference), times in ordered]
 
 
 TRACK = Extraction()

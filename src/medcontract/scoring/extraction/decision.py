@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -11,14 +12,16 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from medcontract.scoring.extraction.documents import LAB, PRESCRIPTION, failed
+from medcontract.scoring.extraction.remote_backends import is_remote
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded
 
 RELIABILITY_RUNS = 5
+_READY = ("labeled", "reviewed")
 
 
 class Run(NamedTuple):
-    """What matters of one run of the pipeline."""
+    """What the gates need from one run of the pipeline."""
 
     kind: str
     succeeded: bool
@@ -32,23 +35,56 @@ def run_of(record: Any) -> Run:
     return Run(record.kind, succeeded, record.restarted, record.code_version, record.started_at)
 
 
-class Beside(Struct, kw_only=True):
-    """What the files beside labels and predictions say; None for one that was not given."""
+class ManifestEntry(NamedTuple):
+    """What the gates and warnings need from one document of the manifest."""
+
+    doc_id: str
+    label_status: str
+    pii_checked: str
+
+
+def manifest_entry_of(record: Any) -> ManifestEntry:
+    return ManifestEntry(record.doc_id, record.label_status, record.pii_checked)
+
+
+class AuxiliaryFiles(Struct, kw_only=True):
+    """The content of the files besides labels and predictions; None for a file that was not given."""
 
     runs: list[Run] | None
-    offline_runs: int | None
+    offline_backends: tuple[str, ...] | None
+    """The backend of each offline run."""
     proofs: frozenset[tuple[str, str]] | None
-    manifest: frozenset[str] | None
+    manifest: list[ManifestEntry] | None
 
     @classmethod
-    def of(cls, files: Mapping[str, Any]) -> Beside:
-        evidence, manifest = files.get("extraction/evidence"), files.get("extraction/manifest")
+    def of(cls, files: Mapping[str, Any]) -> AuxiliaryFiles:
+        evidence = files.get("extraction/evidence")
         return cls(
             runs=files.get("extraction/runs"),
-            offline_runs=None if evidence is None else len(evidence.offline_runs),
+            offline_backends=None if evidence is None else tuple(run.backend for run in evidence.offline_runs),
             proofs=None if evidence is None else frozenset((proof.doc_id, proof.kind) for proof in evidence.proofs),
-            manifest=None if manifest is None else frozenset(manifest),
+            manifest=files.get("extraction/manifest"),
         )
+
+    def warnings(self) -> Iterator[str]:
+        """Manifest rows that are not ready, and offline runs that were probably not offline."""
+        yield from _not_ready(self.manifest or ())
+        remote = sum(map(is_remote, self.offline_backends or ()))
+        if remote:
+            runs = "1 offline run names" if remote == 1 else f"{remote:,} offline runs name"
+            yield f"{runs} a remote or hosted backend: check that nothing was sent over the network"
+
+
+def _not_ready(manifest: Sequence[ManifestEntry]) -> Iterator[str]:
+    found = [row for row in manifest if row.label_status not in _READY or row.pii_checked == "no"]
+    if not found:
+        return
+    statuses = Counter(row.label_status for row in found if row.label_status not in _READY)
+    counts = [f"label_status {status}: {count:,}" for status, count in sorted(statuses.items())]
+    unchecked = sum(row.pii_checked == "no" for row in found)
+    counts += [f"pii_checked no: {unchecked:,}"] if unchecked else []
+    rows = "document of the manifest is" if len(found) == 1 else "documents of the manifest are"
+    yield f"{len(found):,} {rows} not ready ({', '.join(counts)})"
 
 
 class Gate(NamedTuple):
@@ -72,30 +108,33 @@ NEEDED = {
         "evidence (extraction/evidence) and a manifest (extraction/manifest)",
     ),
 }
-"""For each gate: the contract whose files fail, and what it takes to judge it."""
+"""For each gate: the contract of the files that fail it, and the files that are needed to check it."""
 
 
-def pipeline_success_rate(beside: Beside, documents: Iterable[bool] = ()) -> Fraction | None:
-    """Successes / runs · 100: over evaluation runs, or over labeled documents where there are none."""
-    runs = [run.succeeded for run in beside.runs or () if run.kind == "evaluation"] or list(documents)
+def pipeline_success_rate(files: AuxiliaryFiles, documents: Iterable[bool] = ()) -> Fraction | None:
+    """Successes / runs · 100, over evaluation runs, or over labeled documents if there are none."""
+    runs = [run.succeeded for run in files.runs or () if run.kind == "evaluation"] or list(documents)
     return Fraction(100 * sum(runs), len(runs)) if runs else None
 
 
 def gates(
-    beside: Beside, prescriptions: Fraction | None, labs: Fraction | None, pipeline: Fraction | None, protocol: Protocol
+    files: AuxiliaryFiles,
+    prescriptions: Fraction | None,
+    labs: Fraction | None,
+    pipeline: Fraction | None,
+    protocol: Protocol,
 ) -> list[Gate]:
+    offline = None if files.offline_backends is None else Fraction(len(files.offline_backends))
+    no_evidence = "no file of extraction/evidence was given"
     return [
         _at_least("prescription_accuracy", prescriptions, protocol, "%", "no labels of prescriptions were given"),
         _at_least("lab_accuracy", labs, protocol, "%", "no labels of laboratory reports were given"),
-        _at_least("pipeline_success_rate", pipeline, protocol, "%", "there is no run and no document"),
-        _reliability(beside.runs, protocol),
+        _at_least("pipeline_success_rate", pipeline, protocol, "%", "there are no runs and no documents"),
+        _reliability(files.runs, protocol),
+        _at_least("offline_evidence", offline, protocol, "offline runs", no_evidence),
         _at_least(
-            "offline_evidence", None if beside.offline_runs is None else Fraction(beside.offline_runs), protocol,
-            "offline runs", "no file of extraction/evidence was given",
-        ),
-        _at_least(
-            "standout_proofs", _proofs(beside), protocol, "proofs",
-            "no file of extraction/evidence was given" if beside.proofs is None else "no manifest was given",
+            "standout_proofs", _proofs(files), protocol, "proofs",
+            no_evidence if files.proofs is None else "no manifest was given",
         ),
     ]  # fmt: skip
 
@@ -106,22 +145,24 @@ def _at_least(name: str, measured: Fraction | None, protocol: Protocol, unit: st
         return Gate(name, goal, None, None, missing)
     passed = rounded(measured) >= rounded(goal)
     unit = unit.removesuffix("s") if measured == 1 else unit
-    verb = ("reach" if passed else "stay below") if unit.endswith("s") else "reaches" if passed else "is below"
-    return Gate(name, goal, measured, passed, f"{told(measured, goal)} {unit} {verb} the goal of {rounded(goal):.16g}")
+    verb = ("reach" if passed else "are below") if unit.endswith("s") else "reaches" if passed else "is below"
+    shown = distinguishable(measured, goal)
+    return Gate(name, goal, measured, passed, f"{shown} {unit} {verb} the goal of {rounded(goal):.16g}")
 
 
-def told(measured: Fraction, goal: Fraction) -> str:
-    """With as many digits as it takes to see on which side of the goal it is."""
+def distinguishable(measured: Fraction, goal: Fraction) -> str:
+    """The measured value with enough digits to show on which side of the goal it is."""
     texts = (f"{rounded(measured):.{digits}g}" for digits in range(6, 18))
     below = rounded(measured) < rounded(goal)
     return next((text for text in texts if (float(text) < rounded(goal)) == below), repr(rounded(measured)))
 
 
-def _proofs(beside: Beside) -> Fraction | None:
-    """One for each document and kind of proof, if the manifest has the document."""
-    if beside.proofs is None or beside.manifest is None:
+def _proofs(files: AuxiliaryFiles) -> Fraction | None:
+    """One for each document and kind of proof, if the document is in the manifest."""
+    if files.proofs is None or files.manifest is None:
         return None
-    return Fraction(sum(doc_id in beside.manifest for doc_id, _ in beside.proofs))
+    known = {row.doc_id for row in files.manifest}
+    return Fraction(sum(doc_id in known for doc_id, _ in files.proofs))
 
 
 def _reliability(runs: Sequence[Run] | None, protocol: Protocol) -> Gate:
@@ -136,32 +177,35 @@ def _reliability(runs: Sequence[Run] | None, protocol: Protocol) -> Gate:
     if successes < len(last):
         faults.append(f"{successes} of {len(last)} succeeded")
     if any(run.restarted for run in last[1:]):
-        faults.append("one was restarted by hand")
+        faults.append("a run was restarted by hand")
     if len({run.code_version for run in last}) > 1:
-        faults.append("the code changed between them")
+        faults.append("the code changed between the runs")
     passed = not faults and successes >= goal
     return Gate(name, goal, successes, passed, "; ".join(faults) or f"the last {len(last)} runs succeeded")
 
 
 def _in_order(runs: Sequence[Run]) -> list[Run]:
-    """By the time when they started, where all of them say so with an offset; else as they stand in the file."""
-    times = [_instant(run.started_at) for run in runs]
-    known = [time for time in times if time is not None]
-    if len(known) < len(runs):
+    """By start time if all runs have one, and all with an offset or all without; otherwise in file order.
+
+    Runs with equal times stay in file order.
+    """
+    times = [_start_time(run.started_at) for run in runs if run.started_at is not None]
+    if len(times) < len(runs) or len({time.second.tzinfo is None for time in times}) > 1:
         return list(runs)
-    return [run for _, _, run in sorted(zip(known, range(len(runs)), runs, strict=True), key=lambda row: row[:2])]
+    return [runs[place] for place in sorted(range(len(runs)), key=times.__getitem__)]
 
 
-_FRACTION = re.compile(r"[.,]([0-9]+)")
+class _Time(NamedTuple):
+    second: datetime
+    fraction: str
+    """The digits after the point, without trailing zeros: as texts they sort like numbers, however many there are."""
 
 
-def _instant(text: str | None) -> tuple[datetime, str] | None:
-    """The second, and the digits of its fraction, which sort as they are; None for a time without an offset."""
-    if text is None:
-        return None
-    try:
-        second = datetime.fromisoformat(_FRACTION.sub("", text, count=1))
-    except ValueError:  # a leap second
-        return None
+_FRACTION = re.compile(r"\.([0-9]+)")
+
+
+def _start_time(text: str) -> _Time:
+    """The time of a date or date-time that satisfies its contract; a date is its midnight."""
     found = _FRACTION.search(text)
-    return (second, found[1].rstrip("0") if found else "") if second.tzinfo is not None else None
+    second = datetime.fromisoformat(_FRACTION.sub("", text, count=1))
+    return _Time(second, found[1].rstrip("0") if found else "")

@@ -1,9 +1,9 @@
-"""One document of `extraction`: what it says, what a model read, and how the two differ."""
+"""One document of `extraction`: its labels, the prediction of a model, and the differences between them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
 from operator import attrgetter
@@ -11,16 +11,16 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from medcontract.contracts.string_patterns import BLANKS
-from medcontract.normalizers.names import near_misses, pair_exact, pair_fuzzy, too_many_to_compare
+from medcontract.normalizers.names import near_misses, pair_exact, pair_fuzzy, pair_rest, too_many_to_compare
 from medcontract.normalizers.numbers import close
-from medcontract.normalizers.text import normalize
+from medcontract.normalizers.text import equal, normalize, tight
 
 MEDICATION_FIELDS = ("dosis", "frecuencia", "duracion", "instrucciones")
 LAB_FIELDS = ("valor", "unidad", "rango_referencia", "estado")
 
 
 class Kind(NamedTuple):
-    """What prescriptions and laboratory reports have in common."""
+    """A kind of document: its contracts and the fields of its items."""
 
     doc_type: str
     labels: str
@@ -44,7 +44,7 @@ LAB = Kind(
     "lab", "extraction/lab-labels", "extraction/lab-predictions", "results", "resultados", "nombre_prueba", LAB_FIELDS
 )
 _PLACES = (1, 2, 3, 4)
-"""Of the fields in an item."""
+"""The positions of the fields in an item."""
 _RANGE = 1 + LAB_FIELDS.index("rango_referencia")
 
 
@@ -53,66 +53,66 @@ Item = tuple[str, ...]
 
 
 class Label(NamedTuple):
-    """What a document says."""
+    """The labels of a document."""
 
     doc_id: str
     items: tuple[Item, ...]
     names: tuple[str, ...]
-    """Of the items, normalized."""
+    """The normalized names of the items."""
     counted: tuple[tuple[int, ...], ...]
-    """For each item the places of its fields that count."""
+    """For each item the positions of the fields that count."""
 
 
 class FieldMiss(NamedTuple):
-    """A field of a paired item that is not right."""
+    """A wrong field of a paired item."""
 
     field: str
-    how: str
-    """What sort of difference it is."""
+    difference: str
+    """The kind of difference."""
     expected: str
     got: str
 
 
 class ItemReport(NamedTuple):
-    """What became of one labeled item."""
+    """The result for one labeled item."""
 
     number: int
-    """Its place in the label."""
+    """Its position in the label."""
     name: str
     paired: str | None
     """The name of its prediction."""
     nearest: tuple[str, float] | None
-    """Of one that was not paired: the nearest prediction, and how near it is."""
+    """If it was not paired: the most similar prediction, and its score."""
     misses: tuple[FieldMiss, ...]
 
 
 class DocMark(NamedTuple):
-    """What scoring needs of one document's prediction."""
+    """What scoring needs from the prediction of one document."""
 
     matched: int
     correct: int
     total: int
     succeeded: bool
-    """Its run did."""
+    """Whether its run succeeded."""
     failed: bool
-    """It was not parsed, or ended in an exception."""
+    """Whether it was not parsed, or ended in an exception."""
     items: tuple[ItemReport, ...]
-    """Those that are not wholly right, or whose name is written otherwise."""
+    """The items that are not entirely right, or whose name is spelled differently."""
     predicted: int
-    """Items that were predicted."""
+    """The number of predicted items."""
     not_compared: bool = False
-    """Fuzzy pairing was asked for, but there were too many names to compare."""
+    """Fuzzy pairing was requested, but there were too many names to compare."""
 
 
 FAILED = DocMark(0, 0, 0, False, True, (), 0)
 
 
 class Options(NamedTuple):
-    """What of the protocol decides which items belong together, and which fields are right."""
+    """The parameters that decide which items are paired, and which fields are right."""
 
     tolerance: Fraction
     fuzzy: float | None
-    """The threshold of fuzzy pairing; None: names are equal or they are not."""
+    """The threshold of fuzzy pairing; None if only equal names are paired."""
 
 
 def label_of(kind: Kind, record: Any) -> Label:
@@ -122,16 +122,16 @@ def label_of(kind: Kind, record: Any) -> Label:
 
 
 def _known(kind: Kind, item: Item) -> tuple[Item, str, tuple[int, ...]]:
-    """An item, its normalized name, and the places of its fields that count."""
+    """An item, its normalized name, and the positions of the fields that count."""
     return tuple(map(intern, item)), normalize(item[0]), _counted(kind, item)
 
 
 _KNOWN = {kind.doc_type: lru_cache(maxsize=1 << 16)(partial(_known, kind)) for kind in (PRESCRIPTION, LAB)}
-"""Equal items of many labels are worked out, and kept, once."""
+"""Equal items of many labels are computed and stored only once."""
 
 
 def _counted(kind: Kind, item: Item) -> tuple[int, ...]:
-    """The places of the fields that count: a reference range does only where the label has one."""
+    """The positions of the fields that count: a reference range counts only if the label has one."""
     if kind.doc_type == LAB.doc_type and not normalize(item[_RANGE]):
         return tuple(place for place in _PLACES if place != _RANGE)
     return _PLACES
@@ -149,7 +149,7 @@ def measure(kind: Kind, options: Options, label: Label, record: Any) -> DocMark:
         fields = sum(map(len, label.counted))
         return DocMark(len(predicted), fields, fields, True, False, (), len(predicted))
     names = [normalize(item[0]) for item in predicted]
-    pairs = pair_exact(label.names, names) if options.fuzzy is None else pair_fuzzy(label.names, names, options.fuzzy)
+    pairs = _pair_items(label, predicted, names, options)
     nearest = {i: (predicted[j][0], score) for i, j, score in near_misses(label.names, names, pairs)}
     correct = total = 0
     reports = []
@@ -167,51 +167,69 @@ def measure(kind: Kind, options: Options, label: Label, record: Any) -> DocMark:
         if misses or item[0] != found[0]:
             reports.append(ItemReport(number, item[0], found[0], None, misses))
     valid = any(item[0].strip(BLANKS) for item in predicted)
-    not_compared = options.fuzzy is not None and too_many_to_compare(label.names, names)
     matched = len(pairs) - pairs.count(None)
+    not_compared = options.fuzzy is not None and _too_many(label, predicted, names)
     return DocMark(matched, correct, total, valid, False, tuple(reports), len(predicted), not_compared)
 
 
+def _pair_equal(label: Label, predicted: Sequence[Item], names: Sequence[str]) -> list[int | None]:
+    """Items with equal normalized names, then the rest by equal tight names."""
+    pairs = pair_exact(label.names, names)
+    unpaired = pairs.count(None)
+    if not unpaired or len(predicted) == len(pairs) - unpaired:
+        return pairs
+    return pair_rest([tight(item[0]) for item in label.items], [tight(item[0]) for item in predicted], pairs)
+
+
+def _pair_items(label: Label, predicted: Sequence[Item], names: Sequence[str], options: Options) -> list[int | None]:
+    """For each labeled item the index of its prediction."""
+    pairs = _pair_equal(label, predicted, names)
+    return pairs if options.fuzzy is None else pair_fuzzy(label.names, names, options.fuzzy, pairs)
+
+
+def _too_many(label: Label, predicted: Sequence[Item], names: Sequence[str]) -> bool:
+    return too_many_to_compare(label.names, names, _pair_equal(label, predicted, names))
+
+
 def _misses(kind: Kind, label: Item, found: Item, places: Iterable[int], tolerance: Fraction) -> tuple[FieldMiss, ...]:
-    """The fields that are not right."""
+    """The wrong fields."""
     return tuple(
         FieldMiss(kind.fields[place - 1], difference(label[place], found[place]), label[place], found[place])
         for place in places
-        if label[place] != found[place]
-        and normalize(label[place]) != normalize(found[place])
+        if not equal(label[place], found[place])
         and not (kind.fields[place - 1] == "valor" and close(found[place], label[place], tolerance))
     )
 
 
 def difference(expected: str, got: str) -> str:
-    """What sort of difference it is between two texts that are not equal after normalization."""
+    """The kind of difference between two texts that are not equal after normalization."""
     want, have = normalize(expected), normalize(got)
-    return _kept_sort(want, have) if len(want) + len(have) <= _LONGEST_KEPT else _sort(want, have)
+    return _cached_difference(want, have) if len(want) + len(have) <= _LONGEST_CACHED else _difference(want, have)
 
 
-def _sort(want: str, have: str) -> str:
+def _difference(want: str, have: str) -> str:
     if not have:
         return "missing"
     if not want:
-        return "nothing was expected"
+        return "expected to be empty"
     if want.replace(" ", "") == have.replace(" ", ""):
-        return "blanks only"
+        return "spaces only"
     numbers = _digits(want) != _digits(have)
     words = _letters(want) != _letters(have)
     if numbers and not words:
         return "number"
     if words and not numbers and _digits(want):
         units = set(_WORDS.findall(want)) ^ set(_WORDS.findall(have))
-        return "another unit, same number" if units <= _UNITS else "words, same number"
+        return "different unit, same number" if units <= _UNITS else "different words, same number"
     if not words and not numbers:
         return "comparison sign"
     if want in have or have in want:
         return "too much" if want in have else "too little"
-    return "another text"
+    return "different text"
 
 
-_LONGEST_KEPT = 400
-_kept_sort = lru_cache(maxsize=1 << 14)(_sort)
+_LONGEST_CACHED = 400
+_cached_difference = lru_cache(maxsize=1 << 14)(_difference)
 _WORDS = re.compile(r"[A-Z]+|%")
 _UNITS = frozenset((
     "MG", "MCG", "UG", "NG", "PG", "KG", "G", "ML", "DL", "UL", "FL", "L", "UI", "IU", "U", "MEQ", "MMOL", "MM",

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
 
 from medcontract.results.tables import MOST_CASES, Table, failure_modes_table, figures_table, more_rows, number
 
 if TYPE_CHECKING:
-    from medcontract.results.score import Score
+    from medcontract.results.score import Processing, Score
+
+PROCESSING_GATE = "processing"
+"""The name of the processing gate, which is not among the six of the result."""
 
 
 def tables(score: Score) -> Iterator[Table]:
     result = score.result or {}
     yield figures_table(score)
     if "gates" in result:
-        yield _gates(result["gates"])
+        yield _gates(score.processing, result["gates"])
     if "documents" in result:
         yield _documents(result["documents"])
     yield from failure_modes_table(score)
 
 
-def _gates(gates: Sequence[dict[str, Any]]) -> Table:
+def _gates(processing: Processing | None, gates: Sequence[dict[str, Any]]) -> Table:
+    """The processing gate, which also decides, then the six gates of the result."""
     words = {True: "yes", False: "NO", None: "–"}
-    rows = [
+    rows = [_processing_row(processing, words)] if processing else []
+    rows += [
         (gate["gate"], f"{gate['goal']:g}", "–" if gate["measured"] is None else f"{gate['measured']:.6g}",
          words[gate["passed"]], gate["reason"])
         for gate in gates
@@ -32,8 +37,13 @@ def _gates(gates: Sequence[dict[str, Any]]) -> Table:
     return Table("Gates", ("gate", "goal", "measured", "passed", "reason"), rows, numeric=False)
 
 
+def _processing_row(gate: Processing, words: Mapping[bool | None, str]) -> tuple[str, ...]:
+    reason = f"{gate.processed:,} of {gate.expected:,} have one valid record, at least {gate._asked} required"
+    return PROCESSING_GATE, gate._asked.removesuffix(" %"), gate._share.removesuffix(" %"), words[gate.passed], reason
+
+
 def _documents(documents: Sequence[dict[str, Any]]) -> Table:
-    """The worst first: they are what a team looks at."""
+    """Lowest scores first: these are what a team needs to look at."""
     head = ("document", "type", "score", "recall", "items", "fields")
 
     def order(document: dict[str, Any]) -> tuple[float, str, str]:
@@ -50,4 +60,4 @@ def _documents(documents: Sequence[dict[str, Any]]) -> Table:
         )
         for document in nsmallest(MOST_CASES, documents, order)
     ]
-    return Table("Documents, the worst first", head, rows, more_rows(len(documents)))
+    return Table("Documents, lowest score first", head, rows, more_rows(len(documents)))
