@@ -98,6 +98,8 @@ NORMALIZERS: Mapping[str, Callable[[str], object]] = {
     "terms.Terms.of": lambda given: terms.Terms.of({"synonyms": {"a": [f"b {given}"]}}),
     "terms.Terms.extended": lambda given: terms.Terms.of({}).extended({"synonyms": {"a": [f"b {given}"]}}),
     "terms.Terms.normalize": lambda given: terms.shipped().normalize(given),
+    "terms.Terms.normalize_diagnosis": lambda given: terms.shipped().normalize_diagnosis(given),
+    "terms.line_kinds": terms.line_kinds,
     "terms.Terms.entities": lambda given: terms.shipped().entities(given),
     "terms.Terms.structure": lambda given: terms.shipped().structure(given),
     "terms.Terms.evidence": lambda given: terms.shipped().evidence(given),

@@ -447,4 +447,4 @@ def test_no_go_below_the_gate_names_the_gate(call: Call, tmp_path: Path) -> None
     """Of the gates that were checked, only processing is not passed: 18 of 20."""
     sent = [read_rx(label["doc_id"], *label["medications"]) for label in TWENTY[2:]]
     out = call("score", *files(tmp_path, *TWENTY, *sent)).out
-    assert out.startswith("NO-GO: not passed processing; not judged lab_accuracy, reliability")
+    assert out.startswith("NO-GO: failed processing; not checked lab_accuracy, reliability")

@@ -203,9 +203,14 @@ def _click_option(option: Any) -> click.Option:
     return click.Option(names, metavar=option.metavar or None, type=kind, multiple=option.multiple, help=option.help)
 
 
+def given_values(track_options: dict[str, Any]) -> dict[str, Any]:
+    """The options of tracks that were given."""
+    return {name: value for name, value in track_options.items() if value not in (None, ())}
+
+
 def given_by(track_options: dict[str, Any]) -> dict[str, Any]:
     """The given options of tracks, and the plugins, which worker processes need."""
-    given = {name: value for name, value in track_options.items() if value not in (None, ())}
+    given = given_values(track_options)
     return {**given, "plugins": tuple(click.get_current_context().meta.get(_PLUGINS, ()))}
 
 

@@ -69,7 +69,7 @@ def freeze(
     """
     if out is None:
         raise click.UsageError("Missing option '--out'.")
-    given = {name: value for name, value in track_options.items() if value is not None}
+    given = options.given_values(track_options)
     frozen = api.freeze_protocol(track, parameters=parameters, truth=truth, note=note, **given)
     output.write(frozen.to_json(), out)
     click.echo(f"{frozen.id} v{frozen.version}, fingerprint {frozen.fingerprint}", err=True)
@@ -83,7 +83,7 @@ def freeze(
 def check(file: str, chosen: str | None, out: str | None, no_color: bool, **track_options: Any) -> int:
     """Compare the frozen protocol in FILE with this medcontract. The exit code is 1 if anything differs."""
     printer = output.Printer("ProtocolCheck", chosen, out, no_color)
-    given = {name: value for name, value in track_options.items() if value is not None}
+    given = options.given_values(track_options)
     found = api.check_protocol(file, **given)
     printer.print(found)
     return 0 if found else 1
