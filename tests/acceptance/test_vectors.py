@@ -87,6 +87,7 @@ def test_every_contract_has_vectors() -> None:
     assert not missing, "\n".join(missing)
 
 
+@pytest.mark.slow
 def test_few_vectors_need_their_contract_named() -> None:
     """The contract of every other vector is recognised from its content, or its syntax is broken."""
     need_it = {v.name for v in vectors() if medcontract.validate_files([v.path]).files[0].wrong_call}

@@ -761,6 +761,7 @@ def test_alternatives_do_not_multiply(load: Load) -> None:
     assert brief(closed, nested(90, {"x": 1})) == [("MC102", "/c" * 90 + "/x")]
 
 
+@pytest.mark.slow
 def test_many_problems_are_located_in_one_pass(load: Load) -> None:
     """Thousands of problems in one document do not mean thousands of passes over it."""
     text = json.dumps(list(range(20_000))).encode()
@@ -917,6 +918,7 @@ def test_published_schema_gives_the_same_verdict(vector: Vector) -> None:
         assert {p.record for p in report.problems} == {p.record for p in shape}
 
 
+@pytest.mark.slow
 def test_published_schemas_mostly_say_the_same() -> None:
     """For nearly all vectors even code and place are the same as those of the contract."""
     same = total = 0

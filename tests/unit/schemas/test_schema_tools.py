@@ -182,6 +182,7 @@ def test_show_in_a_draft(run: Run) -> None:
 # --- export, index, check ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_both_drafts_live_in_one_folder(run: Run) -> None:
     """An export in one draft overwrites nothing of the other but the index; `check` takes both."""
     assert run("export", "out").code == 0
@@ -319,6 +320,7 @@ def test_a_second_export_joins_the_first(run: Run) -> None:
     assert run("check", "out").code == 0
 
 
+@pytest.mark.slow
 def test_a_plugin_and_the_check(run: Run) -> None:
     """A plugin does not make an export without it stale; an export with it can be checked, with the plugin only."""
     plugin = ["--plugin", str(ROOT / "examples" / "sepsis" / "sepsis_challenge.py")]
@@ -421,6 +423,7 @@ def test_index_has_no_columns_where_there_is_no_table(contract: Contract[Any]) -
 # --- base URL ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("url", [BASE, BASE + "/", "http://localhost:8000", "file:///srv/schemas", "https://a.b/c%20d"])
 def test_base_url(run: Run, url: str) -> None:
@@ -1023,6 +1026,7 @@ def test_what_is_referred_to_is_checked_once(monkeypatch: pytest.MonkeyPatch) ->
     assert checked == [schema, {"type": "string"}]
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("word", ["anyOf", "oneOf"])
 def test_very_many_alternatives(word: str) -> None:
