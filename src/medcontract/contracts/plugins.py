@@ -105,12 +105,12 @@ def _check_list(contract: Contract[Any]) -> None:
     if get_args(field.annotation) not in ((contract.record, ...), (contract.record,)):
         raise CallError(
             f"{contract.id}: the item type of '{contract.list_key}' differs from the record type {record}",
-            f"write {contract.list_key}: Many[{record}] in {contract.model.__name__}",
+            f"write {contract.list_key}: ListOf[{record}] in {contract.model.__name__}",
         )
     if field.alias or any(constraint != Strict(False) for constraint in field.metadata):
         raise CallError(
             f"{contract.id}: '{contract.list_key}' has constraints, but the list is read record by record",
-            f"write {contract.list_key}: Many[{record}], and use rules for constraints on the list",
+            f"write {contract.list_key}: ListOf[{record}], and use rules for constraints on the list",
         )
 
 
