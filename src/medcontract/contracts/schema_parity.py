@@ -13,7 +13,15 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 from pydantic_core import SchemaError
 
-from medcontract.contracts.base import OWN_FORMS, OWN_SCHEMAS, AcceptIntegral, Matching, OpenModel, StrictModel, form
+from medcontract.contracts.base import (
+    BUILT_IN_SCHEMAS,
+    PORTABLE_PATTERNS,
+    AcceptIntegral,
+    Matching,
+    OpenModel,
+    StrictModel,
+    variant,
+)
 from medcontract.errors import CallError
 
 if TYPE_CHECKING:
@@ -93,7 +101,7 @@ class _Walk:
         if schema["type"] == "definitions":
             self.definitions.update({item["ref"]: item for item in schema["definitions"]})
             return self.root(schema["schema"])
-        if schema["type"] == "tagged-union" and schema["discriminator"] is form:
+        if schema["type"] == "tagged-union" and schema["discriminator"] is variant:
             for choice in schema["choices"].values():
                 self.walk(choice)
             return None
@@ -201,7 +209,7 @@ class _Walk:
 
     def _str(self, schema: dict[str, Any]) -> None:
         pattern = schema.get("pattern")
-        if pattern is not None and pattern not in OWN_FORMS:
+        if pattern is not None and pattern not in PORTABLE_PATTERNS:
             self.stop("has a pattern, which languages interpret differently", 'use Annotated[str, Matching("…")]')
 
     def _float(self, schema: dict[str, Any]) -> None:
@@ -251,4 +259,4 @@ def _is_own(schema: dict[str, Any]) -> bool:
 
 def _is_ours(maker: Any) -> bool:
     owner = getattr(maker, "__self__", None)
-    return isinstance(owner, Matching) or owner in OWN_SCHEMAS
+    return isinstance(owner, Matching) or owner in BUILT_IN_SCHEMAS
