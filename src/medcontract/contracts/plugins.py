@@ -182,11 +182,15 @@ def load_module(name: str) -> ModuleType:
     contracts = getattr(module, "CONTRACTS", None)
     contracts = (contracts,) if isinstance(contracts, Contract) else contracts
     if not isinstance(contracts, Iterable):
-        if contracts is None and any(getattr(module, name, None) is not None for name in _INSTEAD):
+        if contracts is not None:
+            raise CallError(
+                f"the plugin '{name}': CONTRACTS is not a tuple of contracts", "write CONTRACTS = (Contract(…),)"
+            )
+        if any(getattr(module, attribute, None) is not None for attribute in _INSTEAD):
             return module
         raise CallError(
             f"the plugin '{name}' has no CONTRACTS",
-            "define a tuple CONTRACTS, or a dict METRICS with metrics for benchmark",
+            "define a tuple CONTRACTS, a tuple TRACKS, or a dict METRICS with metrics for benchmark",
         )
     register(*contracts)
     return module

@@ -617,6 +617,8 @@ def test_what_is_no_contract() -> None:
         ("raise RuntimeError('boom')", "cannot be imported: RuntimeError: boom"),
         ("import no_such_module_anywhere", "cannot be imported: ModuleNotFoundError"),
         ("x = 1", "has no CONTRACTS"),
+        ("x = 1", "a tuple TRACKS"),
+        ("CONTRACTS = 5", "CONTRACTS is not a tuple of contracts"),
         ("import sys; sys.exit(3)", "cannot be imported: SystemExit: 3"),
         ("def f(:", "cannot be imported: SyntaxError"),
     ],
