@@ -15,7 +15,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 
-from medcontract.normalizers.terms import LEXICON, Terms, fold, shipped
+from medcontract.normalizers.terms import LEXICON, Terms, built_in_terms, fold
 
 SEED = 20260314
 SENTENCES = {
@@ -77,7 +77,7 @@ def hostile(mb: float) -> dict[str, tuple[Terms, list[str]]]:
     words = "infarto agudo de miocardio con elevacion del segmento"
     endless = Terms.of({"entities": {"diagnoses": ["a " * 31 + "b"]}})
     return {
-        "starts a long phrase, never ends it": (shipped(), [f"{words} " * int(mb * 1e6 / (len(words) + 1))]),
+        "starts a long phrase, never ends it": (built_in_terms(), [f"{words} " * int(mb * 1e6 / (len(words) + 1))]),
         "`a a a …` against a phrase of 32 words": (endless, ["a " * int(mb * 1e6 / 2)]),
     }
 
@@ -87,7 +87,7 @@ def main() -> None:
     parser.add_argument("--mb", type=float, default=10, help="million bytes of text per language (default: 10)")
     parser.add_argument("--repeats", type=int, default=5, help="number of measurements (default: 5)")
     arguments = parser.parse_args()
-    terms = shipped()
+    terms = built_in_terms()
     print("| text | fold MB/s | normalize MB/s | entities MB/s | fold to entities MB/s |\n|---|---|---|---|---|")
     subjects = {language: (terms, answers(language, arguments.mb)) for language in SENTENCES}
     for name, (mine, texts) in (subjects | hostile(arguments.mb / 10)).items():

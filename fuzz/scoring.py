@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from tests.commands import BESIDE, SENT, TRUTH
+from tests.commands import AUXILIARY, SENT, TRUTH
 from tests.mutations import Path as Place
 from tests.mutations import at, put
 from tests.scoring_files import (
@@ -101,7 +101,7 @@ def sent_of(track: str) -> tuple[Part, ...]:
             Part("extraction/evidence", evidence(1, ("P-00", "handwriting"), ("P-01", "layout"))),
         )
     referenced = {"reports": ("reports/telemetry", telemetry()), "lesions": ("lesions/model", model())}
-    more = [Part(*referenced[track])] if BESIDE[track] is not None else []
+    more = [Part(*referenced[track])] if AUXILIARY[track] is not None else []
     return (Part(CONTRACTS[track][1], SENT[track]), *more)
 
 

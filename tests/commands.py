@@ -93,7 +93,7 @@ SENT: dict[str, list[Record]] = {
     "extraction": [read(true) for true in TRUTH["extraction"]],
     "benchmark": [repeats(true) for true in TRUTH["benchmark"]],
 }
-BESIDE: dict[str, Record | None] = {
+AUXILIARY: dict[str, Record | None] = {
     "reports": telemetry(), "lesions": {**model(), "inference_script": "infer.py"},
     "triage": None, "extraction": None, "benchmark": None,
 }  # fmt: skip
@@ -154,7 +154,7 @@ def sent_file(
 
 def beside_files(folder: Path, track: str, **changes: Any) -> list[Path]:
     """The telemetry or the model file, if the track has one, and the script that a model file names."""
-    value = BESIDE[track]
+    value = AUXILIARY[track]
     if value is None:
         return []
     files = document(folder, CONTRACTS[track][2], {**value, **changes})

@@ -15,7 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from medcontract.normalizers.terms import LEXICON, Terms, shipped
+from medcontract.normalizers.terms import LEXICON, Terms, built_in_terms
 from medcontract.normalizers.text import (
     latin_upper_case,
     micro_signs,
@@ -755,7 +755,7 @@ def normal_diagnosis(diagnosis: str, terms: Terms) -> str:
     """A diagnosis that as a whole is a known abbreviation stands for its long form."""
     found = terms.normalize(diagnosis)
     for name, abbreviations in ABBREVIATIONS.items():
-        if terms is shipped() and found in [terms.normalize(short) for short in abbreviations]:
+        if terms is built_in_terms() and found in [terms.normalize(short) for short in abbreviations]:
             return name
     return found
 
@@ -894,7 +894,7 @@ def benchmark(
 
     `detailed_results` are always there, without breakdowns. Raises `WrongCall`.
     """
-    terms = terms or shipped()
+    terms = terms or built_in_terms()
     expected = sorted({pair_of(one.record) for one in sent} if references is None else set(map(pair_of, references)))
     processed: dict[tuple[str, str], dict[str, Fraction]] = {}
     wanted: dict[tuple[str, str], set[str]] = {}

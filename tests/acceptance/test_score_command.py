@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from tests.commands import (
-    BESIDE,
+    AUXILIARY,
     EXIT,
     HEADLINES,
     KEYS,
@@ -226,7 +226,7 @@ def test_inputs(score: Call, tmp_path: Path, track: str) -> None:
     content = hashlib.sha256("".join(f"{text}\n" for text in texts).encode()).hexdigest()
     assert {file["name"]: (file["records"], file["content_sha256"]) for file in inputs} == {
         "truth.json": (20, content), "sent.json": (20, None),
-        **({f"{CONTRACTS[track][2]}.json": (None, None)} if BESIDE[track] else {}),
+        **({f"{CONTRACTS[track][2]}.json": (None, None)} if AUXILIARY[track] else {}),
     }  # fmt: skip
 
 
@@ -932,7 +932,7 @@ def test_parts_with_and_without_a_header(score: Call, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("track", "what"), [("reports", "telemetry"), ("lesions", "model")])
 def test_two_documents_of_one_contract(score: Call, tmp_path: Path, track: str, what: str) -> None:
     """Two telemetry files, or two model files, are a wrong call, even when they are equal."""
-    files = [*all_files(tmp_path, track), *document(tmp_path, "second", BESIDE[track])]
+    files = [*all_files(tmp_path, track), *document(tmp_path, "second", AUXILIARY[track])]
     code, out, err = score(*files)
     assert (code, out) == (2, "")
     assert f"{track}/{what}" in err

@@ -54,7 +54,7 @@ def _pairing() -> Iterator[Any]:
 
 
 def _terms() -> Iterator[Any]:
-    known = terms.shipped()
+    known = terms.built_in_terms()
     for each in (*CORPUS["clinical"], *CORPUS["texts"]):
         normalized = known.normalize(each)
         found = {kind: sorted(values) for kind, values in known.entities(normalized).items()}
@@ -77,7 +77,7 @@ def steps() -> list[Step]:
     found = [
         Step("normalization", str(text.VERSION), _normalization),
         Step("pairing", f"{names.VERSION} {names.look_alikes_sha256()[:16]}", _pairing),
-        Step("terms", f"{terms.VERSION} {terms.shipped().sha256[:16]}", _terms),
+        Step("terms", f"{terms.VERSION} {terms.built_in_terms().sha256[:16]}", _terms),
     ]
     for folder in sorted(FILES.iterdir()):
         protocol = tracks.track(folder.name).protocol

@@ -30,9 +30,9 @@ from medcontract.contracts.string_patterns import (
     BLANKS,
     DATE,
     FAILED,
-    FORMS,
     GUID,
     NON_BLANK,
+    PATTERN_DESCRIPTIONS,
     RELATIVE_PATH,
 )  # fmt: skip
 from medcontract.errors import CallError
@@ -55,9 +55,9 @@ _DATE = WithJsonSchema({"type": "string", "pattern": DATE, "not": {"type": "stri
 _GUID = WithJsonSchema({"type": "string", "pattern": GUID, "maxLength": 36})
 _YES = WithJsonSchema({"type": "boolean", "const": True})
 _ZERO_OR_ONE = WithJsonSchema({"type": "integer", "enum": [0, 1]})
-OWN_SCHEMAS = (_BLANK, _DATE, _GUID, _YES, _ZERO_OR_ONE)
+BUILT_IN_SCHEMAS = (_BLANK, _DATE, _GUID, _YES, _ZERO_OR_ONE)
 """Handwritten schemas, each equivalent to its type."""
-OWN_FORMS = frozenset({*FORMS, BLANK})
+PORTABLE_PATTERNS = frozenset({*PATTERN_DESCRIPTIONS, BLANK})
 """Patterns that mean the same in every language within the schemas that contain them."""
 Date = Annotated[str, Constraints(pattern=DATE), _DATE]
 Guid = Annotated[str, Constraints(pattern=GUID), _GUID]
@@ -116,12 +116,12 @@ class Matching:
             raise CallError(f"the pattern '{self.pattern}' is invalid: {error}") from None
 
     @property
-    def whole(self) -> str:
+    def anchored(self) -> str:
         return f"^(?:{self.pattern})$"
 
     def one_line(self, value: str) -> str:
         if LINE_BREAKS.intersection(value):
-            raise PydanticCustomError("string_pattern_mismatch", "a line break", {"pattern": self.whole})
+            raise PydanticCustomError("string_pattern_mismatch", "a line break", {"pattern": self.anchored})
         return value
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> core_schema.CoreSchema:
@@ -130,12 +130,14 @@ class Matching:
                 f"Matching('{self.pattern}') can only annotate plain str",
                 "express the other constraints in the pattern",
             )
-        return core_schema.no_info_after_validator_function(self.one_line, core_schema.str_schema(pattern=self.whole))
+        return core_schema.no_info_after_validator_function(
+            self.one_line, core_schema.str_schema(pattern=self.anchored)
+        )
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         return {
             "type": "string",
-            "pattern": self.whole,
+            "pattern": self.anchored,
             "not": {"type": "string", "pattern": r"[\n\r\x85\u2028\u2029]"},
         }
 
@@ -172,7 +174,7 @@ class Document(StrictModel):
     """The `$id` of the schema of this file; editors use it to offer completion."""
 
 
-def form(value: Any) -> str:
+def variant(value: Any) -> str:
     """A record with an `error` (not null, not blank) is a failed one, regardless of its other keys."""
     error = value.get("error") if isinstance(value, dict) else getattr(value, "error", None)
     none = error is None or (isinstance(error, str) and not error.strip(BLANKS))
@@ -183,6 +185,6 @@ _Answered = TypeVar("_Answered")
 _Failed = TypeVar("_Failed")
 Either = Annotated[
     Annotated[_Answered, Tag(ANSWERED)] | Annotated[_Failed, Tag(FAILED)],
-    Discriminator(form),
+    Discriminator(variant),
 ]
 """A record of one of two variants, distinguished by `error`: one wrong value is one problem, not one per variant."""

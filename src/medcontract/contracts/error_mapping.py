@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import TypeAdapter, ValidationError
 
 from medcontract.contracts.messages import boolean_hint, kind, name, number_hint, shown, unknown_key, without
-from medcontract.contracts.string_patterns import ANSWERED, FAILED, FORMS, NON_BLANK
+from medcontract.contracts.string_patterns import ANSWERED, FAILED, NON_BLANK, PATTERN_DESCRIPTIONS
 from medcontract.problems import Finding, Path, plural, shorten
 
 
@@ -127,7 +127,7 @@ def _unknown_value(path: Path, context: dict[str, Any], given: Any) -> Made:
 
 
 def _pattern(path: Path, context: dict[str, Any], given: Any) -> Made:
-    wanted = FORMS.get(context["pattern"])
+    wanted = PATTERN_DESCRIPTIONS.get(context["pattern"])
     if context["pattern"] == NON_BLANK:
         return "MC106", f"{name(path)} must not be blank", None
     wanted = wanted or f"a string that matches {context['pattern'].removeprefix('^').removesuffix('$')}"

@@ -374,7 +374,7 @@ def _in_manifest() -> Reference:
                      message="this document is not in the manifest", hint="add it to the manifest")  # fmt: skip
 
 
-def _labels_apart(other: str) -> Excludes:
+def _not_labeled_in(other: str) -> Excludes:
     return Excludes(other=other, field="doc_id", code="MC310",
                  message="this document is also labeled as the other kind",
                  hint="keep the labels of one kind only")  # fmt: skip
@@ -405,7 +405,7 @@ PRESCRIPTION_LABELS = Contract(
 LAB_LABELS = Contract(
     id="extraction/lab-labels", model=LabLabels, record=LabLabel, list_key="documents",
     source="extraction.md", title="Labels of laboratory reports", record_rules=(_REVIEWED, _ambiguous("results")),
-    rules=(_unique_doc(), _in_manifest(), _labels_apart("extraction/prescription-labels")),
+    rules=(_unique_doc(), _in_manifest(), _not_labeled_in("extraction/prescription-labels")),
 )  # fmt: skip
 PRESCRIPTION_PREDICTIONS = Contract(
     id="extraction/prescription-predictions", model=PrescriptionPredictions, record=PrescriptionPrediction,

@@ -105,12 +105,12 @@ def _check_list(contract: Contract[Any]) -> None:
     if get_args(field.annotation) not in ((contract.record, ...), (contract.record,)):
         raise CallError(
             f"{contract.id}: the item type of '{contract.list_key}' differs from the record type {record}",
-            f"write {contract.list_key}: Many[{record}] in {contract.model.__name__}",
+            f"write {contract.list_key}: ListOf[{record}] in {contract.model.__name__}",
         )
     if field.alias or any(constraint != Strict(False) for constraint in field.metadata):
         raise CallError(
             f"{contract.id}: '{contract.list_key}' has constraints, but the list is read record by record",
-            f"write {contract.list_key}: Many[{record}], and use rules for constraints on the list",
+            f"write {contract.list_key}: ListOf[{record}], and use rules for constraints on the list",
         )
 
 
@@ -182,11 +182,15 @@ def load_module(name: str) -> ModuleType:
     contracts = getattr(module, "CONTRACTS", None)
     contracts = (contracts,) if isinstance(contracts, Contract) else contracts
     if not isinstance(contracts, Iterable):
-        if contracts is None and any(getattr(module, name, None) is not None for name in _INSTEAD):
+        if contracts is not None:
+            raise CallError(
+                f"the plugin '{name}': CONTRACTS is not a tuple of contracts", "write CONTRACTS = (Contract(…),)"
+            )
+        if any(getattr(module, attribute, None) is not None for attribute in _INSTEAD):
             return module
         raise CallError(
             f"the plugin '{name}' has no CONTRACTS",
-            "define a tuple CONTRACTS, or a dict METRICS with metrics for benchmark",
+            "define a tuple CONTRACTS, a tuple TRACKS, or a dict METRICS with metrics for benchmark",
         )
     register(*contracts)
     return module

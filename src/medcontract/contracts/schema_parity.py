@@ -13,7 +13,15 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
 from pydantic_core import SchemaError
 
-from medcontract.contracts.base import OWN_FORMS, OWN_SCHEMAS, AcceptIntegral, Matching, OpenModel, StrictModel, form
+from medcontract.contracts.base import (
+    BUILT_IN_SCHEMAS,
+    PORTABLE_PATTERNS,
+    AcceptIntegral,
+    Matching,
+    OpenModel,
+    StrictModel,
+    variant,
+)
 from medcontract.errors import CallError
 
 if TYPE_CHECKING:
@@ -21,7 +29,7 @@ if TYPE_CHECKING:
 
 _INSTEAD = {
     "int": ("a plain int, which rejects 2.0 although it is an integer in JSON Schema",
-            "use Count, Position, ZeroOrOne, or Annotated[int, Field(ge=1, le=9), WHOLE]"),
+            "use Count, Position, ZeroOrOne, or Annotated[int, Field(ge=1, le=9), AcceptIntegral]"),
     "date": ("a Python date, which JSON does not have", "use Date, a checked string"),
     "datetime": ("a Python datetime, which JSON does not have", "use Date, a checked string"),
     "time": ("a Python time, which JSON does not have", 'use Annotated[str, Matching("…")]'),
@@ -32,9 +40,9 @@ _INSTEAD = {
     "url": ("a Pydantic URL, whose check a schema cannot express", 'use Str, or Annotated[str, Matching("…")]'),
     "enum": ("an Enum, which JSON does not have", 'use Literal["a", "b"]'),
     "lax-or-strict": ("of a Python class, which JSON does not have", "use RelativePath for a path, otherwise Text"),
-    "set": ("a set, which JSON does not have", "use Many[…], and the rule Distinct"),
-    "frozenset": ("a frozenset, which JSON does not have", "use Many[…], and the rule Distinct"),
-    "tuple": ("a tuple, which JSON does not have", "use Many[…]"),
+    "set": ("a set, which JSON does not have", "use ListOf[…], and the rule Distinct"),
+    "frozenset": ("a frozenset, which JSON does not have", "use ListOf[…], and the rule Distinct"),
+    "tuple": ("a tuple, which JSON does not have", "use ListOf[…]"),
     "union": ("a union, which reports one mistake as several problems", "use a single type; '… | None' is allowed"),
     "tagged-union": ("a union of models", "use a single model; Either[…] is only for records of a collection"),
     "function-before": ("changed before it is checked, which a schema cannot express", "use mode='after'"),
@@ -93,7 +101,7 @@ class _Walk:
         if schema["type"] == "definitions":
             self.definitions.update({item["ref"]: item for item in schema["definitions"]})
             return self.root(schema["schema"])
-        if schema["type"] == "tagged-union" and schema["discriminator"] is form:
+        if schema["type"] == "tagged-union" and schema["discriminator"] is variant:
             for choice in schema["choices"].values():
                 self.walk(choice)
             return None
@@ -201,7 +209,7 @@ class _Walk:
 
     def _str(self, schema: dict[str, Any]) -> None:
         pattern = schema.get("pattern")
-        if pattern is not None and pattern not in OWN_FORMS:
+        if pattern is not None and pattern not in PORTABLE_PATTERNS:
             self.stop("has a pattern, which languages interpret differently", 'use Annotated[str, Matching("…")]')
 
     def _float(self, schema: dict[str, Any]) -> None:
@@ -217,7 +225,7 @@ class _Walk:
         if not all(type(value) is str for value in schema["expected"]):
             self.stop(
                 "has a Literal that is not a string: 1 would equal true, and 1.0 would differ from 1",
-                "use Yes, bool, ZeroOrOne, or bounds on an integer (medcontract.modeling)",
+                "use AlwaysTrue, bool, ZeroOrOne, or bounds on an integer (medcontract.modeling)",
             )
 
     # --- validators ---
@@ -235,7 +243,10 @@ class _Walk:
     def _function_after(self, schema: dict[str, Any]) -> None:
         function = schema["function"]["function"]
         if isinstance(function, partial) and function.func.__module__.startswith("pydantic."):
-            self.stop("has a bound in the wrong place", "put WHOLE last: Annotated[int, Field(ge=1, le=9), WHOLE]")
+            self.stop(
+                "has a bound in the wrong place",
+                "put AcceptIntegral last: Annotated[int, Field(ge=1, le=9), AcceptIntegral] (medcontract.modeling)",
+            )
         if not isinstance(getattr(function, "__self__", None), Matching):  # whose pattern is known to be portable
             self.schema_is_complete = self.schema_is_complete and _is_own(schema)
             self.walk(schema["schema"])
@@ -248,4 +259,4 @@ def _is_own(schema: dict[str, Any]) -> bool:
 
 def _is_ours(maker: Any) -> bool:
     owner = getattr(maker, "__self__", None)
-    return isinstance(owner, Matching) or owner in OWN_SCHEMAS
+    return isinstance(owner, Matching) or owner in BUILT_IN_SCHEMAS

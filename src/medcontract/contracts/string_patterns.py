@@ -19,7 +19,7 @@ _SEGMENT = r"(?:[^/\\.][^/\\]*|\.[^/\\.][^/\\]*|\.\.[^/\\]+)"
 _FIRST_SEGMENT = r"(?:[A-Za-z](?:[^/\\:][^/\\]*)?|[^/\\.A-Za-z][^/\\]*|\.[^/\\.][^/\\]*|\.\.[^/\\]+)"
 RELATIVE_PATH = rf"^{_FIRST_SEGMENT}(?:/{_SEGMENT})*$"
 
-FORMS = {
+PATTERN_DESCRIPTIONS = {
     NON_BLANK: "a string with at least one visible character",
     DATE: "a date: YYYY-MM-DD, or YYYY-MM-DDThh:mm:ss with an optional fraction and offset",
     GUID: "a GUID: 8-4-4-4-12 hexadecimal digits",

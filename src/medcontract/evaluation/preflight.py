@@ -252,7 +252,7 @@ def _files_check(files: Files, track: Track | None) -> Check:
         detail = f"cannot be read: {names}" + (f"; {detail}" if detail else "")
     bad = missing or bool(files.unread)
     return Check(
-        id="files", title="There is a submission", status="failed" if bad else "passed", detail=detail,
+        id="files", title="The submission is present and readable", status="failed" if bad else "passed", detail=detail,
         problems=problems, _found=sum(report.errors + report.warnings for report in files.unread),
     )  # fmt: skip
 

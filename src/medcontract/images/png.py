@@ -27,7 +27,7 @@ def header(data: bytes) -> Header:
     if len(data) < 33:
         raise damaged("the header of the PNG is truncated")
     length, kind, width, height, bits, color, packing, filtering, interlace = struct.unpack_from(">I4sIIBBBBB", data, 8)
-    if kind != b"IHDR" or length != 13 or not _sound(data, kind, 16, 13) or packing or filtering or interlace > 1:
+    if kind != b"IHDR" or length != 13 or not _crc_matches(data, kind, 16, 13) or packing or filtering or interlace > 1:
         raise damaged("the header of the PNG is damaged")
     if not width or not height:
         raise damaged(f"the header declares {width} x {height} pixels")
@@ -63,7 +63,7 @@ def _chunks(data: bytes) -> Iterator[tuple[bytes, int, int]]:
     raise too_many_parts()
 
 
-def _sound(data: bytes, kind: bytes, start: int, length: int) -> bool:
+def _crc_matches(data: bytes, kind: bytes, start: int, length: int) -> bool:
     content = memoryview(data)[start : start + length]
     stored = int.from_bytes(data[start + length : start + length + 4])
     return zlib.crc32(content, zlib.crc32(kind)) == stored
@@ -75,7 +75,7 @@ def decode(data: bytes) -> None:
     pixels = _Pixels(width, height, interlaced=data[28] == 1)
     before = b""
     for kind, start, length in _chunks(data):
-        if kind in _CHECKED and not _sound(data, kind, start, length):
+        if kind in _CHECKED and not _crc_matches(data, kind, start, length):
             raise damaged(f"the chunk {kind.decode()} of the PNG does not match its checksum")
         if kind == b"IHDR" and before:
             raise damaged("the PNG has two headers")

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from jsonschema.exceptions import ValidationError
 
 from medcontract.contracts.messages import boolean_hint, json_text, kind, name, number_hint, shown
-from medcontract.contracts.string_patterns import FORMS, NON_BLANK
+from medcontract.contracts.string_patterns import NON_BLANK, PATTERN_DESCRIPTIONS
 from medcontract.contracts.suggestions import did_you_mean
 from medcontract.problems import Finding, Path, is_plain, plural, shorten
 
@@ -144,7 +144,7 @@ def _wrong_choice(allowed: list[Any], given: Any) -> tuple[str, str | None]:
 def _wrong_pattern(pattern: str, given: str) -> tuple[str, str, str | None]:
     if pattern == NON_BLANK:
         return "MC106", "must not be blank", None
-    wanted = FORMS.get(pattern) or f"of the form {shorten(pattern)}"
+    wanted = PATTERN_DESCRIPTIONS.get(pattern) or f"of the form {shorten(pattern)}"
     return "MC107", f"must be {wanted}", "remove leading and trailing whitespace" if given != given.strip() else None
 
 

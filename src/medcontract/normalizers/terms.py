@@ -35,7 +35,7 @@ _SPANISH_MARKS = "\u0301\u0303\u0308"
 _LONE_DOT = re.compile(r"\.(?:(?<!\d\.)|(?!\d))")
 _INDEX = re.compile(r"(?<=\w)[\u2080-\u2089]+")
 _DIGITS = {0x2080 + digit: str(digit) for digit in range(10)}
-_LONGEST_TOLD = 40
+_MAX_QUOTED = 40
 _PIECE = 256
 """Characters decomposed at a time, because sorting a run of combining marks takes quadratic time."""
 _MICRO_SIGN, _MU = "\u00b5", "\u03bc"
@@ -271,7 +271,7 @@ class Terms:
         return sha256(form.encode()).hexdigest()
 
 
-def shipped() -> Terms:
+def built_in_terms() -> Terms:
     """The built-in terms."""
     return _built_in()[0]
 
@@ -341,7 +341,7 @@ def _folded(phrases: Iterable[str] | None, where: str) -> list[str]:
     phrases = list(phrases or ())
     folded = list(map(fold, phrases))
     if not all(folded):
-        phrase = repr(phrases[folded.index("")][:_LONGEST_TOLD])
+        phrase = repr(phrases[folded.index("")][:_MAX_QUOTED])
         raise InvalidTerms(
             f"{phrase}, in {where}, contains no letter or digit", "only letters, digits and % are compared"
         )

@@ -34,7 +34,7 @@ def score(score: Score, view: View) -> str:
     show_values = view.show_values
     lines = _outcome(score)
     for table in tables(score):
-        lines += ["", *markdown_table(table)]
+        lines += ["", *markdown_table(table)] if table.rows else []
     if score.breakdown:
         lines += ["", *markdown_table(_breakdown_table(score.breakdown, show_values))]
     if score._hints and show_values and not score.participant:
@@ -160,7 +160,7 @@ def markdown_table(table: Table) -> Iterator[str]:
         yield f"## {escaped(table.title)}"
         yield ""
     yield _markdown_row(table.head)
-    yield "|---|" + ("---:|" if table.numeric else "---|") * (len(table.head) - 1)
+    yield "|" + "".join("---:|" if right else "---|" for right in table.right_aligned)
     yield from map(_markdown_row, table.rows)
     if table.note:
         yield ""

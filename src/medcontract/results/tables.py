@@ -12,13 +12,19 @@ MOST_CASES = 20
 
 
 class Table(NamedTuple):
-    """A table. The first column is text; the others are numbers if `numeric` is set."""
+    """A table. The first `text_columns` columns are text; the others are numbers if `numeric` is set."""
 
     title: str
     head: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
     note: str = ""
     numeric: bool = True
+    text_columns: int = 1
+
+    @property
+    def right_aligned(self) -> tuple[bool, ...]:
+        """Whether each column is aligned right."""
+        return tuple(self.numeric and position >= self.text_columns for position in range(len(self.head)))
 
 
 def number(value: Any, unit: str = "") -> str:

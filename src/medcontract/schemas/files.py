@@ -35,7 +35,7 @@ def export(folder: Folder, ids: Sequence[str], draft: Draft, base_url: str | Non
     )
     there = _files(Path(folder))
     before = publishing.found_export(there)
-    alike = (before.draft, before.base_url) == (draft, base_url and publishing.sound_base(base_url))
+    alike = (before.draft, before.base_url) == (draft, base_url and publishing.checked_base_url(base_url))
     kept = [entry for entry in before.entries.values() if alike and entry and entry["path"] in there]
     files = publishing.export(chosen, __version__, draft, base_url, others=kept)
     for name, content in files.items():

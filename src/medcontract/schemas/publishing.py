@@ -37,7 +37,7 @@ def schema_of(
     if draft == "draft-07":
         schema = {**to_draft07(schema), "$id": f"{schema['$id']}:{draft}"}
     if base_url is not None:
-        schema = {**schema, "$id": f"{sound_base(base_url)}/{file_name(contract, record, draft)}"}
+        schema = {**schema, "$id": f"{checked_base_url(base_url)}/{file_name(contract, record, draft)}"}
     return schema
 
 
@@ -114,7 +114,7 @@ _BASE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?:[A-Za-z0-9._~!$&'()*+,;=:/\[\]
 """A URL with a host, and without user, query or fragment."""
 
 
-def sound_base(url: str) -> str:
+def checked_base_url(url: str) -> str:
     """A base URL without its trailing slash. Raises `CallError` if file names cannot be appended to it."""
     try:
         parts = urlsplit(url)
@@ -144,7 +144,7 @@ def found_export(there: Folder, base_url: str | None = None) -> Export:
 
     The base URL is the given one, else the one that most `$id`s start with.
     """
-    base = None if base_url is None else sound_base(base_url)
+    base = None if base_url is None else checked_base_url(base_url)
     index = _read_index(there.get(INDEX))
     if index is None:
         drafts = [draft for draft in DRAFTS if any(_is_in(draft, name) for name in there)]
@@ -190,7 +190,7 @@ def _base_in(file: tuple[str, str | None]) -> str | None:
     name, content = file
     try:
         own_id = json.loads(content or "")["$id"]
-        return sound_base(own_id.removesuffix(f"/{name}")) if own_id.endswith(f"/{name}") else None
+        return checked_base_url(own_id.removesuffix(f"/{name}")) if own_id.endswith(f"/{name}") else None
     except (ValueError, RecursionError, LookupError, TypeError, AttributeError, CallError):
         return None
 

@@ -394,7 +394,7 @@ def _warnings(runs: Sequence[RunCounts], telemetry: Any, time_limit: float) -> I
 def _absent_classes(items: Sequence[Labels]) -> list[str]:
     present = {item.urgency for item in items}
     warnings = [
-        f"the truth has no report of urgency {name}: nobody can score the weight of its F1"
+        f"the truth has no report of urgency {name}: its F1 is 0 for every submission"
         for name in URGENCIES
         if name not in present
     ]

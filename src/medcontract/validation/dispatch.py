@@ -37,15 +37,15 @@ def validate_source(
     contract = identify(source, contract_id, collector)
     if isinstance(contract, FileReport):
         return contract
-    judging = validator_for(source, contract, collector, progress)
-    judging.run()
+    validator = validator_for(source, contract, collector, progress)
+    validator.run()
     field = referenced.field(contract.id) if referenced else None
     if referenced is None or field is None:
-        return judging.report()
+        return validator.report()
     from medcontract.validation.referenced_files import check_referenced_files
 
-    images = check_referenced_files(judging, field, referenced)
-    return replace(judging.report(), _images=images)
+    images = check_referenced_files(validator, field, referenced)
+    return replace(validator.report(), _images=images)
 
 
 def identify(source: Source, contract_id: str | None, collector: ProblemCollector) -> CompiledContract | FileReport:

@@ -48,7 +48,7 @@ def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = 10
     if not compiled.columns:
         flat = ", ".join(sorted(c.id for c in registry.compiled().values() if c.columns))
         raise CallError(f"{contract} has no table form", f"use one of: {flat}")
-    validator = _FrameJudge(frame, compiled, ProblemCollector(max_problems))
+    validator = _FrameValidator(frame, compiled, ProblemCollector(max_problems))
     validator.run()
     return validator.report()
 
@@ -57,7 +57,7 @@ NO_LINE = Ref(-1, 0, None, (), 0)
 """The reference to the header of a table without lines."""
 
 
-class _FrameJudge(TableValidator):
+class _FrameValidator(TableValidator):
     def __init__(self, frame: pd.DataFrame, contract: registry.CompiledContract, collector: ProblemCollector) -> None:
         super().__init__(Source(b"", "<frame>"), contract, collector)
         self.frame = frame

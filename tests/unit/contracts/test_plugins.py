@@ -33,8 +33,9 @@ from pydantic import (
 from tests.support import ROOT
 
 import medcontract
+from medcontract import modeling
 from medcontract.cli.main import main
-from medcontract.contracts import plugins, registry
+from medcontract.contracts import plugins, registry, schema_parity
 from medcontract.contracts.rules import CrossFileRule, Equal, Reference, SameOrder, SameValue
 from medcontract.contracts.schema_parity import schema_is_complete
 from medcontract.modeling import (
@@ -218,7 +219,7 @@ def test_a_validator_of_the_users_own() -> None:
         ({"list_key": "rows"}, "has no field 'rows'"),
         ({"list_key": None}, "both list_key and record"),
         ({"model": _Record}, "must derive from medcontract.modeling.Document"),
-        ({"record": _Other}, "the item type of 'records' differs from the record type _Other"),
+        ({"record": _Other}, "the item type of 'records' differs from the record type _Other.*ListOf"),
         ({"model": _Bounded}, "'records' has constraints"),
         ({"model": _Watched}, "'records' of _Watched has a validator"),
         ({"examples": "x.json"}, "examples must be a tuple of paths"),
@@ -366,16 +367,16 @@ def test_a_registered_contract_is_as_fast_as_a_built_in_one(name: str) -> None:
         (uuid.UUID, "a Python UUID.*use Guid"),
         (Path, "a Python class.*RelativePath"),
         (_Colour, "an Enum.*Literal"),
-        (set[str], "a set.*Many"),
-        (tuple[str, ...], "a tuple.*Many"),
-        (tuple[float, float], "a tuple.*Many"),
+        (set[str], "a set.*ListOf"),
+        (tuple[str, ...], "a tuple.*ListOf"),
+        (tuple[float, float], "a tuple.*ListOf"),
         (complex, "complex"),
         (Literal[1, 2], "Literal that is not a string"),
         (Literal[True], "Literal that is not a string"),
         (float | str, "is a union, "),
         (_TwoForms, "a union of models"),
         (dict[Str, float], "keys that are not plain str"),
-        (Annotated[Count, Field(le=9)], "bound in the wrong place.*put WHOLE last"),
+        (Annotated[Count, Field(le=9)], "bound in the wrong place.*put AcceptIntegral last"),
         (Annotated[float, Field(multiple_of=0.1)], "'multiple_of'"),
         (Annotated[int, Field(multiple_of=2), AcceptIntegral], "'multiple_of'"),
         (Annotated[float, Field(strict=False)], "'strict'"),
@@ -397,6 +398,18 @@ def test_a_type_that_could_have_two_verdicts_is_refused(annotation: Any, words: 
         register(_with_field(annotation))
     assert re.search(words, f"{caught.value} {caught.value.hint}")
     assert "my/file" not in registry.compiled()
+    assert _unknown_names(caught.value.hint) == set()
+
+
+def _unknown_names(hint: str | None) -> set[str]:
+    """The capitalised names in a hint that can be imported from neither modeling nor typing or pydantic."""
+    elsewhere = {"Annotated", "Field", "Literal", "None", "WithJsonSchema"}
+    return set(re.findall(r"\b[A-Z]\w+", hint or "")) - set(modeling.__all__) - elsewhere
+
+
+@pytest.mark.parametrize("kind", schema_parity._INSTEAD)
+def test_hints_name_types_of_modeling(kind: str) -> None:
+    assert _unknown_names(schema_parity._INSTEAD[kind][1]) == set()
 
 
 @pytest.mark.parametrize("pattern", ["a.b", r"\d", r"\w", "^a", "a$", "a**", "a++", "(?i)a", "(?=a)", "(a", "a{3,1}",
@@ -604,6 +617,8 @@ def test_what_is_no_contract() -> None:
         ("raise RuntimeError('boom')", "cannot be imported: RuntimeError: boom"),
         ("import no_such_module_anywhere", "cannot be imported: ModuleNotFoundError"),
         ("x = 1", "has no CONTRACTS"),
+        ("x = 1", "a tuple TRACKS"),
+        ("CONTRACTS = 5", "CONTRACTS is not a tuple of contracts"),
         ("import sys; sys.exit(3)", "cannot be imported: SystemExit: 3"),
         ("def f(:", "cannot be imported: SyntaxError"),
     ],

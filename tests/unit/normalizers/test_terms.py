@@ -26,10 +26,10 @@ from medcontract.normalizers.terms import (
     LEXICON,
     InvalidTerms,
     Terms,
+    built_in_terms,
     fold,
     lexicon_version,
     line_kinds,
-    shipped,
 )
 from medcontract.types import Outline
 
@@ -40,7 +40,7 @@ NAMES = {*ENTITIES, *DATA["synonyms"]}
 
 def _entities(text: str, of: Terms | None = None) -> dict[str, set[str]]:
     """What is found in a text, without the categories that are empty."""
-    of = of or shipped()
+    of = of or built_in_terms()
     return {kind: set(names) for kind, names in of.entities(of.normalize(text)).items() if names}
 
 
@@ -141,12 +141,12 @@ def test_golden(text: str) -> None:
 
 def test_every_category_is_there() -> None:
     """What is found has all five categories, even if they are empty."""
-    assert shipped().entities("") == dict.fromkeys(CATEGORIES, frozenset())
+    assert built_in_terms().entities("") == dict.fromkeys(CATEGORIES, frozenset())
 
 
 def test_languages_meet() -> None:
     """A Spanish answer and an English reference are the same after normalization."""
-    normalize = shipped().normalize
+    normalize = built_in_terms().normalize
     assert normalize("Insuficiencia cardíaca congestiva") == normalize("heart failure") == "heart failure"
     assert normalize("Neumonía grave") == "pneumonia grave"
 
@@ -163,12 +163,12 @@ def test_one_pass() -> None:
 
 def test_markers_do_not_overlap() -> None:
     """Of "because" and "because of" the longer counts where it stands; each distinct marker counts once."""
-    text = shipped().normalize(
+    text = built_in_terms().normalize(
         "Because of fever, and because the guideline says so; because of fever. EN PRIMER LUGAR…"
     )
-    assert shipped().structure(text) == {"because of", "because", "en primer lugar"}
-    assert shipped().evidence(text) == {"guideline", "fever"}
-    assert shipped().structure("because of fever") == {"because of"}
+    assert built_in_terms().structure(text) == {"because of", "because", "en primer lugar"}
+    assert built_in_terms().evidence(text) == {"guideline", "fever"}
+    assert built_in_terms().structure("because of fever") == {"because of"}
 
 
 def test_facts_and_found() -> None:
@@ -277,13 +277,13 @@ MEETING = (
 def test_different_things_do_not_meet(one: str, other: str) -> None:
     """Neither as entities, nor as texts."""
     assert _entities(one) != _entities(other)
-    assert shipped().normalize(one) != shipped().normalize(other)
+    assert built_in_terms().normalize(one) != built_in_terms().normalize(other)
 
 
 @pytest.mark.parametrize("spellings", MEETING, ids=lambda spellings: spellings[0])
 def test_spellings_meet(spellings: tuple[str, ...]) -> None:
     """All of them are normalized to the name."""
-    assert {shipped().normalize(spelling) for spelling in spellings} == {spellings[0]}
+    assert {built_in_terms().normalize(spelling) for spelling in spellings} == {spellings[0]}
 
 
 def test_qualifiers_are_not_swallowed() -> None:
@@ -342,9 +342,9 @@ def test_as_a_naive_matcher(values: dict[str, str], text: str) -> None:
 @given(st.lists(st.sampled_from([*sorted(NAMES), *sorted(GOLDEN), "no", "de", "pain", "type", "2"]), max_size=8))
 def test_shipped_entities_as_a_naive_matcher(pieces: list[str]) -> None:
     """The same of the shipped terms."""
-    text = shipped().normalize(" ".join(pieces))
+    text = built_in_terms().normalize(" ".join(pieces))
     found = {name for name, value in _naive({name: name for name in NAMES}, text) if value}
-    assert shipped().entities(text) == {
+    assert built_in_terms().entities(text) == {
         kind: {name for name in found if ENTITIES.get(name) == kind} for kind in CATEGORIES
     }
 
@@ -406,7 +406,7 @@ def test_documented_counts() -> None:
 
 def test_shipped_names_are_fixed() -> None:
     """A name is in lower case, as normalization leaves it; so is what a lexicon made of the file says of it."""
-    assert [name for name in NAMES if shipped().normalize(name) != name or not name.isascii()] == []
+    assert [name for name in NAMES if built_in_terms().normalize(name) != name or not name.isascii()] == []
     for name, kind in ENTITIES.items():
         assert _entities(name) == {kind: {name}}
 
@@ -417,13 +417,13 @@ def test_shipped_spellings() -> None:
         folded = [fold(spelling) for spelling in spellings]
         assert len({*folded, name}) == len(folded) + 1, name
         assert spellings or (name not in ENTITIES and _hides(name)), name
-        assert {shipped().normalize(spelling) for spelling in [*spellings, name]} == {name}
+        assert {built_in_terms().normalize(spelling) for spelling in [*spellings, name]} == {name}
 
 
 def _hides(name: str) -> bool:
     """Whether a marker stands in a name, which is not found for that."""
     lists = ("structure_markers", "evidence_markers", "fallacies")
-    found = (shipped().structure, shipped().evidence, shipped().fallacies)
+    found = (built_in_terms().structure, built_in_terms().evidence, built_in_terms().fallacies)
     return any(Terms.found(map(fold, DATA[key]), name) for key in lists) and not any(of(name) for of in found)
 
 
@@ -439,7 +439,7 @@ def test_shipped_facts() -> None:
         assert 2 <= len(facts) == len(set(facts)) <= 8
         assert NAMES.issuperset(facts), diagnosis
         assert diagnosis not in facts
-        assert shipped().facts(diagnosis) == set(facts)
+        assert built_in_terms().facts(diagnosis) == set(facts)
 
 
 def test_shipped_markers() -> None:
@@ -447,7 +447,7 @@ def test_shipped_markers() -> None:
     lists = [[fold(m) for m in DATA[key]] for key in ("structure_markers", "evidence_markers", "fallacies")]
     everything = [marker for each in lists for marker in each]
     assert len(everything) == len(set(everything))
-    assert [marker for marker in everything if shipped().normalize(marker) != marker] == []
+    assert [marker for marker in everything if built_in_terms().normalize(marker) != marker] == []
 
 
 LEFT_OUT = (
@@ -476,9 +476,9 @@ def test_ambiguous_spellings_are_left_out(spelling: str) -> None:
 )  # fmt: skip
 def test_abbreviations_of_whole_diagnoses(diagnosis: str, normalized: str) -> None:
     """An abbreviation stands for its long form only if it is the whole diagnosis, and never elsewhere."""
-    assert shipped().normalize_diagnosis(diagnosis) == normalized
+    assert built_in_terms().normalize_diagnosis(diagnosis) == normalized
     if diagnosis != "IAM":  # also a spelling
-        assert shipped().normalize(diagnosis) == fold(diagnosis)
+        assert built_in_terms().normalize(diagnosis) == fold(diagnosis)
 
 
 def test_shipped_abbreviations() -> None:
@@ -488,21 +488,24 @@ def test_shipped_abbreviations() -> None:
     assert ENTITIES.keys() >= DATA["abbreviations"].keys()
     for name, shorts in DATA["abbreviations"].items():
         for short in shorts:
-            assert shipped().normalize_diagnosis(short) == name
-            assert shipped().normalize(short) == fold(short)
+            assert built_in_terms().normalize_diagnosis(short) == name
+            assert built_in_terms().normalize(short) == fold(short)
             assert f"`{short}`" in text
 
 
 def test_abbreviations_of_a_custom_lexicon() -> None:
     """They are added and take precedence, follow a renamed diagnosis, and change the hash."""
-    of = shipped().extended({"abbreviations": {"frozen shoulder": ["FS", "MS"]}})
+    of = built_in_terms().extended({"abbreviations": {"frozen shoulder": ["FS", "MS"]}})
     assert [of.normalize_diagnosis(short) for short in ("fs", "MS", "MI")] == [
         "frozen shoulder", "frozen shoulder", "myocardial infarction",
     ]  # fmt: skip
-    assert of.sha256 != shipped().sha256
-    renamed = shipped().extended({"synonyms": {"heart attack": ["myocardial infarction"]}})
+    assert of.sha256 != built_in_terms().sha256
+    renamed = built_in_terms().extended({"synonyms": {"heart attack": ["myocardial infarction"]}})
     assert renamed.normalize_diagnosis("MI") == "heart attack"
-    assert shipped().extended({"abbreviations": {"Myocardial Infarction": ["mi"]}}).sha256 == shipped().sha256
+    assert (
+        built_in_terms().extended({"abbreviations": {"Myocardial Infarction": ["mi"]}}).sha256
+        == built_in_terms().sha256
+    )
     assert Terms.of({}).normalize_diagnosis("MI") == "mi"
     with pytest.raises(InvalidTerms, match="'x' is an abbreviation of 'a' and of 'b'"):
         Terms.of({"abbreviations": {"a": ["X"], "b": ["x."]}})
@@ -666,37 +669,37 @@ EVIDENCED = {
 
 
 def _normal(text: str) -> str:
-    return shipped().normalize(text)
+    return built_in_terms().normalize(text)
 
 
 @pytest.mark.parametrize("text", SOUND)
 def test_good_prose_holds_no_fallacy(text: str) -> None:
     """What sound texts say is not taken for bad reasoning, not even in part."""
-    assert shipped().fallacies(_normal(text)) == frozenset()
+    assert built_in_terms().fallacies(_normal(text)) == frozenset()
 
 
 @pytest.mark.parametrize("text", UNSOUND)
 def test_bad_reasoning_is_found(text: str) -> None:
     """Claims of certainty, appeals to everyone, anecdotes."""
-    assert len(shipped().fallacies(_normal(text))) == 1
+    assert len(built_in_terms().fallacies(_normal(text))) == 1
 
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_plain_prose_holds_no_marker(text: str) -> None:
     """Ordinals of medicine, studies of a patient and the like mark neither structure nor evidence."""
-    assert shipped().structure(_normal(text)) == shipped().evidence(_normal(text)) == frozenset()
+    assert built_in_terms().structure(_normal(text)) == built_in_terms().evidence(_normal(text)) == frozenset()
 
 
 @pytest.mark.parametrize("text", STRUCTURED)
 def test_structure_is_found(text: str) -> None:
     """What orders a text; ordinals, too, where no longer name hides them."""
-    assert shipped().structure(_normal(text)) == STRUCTURED[text]
+    assert built_in_terms().structure(_normal(text)) == STRUCTURED[text]
 
 
 @pytest.mark.parametrize("text", EVIDENCED)
 def test_evidence_is_found(text: str) -> None:
     """What gives a reason or a source."""
-    assert shipped().evidence(_normal(text)) == EVIDENCED[text]
+    assert built_in_terms().evidence(_normal(text)) == EVIDENCED[text]
 
 
 def test_names_hide_markers() -> None:
@@ -715,7 +718,7 @@ def test_fallacies_are_found() -> None:
     """In both languages, distinct ones."""
     text = "Everyone knows that. Everyone knows that! Todo el mundo sabe que es gripe: no puede ser otra cosa."
     expected = {"everyone knows that", "todo el mundo sabe que", "no puede ser otra cosa"}
-    assert shipped().fallacies(shipped().normalize(text)) == expected
+    assert built_in_terms().fallacies(built_in_terms().normalize(text)) == expected
 
 
 # --- lexicons of users ---------------------------------------------------------------------------
@@ -771,7 +774,7 @@ def test_recognition(keys: set[str], contract: str | None) -> None:
 def test_unsound(data: dict[str, Any], message: str) -> None:
     """Terms that contradict each other are refused, with a hint."""
     with pytest.raises(InvalidTerms, match=message) as caught:
-        shipped().extended(data)
+        built_in_terms().extended(data)
     assert isinstance(caught.value, ValueError)
     assert caught.value.hint in str(caught.value)
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301  # our own
@@ -780,12 +783,12 @@ def test_unsound(data: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize("data", [{}, {"entities": None, "synonyms": None, "facts": None, "replace": None}])
 def test_nothing_said_changes_nothing(data: dict[str, Any]) -> None:
     """An empty lexicon leaves the terms, and their hash, as they are."""
-    assert shipped().extended(data).sha256 == shipped().sha256
+    assert built_in_terms().extended(data).sha256 == built_in_terms().sha256
 
 
 def test_extended() -> None:
     """What a lexicon says of a term wins; of all others, what was said before."""
-    of = shipped().extended({
+    of = built_in_terms().extended({
         "entities": {"diagnoses": ["frozen shoulder", "Fever"], "medications": ["heparin"]},
         "synonyms": {"frozen shoulder": ["capsulitis"], "fatigue": ["flu"], "heart attack": ["myocardial infarction"]},
         "facts": {"asma": ["frozen shoulder"]}, "evidence_markers": ["as the scan shows"],
@@ -795,17 +798,17 @@ def test_extended() -> None:
     assert _entities("flu", of) == {"symptoms": {"fatigue"}}  # remapped
     assert _entities("gripe", of) == {"diagnoses": {"influenza"}}
     assert _entities("IAM", of) == {"diagnoses": {"heart attack"}}  # renamed: what was known of it goes along
-    assert of.facts("heart attack") == shipped().facts("myocardial infarction")
+    assert of.facts("heart attack") == built_in_terms().facts("myocardial infarction")
     assert of.facts("asthma") == {"frozen shoulder"}  # replaced
-    assert of.facts("sepsis") == shipped().facts("sepsis")
+    assert of.facts("sepsis") == built_in_terms().facts("sepsis")
     assert of.evidence("guideline as the scan shows") == {"guideline", "as the scan shows"}
-    assert shipped().evidence("as the scan shows") == {"scan"}
+    assert built_in_terms().evidence("as the scan shows") == {"scan"}
 
 
 def test_replaced() -> None:
     """With `replace`, nothing of the shipped terms is left."""
     data = {"replace": True, "entities": {"labs": ["glucose"]}}
-    of = shipped().extended(data)
+    of = built_in_terms().extended(data)
     assert _entities("glucose, fever, glucosa", of) == {"labs": {"glucose"}}
     assert of.structure("first") == of.facts("asthma") == frozenset()
     assert of.sha256 == Terms.of({"entities": {"labs": ["Glucose"]}}).sha256
@@ -822,18 +825,21 @@ def test_hash_is_of_what_decides() -> None:
             rng.shuffle(listed)
     for key in ("entities", "synonyms", "facts"):
         data[key] = dict(rng.sample(sorted(data[key].items()), len(data[key])))
-    assert Terms.of(data).sha256 == shipped().sha256 == shipped().extended(DATA).sha256
+    assert Terms.of(data).sha256 == built_in_terms().sha256 == built_in_terms().extended(DATA).sha256
     others: tuple[dict[str, Any], ...] = (
         {"entities": {"labs": ["asthma"]}}, {"synonyms": {"asthma": ["asthmatic"]}}, {"synonyms": {"new name": []}},
         {"fallacies": ["a new one"]}, {"evidence_markers": ["first"]}, {"facts": {"asthma": ["cough"]}},
     )  # fmt: skip
-    assert len({shipped().sha256, *(shipped().extended(other).sha256 for other in others)}) == len(others) + 1
+    assert (
+        len({built_in_terms().sha256, *(built_in_terms().extended(other).sha256 for other in others)})
+        == len(others) + 1
+    )
 
 
 def test_pickle() -> None:
     """Terms go to worker processes."""
-    again = pickle.loads(pickle.dumps(shipped()))  # noqa: S301  # our own
-    assert again.sha256 == shipped().sha256
+    again = pickle.loads(pickle.dumps(built_in_terms()))  # noqa: S301  # our own
+    assert again.sha256 == built_in_terms().sha256
     assert again.normalize("HTA") == "hypertension"
 
 

@@ -14,8 +14,13 @@ from tests.support import ROOT
 
 import medcontract
 from medcontract import rendering
+from medcontract.cli.main import main
+from medcontract.contracts import registry
+from medcontract.rendering.markdown import markdown_table
+from medcontract.rendering.text.score import aligned
 from medcontract.rendering.view import View
 from medcontract.results.base import Result
+from medcontract.results.tables import Table
 
 EXAMPLES = Path(medcontract.__file__).parent / "examples"
 LESIONS = str(EXAMPLES / "lesions")
@@ -134,3 +139,20 @@ def test_with_a_format_any_ending_will_do(result: str, ready: Call) -> None:
         printed = ready(*arguments, "--format", format_name)
         assert ready(*arguments, "--format", format_name, "--out", "x.csv").code == printed.code
         assert Path("x.csv").read_text(encoding="utf-8") == printed.out
+
+
+def test_text_columns_are_aligned_left() -> None:
+    """Only the columns after the text columns are numbers, in Markdown and on a terminal."""
+    table = Table(
+        "Documents", ("id", "type", "score"), [("a", "lab", "0.5"), ("b", "prescription", "1")], text_columns=2
+    )
+    assert "|---|---|---:|" in list(markdown_table(table))
+    assert list(aligned(table, lambda text, _: text))[2:] == ["  a   lab             0.5", "  b   prescription      1"]
+
+
+@pytest.mark.parametrize("track", registry.TRACKS)
+def test_markdown_has_no_double_blank_lines(track: str, tmp_path: Path) -> None:
+    medcontract.init(track, tmp_path / track)
+    out = tmp_path / "score.md"
+    assert main(["score", str(tmp_path / track), "--out", str(out)]) == 0
+    assert "\n\n\n" not in out.read_text(encoding="utf-8")

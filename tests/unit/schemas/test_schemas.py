@@ -16,6 +16,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from tests.support import SCHEMAS
 
+import medcontract
 from medcontract.catalog import CATALOGUE
 from medcontract.contracts import registry, rules
 
@@ -240,3 +241,39 @@ def test_readme_tells_every_kind() -> None:
     assert set(rows) == set(fields)
     for kind, names in fields.items():
         assert {name for name in names if f"`{name}`" not in rows[kind]} == set(), kind
+
+
+def _example(contract_id: str) -> Any:
+    (example,) = published()[f"{contract_id}/v1.json"]["examples"]
+    return example
+
+
+@pytest.mark.parametrize(
+    ("contract_id", "key"), [("medcontract/listing", "contracts"), ("medcontract/index", "schemas")]
+)
+def test_examples_have_the_titles_of_contracts(contract_id: str, key: str) -> None:
+    for entry in _example(contract_id)[key]:
+        contract = registry.contract(entry["id"])
+        assert (entry["version"], entry["kind"], entry["title"]) == (contract.version, contract.kind, contract.title)
+
+
+def test_examples_have_the_explanations_of_codes() -> None:
+    for entry in _example("medcontract/explanation")["codes"]:
+        assert medcontract.explain(entry["code"]).to_dict() == {"codes": [entry]}
+
+
+@pytest.mark.parametrize(
+    "protocols",
+    [
+        _example("medcontract/protocols")["protocols"],
+        [_example("medcontract/protocol")],
+        [_example("medcontract/score")["protocol"]],
+        [_example("medcontract/leaderboard")["protocol"]],
+        [_example("medcontract/preflight")["score"]["protocol"]],
+    ],
+    ids=["protocols", "protocol", "score", "leaderboard", "preflight"],
+)
+def test_examples_have_the_current_protocols(protocols: list[dict[str, Any]]) -> None:
+    current = {entry["id"]: entry for entry in medcontract.list_protocols().to_dict()["protocols"]}
+    for entry in protocols:
+        assert {key: entry[key] for key in ("id", "version", "fingerprint")} == current[entry["id"]]

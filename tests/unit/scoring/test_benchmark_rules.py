@@ -20,7 +20,7 @@ from tests.scoring_files import Record, document, reference, repeats, says, weig
 
 import medcontract
 from medcontract.errors import CallError
-from medcontract.normalizers.terms import shipped
+from medcontract.normalizers.terms import built_in_terms
 from medcontract.scoring.benchmark.metrics import longest_common_subsequence
 
 REFERENCES, PREDICTIONS, SAMPLES = "benchmark/references", "benchmark/predictions", "benchmark/samples"
@@ -138,7 +138,7 @@ def test_facts_of_an_abbreviated_diagnosis(scores: Scores) -> None:
     long, short = (
         scores({"rationale": "w", "diagnosis": name}, said)[REASONING] for name in ("myocardial infarction", "MI")
     )
-    facts = shipped().facts("myocardial infarction")
+    facts = built_in_terms().facts("myocardial infarction")
     stated = len(facts & {"chest pain", "st elevation"})
     evidence = Fraction(20, 100) / 3  # st elevation
     factual = Fraction(25, 100) * min(Fraction(1), Fraction(stated, len(facts) // 2))
@@ -254,7 +254,7 @@ def test_rouge_l_as_the_rouge_score_package(scores: Scores) -> None:
 
     class Ours(Tokenizer):  # type: ignore[misc]  # comes without types
         def tokenize(self, text: str) -> list[str]:
-            return shipped().normalize(text).split()
+            return built_in_terms().normalize(text).split()
 
     theirs = RougeScorer(["rougeL"], tokenizer=Ours())
     rng = random.Random(5)

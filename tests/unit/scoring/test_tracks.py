@@ -224,7 +224,7 @@ def test_each_track_is_tested() -> None:
     tables: dict[str, Container[str]] = {
         "TRUTH in tests/commands.py": commands.TRUTH,
         "SENT in tests/commands.py": commands.SENT,
-        "BESIDE in tests/commands.py": commands.BESIDE,
+        "AUXILIARY in tests/commands.py": commands.AUXILIARY,
         "KEYS in tests/commands.py": commands.KEYS,
         "EXIT in tests/commands.py": commands.EXIT,
         "HEADLINES in tests/commands.py": commands.HEADLINES,

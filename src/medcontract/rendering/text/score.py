@@ -84,8 +84,8 @@ def aligned(table: Table, style: Style) -> Iterator[str]:
     if table.title:
         yield style(clean(table.title), "strong")
     for position, row in enumerate(cells):
-        rest = [cell.rjust(w) if table.numeric else cell.ljust(w) for cell, w in zip(row[1:], widths[1:], strict=True)]
-        padded = [row[0].ljust(widths[0]), *rest]
+        columns = zip(row, widths, table.right_aligned, strict=True)
+        padded = [cell.rjust(width) if right else cell.ljust(width) for cell, width, right in columns]
         line = "  " + "  ".join(padded).rstrip()
         yield style(line, "dim") if table.title and position == 0 else line
     if table.note:

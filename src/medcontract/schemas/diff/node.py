@@ -19,7 +19,7 @@ DEFINITIONS = frozenset({"$defs", "definitions"})
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
+class Root:
     """The root schema."""
 
     schema: Any
@@ -39,7 +39,7 @@ class Whole:
 class Node:
     """A schema or subschema."""
 
-    root: Whole
+    root: Root
     at: str
     """The pointer of its assertions: the target if it is a reference."""
     words: Mapping[str, Any]
@@ -109,7 +109,7 @@ def _plain(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def read(root: Whole, schema: Any, at: str = "", seen: frozenset[str] = frozenset()) -> Node:
+def read(root: Root, schema: Any, at: str = "", seen: frozenset[str] = frozenset()) -> Node:
     """The schema at a pointer. `seen`: the references that led here, to avoid cycles."""
     if isinstance(schema, bool):
         schema = {} if schema else {"not": {}}

@@ -13,7 +13,7 @@ from typing import Any
 
 from medcontract.schemas.diff import keywords
 from medcontract.schemas.diff.change import Change
-from medcontract.schemas.diff.node import Node, Whole, key, read
+from medcontract.schemas.diff.node import Node, Root, key, read
 from medcontract.schemas.diff.rules import compare_rules
 
 _JUDGED = frozenset({
@@ -35,7 +35,7 @@ _ARTICLES = {"array": "a list", "integer": "an integer", "null": "null", "object
 
 def compare(old: Any, new: Any) -> list[Change]:
     """The changes from one JSON Schema to another, in the order of the schema."""
-    changes = _Walk().nodes(read(Whole(old), old), read(Whole(new), new), "the top level")
+    changes = _Walk().nodes(read(Root(old), old), read(Root(new), new), "the top level")
     return list(dict.fromkeys([*changes, *compare_rules(old, new)]))
 
 
@@ -133,8 +133,8 @@ def _alternatives(node: Node) -> Alternatives:
     if node.assertions == {"anyOf"}:
         branches = node.children("anyOf")
     elif node.assertions == {"oneOf"} and len(node.words["oneOf"]) <= _MOST:
-        forms = node.children("oneOf")
-        branches = forms if all(_apart(a, b) for a, b in combinations(forms, 2)) else [node]
+        choices = node.children("oneOf")
+        branches = choices if all(_disjoint(a, b) for a, b in combinations(choices, 2)) else [node]
     found: Alternatives = {}
     for branch in branches:
         for kind in branch.types:
@@ -142,7 +142,7 @@ def _alternatives(node: Node) -> Alternatives:
     return found
 
 
-def _apart(a: Node, b: Node) -> bool:
+def _disjoint(a: Node, b: Node) -> bool:
     """Whether no value can match both schemas: their types differ, or those of a key that one of them requires."""
     names = {*a.words.get("required", ()), *b.words.get("required", ())}
     objects = a.types == b.types == {"object"} and not _entangled(a) and not _entangled(b)

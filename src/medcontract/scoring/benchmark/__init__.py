@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.errors import CallError
-from medcontract.normalizers.terms import InvalidTerms, Terms, shipped
+from medcontract.normalizers.terms import InvalidTerms, Terms, built_in_terms
 from medcontract.problems import plain_name, plural
 from medcontract.results.leaderboard import CombinedScore
 from medcontract.results.score import Score
@@ -298,9 +298,9 @@ def terms_of(options: ScoringOptions) -> Terms:
     """The built-in terms, with those of a custom lexicon. Raises `CallError`."""
     lexicon = options.options.get("lexicon")
     if lexicon is None:
-        return shipped()
+        return built_in_terms()
     try:
-        return shipped().extended(lexicon)
+        return built_in_terms().extended(lexicon)
     except InvalidTerms as error:
         raise CallError(f"the lexicon is not valid: {error.message}", error.hint) from None
 

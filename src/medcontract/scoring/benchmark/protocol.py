@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from medcontract.normalizers.terms import CATEGORIES, VERSION, shipped
+from medcontract.normalizers.terms import CATEGORIES, VERSION, built_in_terms
 from medcontract.scoring.benchmark.combining import COMBINED
 from medcontract.scoring.benchmark.metrics import (
     ANSWER_METRICS,
@@ -64,7 +64,7 @@ PROTOCOL = Protocol(
             source="SCORING.md, benchmark", choices=(str(VERSION),),
         ),
         Parameter(
-            name="lexicon", value=shipped().sha256, about="SHA-256 of the terms (--lexicon)",
+            name="lexicon", value=built_in_terms().sha256, about="SHA-256 of the terms (--lexicon)",
             source="built-in lexicon", fixed=True,
         ),
         Parameter(

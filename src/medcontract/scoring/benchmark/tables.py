@@ -119,4 +119,5 @@ def _worst(
     cells = [(*name, *(number(metrics.get(column)) for column in columns)) for name, metrics in worst]
     more = more_rows(len(rows))
     note = "; ".join([*([more] if more else []), *notes])
-    return Table(f"{title}, the worst first", (*names, *map(plain_name, columns)), cells, note)
+    head = (*names, *map(plain_name, columns))
+    return Table(f"{title}, the worst first", head, cells, note, text_columns=len(names))

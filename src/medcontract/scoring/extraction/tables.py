@@ -60,4 +60,4 @@ def _documents(documents: Sequence[dict[str, Any]]) -> Table:
         )
         for document in nsmallest(MOST_CASES, documents, order)
     ]
-    return Table("Documents, lowest score first", head, rows, more_rows(len(documents)))
+    return Table("Documents, lowest score first", head, rows, more_rows(len(documents)), text_columns=2)
