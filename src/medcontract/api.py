@@ -147,7 +147,7 @@ def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = MA
     """Check the rows of a DataFrame against a flat contract.
 
     The `record` of a problem is the position of its row, its `field` is the column. Missing values (None, NaN, NaT,
-    NA) are null. The index is ignored.
+    NA) are null. The index is ignored. Needs the extra `pandas`.
     """
     from medcontract.validation import frames
 
@@ -155,7 +155,7 @@ def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = MA
 
 
 def frame_schema(contract: str) -> pa.DataFrameSchema:
-    """The pandera schema of a flat contract."""
+    """The pandera schema of a flat contract. Needs the extra `pandas`."""
     from medcontract.contracts import pandera_schemas
 
     return pandera_schemas.frame_schema(contract)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from medcontract.contracts import recognition, registry
 from medcontract.errors import CallError
+from medcontract.extras import require
 from medcontract.problems import Ref
 from medcontract.reading import parquet_file
 from medcontract.reading.csv_file import Layout, Row
@@ -40,8 +41,9 @@ def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = 10
     """Check the rows of a DataFrame against a flat contract.
 
     `record` of a problem is the position of its row, `field` its column. Missing values (None, NaN, NaT, NA) are
-    null. The index is ignored.
+    null. The index is ignored. Raises `CallError` without the extra `pandas`.
     """
+    require("pandas", "pandas")
     compiled = registry.find(contract)
     if not hasattr(frame, "iloc") or not hasattr(frame, "columns"):
         raise CallError(f"expected a pandas DataFrame, got {type(frame).__name__}")
