@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 from medcontract.errors import CallError
 
@@ -13,3 +14,8 @@ def require(package: str, extra: str) -> None:
         import_module(package)
     except ImportError as error:
         raise CallError(f"{package} is not installed", f"pip install 'medcontract[{extra}]'") from error
+
+
+def is_frame(value: Any) -> bool:
+    """Whether a value is a pandas DataFrame, without importing pandas."""
+    return hasattr(value, "iloc") and hasattr(value, "columns")

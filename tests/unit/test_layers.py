@@ -52,7 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "results", "scoring", "validation", "workers",
     },
     "api": {
-        "atomic_write", "catalog", "contracts", "errors", "evaluation", "example_files", "jsonschema_files",
+        "atomic_write", "catalog", "contracts", "errors", "evaluation", "example_files", "extras", "jsonschema_files",
         "normalizers", "problems", "reading", "results", "schemas", "scoring", "validation",
     },
     "benchmark": {"api", "contracts", "errors", "rendering", "results", "scoring"},
