@@ -6,15 +6,18 @@ import csv
 import hashlib
 import json
 import random
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pandera.errors
 import pytest
 from tests.mutations import EXAMPLES
 from tests.scoring_files import CLASSES, guess, image
+from tests.support import ROOT
 
 import medcontract
 from medcontract import CallError, NotRecognised
@@ -232,3 +235,22 @@ def test_a_frame_and_a_schema(tmp_path: Path) -> None:
     schema.write_text("{}")
     with pytest.raises(CallError, match="against a contract, not a schema"):
         medcontract.validate(TRUTH, schema=schema)
+
+
+def test_the_documented_pipeline() -> None:
+    """The code of docs/dataframes.md runs, and pandera refuses what does not fit."""
+    text = (ROOT / "docs" / "dataframes.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    assert len(blocks) == 3
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(compile(block, "docs/dataframes.md", "exec"), names)  # noqa: S102
+    assert names["report"].ok
+    assert names["problems"].empty
+    assert names["score"].result["accuracy"] == 0.5
+    assert names["failed"].to_dict("records") == [{"column": "age", "check": "number", "index": 1}]
+    with pytest.raises(pandera.errors.SchemaErrors):
+        names["predict"](names["cases"].assign(image_id="I-1"))
+    names["CLASSES"].remove("MEL")
+    with pytest.raises(pandera.errors.SchemaErrors):
+        names["predict"](names["cases"])
