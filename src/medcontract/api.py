@@ -24,9 +24,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from medcontract.errors import CallError, FileChanged, InvalidData, MedcontractError, NotRecognised, internal_error
+from medcontract.extras import is_frame
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     import pandera.pandas as pa
 
     from medcontract.contracts.contract import Contract, Validated
+    from medcontract.evaluation.arguments import GivenFiles
     from medcontract.evaluation.frozen import FrozenProtocol
     from medcontract.evaluation.inputs import Settings
     from medcontract.problems import Finding
@@ -70,7 +72,7 @@ Progress = Callable[[str, int, int], None]
 
 
 def validate(
-    file: FileName | bytes,
+    file: FileName | bytes | pd.DataFrame,
     contract: str | None = None,
     *,
     schema: FileName | None = None,
@@ -80,7 +82,7 @@ def validate(
     images: FileName | None = None,
     jobs: int | None = None,
 ) -> FileReport:
-    """Check one file, given as a path or as bytes.
+    """Check one file, given as a path or as bytes, or a pandas DataFrame as `validate_frame` does.
 
     `contract` is an id such as "triage/response"; without it, the contract is recognized from the content.
     `schema` is a JSON Schema file to check against instead. It may refer to files in its own folder and in the folders
@@ -92,7 +94,6 @@ def validate(
     that no file refers to or that cannot be checked, raise `CallError`.
     """
     from medcontract.contracts import registry
-    from medcontract.reading.source import Source
     from medcontract.results.validation import Validation
     from medcontract.validation.problem_collector import ProblemCollector
 
@@ -102,7 +103,9 @@ def validate(
             raise CallError("both a schema and a contract are given", "pass only one of them")
     referenced = _referenced_files(images, jobs)
     validator = _validator_for(schema, referenced, allow_refs)
-    report = _check_unchanged(validator, Source(file, name), contract, ProblemCollector(max_problems), None)
+    if schema is not None and is_frame(file):
+        raise CallError("a DataFrame is checked against a contract, not a schema", "pass contract=…")
+    report = _check_unchanged(validator, _input(file, contract, name), contract, ProblemCollector(max_problems), None)
     return _require_image_references(Validation.of((report,)), referenced).files[0]
 
 
@@ -147,7 +150,7 @@ def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = MA
     """Check the rows of a DataFrame against a flat contract.
 
     The `record` of a problem is the position of its row, its `field` is the column. Missing values (None, NaN, NaT,
-    NA) are null. The index is ignored.
+    NA) are null. The index is ignored. Needs the extra `pandas`.
     """
     from medcontract.validation import frames
 
@@ -155,7 +158,7 @@ def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = MA
 
 
 def frame_schema(contract: str) -> pa.DataFrameSchema:
-    """The pandera schema of a flat contract."""
+    """The pandera schema of a flat contract. Needs the extra `pandas`."""
     from medcontract.contracts import pandera_schemas
 
     return pandera_schemas.frame_schema(contract)
@@ -193,7 +196,7 @@ def load(file: FileName | bytes, contract: str | None = None, *, name: str | Non
 
 
 def score(
-    *files: FileName,
+    *files: FileName | pd.DataFrame,
     parameters: Mapping[str, Number] | None = None,
     protocol: FileName | Protocol | None = None,
     header: Mapping[str, str] | None = None,
@@ -213,6 +216,9 @@ def score(
 ) -> Score:
     """Score a submission against its truth. `files` are the files of both, in any order.
 
+    A file may be a pandas DataFrame with the columns of its contract, also by the name of the contract:
+    `score(truth=frame, predictions=frame)`. Such a name, or the id of a contract, takes DataFrames only.
+
     Raises `CallError` if the files do not belong together. A submission that is not valid does not raise: its score is
     falsy, `valid` is False, and `reasons` explains why. `jobs` is the number of worker processes for large files.
 
@@ -221,12 +227,12 @@ def score(
     `weights` and `categories` (mappings), `metric_name`, `renormalize_missing`, `replace` and `lexicon` (a file) for
     benchmark, `t_min_ms` and `t_max_ms` for lesions, `match` for extraction.
     """
-    from medcontract.evaluation.arguments import given_files
     from medcontract.evaluation.build_results import score_result
     from medcontract.evaluation.score import score_files
 
     _load_plugins(plugins)
-    given = given_files(files, others=[*_files_in(track_options), protocol])
+    frames, track_options = _named_frames(track_options)
+    given = _given(files, frames, [*_files_in(track_options), protocol])
     options, changes = _options(score, track_options, parameters)
     frozen = _frozen(protocol, changes)
     settings = _settings(
@@ -238,7 +244,7 @@ def score(
 
 
 def preflight(
-    *files: FileName,
+    *files: FileName | pd.DataFrame,
     images: FileName | None = None,
     jobs: int = 1,
     parameters: Mapping[str, Number] | None = None,
@@ -258,14 +264,16 @@ def preflight(
 ) -> Preflight:
     """Check a submission. More files, such as cases or the truth, allow more checks.
 
+    Files may be DataFrames, as in `score`.
+
     A check passes, fails, or is skipped if files for it are missing; the result is truthy if no check fails. `images`
     is a folder, `jobs` the number of processes that check images. Options of tracks are those of `score`.
     """
-    from medcontract.evaluation.arguments import given_files
     from medcontract.evaluation.preflight import preflight as run_checks
 
     _load_plugins(plugins)
-    given = given_files(files, others=[*_files_in(track_options), protocol])
+    frames, track_options = _named_frames(track_options)
+    given = _given(files, frames, [*_files_in(track_options), protocol])
     options, changes = _options(preflight, track_options, parameters)
     frozen = _frozen(protocol, changes)
     referenced = _referenced_files(images, jobs, _stage(progress, "checking images"))
@@ -591,6 +599,36 @@ def _require_image_references(report: Validation, referenced: ReferencedFiles | 
             f"if one of the files is, specify it as {contracts[0]}=FILE",
         )
     return report
+
+
+def _input(file: FileName | bytes | pd.DataFrame, contract: str | None, name: str | None) -> Source:
+    from medcontract.reading.source import Source
+
+    if not is_frame(file):
+        return Source(cast("FileName | bytes", file), name)
+    from medcontract.validation.frames import frame_source
+
+    return frame_source(cast("pd.DataFrame", file), contract, name)
+
+
+def _named_frames(given: Mapping[str, Any]) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+    """The DataFrames among the arguments that have the name of a contract, and the other arguments."""
+    from medcontract.evaluation.arguments import contracts_named
+
+    frames = {name: value for name, value in given.items() if is_frame(value) and contracts_named(name)}
+    return frames, {name: value for name, value in given.items() if name not in frames}
+
+
+def _given(
+    files: Iterable[FileName | pd.DataFrame], named: Mapping[str, pd.DataFrame], others: Iterable[object]
+) -> GivenFiles:
+    """The files and DataFrames of a call."""
+    from medcontract.evaluation.arguments import given_files, given_frames
+
+    files = list(files)
+    given = given_files([cast("FileName", file) for file in files if not is_frame(file)], others=others)
+    frames = [cast("pd.DataFrame", file) for file in files if is_frame(file)]
+    return given._replace(files=[*given.files, *given_frames(frames, named)]) if frames or named else given
 
 
 def _source(path: str | Source, limits: Limits | None) -> Source:

@@ -33,6 +33,8 @@ JSON = Container("json", (".json",), "json_file:JsonValidator", "json_file:Docum
 JSONL = Container("jsonl", (".jsonl", ".ndjson"), "jsonl_file:JsonLinesValidator", split="lines")
 CSV = Container("csv", (".csv",), "csv_file:CsvValidator", is_table=True, split="rows")
 PARQUET = Container("parquet", (".parquet",), "frames:ParquetValidator", is_table=True, magic=b"PAR1")
+FRAME = Container("frame", (), "frames:FrameValidator", is_table=True)
+"""A pandas DataFrame: not a file format, so it is not listed, but it can store every contract with a table form."""
 
 CONTAINERS = (JSON, JSONL, CSV, PARQUET)
 """In the order in which they are listed for users."""

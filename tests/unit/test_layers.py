@@ -21,22 +21,26 @@ MAY_IMPORT: dict[str, set[str]] = {
     "catalog": set(),
     "containers": set(),
     "errors": set(),
+    "extras": {"errors"},
     "problems": set(),
     "types": {"problems"},
     "reading": {"containers", "errors", "problems", "reading", "types"},
     "contracts": {
-        "catalog", "containers", "contracts", "errors", "normalizers", "problems", "results", "schemas", "types",
+        "catalog", "containers", "contracts", "errors", "extras", "normalizers", "problems", "results", "schemas",
+        "types",
     },
     "schemas": {
         "_version", "atomic_write", "contracts", "errors", "problems", "reading", "results", "schemas", "types",
     },
     "atomic_write": {"errors"},
     "example_files": {"contracts", "errors"},
-    "results": {"problems", "results"},
+    "results": {"extras", "problems", "results"},
     "rendering": {"catalog", "problems", "rendering", "results"},
     "images": {"errors", "images", "problems", "workers"},
     "workers": {"errors"},
-    "validation": {"containers", "contracts", "errors", "problems", "reading", "results", "types", "validation"},
+    "validation": {
+        "containers", "contracts", "errors", "extras", "problems", "reading", "results", "types", "validation",
+    },
     "jsonschema_files": {
         "containers", "contracts", "errors", "jsonschema_files", "problems", "reading", "results", "schemas", "types",
         "validation",
@@ -48,7 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "results", "scoring", "validation", "workers",
     },
     "api": {
-        "atomic_write", "catalog", "contracts", "errors", "evaluation", "example_files", "jsonschema_files",
+        "atomic_write", "catalog", "contracts", "errors", "evaluation", "example_files", "extras", "jsonschema_files",
         "normalizers", "problems", "reading", "results", "schemas", "scoring", "validation",
     },
     "benchmark": {"api", "contracts", "errors", "rendering", "results", "scoring"},

@@ -17,6 +17,7 @@ from medcontract.contracts import registry
 from medcontract.contracts.compile import variants_of
 from medcontract.contracts.rules import RecordRule, Unique, has_content
 from medcontract.errors import CallError
+from medcontract.extras import require
 from medcontract.types import Column
 
 if TYPE_CHECKING:
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 
 
 def frame_schema(contract: str) -> pa.DataFrameSchema:
-    """The pandera schema of a flat contract."""
+    """The pandera schema of a flat contract. Raises `CallError` without the extra `pandas`."""
+    require("pandas", "pandas")
+    require("pandera", "pandas")
     import pandera.pandas as pa
 
     compiled = registry.find(contract)

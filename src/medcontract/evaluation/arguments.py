@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
 from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
-from medcontract.errors import CallError
+from medcontract.errors import CallError, NotRecognised
 from medcontract.reading.source import STDIN, Source
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FileName = str | os.PathLike[str]
 _NAMED = re.compile(r"([a-z0-9-]+/[a-z0-9-]+)=(.+)", re.DOTALL)
@@ -52,6 +55,52 @@ def given_files(
         files=[(inside, contract_id) for _, contract_id, paths in walked for inside in paths],
         found=_found_in_folders(walked),
     )
+
+
+def given_frames(frames: Iterable[pd.DataFrame], named: Mapping[str, pd.DataFrame]) -> list[tuple[Source, str | None]]:
+    """The DataFrames of a call, each with its contract.
+
+    `named`: by the name of their contract, such as `truth`, or by its id. The contract of the others is recognized from
+    their columns. Raises `CallError` for a frame of another contract than its name says.
+    """
+    from medcontract.validation.frames import frame_source
+
+    found: list[tuple[Source, str | None]] = []
+    for frame in frames:
+        contract_id = _recognized(frame)
+        found.append((frame_source(frame, contract_id, contract_id and contract_id.partition("/")[2]), contract_id))
+    for name, frame in named.items():
+        contract_id = _contract_named(name, frame)
+        found.append((frame_source(frame, contract_id, name), contract_id))
+    return found
+
+
+def contracts_named(name: str) -> list[str]:
+    """The ids of the contracts that an argument can mean: `lab_labels` is the name of extraction/lab-labels."""
+    name = name.replace("_", "-")
+    known = (each.id for track in registry.tracks().values() for each in track)
+    return [each for each in known if name in (each, each.partition("/")[2])]
+
+
+def _contract_named(name: str, frame: pd.DataFrame) -> str | None:
+    """The contract of a frame that is given by name; None if its columns match no contract."""
+    candidates = contracts_named(name)
+    flat = [each for each in candidates if registry.find(each).columns]
+    if len(flat) < 2:
+        return (flat or candidates)[0]
+    recognized = _recognized(frame)
+    if recognized is None or recognized in flat:
+        return recognized
+    raise CallError(f"'{name}' has the columns of {recognized}", f"expected a DataFrame of {' or '.join(flat)}")
+
+
+def _recognized(frame: pd.DataFrame) -> str | None:
+    from medcontract.contracts import recognition
+
+    try:
+        return recognition.of_columns(frozenset(map(str, frame.columns)))
+    except NotRecognised:
+        return None
 
 
 def _found_in_folders(walked: Iterable[tuple[str, str | None, list[str | Source]]]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
-from medcontract.containers import PARQUET, with_magic
+from medcontract.containers import PARQUET, Container, with_magic
 from medcontract.errors import FileChanged
 from medcontract.problems import Finding
 from medcontract.reading.gunzip import MAGIC, Gunzip, Unreadable, size_text
@@ -48,6 +48,9 @@ _MOST_PACKED = 1032
 
 class Source:
     """A path, bytes or standard input that can be read repeatedly; decompressed if it is gzipped."""
+
+    container: Container | None = None
+    """Its container, if neither its name nor its bytes determine it."""
 
     def __init__(
         self,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
 
+from medcontract.extras import require
+
 if TYPE_CHECKING:
     from pandas import DataFrame
 
@@ -60,7 +62,11 @@ class Result(Item, frozen=True, kw_only=True):
         return dumps(self.to_dict(show_values))
 
     def to_frame(self, show_values: bool = False) -> DataFrame:
-        """The rows of the result as a pandas DataFrame, such as problems, figures or submissions."""
+        """The rows of the result as a pandas DataFrame, such as problems, figures or submissions.
+
+        Raises `CallError` without the extra `pandas`.
+        """
+        require("pandas", "pandas")
         from pandas import DataFrame
 
         rows = self._rows(show_values)

@@ -51,7 +51,7 @@ class InputFile(Item, frozen=True, kw_only=True):
     name: Str
     """Its base name."""
     sha256: Sha256
-    """SHA-256 of its bytes."""
+    """SHA-256 of its bytes; for a DataFrame, of its rows as JSON Lines."""
     content_sha256: Sha256 | None
     """Truths: SHA-256 of the sorted canonical records of all files, independent of order, container and parts."""
     records: Count | None

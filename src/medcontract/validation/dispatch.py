@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from medcontract.containers import BY_ENDING, CSV, JSON, JSONL, Container, with_magic
+from medcontract.containers import BY_ENDING, CSV, FRAME, JSON, JSONL, Container, with_magic
 from medcontract.contracts import registry
 from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.fast_decoder import quick_parse
@@ -67,7 +67,7 @@ def _identify(source: Source, contract_id: str | None, collector: ProblemCollect
             return _unrecognised(source, container, doubt, collector)
     contract = registry.find(contract_id)
     container = container_for(source, contract)
-    if container.name in contract.containers:
+    if container.name in contract.containers or (container is FRAME and contract.columns):
         return contract
     what = "; ".join(f".{name}" for name in contract.containers)
     collector.add(Finding("MC033", f"{contract_id} cannot be stored as .{container.name}", f"use one of: {what}"))
@@ -96,7 +96,7 @@ def _validator(name: str) -> type[RecordsValidator]:
 
 def container_of(source: Source) -> Container:
     """The container by file extension or, if that is unknown, by the content."""
-    if known := with_magic(source.head) or BY_ENDING.get(source.ending):
+    if known := source.container or with_magic(source.head) or BY_ENDING.get(source.ending):
         return known
     text = source.head[source.start :].lstrip()
     if not text.startswith((b"{", b"[")):

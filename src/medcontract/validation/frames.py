@@ -13,8 +13,10 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from medcontract.containers import FRAME
 from medcontract.contracts import recognition, registry
 from medcontract.errors import CallError
+from medcontract.extras import is_frame, require
 from medcontract.problems import Ref
 from medcontract.reading import parquet_file
 from medcontract.reading.csv_file import Layout, Row
@@ -40,42 +42,87 @@ def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = 10
     """Check the rows of a DataFrame against a flat contract.
 
     `record` of a problem is the position of its row, `field` its column. Missing values (None, NaN, NaT, NA) are
-    null. The index is ignored.
+    null. The index is ignored. Raises `CallError` without the extra `pandas`.
     """
-    compiled = registry.find(contract)
-    if not hasattr(frame, "iloc") or not hasattr(frame, "columns"):
-        raise CallError(f"expected a pandas DataFrame, got {type(frame).__name__}")
-    if not compiled.columns:
-        flat = ", ".join(sorted(c.id for c in registry.compiled().values() if c.columns))
-        raise CallError(f"{contract} has no table form", f"use one of: {flat}")
-    validator = _FrameValidator(frame, compiled, ProblemCollector(max_problems))
+    source = frame_source(frame, contract)
+    validator = FrameValidator(source, registry.find(contract), ProblemCollector(max_problems))
     validator.run()
     return validator.report()
+
+
+def frame_source(frame: pd.DataFrame, contract: str | None, name: str | None = None) -> FrameSource:
+    """A DataFrame as input. Raises `CallError` if it is something else, and for a contract that is not flat."""
+    require("pandas", "pandas")
+    compiled = None if contract is None else registry.find(contract)
+    if not is_frame(frame):
+        raise CallError(f"expected a pandas DataFrame, got {type(frame).__name__}")
+    if compiled and not compiled.columns:
+        flat = ", ".join(sorted(c.id for c in registry.compiled().values() if c.columns))
+        raise CallError(f"{contract} has no table form", f"use one of: {flat}")
+    return FrameSource(frame, name or "<frame>")
+
+
+class FrameSource(Source):
+    """The rows of a DataFrame. It has no bytes; its size is the number of rows."""
+
+    container = FRAME
+
+    def __init__(self, frame: pd.DataFrame, name: str) -> None:
+        super().__init__(b"", name)
+        self._frame = frame
+        self.columns = [str(column) for column in frame.columns]
+
+    def prepare(self) -> None:
+        super().prepare()
+        self.size = len(self._frame)
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """The cells of each row, as Python values."""
+        for start in range(0, len(self._frame), _BATCH):
+            part = self._frame.iloc[start : start + _BATCH]
+            yield from zip(*(part.iloc[:, number].tolist() for number in range(part.shape[1])), strict=True)
+
+    def sha256(self) -> str:
+        """The hash of the rows as JSON Lines: without spaces, columns sorted by name, missing values as null."""
+        if not self._digests:
+            import hashlib
+
+            order = sorted(range(len(self.columns)), key=self.columns.__getitem__)
+            keys = [_json_text(self.columns[number]) for number in order]
+            digest = hashlib.sha256()
+            for cells in self.rows():
+                values = (cell_json(cells[number], missing=True) for number in order)
+                members = ",".join(f"{key}:{value}" for key, value in zip(keys, values, strict=True))
+                digest.update(f"{{{members}}}\n".encode())
+            self.note_digest(digest.hexdigest())
+        return super().sha256()
 
 
 NO_LINE = Ref(-1, 0, None, (), 0)
 """The reference to the header of a table without lines."""
 
 
-class _FrameValidator(TableValidator):
-    def __init__(self, frame: pd.DataFrame, contract: registry.CompiledContract, collector: ProblemCollector) -> None:
-        super().__init__(Source(b"", "<frame>"), contract, collector)
-        self.frame = frame
-        self.names = [str(name) for name in frame.columns]
+class FrameValidator(TableValidator):
+    """A DataFrame."""
+
+    source: FrameSource
+
+    @classmethod
+    def recognise(cls, source: Source) -> str:
+        return recognition.of_columns(frozenset(source.columns if isinstance(source, FrameSource) else ()))
+
+    def begin(self) -> bool:
+        self.names = self.source.columns
+        return super().begin()
 
     def header_ref(self) -> Ref:
         return NO_LINE
 
     def rows(self) -> Iterator[Row]:
-        layout = Layout(self.columns, self.names, self.contract.open)
-        for index, cells in enumerate(self._cells()):
+        layout = Layout(self.columns, self.source.columns, self.contract.open)
+        for index, cells in enumerate(self.source.rows()):
             record = layout.record(cells, _frame_cell)
             yield Row(record, index, 0, 0, None, self.decode(record))
-
-    def _cells(self) -> Iterator[tuple[Any, ...]]:
-        for start in range(0, len(self.frame), _BATCH):
-            part = self.frame.iloc[start : start + _BATCH]
-            yield from zip(*(part.iloc[:, number].tolist() for number in range(part.shape[1])), strict=True)
 
 
 def _frame_cell(value: Any, column: Column) -> str:

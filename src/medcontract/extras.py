@@ -1,0 +1,21 @@
+"""Packages that only an extra installs."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from medcontract.errors import CallError
+
+
+def require(package: str, extra: str) -> None:
+    """Raises `CallError`, with the command that installs the extra, if a package cannot be imported."""
+    try:
+        import_module(package)
+    except ImportError as error:
+        raise CallError(f"{package} is not installed", f"pip install 'medcontract[{extra}]'") from error
+
+
+def is_frame(value: Any) -> bool:
+    """Whether a value is a pandas DataFrame, without importing pandas."""
+    return hasattr(value, "iloc") and hasattr(value, "columns")
