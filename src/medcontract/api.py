@@ -450,12 +450,14 @@ def freeze_protocol(
     """The protocol of a track with the versions of everything that changes a score, to be kept as a file.
 
     With `truth`, files or folders, only scores against truths with the same content are made under it. `note` says why
-    it was frozen. Options of a track are those of `score`. Raises `MedcontractError` for a truth with errors.
+    it was frozen. Options of a track are those of `score` that are part of its protocol (`lexicon`, `match`,
+    `t_min_ms`, `t_max_ms`). Others raise `CallError`. Raises `MedcontractError` for a truth with errors.
     """
     from medcontract.evaluation.arguments import given_files
     from medcontract.evaluation.freeze import freeze
     from medcontract.scoring import tracks
 
+    _require_protocol_options(track_options)
     given = given_files(truth, others=_files_in(track_options)).files
     options, changes = _options(freeze_protocol, track_options, parameters)
     settings = _settings(1, None, False, None, None, False, (), options=options)
@@ -465,10 +467,11 @@ def freeze_protocol(
 def check_protocol(protocol: FileName | Protocol, **track_options: Any) -> ProtocolCheck:
     """Whether this medcontract scores under a frozen protocol, with every difference. True if it does.
 
-    Options of a track are those of `score`: a custom lexicon that was frozen must be given again.
+    Options of a track are those of `freeze_protocol`: a custom lexicon that was frozen must be given again.
     """
     from medcontract.evaluation.freeze import check
 
+    _require_protocol_options(track_options)
     options, changes = _options(check_protocol, track_options, None)
     return check(_read_frozen(protocol, changes), _settings(1, None, False, None, None, False, (), options=options))
 
@@ -754,6 +757,16 @@ def _options(
         else:
             changed[name] = value
     return found, _changes(changed)
+
+
+def _require_protocol_options(given: Mapping[str, Any]) -> None:
+    """Raise `CallError` for options of tracks that are not part of a protocol: freezing would ignore them."""
+    for _, option in list_track_options() if given else ():
+        if given.get(option.name) is not None and not option.in_protocol:
+            raise CallError(
+                f"{option.on_command_line} is not part of a protocol",
+                "pass it to the commands that score, together with the frozen protocol",
+            )
 
 
 def _unknown_option(name: str, known: Iterable[str]) -> CallError:
