@@ -431,3 +431,20 @@ def test_python(tmp_path: Path) -> None:
     check = medcontract.check_protocol(path)
     assert repr(check) == "<ProtocolCheck reports v1, 0 differences>".replace("v1", f"v{frozen.version}")
     assert check.to_frame().empty
+
+
+@pytest.mark.parametrize(
+    ("content", "hint"), [({"something": "else"}, "specify CONTRACT=PATH"), ({"image-id": "a", "lable": "M"}, "=PATH")]
+)
+def test_hints_name_no_missing_option(call: Call, tmp_path: Path, content: dict[str, str], hint: str) -> None:
+    """Commands without --contract do not suggest it for a file that is not recognized."""
+    path = tmp_path / "unknown.json"
+    path.write_text(json.dumps(content))
+    for words in (
+        ("score", path, path),
+        ("preflight", path),
+        ("leaderboard", path, path),
+        ("protocol", "freeze", "reports", "--truth", path, "--out", tmp_path / "x.json"),
+    ):
+        ran = call(*words)
+        assert (ran.code, hint in ran.err, "--contract" in ran.err) == (2, True, False), words
