@@ -65,6 +65,7 @@ MAX_SCORE_PROBLEMS = 100
 
 FileName = str | os.PathLike[str]
 Number: TypeAlias = "str | int | float | Decimal"
+FileNames: TypeAlias = FileName | Iterable[FileName]
 Progress = Callable[[str, int, int], None]
 
 
@@ -76,7 +77,7 @@ def validate(
     contract: str | None = None,
     *,
     schema: FileName | None = None,
-    allow_refs: Iterable[FileName] = (),
+    allow_refs: FileNames = (),
     name: str | None = None,
     max_problems: int = MAX_PROBLEMS,
     images: FileName | None = None,
@@ -97,7 +98,10 @@ def validate(
     from medcontract.results.validation import Validation
     from medcontract.validation.problem_collector import ProblemCollector
 
+    _require_at_least(0, max_problems=max_problems)
+    _require_at_least(1, jobs=jobs)
     if contract is not None:
+        _require_strings([contract])
         registry.find(contract)
         if schema is not None:
             raise CallError("both a schema and a contract are given", "pass only one of them")
@@ -110,11 +114,11 @@ def validate(
 
 
 def validate_files(
-    files: Iterable[FileName],
+    files: FileNames,
     contract: str | None = None,
     *,
     schema: FileName | None = None,
-    allow_refs: Iterable[FileName] = (),
+    allow_refs: FileNames = (),
     max_problems: int = MAX_PROBLEMS,
     max_alike: int | None = None,
     excerpts: bool = False,
@@ -124,7 +128,7 @@ def validate_files(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Validation:
-    """Check several files and folders. `contract`, `schema`, `images` and `jobs` are those of `validate`.
+    """Check files and folders, or a single one. `contract`, `schema`, `images` and `jobs` are those of `validate`.
 
     An internal error while checking a file is reported as a problem of that file; the others are still checked.
     """
@@ -132,7 +136,9 @@ def validate_files(
     from medcontract.results.validation import Validation
     from medcontract.validation.problem_collector import ProblemCollector
 
-    given = given_files(files, contract, schema).files
+    _require_at_least(0, max_problems=max_problems, max_alike=max_alike)
+    _require_at_least(1, jobs=jobs)
+    given = given_files(_paths(files), contract, schema).files
     limits = _limits(max_record, max_unpacked)
     referenced = _referenced_files(images, jobs, _stage(progress, "checking images"))
     validator = _validator_for(schema, referenced, allow_refs)
@@ -210,7 +216,7 @@ def score(
     excerpts: bool = False,
     max_record: int | None = None,
     max_unpacked: int | None = None,
-    plugins: Sequence[str] = (),
+    plugins: str | Sequence[str] = (),
     progress: Progress | None = None,
     **track_options: Any,
 ) -> Score:
@@ -230,7 +236,8 @@ def score(
     from medcontract.evaluation.build_results import score_result
     from medcontract.evaluation.score import score_files
 
-    _load_plugins(plugins)
+    _require_at_least(1, jobs=jobs)
+    plugins = _load_plugins(plugins)
     frames, track_options = _named_frames(track_options)
     given = _given(files, frames, [*_files_in(track_options), protocol])
     options, changes = _options(score, track_options, parameters)
@@ -239,7 +246,9 @@ def score(
         max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
         breakdown=breakdown, values=show_values, plugin_errors=plugin_errors, options=options,
     )._replace(jobs=jobs, progress=_stage(progress, "scoring"), frozen=frozen)  # fmt: skip
-    scored = score_files(given.files, found=given.found, settings=settings, parameters=changes, header=header)
+    scored = score_files(
+        given.files, found=given.found, settings=settings, parameters=changes, header=_mapping(header, "header")
+    )
     return score_result(scored)
 
 
@@ -258,7 +267,7 @@ def preflight(
     excerpts: bool = False,
     max_record: int | None = None,
     max_unpacked: int | None = None,
-    plugins: Sequence[str] = (),
+    plugins: str | Sequence[str] = (),
     progress: Progress | None = None,
     **track_options: Any,
 ) -> Preflight:
@@ -271,7 +280,8 @@ def preflight(
     """
     from medcontract.evaluation.preflight import preflight as run_checks
 
-    _load_plugins(plugins)
+    _require_at_least(1, jobs=jobs)
+    plugins = _load_plugins(plugins)
     frames, track_options = _named_frames(track_options)
     given = _given(files, frames, [*_files_in(track_options), protocol])
     options, changes = _options(preflight, track_options, parameters)
@@ -282,7 +292,8 @@ def preflight(
         values=show_values, plugin_errors=plugin_errors, options=options,
     )._replace(progress=_stage(progress, "checking"), frozen=frozen)  # fmt: skip
     return run_checks(
-        given.files, found=given.found, images=referenced, settings=settings, parameters=changes, header=header,
+        given.files, found=given.found, images=referenced, settings=settings, parameters=changes,
+        header=_mapping(header, "header"),
     )  # fmt: skip
 
 
@@ -298,7 +309,7 @@ def leaderboard(
     jobs: int = 1,
     max_record: int | None = None,
     max_unpacked: int | None = None,
-    plugins: Sequence[str] = (),
+    plugins: str | Sequence[str] = (),
     progress: Progress | None = None,
     **track_options: Any,
 ) -> Leaderboard:
@@ -313,17 +324,20 @@ def leaderboard(
     from medcontract.evaluation.leaderboard import leaderboard as rank
     from medcontract.evaluation.leaderboard import measured_in, submissions_in
 
-    _load_plugins(plugins)
+    _require_at_least(1, jobs=jobs)
+    if not submissions:
+        raise CallError("there are no submissions to rank", "pass each submission, a folder or a file, after the truth")
+    plugins = _load_plugins(plugins)
     options, changes = _options(leaderboard, track_options, parameters)
     frozen = _frozen(protocol, changes)
     settings = _settings(
         1, None, False, max_record, max_unpacked, participant, plugins, plugin_errors=plugin_errors, options=options,
     )._replace(frozen=frozen)  # fmt: skip
-    found = submissions_in([os.fspath(each) for each in submissions], lambda path: walk([path]))
+    found = submissions_in([os.fspath(each) for each in _paths(submissions)], lambda path: walk([path]))
     referenced = None if measured is None else measured_in(os.fspath(measured), lambda path: walk([path]))
     return rank(
-        given_files([truth]).files, found, settings=settings, parameters=changes, header=header,
-        jobs=jobs, progress=_stage(progress, "scoring"), measured=referenced,
+        given_files(_paths([truth])).files, found, settings=settings, parameters=changes,
+        header=_mapping(header, "header"), jobs=jobs, progress=_stage(progress, "scoring"), measured=referenced,
     )  # fmt: skip
 
 
@@ -354,6 +368,10 @@ def _shown_name(given: FileName | Score) -> str | None:
 def _validated_score(given: FileName | Score) -> Validated[Any]:
     """Load a score. Raises `CallError` if the file is a valid file of another contract."""
     if not isinstance(given, str | os.PathLike):
+        from medcontract.results.score import Score
+
+        if not isinstance(given, Score):
+            raise CallError(f"expected a path or a result of score, got {type(given).__name__}")
         return load(given.to_json().encode(), "medcontract/score", name="score.json")
     try:
         return load(given, "medcontract/score")
@@ -375,6 +393,8 @@ def normalize(*texts: str) -> Normalization:
     from medcontract.normalizers.text import steps, tight
     from medcontract.results.reference import Normalization, NormalizationStep, NormalizedText
 
+    _require_strings(texts)
+
     def normalized(text: str) -> NormalizedText:
         applied = tuple(NormalizationStep(step=step.name, text=step.text, _about=step.about) for step in steps(text))
         return NormalizedText(text=text, normalized=applied[-1].text, tight=tight(text), steps=applied)
@@ -388,6 +408,7 @@ def explain(*codes: str) -> Explanation:
     from medcontract.contracts.suggestions import did_you_mean
     from medcontract.results.reference import ExplainedCode, Explanation
 
+    _require_strings(codes)
     wanted = []
     for code in codes:
         name = code.upper() if code.upper().startswith("MC") else f"MC{code}"
@@ -423,6 +444,7 @@ def get_contract(contract_id: str) -> Contract[Any]:
     """A contract with its models and rules. Raises `UnknownContract`."""
     from medcontract.contracts import registry
 
+    _require_strings([contract_id])
     return registry.contract(contract_id)
 
 
@@ -450,7 +472,7 @@ def get_protocol(track: str, *, parameters: Mapping[str, Number] | None = None) 
 def freeze_protocol(
     track: str,
     *,
-    truth: Iterable[FileName] = (),
+    truth: FileNames = (),
     parameters: Mapping[str, Number] | None = None,
     note: str | None = None,
     **track_options: Any,
@@ -458,13 +480,15 @@ def freeze_protocol(
     """The protocol of a track with the versions of everything that changes a score, to be kept as a file.
 
     With `truth`, files or folders, only scores against truths with the same content are made under it. `note` says why
-    it was frozen. Options of a track are those of `score`. Raises `MedcontractError` for a truth with errors.
+    it was frozen. Options of a track are those of `score` that are part of its protocol (`lexicon`, `match`,
+    `t_min_ms`, `t_max_ms`). Others raise `CallError`. Raises `MedcontractError` for a truth with errors.
     """
     from medcontract.evaluation.arguments import given_files
     from medcontract.evaluation.freeze import freeze
     from medcontract.scoring import tracks
 
-    given = given_files(truth, others=_files_in(track_options)).files
+    _require_protocol_options(track_options)
+    given = given_files(_paths(truth), others=_files_in(track_options)).files
     options, changes = _options(freeze_protocol, track_options, parameters)
     settings = _settings(1, None, False, None, None, False, (), options=options)
     return freeze(tracks.track(track), changes, given, settings, note)
@@ -473,10 +497,11 @@ def freeze_protocol(
 def check_protocol(protocol: FileName | Protocol, **track_options: Any) -> ProtocolCheck:
     """Whether this medcontract scores under a frozen protocol, with every difference. True if it does.
 
-    Options of a track are those of `score`: a custom lexicon that was frozen must be given again.
+    Options of a track are those of `freeze_protocol`: a custom lexicon that was frozen must be given again.
     """
     from medcontract.evaluation.freeze import check
 
+    _require_protocol_options(track_options)
     options, changes = _options(check_protocol, track_options, None)
     return check(_read_frozen(protocol, changes), _settings(1, None, False, None, None, False, (), options=options))
 
@@ -490,6 +515,8 @@ def json_schema(contract_id: str, *, record: bool = False, draft: Draft = "2020-
 
     from medcontract.schemas.files import schema_of
 
+    _require_strings([contract_id])
+    _require_draft(draft)
     return deepcopy(schema_of(contract_id, record, draft))
 
 
@@ -502,6 +529,8 @@ def export_schemas(
     """
     from medcontract.schemas.files import export
 
+    _require_strings(contract_ids)
+    _require_draft(draft)
     return export(folder, contract_ids, draft, base_url)
 
 
@@ -578,6 +607,52 @@ def write_file(text: str, path: FileName) -> None:
 # --- helpers ----------------------------------------------------------------------------------------------------
 
 
+def _paths(given: Any) -> tuple[FileName, ...]:
+    """A path, or an iterable of paths, as a tuple. Raises `CallError`."""
+    if isinstance(given, str | os.PathLike):
+        return (given,)
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
+        raise CallError(f"expected a path or a list of paths, got {type(given).__name__}")
+    found = tuple(given)
+    for each in found:
+        if not isinstance(each, str | os.PathLike):
+            hint = "pass each path as a separate argument" if isinstance(each, list | tuple) else None
+            raise CallError(f"expected a path, got {type(each).__name__}", hint)
+    return found
+
+
+def _mapping(given: Mapping[str, Any] | None, argument: str) -> dict[str, Any]:
+    if given is not None and not isinstance(given, Mapping):
+        raise CallError(f"'{argument}' must be a mapping, not {type(given).__name__}")
+    return dict(given or {})
+
+
+def _require_strings(values: Iterable[object]) -> None:
+    for value in values:
+        if not isinstance(value, str):
+            hint = "pass each string as a separate argument" if isinstance(value, list | tuple) else None
+            raise CallError(f"expected a string, got {type(value).__name__}", hint)
+
+
+def _require_at_least(minimum: int, **numbers: Any) -> None:
+    from numbers import Integral
+
+    for name, number in numbers.items():
+        if number is None:
+            continue
+        if isinstance(number, bool) or not isinstance(number, Integral):
+            raise CallError(f"'{name}' must be an integer, not {type(number).__name__}")
+        if number < minimum:
+            raise CallError(f"'{name}' must be at least {minimum}, not {number}")
+
+
+def _require_draft(draft: str) -> None:
+    from medcontract.schemas.publishing import DRAFTS
+
+    if draft not in DRAFTS:
+        raise CallError(f"unknown draft '{draft}'", f"use one of: {', '.join(DRAFTS)}")
+
+
 def _referenced_files(
     images: FileName | None, jobs: int | None, progress: Callable[[int, int], None] | None = None
 ) -> ReferencedFiles | None:
@@ -626,7 +701,7 @@ def _given(
     from medcontract.evaluation.arguments import given_files, given_frames
 
     files = list(files)
-    given = given_files([cast("FileName", file) for file in files if not is_frame(file)], others=others)
+    given = given_files(_paths(file for file in files if not is_frame(file)), others=others)
     frames = [cast("pd.DataFrame", file) for file in files if is_frame(file)]
     return given._replace(files=[*given.files, *given_frames(frames, named)]) if frames or named else given
 
@@ -676,10 +751,10 @@ def _only(finding: Finding, source: Source, contract_id: str | None, wrong_call:
 
 
 def _validator_for(
-    schema: FileName | None, referenced: ReferencedFiles | None, allow_refs: Iterable[FileName]
+    schema: FileName | None, referenced: ReferencedFiles | None, allow_refs: FileNames
 ) -> Callable[..., FileReport]:
     """The function that checks files, by contract or by schema. Raises `CallError` if the schema is not valid."""
-    allowed = tuple(allow_refs)
+    allowed = _paths(allow_refs)
     if allowed and schema is None:
         raise CallError("references are allowed, but no schema is given", "pass it with --schema FILE")
     if schema is None:
@@ -702,12 +777,13 @@ def _stage(progress: Progress | None, name: str) -> Callable[[int, int], None] |
 def _limits(max_record: int | None, max_unpacked: int | None) -> Any:
     from medcontract.reading.limits import Limits
 
+    _require_at_least(1, max_record=max_record, max_unpacked=max_unpacked)
     return Limits(*(given or default for given, default in zip((max_record, max_unpacked), Limits(), strict=True)))
 
 
 def _changes(parameters: Mapping[str, Number] | None) -> tuple[tuple[str, str], ...]:
     """Parameters as exact strings."""
-    return tuple((name, _exact(name, value)) for name, value in (parameters or {}).items())
+    return tuple((name, _exact(name, value)) for name, value in _mapping(parameters, "parameters").items())
 
 
 def _exact(name: str, value: Any) -> str:
@@ -735,15 +811,22 @@ def _read_frozen(protocol: FileName | Protocol, changes: Sequence[tuple[str, str
     if isinstance(protocol, str | os.PathLike):
         loaded = load(protocol, contract)
     else:
+        from medcontract.results.reference import Protocol
+
+        if not isinstance(protocol, Protocol):
+            raise CallError(f"expected a path or a result of freeze_protocol, got {type(protocol).__name__}")
         loaded = load(protocol.to_json().encode(), contract, name="protocol.json")
     frozen = FrozenProtocol.of(loaded.value.model_dump())
     check_not_changed(frozen, changes)
     return frozen
 
 
-def _load_plugins(names: Iterable[str]) -> None:
+def _load_plugins(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Load plugins, given as a name or several. Returns their names."""
+    names = (names,) if isinstance(names, str) else tuple(names)
     for name in names:
         load_plugin(name)
+    return names
 
 
 def _settings(
@@ -752,6 +835,7 @@ def _settings(
     plugin_errors: bool = False, options: Mapping[str, Any],
 ) -> Settings:  # fmt: skip
     """The settings for reading and scoring files."""
+    _require_at_least(0, max_problems=max_problems, max_alike=max_alike)
     from medcontract.evaluation.inputs import Settings
     from medcontract.scoring.scorer import ScoringOptions
 
@@ -775,7 +859,7 @@ def _options(
     function: Callable[..., Any], given: Mapping[str, Any], parameters: Mapping[str, Number] | None
 ) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
     """Parse the options of tracks. Returns them, and the parameters including those set by options."""
-    changed = dict(parameters or {})
+    changed = _mapping(parameters, "parameters")
     found: dict[str, Any] = {}
     known = {option.name: option for _, option in list_track_options()} if given else {}
     for name in given:
@@ -792,6 +876,16 @@ def _options(
         else:
             changed[name] = value
     return found, _changes(changed)
+
+
+def _require_protocol_options(given: Mapping[str, Any]) -> None:
+    """Raise `CallError` for options of tracks that are not part of a protocol: freezing would ignore them."""
+    for _, option in list_track_options() if given else ():
+        if given.get(option.name) is not None and not option.in_protocol:
+            raise CallError(
+                f"{option.on_command_line} is not part of a protocol",
+                "pass it to the commands that score, together with the frozen protocol",
+            )
 
 
 def _unknown_option(name: str, known: Iterable[str]) -> CallError:

@@ -53,7 +53,7 @@ WRONG: dict[str, tuple[Sequence[str], Sequence[str]]] = {
         ["--weights", "diagnostics=1", "--metric-name", "clinical_accuracy"], ["clinical_accuracy", "--replace"],
     ),
     "no such lexicon": (["--lexicon", "none.json"], ["none.json"]),
-    "times": (["--t-min-ms", "1", "--t-max-ms", "2"], ["t_min_ms"]),
+    "times": (["--t-min-ms", "1", "--t-max-ms", "2"], ["--t-min-ms", "lesions"]),
     "matching": (["--match", "fuzzy"], ["match"]),
     "an unknown parameter": (["--parameter", "weight_diagnosis=1"], ["weight_diagnosis", "weight_diagnoses"]),
     "a fixed parameter": (["--parameter", "lexicon=0"], ["lexicon"]),

@@ -120,7 +120,7 @@ def test_one_line_of_standard_input_is_a_record(monkeypatch: pytest.MonkeyPatch)
 def test_standard_input_needs_a_contract(capsys: pytest.CaptureFixture[str]) -> None:
     """Without a name there is nothing to go by: the call is wrong, and says what is missing."""
     assert main(["validate", "-"]) == 2
-    assert "--contract" in capsys.readouterr().err
+    assert "CONTRACT=-" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("size", "code"), [("100", 1), ("1k", 0), ("0", 2), ("many", 2), ("-5", 2)])

@@ -301,6 +301,66 @@ def test_wrong_calls(call: Call, freeze: Callable[..., Path], tmp_path: Path) ->
     assert not (tmp_path / "x.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("track", "arguments", "set_to"),
+    [
+        ("extraction", ("--match", "fuzzy"), {"match": "fuzzy"}),
+        ("lesions", ("--t-min-ms", "12", "--t-max-ms", "80"), {"t_min_ms": 12, "t_max_ms": 80}),
+    ],
+)
+def test_options_of_tracks(
+    freeze: Callable[..., Path], track: str, arguments: tuple[str, ...], set_to: dict[str, object]
+) -> None:
+    """Options of a track that set parameters are frozen, as `--parameter` would be."""
+    path = freeze(track, *arguments)
+    found = {each["name"]: each["value"] for each in json.loads(path.read_text())["parameters"]}
+    assert {name: found[name] for name in set_to} == set_to
+    parameters = [word for name, value in set_to.items() for word in ("--parameter", f"{name}={value}")]
+    assert freeze(track, *parameters, name="again.json").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("option", "python"),
+    [
+        (("--weights", "nosuch=1"), {"weights": {"nosuch": 1}}),
+        (("--keep-missing",), {"renormalize_missing": False}),
+        (("--metric-name", "x"), {"metric_name": "x"}),
+        (("--category", "x=accuracy"), {"categories": {"x": ["accuracy"]}}),
+        (("--replace",), {"replace": True}),
+    ],
+)
+def test_options_outside_of_a_protocol(
+    call: Call, freeze: Callable[..., Path], tmp_path: Path, option: tuple[str, ...], python: dict[str, Any]
+) -> None:
+    """An option that a frozen protocol cannot contain is a wrong call, and not offered."""
+    path = freeze("benchmark")
+    for arguments in (("freeze", "benchmark", "--out", tmp_path / "x.json"), ("check", path)):
+        ran = call("protocol", *arguments, *option)
+        assert (ran.code, f"{option[0]} is not part of a protocol" in ran.err) == (2, True)
+        offered = call("protocol", arguments[0], "--help").out
+        assert (option[0] in offered, "--lexicon" in offered, "--match" in offered) == (False, True, True)
+    assert not (tmp_path / "x.json").exists()
+    with pytest.raises(medcontract.CallError, match="is not part of a protocol"):
+        medcontract.freeze_protocol("benchmark", **python)
+    with pytest.raises(medcontract.CallError, match="is not part of a protocol"):
+        medcontract.check_protocol(path, **python)
+
+
+@pytest.mark.parametrize("command", ["score", "preflight", "leaderboard", "freeze"])
+@pytest.mark.parametrize(("option", "owner"), [(("--match", "fuzzy"), "extraction"), (("--t-min-ms", "3"), "lesions")])
+def test_an_option_of_another_track(
+    call: Call, tmp_path: Path, command: str, option: tuple[str, ...], owner: str
+) -> None:
+    """An option that sets a parameter is reported like any other option of another track."""
+    files: tuple[object, ...] = tuple(all_files(tmp_path, "reports"))
+    words = (
+        ("protocol", "freeze", "reports", "--out", tmp_path / "x.json") if command == "freeze" else (command, *files)
+    )
+    ran = call(*words, *option)
+    assert ran.code == 2
+    assert f"{option[0]} is an option of the track {owner}, not of reports" in ran.err
+
+
 def test_wrong_files(call: Call, freeze: Callable[..., Path], tmp_path: Path) -> None:
     """A file that is not valid, and a truth with errors: exit code 1."""
     files = all_files(tmp_path, "extraction")
@@ -371,3 +431,20 @@ def test_python(tmp_path: Path) -> None:
     check = medcontract.check_protocol(path)
     assert repr(check) == "<ProtocolCheck reports v1, 0 differences>".replace("v1", f"v{frozen.version}")
     assert check.to_frame().empty
+
+
+@pytest.mark.parametrize(
+    ("content", "hint"), [({"something": "else"}, "specify CONTRACT=PATH"), ({"image-id": "a", "lable": "M"}, "=PATH")]
+)
+def test_hints_name_no_missing_option(call: Call, tmp_path: Path, content: dict[str, str], hint: str) -> None:
+    """Commands without --contract do not suggest it for a file that is not recognized."""
+    path = tmp_path / "unknown.json"
+    path.write_text(json.dumps(content))
+    for words in (
+        ("score", path, path),
+        ("preflight", path),
+        ("leaderboard", path, path),
+        ("protocol", "freeze", "reports", "--truth", path, "--out", tmp_path / "x.json"),
+    ):
+        ran = call(*words)
+        assert (ran.code, hint in ran.err, "--contract" in ran.err) == (2, True, False), words

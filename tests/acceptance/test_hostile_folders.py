@@ -68,6 +68,7 @@ def test_deep_folders(call: Call, tmp_path: Path, deep: Path) -> None:
         assert code == 0
         assert "sent.json" in out
     assert call("schema", "diff", deep, deep).code == 2  # it is found, and is no schema
+    (deep / "index.json").write_text("{}", encoding="utf-8")
     assert call("schema", "check", deep).code == 1
 
 

@@ -1055,7 +1055,7 @@ def test_times_of_another_track(score: Call, tmp_path: Path) -> None:
     """--t-min-ms is for lesions: elsewhere it is a wrong call."""
     code, out, err = score(*all_files(tmp_path, "reports"), "--t-min-ms", "1", "--t-max-ms", "2")
     assert (code, out) == (2, "")
-    assert "t_min_ms" in err
+    assert "--t-min-ms is an option of the track lesions, not of reports" in err
 
 
 def test_times_of_the_competition(score: Call, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import json
 import pkgutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -275,3 +276,72 @@ def test_the_boolean_that_is_meant(given: str, hint: str | None) -> None:
         cell = given.strip('"')
         row = f"report_id,specialty,urgency,follow_up\na,Other,Routine,{cell}\n".encode()
         assert medcontract.validate(row, name="x.csv").problems[0].hint == (hint or "").removesuffix(" without quotes")
+
+
+# --- wrong calls ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def reports(tmp_path: Path) -> Path:
+    medcontract.init("reports", tmp_path / "reports")
+    return tmp_path / "reports"
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_single_path(reports: Path, kind: Callable[[Path], Any]) -> None:
+    """A single path means the same as a list of one path."""
+    folder, truth = kind(reports), kind(reports / "truth.json")
+    assert medcontract.validate_files(folder) == medcontract.validate_files([folder])
+    assert medcontract.freeze_protocol("reports", truth=truth) == medcontract.freeze_protocol("reports", truth=[truth])
+    schema = SCHEMAS / "reports/truth/v1.json"
+    assert medcontract.validate(truth, schema=schema, allow_refs=folder).ok
+    assert medcontract.validate_files(truth, schema=schema, allow_refs=folder).ok
+
+
+def test_a_single_plugin(reports: Path) -> None:
+    """A plugin is named, not spelt."""
+    with pytest.raises(CallError, match="'nosuch'"):
+        medcontract.score(reports, plugins="nosuch")
+
+
+_ANY: Any = medcontract
+
+_WRONG_CALLS: dict[str, Callable[[Path], object]] = {
+    "there are no submissions": lambda reports: medcontract.leaderboard(reports / "truth.json"),
+    "expected a path or a result of score, got int": lambda reports: _ANY.compare(3, 4),
+    "expected a path or a result of freeze_protocol, got int": lambda reports: _ANY.check_protocol(3),
+    "expected a string, got list": lambda reports: _ANY.explain(["MC104"]),
+    "expected a string, got int": lambda reports: _ANY.normalize(3),
+    "expected a string, got tuple": lambda reports: _ANY.export_schemas(reports / "x", ("reports/truth",)),
+    "expected a string, got dict": lambda reports: _ANY.json_schema({}),
+    "expected a string, got set": lambda reports: _ANY.get_contract(set()),
+    "expected a string, got float": lambda reports: _ANY.validate(reports / "truth.json", 3.0),
+    "'parameters' must be a mapping, not list": lambda reports: _ANY.get_protocol("reports", parameters=["a"]),
+    "'parameters' must be a mapping, not tuple": lambda reports: _ANY.score(reports, parameters=("a",)),
+    "'header' must be a mapping, not list": lambda reports: _ANY.score(reports, header=["a"]),
+    "expected a path, got list": lambda reports: _ANY.score([reports]),
+    "expected a path, got tuple": lambda reports: _ANY.preflight((reports,)),
+    "expected a path, got set": lambda reports: _ANY.leaderboard(reports / "truth.json", {reports}),
+    "expected a path, got int": lambda reports: _ANY.validate_files([3]),
+    "expected a path or a list of paths, got int": lambda reports: _ANY.validate_files(3),
+    "expected a path or a list of paths, got bytes": lambda reports: _ANY.freeze_protocol("reports", truth=b"x"),
+    "unknown draft '7'": lambda reports: _ANY.json_schema("reports/truth", draft="7"),
+    "unknown draft 'draft-7'": lambda reports: _ANY.export_schemas(reports / "x", draft="draft-7"),
+    "'jobs' must be at least 1, not 0": lambda reports: medcontract.score(reports, jobs=0),
+    "'jobs' must be at least 1, not -1": lambda reports: medcontract.preflight(reports, jobs=-1),
+    "'jobs' must be at least 1, not -2": lambda reports: medcontract.leaderboard(reports, reports, jobs=-2),
+    "'jobs' must be an integer, not str": lambda reports: _ANY.score(reports, jobs="2"),
+    "'max_problems' must be at least 0, not -1": lambda reports: medcontract.validate(reports, max_problems=-1),
+    "'max_problems' must be at least 0, not -2": lambda reports: medcontract.validate_files(reports, max_problems=-2),
+    "'max_problems' must be at least 0, not -3": lambda reports: medcontract.score(reports, max_problems=-3),
+    "'max_record' must be at least 1, not -1": lambda reports: medcontract.score(reports, max_record=-1),
+}
+
+
+@pytest.mark.parametrize("message", _WRONG_CALLS)
+def test_wrong_arguments(reports: Path, message: str) -> None:
+    """An argument of a wrong type or out of range raises `CallError`, before anything is written."""
+    with pytest.raises(CallError) as caught:
+        _WRONG_CALLS[message](reports)
+    assert str(caught.value).startswith(message)
+    assert not (reports / "x").exists()

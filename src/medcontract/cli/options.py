@@ -154,13 +154,19 @@ class TrackCommand(click.Command):
     every track takes longer than scoring a small file.
     """
 
+    only_protocol = False
+    """Whether it only offers options that are part of a protocol. Others are parsed, for a message that says so."""
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = {name for parameter in super().get_params(ctx) for name in parameter.opts}
         given = {word.partition("=")[0] for word in args if word.startswith("-") and word != "-"}
         if ctx.resilient_parsing or not given <= own or given & set(ctx.help_option_names):
             for name in _plugins_in(args):
                 api.load_plugin(name)
-            ctx.meta[_TRACK_OPTIONS] = [(track, _click_option(option)) for track, option in api.list_track_options()]
+            ctx.meta[_TRACK_OPTIONS] = [
+                (track, _click_option(option, hidden=self.only_protocol and not option.in_protocol))
+                for track, option in api.list_track_options()
+            ]
         return super().parse_args(ctx, args)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -181,6 +187,12 @@ class TrackCommand(click.Command):
                 formatter.write_dl(records)
 
 
+class ProtocolCommand(TrackCommand):
+    """A command for a protocol, not for a score."""
+
+    only_protocol = True
+
+
 def _plugins_in(args: Sequence[str]) -> Iterator[str]:
     """The values of --plugin, which are needed before the options can be parsed."""
     for word, following in zip(args, [*args[1:], ""], strict=True):
@@ -190,7 +202,7 @@ def _plugins_in(args: Sequence[str]) -> Iterator[str]:
             yield word.partition("=")[2]
 
 
-def _click_option(option: Any) -> click.Option:
+def _click_option(option: Any, hidden: bool) -> click.Option:
     """Convert an option of a track (`scoring.track.Option`)."""
     names = [option.on_command_line, option.name]
     if option.sets is not None:
@@ -198,9 +210,11 @@ def _click_option(option: Any) -> click.Option:
         def flag_value(ctx: click.Context, param: click.Parameter, given: bool) -> bool | None:
             return option.sets if given else None
 
-        return click.Option(names, is_flag=True, callback=flag_value, help=option.help)
+        return click.Option(names, is_flag=True, callback=flag_value, help=option.help, hidden=hidden)
     kind: Any = click.Choice(option.choices) if option.choices else click.Path() if option.contract else str
-    return click.Option(names, metavar=option.metavar or None, type=kind, multiple=option.multiple, help=option.help)
+    return click.Option(
+        names, metavar=option.metavar or None, type=kind, multiple=option.multiple, help=option.help, hidden=hidden
+    )
 
 
 def given_values(track_options: dict[str, Any]) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def show(track: str, parameters: dict[str, str], chosen: str | None, out: str | 
     return 0
 
 
-@command.command("freeze", cls=options.TrackCommand, short_help="Write a protocol to a file, with all versions.")
+@command.command("freeze", cls=options.ProtocolCommand, short_help="Write a protocol to a file, with all versions.")
 @click.argument("track", metavar="TRACK")
 @options.pairs("--parameter", "parameters", "Freeze it with one parameter changed.")
 @click.option(
@@ -76,7 +76,9 @@ def freeze(
     return 0
 
 
-@command.command("check", cls=options.TrackCommand, short_help="Is a frozen protocol still that of this medcontract?")
+@command.command(
+    "check", cls=options.ProtocolCommand, short_help="Is a frozen protocol still that of this medcontract?"
+)
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
 @options.plugins
 @options.result("ProtocolCheck")

@@ -48,7 +48,7 @@ def given_files(
         elif path == STDIN and not schema:
             raise CallError(
                 "standard input needs a contract",
-                "pass CONTRACT=-, or --contract if there is that option; medcontract schema list shows the ids",
+                "pass CONTRACT=- instead of -; medcontract schema list shows the ids",
             )
     walked = [(path, contract_id, walk([path])) for path, contract_id in wanted]
     return GivenFiles(

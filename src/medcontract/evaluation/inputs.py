@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
@@ -161,11 +162,19 @@ def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[s
             files.unrecognized.append(contract)
         else:
             kind = NotRecognised if problem.code == "MC009" else CallError
-            raise kind(f"{contract.path}: {problem.message}", problem.hint)
+            raise kind(f"{contract.path}: {problem.message}", _without_contract_option(problem.hint))
     files.groups = {name: _in_order(files.groups[name]) for name in sorted(files.groups)}
     files.unread.sort(key=_by_name_and_problem)
     files.unrecognized.sort(key=lambda report: base_name(report.path))
     return files
+
+
+def _without_contract_option(hint: str | None) -> str | None:
+    """A hint for commands that have no --contract: `CONTRACT=PATH` instead."""
+    if hint is None:
+        return None
+    hint = hint.replace("--contract ID", "CONTRACT=PATH")
+    return re.sub(r"--contract ([a-z0-9-]+/[a-z0-9-]+)(?:, or \1=PATH)?", r"\1=PATH", hint)
 
 
 def _by_name_and_problem(report: FileReport) -> tuple[Any, ...]:

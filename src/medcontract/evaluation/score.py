@@ -184,15 +184,21 @@ def changed_protocol(
     own = {option.name for option in track.options}
     for name in options.options:
         if name not in own:
-            owner, option = tracks.options()[name]
-            raise CallError(f"{option.on_command_line} is an option of the track {owner.id}, not of {track.id}")
+            raise _option_of_another_track(name, track)
     if options.breakdown and not track.scorer.explains:
         those = " and ".join(each.id for each in tracks.every() if each.scorer.explains)
         raise CallError(f"--breakdown is an option of the tracks {those}, not of {track.id}")
     protocol = track.protocol
     for name, value in parameters:
+        if name not in protocol.values and name in tracks.options():
+            raise _option_of_another_track(name, track)
         protocol = protocol.changed(name, value)
     return track.completed(protocol, options)
+
+
+def _option_of_another_track(name: str, track: Track) -> CallError:
+    owner, option = tracks.options()[name]
+    return CallError(f"{option.on_command_line} is an option of the track {owner.id}, not of {track.id}")
 
 
 def track_of(files: Files) -> Track:

@@ -52,11 +52,16 @@ def export(folder: Folder, ids: Sequence[str], draft: Draft, base_url: str | Non
 
 
 def check(folder: Folder, base_url: str | None = None) -> SchemaCheck:
-    """What is stale, missing, unknown or invalid in a folder of schemas."""
+    """What is stale, missing, unknown or invalid in a folder of schemas. Raises `CallError` for any other folder."""
     if not os.path.isdir(folder):
         raise CallError(f"{os.fspath(folder)}: no such folder")
     there = _files(Path(folder))
     found = publishing.found_export(there, base_url)
+    if INDEX not in there:
+        raise CallError(
+            f"{os.fspath(folder)}: no {INDEX}: not a folder of exported schemas",
+            "make one with: medcontract schema export DIR",
+        )
     wrong = publishing.wrong_files(there, found, __version__)
     known = registry.compiled().keys()
     return SchemaCheck(

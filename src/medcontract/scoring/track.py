@@ -115,6 +115,11 @@ class Option(Struct, frozen=True, kw_only=True):
         return self.flag or f"--{self.name.replace('_', '-')}"
 
     @property
+    def in_protocol(self) -> bool:
+        """Whether it changes the protocol: it sets a parameter, or its content is hashed into one."""
+        return self.parameter or self.measuring
+
+    @property
     def in_python(self) -> str:
         return self.name if self.sets is None else f"{self.name}={self.sets}"
 

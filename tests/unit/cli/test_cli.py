@@ -914,6 +914,15 @@ def test_schema_check_of_the_published(run: Run) -> None:
     assert run("schema", "check", SCHEMAS).code == 0
 
 
+def test_schema_check_of_another_folder(run: Run) -> None:
+    """A folder that was not exported is a wrong call: its files are not schemas to remove."""
+    assert run("init", "reports", "reports").code == 0
+    code, out, err = run("schema", "check", "reports")
+    assert (code, out) == (2, "")
+    assert "no index.json: not a folder of exported schemas" in err
+    assert "rm " not in err
+
+
 def test_schema_export_of_some(run: Run) -> None:
     """Only the contracts that are named are exported."""
     assert run("schema", "export", "out", "lesions/model", "reports/truth").code == 0

@@ -245,20 +245,28 @@ def test_index_of_some(run: Run) -> None:
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
-        (lambda path: path.unlink(), "missing"),
         (lambda path: path.write_text("{", encoding="utf-8"), "stale"),
         (lambda path: path.write_bytes(b"\xff"), "cannot be read"),
         (lambda path: path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n")), "stale"),
     ],
 )
 def test_check_of_the_index(run: Run, spoil: Callable[[Path], object], told: str) -> None:
-    """An index that is missing, stale or unreadable is told."""
+    """An index that is stale or unreadable is reported."""
     run("export", "out")
     spoil(Path("out/index.json"))
     code, out, _ = run("check", "out")
     assert code == 1
     assert [line.split(": ")[0] for line in out.splitlines()] == ["out/index.json"]
     assert told in out
+
+
+def test_check_without_an_index(run: Run) -> None:
+    """Without its index a folder is not an export: a wrong call."""
+    run("export", "out")
+    Path("out/index.json").unlink()
+    code, out, err = run("check", "out")
+    assert (code, out) == (2, "")
+    assert "out: no index.json: not a folder of exported schemas" in err
 
 
 def test_check_of_some(run: Run) -> None:
