@@ -198,7 +198,8 @@ def changed_protocol(
 
 def _option_of_another_track(name: str, track: Track) -> CallError:
     owner, option = tracks.options()[name]
-    return CallError(f"{option.on_command_line} is an option of the track {owner.id}, not of {track.id}")
+    message = f"{option.on_command_line} is an option of the track {owner.id}, not of {track.id}"
+    return CallError(message, f"see the parameters: medcontract protocol show {track.id}" if option.parameter else None)
 
 
 def track_of(files: Files) -> Track:
