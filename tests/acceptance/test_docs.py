@@ -71,3 +71,14 @@ def test_something_is_found() -> None:
     assert len(_LINK.findall(readme)) > 10
     assert len(_commands(ROOT / "README.md")) > 5
     assert len(_FUNCTION.findall(readme)) > 10
+
+
+def test_the_first_output(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The README starts with a command and what it prints; `…` stands for lines that were left out."""
+    (block, *_) = _BLOCK.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    command, *shown = block.splitlines()
+    monkeypatch.chdir(ROOT)
+    assert main([*command.removeprefix("$ medcontract ").split(), "--show-values"]) == 1
+    printed = capsys.readouterr().out.splitlines()
+    assert len(shown) > 10
+    assert [line for line in shown if line != "…" and line not in printed] == []
