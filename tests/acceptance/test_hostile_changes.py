@@ -375,3 +375,16 @@ def test_watched_archives(tmp_path: Path) -> None:
     with source.open() as stream:
         stream.read()
     assert source.sha256() == sha256(path)
+
+
+def test_closed_after_its_file(tmp_path: Path) -> None:
+    """At the end of a process the file may be closed before the stream that hashes it: no message about that."""
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b"a" * 1000)
+    source, stream = _opened(path)
+    raw = stream.raw  # type: ignore[attr-defined]  # a BufferedReader
+    raw._raw.close()
+    raw.close()
+    with pytest.raises(ValueError, match="closed"):
+        stream.read()
+    assert len(source.sha256()) == 64

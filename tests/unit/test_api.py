@@ -345,3 +345,16 @@ def test_wrong_arguments(reports: Path, message: str) -> None:
         _WRONG_CALLS[message](reports)
     assert str(caught.value).startswith(message)
     assert not (reports / "x").exists()
+
+
+@pytest.mark.parametrize("cell", ["99.7%", "0,5 %", " 12 % "])
+def test_percent_cells(cell: str) -> None:
+    """A percentage where a number belongs gets a hint, in a table and in JSON."""
+    row = f'image_id,AK,BCC,SK,SCC,VASC,DF,NV,NON,MEL,ON\nI-1,"{cell}",0,0,0,0,0,0,0,0,0\n'
+    problems = medcontract.validate(row.encode(), "lesions/predictions", name="x.csv").problems
+    record = {"image_id": "I-1", "probabilities": [cell, *[0] * 9]}
+    problems += medcontract.validate(json.dumps(record).encode(), "lesions/predictions", name="x.jsonl").problems
+    assert len(problems) == 2
+    assert {problem.hint for problem in problems} == {
+        "write the number without %; where 0 to 1 is expected, 25 % is 0.25"
+    }

@@ -76,6 +76,8 @@ def number_hint(given: Any) -> str | None:
         return None
     if re.fullmatch(r"\s*-?[0-9]+,[0-9]+\s*", given):
         return "write the number without quotes and with a dot"
+    if re.fullmatch(r"\s*[0-9]+([.,][0-9]+)?\s*%\s*", given):
+        return "write the number without %; where 0 to 1 is expected, 25 % is 0.25"
     return "write the number without quotes" if re.fullmatch(r"\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*", given) else None
 
 

@@ -412,7 +412,7 @@ def header_findings(header: Sequence[str], known: Sequence[str], open_record: bo
         elif name not in known and not open_record:
             findings.append(
                 Finding(
-                    "MC102", f"{shown} is not in the contract", path=(name,), ref=ref, field=name, value=shorten(name)
+                    "MC102", f"{shown} is not in this contract", path=(name,), ref=ref, field=name, value=shorten(name)
                 )
             )
         seen.add(name)

@@ -292,7 +292,8 @@ class Watched(io.RawIOBase):
 
     def close(self) -> None:
         if not self.closed:
-            if self._source.watched and self._at == self._hashed == self._source.size > 0:
+            complete = self._at == self._hashed == self._source.size > 0
+            if self._source.watched and complete and not self._raw.closed:  # garbage collection may close it first
                 self.readinto(bytearray(1))  # a reader of all bytes need not have reached the end of the file
             self._raw.close()
         super().close()
