@@ -120,9 +120,8 @@ def _refuse_inputs(folder: str, inputs: Iterable[str]) -> None:
 
 def _refuse_siblings(folder: str, submissions: Iterable[str]) -> None:
     """Raise `CallError` if submissions are in the folder: the next call with `*` would take reports for submissions."""
-    if any(
-        os.path.realpath(os.path.dirname(path.rstrip("/")) or ".") == os.path.realpath(folder) for path in submissions
-    ):
+    parents = {os.path.realpath(os.path.dirname(os.path.abspath(path))) for path in submissions}
+    if os.path.realpath(folder) in parents:
         raise CallError(f"--reports: {folder} contains submissions of this call", "write the reports to another folder")
 
 

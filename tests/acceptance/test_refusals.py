@@ -40,6 +40,7 @@ UNUSED: dict[str, tuple[str, bytes, str]] = {
     "spreadsheet": ("old.xlsx", b"PK", "a spreadsheet is not read; save it as .csv"),
     "syntax": ("old.json", b'{"a": [1,]}', "line 1: a comma before the closing bracket"),
     "text": ("old.txt", b"a,b", "its extension is .txt; if it is data, convert it to"),
+    "gzipped twice": ("old.csv.gz.gz", b"\x1f\x8b", "it is gzipped twice; decompress it once"),
     "copy": ("old.csv.bak", b"a,b", "its extension is .bak; if it is data, rename it to end in .csv"),
 }
 
@@ -139,12 +140,14 @@ def test_participants_learn_nothing_about_files_next_to_the_truth(
 ) -> None:
     """An unrecognized file in the folder of a truth is the organizer's: its reason is not shown to participants."""
     truth_file(put(tmp_path / "truth" / "secret.csv", "a;b\n1;2\n").parent, "lesions")
+    put(tmp_path / "truth" / "labels.xlsx")
     sent_file(tmp_path / "a", "lesions")
     put(tmp_path / "a" / "own.csv", "a;b\n1;2\n")
     text = call("score", tmp_path / "truth", tmp_path / "a", *(["--participant"] * participant)).out
     assert "own.csv is ignored: no contract matches its columns" in text
     shown = "it matches no contract" if participant else "no contract matches its columns"
     assert f"secret.csv is ignored: {shown}" in text
+    assert ("labels.xlsx" in text) != participant
 
 
 # --- what is not a submission ---------------------------------------------------------------------

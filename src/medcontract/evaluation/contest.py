@@ -14,7 +14,7 @@ from medcontract.evaluation.inputs import Files, GivenFile, HeaderOverrides, Set
 from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth
 from medcontract.evaluation.score import Scored, protocol_for, score_against, track_of
 from medcontract.evaluation.submissions import Submission
-from medcontract.evaluation.unused_files import skipped_problems, unused_problems
+from medcontract.evaluation.unused_files import reason_for, skipped_problems, unused_problems
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import FileReport
 from medcontract.scoring import tracks
@@ -172,7 +172,7 @@ class Contest:
                     f"{part.name} ({name}) in --measured does not contain measurements: ignored" for part in parts
                 ]
         files.notes += [
-            f"{base_name(report.path)} in --measured matches no contract: ignored" for report in given.unrecognized
+            f"{base_name(report.path)} in --measured is ignored: {reason_for(report)}" for report in given.unrecognized
         ]
 
     def slim(self, score: Scored | Refused) -> Scored | Refused:

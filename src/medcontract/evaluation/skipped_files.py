@@ -66,6 +66,8 @@ def skipped(path: str) -> SkippedFile:
     if extension in _COMPRESSED:
         hint = "decompress it, or use .gz" if inner in BY_ENDING else None
         return SkippedFile(path, f"{extension} is not supported", hint)
+    if extension == inner == ".gz":
+        return SkippedFile(path, "it is gzipped twice", "decompress it once")
     if inner in BY_ENDING:  # predictions.csv.txt, predictions.json.bak
         return SkippedFile(path, f"its extension is {extension}", f"if it is data, rename it to end in {inner}")
     if extension == ".gz" or extension not in _OTHER_DATA or stem in _ABOUT or name.startswith("."):

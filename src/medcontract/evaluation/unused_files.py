@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -54,22 +55,24 @@ def skipped_problems(files: Sequence[SkippedFile]) -> tuple[FileProblem, ...]:
 
 
 def hide_organizers_files(truths: Collection[str], files: Files, found: Mapping[str, str]) -> None:
-    """Remove what is known about unrecognized files in the folder of a truth, which participants must not see."""
+    """Remove what is known about unused files in the folder of a truth, which participants must not see."""
     parts = [part for name in truths for part in files.groups.get(name, ())]
-    folders = {found.get(part.source.name) for part in parts}
+    folders = {found[part.source.name] for part in parts if part.source.name in found}
+    inside = tuple(os.path.join(folder, "") for folder in folders)
+    files.skipped = [file for file in files.skipped if not file.path.startswith(inside)]
     files.unrecognized = [
         replace(report, problems=()) if found.get(report.path) in folders else report for report in files.unrecognized
     ]
 
 
 def _unrecognized_notes(files: Files) -> list[str]:
-    notes = [f"{base_name(report.path)} is ignored: {_reason(report)}" for report in files.unrecognized]
+    notes = [f"{base_name(report.path)} is ignored: {reason_for(report)}" for report in files.unrecognized]
     left = len(notes) - MOST_LISTED
     more = [f"{plural(left, 'more file')} that match no contract ignored"] if left > 0 else []
     return notes[:MOST_LISTED] + more
 
 
-def _reason(report: FileReport) -> str:
+def reason_for(report: FileReport) -> str:
     """Why a file matches no contract: its first problem, with the hint."""
     problem = next(iter(report.problems), None)
     if problem is None:
