@@ -109,7 +109,8 @@ def _submission(path: str) -> Submission:
     inside = list_path(path)
     files = tuple((file, None) for file in inside.files)
     error = None if files else no_data_files(inside)
-    return Submission(name=name, files=files, error=error, is_folder=os.path.isdir(path), skipped=inside.skipped)
+    is_folder = inside.files != [path]
+    return Submission(name=name, files=files, error=error, is_folder=is_folder, skipped=inside.skipped)
 
 
 def _no_submission(path: str) -> str | None:
