@@ -119,7 +119,7 @@ def test_what_is_left_out_does_not_count(each: Variant) -> None:
 
 @pytest.mark.parametrize("name", [name for name in VARIANTS if name != "mcc label"])
 def test_leaving_out_a_right_record_never_helps(name: str) -> None:
-    """Of mcc only with two classes: see below."""
+    """For all kinds but mcc, and for mcc of two classes."""
     each = VARIANTS[name]
     for truths, predictions, random in trials(each):
         at = random.randrange(len(truths))
@@ -150,6 +150,7 @@ def test_mcc_of_three_classes_may_rise() -> None:
     mcc = variant("mcc", LABEL)
     assert mcc.value(truths, ["a", *"aaaaaa", "b", "c"]).value == Fraction(0.4)
     assert mcc.value(truths, ["a", *"aaaaaa", None, "c"]).value == Fraction(0.4107919181288746)
+    assert [kind.name for kind in KINDS.values() if kind.leaving_out is None] == ["mcc"]
 
 
 def test_metrics_of_the_same_fields_share_their_counts() -> None:

@@ -34,7 +34,8 @@ def _weighted(kind: str, **weights: int) -> Compare:
 
     def compare(y: list[Any], p: list[Any]) -> float:
         found: Any = by_class(y, p)
-        return sum(found[LABEL.classes.index(name)] * w for name, w in weights.items()) / sum(weights.values())
+        weighted: float = sum(found[LABEL.classes.index(name)] * w for name, w in weights.items())
+        return weighted / sum(weights.values())
 
     return compare
 

@@ -12,6 +12,7 @@ from tests.metric_cases import ANSWER, DOSE, FINDINGS, FLAG, LABEL, PROBABILITY,
 from medcontract.errors import CallError
 from medcontract.scoring.metrics import KINDS, FieldInfo, MetricValue, build, confusion_matrix
 from medcontract.scoring.metrics.counts import ClassCounts
+from medcontract.scoring.rational import TooLarge, rounded
 
 F = Fraction
 
@@ -343,6 +344,15 @@ def test_errors_are_exact() -> None:
     assert found == (F(0.3) - F(0.1) + F(1e300) - F(1e-300)) / 2
     number = FieldInfo("n", "integer")
     assert value("mae", number, [0], [2**53 + 1], numbers={"unprocessed": 0}).value == 2**53
+
+
+@pytest.mark.parametrize("kind", ["mae", "mse", "rmse"])
+def test_errors_that_are_too_large_are_reported_when_rounded(kind: str) -> None:
+    """Like those of other tracks: not while counting."""
+    found = value(kind, DOSE, [-1.7e308], [1.7e308], numbers={"unprocessed": 0}).value
+    assert found is not None
+    with pytest.raises(TooLarge):
+        rounded(found)
 
 
 @pytest.mark.parametrize(("tolerance", "y", "p", "inside"), [
