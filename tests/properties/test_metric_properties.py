@@ -30,7 +30,7 @@ def test_metric(name: str) -> None:
     tally = each.metric.tally(each.parameters)
 
     @given(_rows(each), _rows(each), st.randoms(use_true_random=False))
-    @property_settings(100)
+    @property_settings(40)
     def check(first: list[tuple[Any, Any]], second: list[tuple[Any, Any]], random: Any) -> None:
         rows = first + second
         parts = [tally.count([y for y, _ in part], [p for _, p in part]) for part in (second, first)]
