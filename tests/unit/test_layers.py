@@ -34,7 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "atomic_write": {"errors"},
     "example_files": {"contracts", "errors"},
-    "results": {"extras", "problems", "results"},
+    "results": {"errors", "extras", "problems", "rendering", "results"},  # rendering: to_html, to_markdown, notebooks
     "rendering": {"catalog", "problems", "rendering", "results"},
     "images": {"errors", "images", "problems", "workers"},
     "workers": {"errors"},

@@ -46,10 +46,15 @@ RENDERERS: dict[tuple[str, str], str | Renderer] = {
     ("Score", "markdown"): "markdown:score",
     ("Leaderboard", "markdown"): "markdown:leaderboard",
     ("Comparison", "markdown"): "markdown:comparison",
+    ("Validation", "html"): "html:validation",
+    ("Preflight", "html"): "html:preflight",
+    ("Score", "html"): "html:score",
+    ("Leaderboard", "html"): "html:leaderboard",
+    ("Comparison", "html"): "html:comparison",
 }
 """The function for each class of results and format: itself, or its module in this package and its name."""
 
-EXTENSIONS: dict[str, str] = {".txt": "text", "": "text", ".json": "json", ".md": "markdown"}
+EXTENSIONS: dict[str, str] = {".txt": "text", "": "text", ".json": "json", ".md": "markdown", ".html": "html"}
 """The format for each file extension."""
 
 

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from typing import Any
 
 from medcontract.problems import shorten
 from medcontract.rendering.shared import (
+    breakdown_table,
     clipped,
     comparison_tables,
     entry_label,
-    item_outcome,
+    inputs_table,
     not_ranked,
+    parameters_table,
     processed,
     ranking,
     ranking_warnings,
     reasons_of,
-    values_of,
+    versions,
     weights,
 )
 from medcontract.rendering.tables import headline, tables
@@ -25,8 +26,8 @@ from medcontract.rendering.view import View
 from medcontract.results.base import printable
 from medcontract.results.comparison import Comparison
 from medcontract.results.leaderboard import Leaderboard
-from medcontract.results.score import FileProblem, ItemBreakdown, Score
-from medcontract.results.tables import Table, number
+from medcontract.results.score import FileProblem, Score
+from medcontract.results.tables import MOST_CASES, Table, number
 
 
 def score(score: Score, view: View) -> str:
@@ -36,7 +37,7 @@ def score(score: Score, view: View) -> str:
     for table in tables(score):
         lines += ["", *markdown_table(table)] if table.rows else []
     if score.breakdown:
-        lines += ["", *markdown_table(_breakdown_table(score.breakdown, show_values))]
+        lines += ["", *markdown_table(breakdown_table(score.breakdown, show_values))]
     if score._hints and show_values and not score.participant:
         lines += ["", "## Hints", "", *(f"- {escaped(hint)}" for hint in score._hints)]
     if score.problems:
@@ -70,54 +71,19 @@ def _problems_table(score: Score, show_values: bool) -> Table:
 
 def _markdown_provenance(score: Score) -> Iterator[str]:
     """What is needed to verify the score: inputs, protocol and versions."""
-    rows = [
-        (
-            file.name, file.contract, "" if file.records is None else f"{file.records:,}", file.sha256,
-            file.content_sha256 or "",
-        )
-        for file in score.inputs
-    ]  # fmt: skip
-    yield from markdown_table(
-        Table("Inputs", ("file", "contract", "records", "SHA-256", "content"), rows, numeric=False)
-    )
+    yield from markdown_table(inputs_table(score.inputs))
     protocol = score.protocol
-    values = [(name, _decimal(value)) for name, value in protocol.parameters.items()]
     yield ""
-    yield from markdown_table(Table("Protocol", ("parameter", "value"), values))
+    yield from markdown_table(parameters_table(protocol))
     yield ""
     yield f"Protocol `{protocol.id}` version {protocol.version}, fingerprint `{protocol.fingerprint}`."
-    versions = ", ".join(f"{name} {version}" for name, version in score.environment.to_dict().items())
-    yield f"medcontract {score.medcontract_version}, {versions}."
-
-
-def _decimal(value: float | str | None) -> str:
-    """A parameter as a decimal, with all digits."""
-    if value is None or isinstance(value, str):
-        return value or "null"
-    return f"{Decimal(repr(value)).normalize():f}" if abs(value) < 10**15 else repr(float(value))
+    yield f"{versions(score)}."
 
 
 def _problem_row(found: FileProblem, show_values: bool) -> tuple[str, ...]:
     message = found.message_with_value if show_values else found.message
     place = str(found.line) if found.line is not None else "" if found.record is None else f"record {found.record}"
     return found.file, place, found.code, message
-
-
-def _breakdown_table(items: Sequence[ItemBreakdown], show_values: bool) -> Table:
-    """One row for each wrong field, and for each item without a prediction."""
-    rows = []
-    for item in items:
-        name = f" {shorten(item.name or '')}"
-        place = (item.doc_id, item.doc_type, f"{item.item + 1}{name if show_values else ''}")
-        rows += [
-            (*place, field.field, f"{field.difference}{values_of(field) if show_values else ''}")
-            for field in item.fields
-        ]
-        if item.paired_name is None:
-            rows.append((*place, "", item_outcome(item, show_values)))
-    right = sum(item.state == "right" for item in items)
-    note = f"{right:,} of {len(items):,} items are correct."
-    return Table("Breakdown", ("document", "type", "item", "field", "difference"), rows, note, numeric=False)
 
 
 def leaderboard(board: Leaderboard, view: View) -> str:
@@ -154,6 +120,7 @@ def comparison(comparison: Comparison, view: View) -> str:
 
 
 def markdown_table(table: Table) -> Iterator[str]:
+    table = table.first(MOST_CASES)
     if not table.rows:
         return
     if table.title:
