@@ -132,7 +132,7 @@ class Printer:
         return {
             "max_problems": limit,
             "max_alike": 3 if self.as_text else None,
-            "excerpts": self.show_values and self.format in ("text", "html"),
+            "excerpts": self.show_values and self.format in rendering.WITH_EXCERPTS,
         }
 
 

@@ -58,6 +58,10 @@ EXTENSIONS: dict[str, str] = {".txt": "text", "": "text", ".json": "json", ".md"
 """The format for each file extension."""
 
 
+WITH_EXCERPTS = frozenset({"text", "html"})
+"""Formats that show the source line of a problem, if values may be shown."""
+
+
 def formats_of(result: str) -> list[str]:
     """The formats that a class of results can be rendered in."""
     return [format_name for name, format_name in RENDERERS if name == result]
