@@ -35,7 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "atomic_write": {"errors"},
     "example_files": {"contracts", "errors"},
     "results": {"errors", "extras", "problems", "rendering", "results"},  # rendering: to_html, to_markdown, notebooks
-    "rendering": {"catalog", "problems", "rendering", "results"},
+    "rendering": {"_version", "catalog", "problems", "rendering", "results"},
     "images": {"errors", "images", "problems", "workers"},
     "workers": {"errors"},
     "validation": {

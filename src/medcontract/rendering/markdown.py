@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from medcontract.problems import shorten
+from medcontract.problems import plural, shorten
 from medcontract.rendering.shared import (
     breakdown_table,
     clipped,
     comparison_tables,
     entry_label,
+    files_table,
     inputs_table,
     not_ranked,
     parameters_table,
@@ -26,8 +27,48 @@ from medcontract.rendering.view import View
 from medcontract.results.base import printable
 from medcontract.results.comparison import Comparison
 from medcontract.results.leaderboard import Leaderboard
-from medcontract.results.score import FileProblem, Score
+from medcontract.results.preflight import Preflight
+from medcontract.results.score import FileProblem, Score, in_file
 from medcontract.results.tables import MOST_CASES, Table, number
+from medcontract.results.validation import Validation
+
+_MOST_PROBLEMS = 200
+"""The number of problems in a table."""
+
+
+def validation(report: Validation, view: View) -> str:
+    """The verdict, a table of the files, then their problems."""
+    errors = sum(file.errors for file in report.files)
+    warnings = sum(file.warnings for file in report.files)
+    state = "**Valid**" if report.ok else "**Not valid**"
+    counts = f"{plural(errors, 'error')}, {plural(warnings, 'warning')} in {plural(len(report.files), 'file')}."
+    lines = ["# Validation", "", f"{state}: {counts}", "", *markdown_table(files_table(report.files))]
+    found = [in_file(file.path, problem) for file in report.files for problem in file.problems]
+    if found:
+        listed = sum(file.errors + file.warnings for file in report.files)
+        lines += ["", *markdown_table(_problems_table(found, listed, view))]
+    return "\n".join(lines) + "\n"
+
+
+def preflight(checklist: Preflight, view: View) -> str:
+    """The verdict, the checks, their problems, then the score if there is one."""
+    failed = sum(check.status == "failed" for check in checklist.checks)
+    skipped = checklist.skipped
+    state = f"**NOT READY**, {plural(failed, 'check')} failed" if failed else "**READY**"
+    state += f", {plural(skipped, 'check')} skipped" if skipped and not failed else ""
+    rows = [(check.title, check.status, check.detail) for check in checklist.checks]
+    lines = [
+        "# Preflight",
+        "",
+        f"{state}.",
+        "",
+        *markdown_table(Table("Checks", ("check", "status", "detail"), rows, numeric=False)),
+    ]
+    found = sum(check._found for check in checklist.checks)
+    if checklist.problems:
+        lines += ["", *markdown_table(_problems_table(checklist.problems, found, view))]
+    text = "\n".join(lines) + "\n"
+    return text if checklist.score is None else f"{text}\n{score(checklist.score, view)}"
 
 
 def score(score: Score, view: View) -> str:
@@ -41,7 +82,7 @@ def score(score: Score, view: View) -> str:
     if score._hints and show_values and not score.participant:
         lines += ["", "## Hints", "", *(f"- {escaped(hint)}" for hint in score._hints)]
     if score.problems:
-        lines += ["", *markdown_table(_problems_table(score, show_values))]
+        lines += ["", *markdown_table(_problems_table(score.problems, score._found, view))]
     if score.warnings:
         lines += ["", "## Warnings", "", *(f"- {escaped(warning)}" for warning in score.warnings)]
     lines += ["", *_markdown_provenance(score)]
@@ -62,11 +103,13 @@ def _outcome(score: Score) -> list[str]:
     return lines
 
 
-def _problems_table(score: Score, show_values: bool) -> Table:
-    rows = [_problem_row(found, show_values) for found in score.problems]
-    left = score._found - len(rows)
+def _problems_table(problems: Sequence[FileProblem], found: int, view: View) -> Table:
+    """`found` is the number of problems, including those that are not listed."""
+    shown = problems[:_MOST_PROBLEMS]
+    rows = [_problem_row(each, view.show_values) for each in shown]
+    left = found - len(rows)
     note = f"and {left:,} more" if left > 0 else ""
-    return Table("Problems", ("file", "line", "code", "problem"), rows, note, numeric=False)
+    return Table("Problems", ("file", "line", "code", "problem", "hint"), rows, note, numeric=False)
 
 
 def _markdown_provenance(score: Score) -> Iterator[str]:
@@ -83,7 +126,7 @@ def _markdown_provenance(score: Score) -> Iterator[str]:
 def _problem_row(found: FileProblem, show_values: bool) -> tuple[str, ...]:
     message = found.message_with_value if show_values else found.message
     place = str(found.line) if found.line is not None else "" if found.record is None else f"record {found.record}"
-    return found.file, place, found.code, message
+    return found.file, place, found.code, message, found.hint or ""
 
 
 def leaderboard(board: Leaderboard, view: View) -> str:

@@ -11,7 +11,8 @@ from medcontract.rendering.view import clean
 from medcontract.results.comparison import ComparedRow, Comparison, Delta
 from medcontract.results.leaderboard import CombinedScore, Leaderboard, LeaderboardEntry
 from medcontract.results.score import FieldDifference, InputFile, ItemBreakdown, Processing, ProtocolUsed, Score
-from medcontract.results.tables import MOST_CASES, Table, more_rows, number
+from medcontract.results.tables import MOST_CASES, MOST_ROWS, Table, more_rows, number
+from medcontract.results.validation import FileReport
 
 WHOLE_DOCUMENT = ("document failed", "no valid record")
 """States that all items of a document share."""
@@ -19,6 +20,21 @@ _MOST_REASONS = 3
 _MOST_OTHERS = 4
 """The number of metrics in the table that are not defined by the track."""
 _LONGEST_NAME, _LONGEST_CELL = 80, 1000
+
+
+# --- validation
+
+
+def files_table(files: Sequence[FileReport]) -> Table:
+    rows = [
+        (
+            file.path, file.contract or "not recognized", "valid" if file.ok else "not valid",
+            "–" if file.records is None else f"{file.records:,}", f"{file.errors:,}", f"{file.warnings:,}",
+        )
+        for file in sorted(files, key=lambda file: file.ok)[:MOST_ROWS]
+    ]  # fmt: skip
+    head = ("file", "contract", "verdict", "records", "errors", "warnings")
+    return Table("", head, rows, text_columns=3, total=len(files))
 
 
 # --- scores

@@ -21,6 +21,7 @@ from medcontract.rendering.shared import (
     breakdown_table,
     comparison_tables,
     entry_label,
+    files_table,
     inputs_table,
     not_ranked,
     parameters_table,
@@ -92,24 +93,12 @@ def validation_page(report: Validation, view: View) -> Page:
     records = [file.records for file in report.files if file.records is not None]
     if records:
         facts.append(Fact("records", f"{sum(records):,}"))
-    sections = [Section("Files", page.table_blocks(_files_table(report.files)))]
+    sections = [Section("Files", page.table_blocks(files_table(report.files)))]
     found = groups(((file.path, problem) for file in report.files for problem in file.problems), view.show_values)
     sections += _problem_section(found, sum(file.omitted for file in report.files))
     return Page(
         title="Validation", verdict=verdict, role=role, about=[about] if about else [], facts=facts, sections=sections
     )  # fmt: skip
-
-
-def _files_table(files: Sequence[FileReport]) -> Table:
-    rows = [
-        (
-            file.path, file.contract or "not recognized", "valid" if file.ok else "not valid",
-            "–" if file.records is None else f"{file.records:,}", f"{file.errors:,}", f"{file.warnings:,}",
-        )
-        for file in sorted(files, key=lambda file: file.ok)[:MOST_ROWS]
-    ]  # fmt: skip
-    head = ("file", "contract", "verdict", "records", "errors", "warnings")
-    return Table("", head, rows, text_columns=3, total=len(files))
 
 
 def _problem_section(found: Sequence[Group], omitted: int = 0) -> Iterator[Section]:
