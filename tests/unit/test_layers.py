@@ -56,6 +56,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "normalizers", "problems", "reading", "results", "schemas", "scoring", "validation",
     },
     "benchmark": {"api", "contracts", "errors", "rendering", "results", "scoring"},
+    "testing": {"api", "errors", "rendering", "results"},
     "modeling": {"contracts", "scoring"},
     "docs": {"catalog", "contracts", "errors", "problems"},
     "cli": {"_version", "api", "cli", "errors", "rendering"},

@@ -172,7 +172,7 @@ def test_junit_counts_are_those_of_its_tests(hostile: Path) -> None:
         text = _render(result, "junit")
         (suite,) = JUnitXml.fromstring(text.encode())
         stated = (suite.tests, suite.failures, suite.skipped)
-        suite.update_statistics()
+        suite.update_statistics()  # type: ignore[no-untyped-call]
         assert stated == (suite.tests, suite.failures, suite.skipped)
 
 
