@@ -84,4 +84,4 @@ def hostile_board(folder: Path) -> Result:
     (teams / "<b>bold<_b>.csv").write_text(f"image_id,{','.join(CLASSES)}\n{rows}")
     records = [{"image_id": f"i{n}", "probabilities": [0] * 6 + [1] + [0] * 3} for n in range(20)]
     (teams / "named.json").write_text(json.dumps({"team_name": HOSTILE, "predictions": records}))
-    return medcontract.leaderboard(truth, teams)
+    return medcontract.leaderboard(truth, *sorted(teams.iterdir()))

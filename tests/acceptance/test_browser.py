@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from tests.html_pages import examples
 
-_FLAGS = [
+FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--no-first-run",
 ]  # fmt: skip
 _TALLER_THAN_WIDE = {"width": 360, "height": 740}
 
 
-def _chromium() -> str | None:
+def chromium() -> str | None:
     names = ("chromium", "chromium-browser", "google-chrome")
     return os.environ.get("CHROMIUM") or next((path for name in names if (path := shutil.which(name))), None)
 
@@ -28,11 +28,11 @@ def browser() -> Iterator[Any]:
     playwright = pytest.importorskip(
         "playwright.sync_api", reason="playwright is not installed (pip install playwright)"
     )
-    path = _chromium()
+    path = chromium()
     if path is None:
         pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
     with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=path, args=_FLAGS)
+        opened = started.chromium.launch(executable_path=path, args=FLAGS)
         yield opened
         opened.close()
 

@@ -103,9 +103,7 @@ def test_pre_commit_runs_the_hook(tmp_path: Path) -> None:
     git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
     for folder in (hooks, repository):
         for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "files"]):
-            subprocess.run(
-                ["git", "-c", "user.name=test", "-c", "user.email=test@example.org", *command], cwd=folder, check=True
-            )
+            subprocess.run([*git, *command], cwd=folder, check=True)
     environment = {**os.environ, "PRE_COMMIT_HOME": str(tmp_path / "cache")}
     ran = subprocess.run(
         [BIN / "pre-commit", "try-repo", hooks, "medcontract-validate", "--all-files"],
