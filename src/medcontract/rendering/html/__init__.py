@@ -194,7 +194,8 @@ def _gate_text(processing: Processing | None) -> str:
 def _score_sections(score: Score, view: View, problems: bool) -> list[Section]:
     sections = [page.table_section(table, "Figures") for table in tables(score) if table.rows]
     if score.breakdown:
-        sections.append(page.table_section(breakdown_table(score.breakdown, view.show_values)))
+        table = breakdown_table(score.breakdown, view.show_values)
+        sections.append(page.table_section(table._replace(total=len(table.rows))))
     if score._hints and view.show_values and not score.participant:
         sections.append(Section("Hints", [page.list_block(score._hints)]))
     if problems:
