@@ -14,6 +14,7 @@ Examples:
   medcontract leaderboard truth.csv submissions/*
   medcontract leaderboard truth/ submissions/* --format markdown --out ranking.md
   medcontract leaderboard truth.csv submissions/* --jobs 8
+  medcontract leaderboard reports/truth=truth.csv submissions/* --contract reports/predictions
   medcontract leaderboard truth.csv submissions/* --measured measured/      measured/NAME/ or measured/NAME.json
 """
 
@@ -21,6 +22,7 @@ Examples:
 @click.command("leaderboard", cls=options.TrackCommand, epilog=_EPILOG, short_help="Score and rank submissions.")
 @click.argument("truth", metavar="TRUTH", type=click.Path())
 @click.argument("submissions", nargs=-1, required=True, metavar="DIR...", type=click.Path())
+@options.contract()
 @options.pairs("--parameter", "parameters", "Change a parameter of the protocol, and with it the fingerprint.")
 @options.protocol
 @options.pairs("--set", "header", "Set a header field that the files do not contain.")
@@ -37,7 +39,7 @@ Examples:
 @options.result("Leaderboard")
 @options.limits
 def command(
-    truth: str, submissions: tuple[str, ...], parameters: dict[str, str],
+    truth: str, submissions: tuple[str, ...], contract: str | None, parameters: dict[str, str],
     protocol: str | None,
     header: dict[str, str], measured: str | None, jobs: int,
     participant: bool, chosen: str | None, out: str | None, no_color: bool,
@@ -45,13 +47,14 @@ def command(
 ) -> int:  # fmt: skip
     """Score each DIR (a folder or a single file) against TRUTH (a file or a folder), and rank them.
 
+    The contract of each file is recognized, or specified as CONTRACT=PATH; that of a folder applies to all files in it.
     Submissions that are not valid are listed last, with reasons. They do not affect the exit code.
     """
     printer = output.Printer("Leaderboard", chosen, out, no_color)
     with output.Progress() as progress:
         board = api.leaderboard(
-            truth, *submissions, header=header, participant=participant, jobs=jobs, max_record=max_record,
-            parameters=parameters, protocol=protocol,
+            truth, *submissions, contract=contract, header=header, participant=participant, jobs=jobs,
+            max_record=max_record, parameters=parameters, protocol=protocol,
             max_unpacked=max_unpacked, measured=measured, plugin_errors=printer.plugin_errors,
             progress=progress.show, **options.given_by(track_options),
         )  # fmt: skip

@@ -492,16 +492,21 @@ def measured_in(folder: str, data_files: Callable[[str], Sequence[str | Source]]
     return Measured(files=found)
 
 
-def submissions_in(paths: Sequence[str], data_files: Callable[[str], Sequence[str | Source]]) -> list[Submission]:
-    """Each folder or single file is a submission. `data_files` lists the files in a folder."""
+def submissions_in(
+    given: Sequence[tuple[str, str | None]], data_files: Callable[[str], Sequence[str | Source]]
+) -> list[Submission]:
+    """Each folder or single file is a submission; it may have a contract, which is that of all its files.
+
+    `data_files` lists the files in a folder.
+    """
     found = []
-    unique = {os.path.realpath(path): path for path in reversed(paths)}
-    for path in reversed(unique.values()):
+    unique = {os.path.realpath(path): (path, contract_id) for path, contract_id in reversed(given)}
+    for path, contract_id in reversed(unique.values()):
         if not os.path.lexists(path):
             raise CallError(f"{path}: no such file or folder", "check the path")
         name = base_name(os.path.abspath(path))
         try:
-            files = tuple((file, None) for file in data_files(path))
+            files = tuple((file, contract_id) for file in data_files(path))
             found.append(Submission(name=name, files=files, is_folder=os.path.isdir(path)))
         except CallError as error:
             found.append(Submission(name=name, files=(), error=error.as_options[0].removeprefix(f"{path}: ")))

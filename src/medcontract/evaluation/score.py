@@ -22,6 +22,9 @@ from medcontract.evaluation.inputs import (
     Settings,
     base_name,
     gather,
+    header_fields,
+    may_have_header,
+    set_options,
 )
 from medcontract.evaluation.loading import (
     Truth,
@@ -31,6 +34,7 @@ from medcontract.evaluation.loading import (
     read_submission,
     read_truth,
 )
+from medcontract.evaluation.near_misses import differences, near_pairs
 from medcontract.evaluation.ownership import keep_organizers_files
 from medcontract.problems import plural
 from medcontract.results.score import FailureMode, FileProblem, InputFile, ItemBreakdown, in_file
@@ -139,8 +143,36 @@ def score_files(
         if reasons:
             raise CallError("; ".join(reasons))
         return rescore(track, scorer, files, settings, given_header)
+    check_possible_fields(track, scorer, files, given_header)
     truth = read_truth(track, scorer, files, given_header, settings.frozen)
     return score_against(truth, files, settings, given_header)
+
+
+def check_possible_fields(
+    track: Track, scorer: Scorer, files: Files, given: HeaderOverrides, known: Mapping[str, Header] | None = None
+) -> None:
+    """Raise `CallError`, before anything is read, if the result needs a header field that no file can contain.
+
+    `known`: the headers of a truth that was already read.
+    """
+    needed = track.result_fields.needed
+    parts = [
+        part for pair in scorer.pairs for name in {pair.truth, pair.submission} for part in files.groups.get(name, [])
+    ]
+    if not needed or not any(pair.submission in files.groups for pair in scorer.pairs):
+        return
+    possible = {name for part in parts if may_have_header(part) for name in header_fields(part.contract)}
+    possible |= given.names | {
+        name for header in (known or {}).values() for name, value in header.items() if value is not None
+    }
+    lacking = [name for name in needed if name not in possible]
+    if lacking:
+        raise _lacks_fields(lacking)
+
+
+def _lacks_fields(names: Sequence[str]) -> CallError:
+    message = f"the result needs {', '.join(names)}, which the files do not contain"
+    return CallError(message, f"pass {set_options(names)}")
 
 
 def select_files(track: Track, files: Files, found: Mapping[str, str], settings: Settings) -> None:
@@ -258,6 +290,7 @@ def score_against(
     protocol, options = truth.scorer.protocol, truth.scorer.options
     truth = replace(truth, scorer=truth.track.scorer(protocol, options, {*files.groups, *truth.expected}))
     given = given or HeaderOverrides()
+    check_possible_fields(truth.track, truth.scorer, files, given, truth.headers)
     readings = read_files(truth, files, settings, given)
     if not any(files.groups.get(pair.submission) for pair in truth.scorer.pairs) and not files.unread:
         raise no_submission(truth.track.roles, files)
@@ -299,10 +332,7 @@ def _verdict(readings: Readings) -> tuple[Verdict, Counts | None]:
         if lacking and not verdict.valid and _has_broken_file(readings):
             verdict.result = None  # the header cannot be read: wrong data, not a wrong call
         elif lacking:
-            raise CallError(
-                f"the result needs {', '.join(lacking)}, which the files do not contain",
-                f"pass it with --set {lacking[0]}=…",
-            )
+            raise _lacks_fields(lacking)
     return verdict, counts
 
 
@@ -378,8 +408,9 @@ def used_contracts(roles: Roles, scorer: Scorer) -> set[str]:
 
 
 def _notes(files: Files, truth: Truth) -> list[str]:
-    """Warnings about files that are not used for the score."""
+    """Warnings about files that are not used for the score, except a list of the expected ids in a folder."""
     used = used_contracts(truth.track.roles, truth.scorer)
+    id_lists = truth.track.roles.id_lists
     by_option = {option.contract: f"only used with {option.on_command_line}" for option in truth.track.options}
     unrecognized = [f"{base_name(report.path)} matches no contract: ignored" for report in files.unrecognized]
     return (
@@ -390,6 +421,7 @@ def _notes(files: Files, truth: Truth) -> list[str]:
             for contract_id, parts in sorted(files.groups.items())
             if contract_id not in used
             for part in parts
+            if contract_id not in id_lists or part.source.name not in files.found
         ]
     )
 
@@ -402,32 +434,27 @@ def teams_of(headers: Mapping[str, Header], documents: Mapping[str, Any]) -> lis
 
 
 def near_misses(pairings: Iterable[Pairing[Any, Any]]) -> tuple[list[str], list[str]]:
-    """Unknown ids that differ from one of the truth only in case or whitespace: their number, and which (as hints)."""
+    """Unknown ids that differ from one of the truth only in spelling: their number, and which (as hints)."""
     warnings: list[str] = []
     hints: list[str] = []
     for pairing in pairings:
         if not pairing.unknown:
             continue
         index = pairing.expected.index
-        folded = {_folded(key): key for key in index}
-        near = [(key, folded[_folded(key)]) for key in pairing.unknown if _folded(key) in folded]
+        near = near_pairs(pairing.unknown, index)
         if near:
             differ = "differ" if len(near) > 1 else "differs"
-            count = plural(len(near), "unknown id")
-            warnings.append(f"{count} {differ} from an id of the truth only in case or whitespace")
-            pairs = "; ".join(f"{_shown(mine)} (truth: {_shown(true)})" for mine, true in near[:_EXAMPLES])
-            hints.append(f"ids that differ only in case or whitespace: {pairs}")
+            count, only = plural(len(near), "unknown id"), f"only in {differences(near)}"
+            warnings.append(f"{count} {differ} from an id of the truth {only}")
+            pairs = "; ".join(f"{shown_key(mine)} (truth: {shown_key(true)})" for mine, true in near[:_EXAMPLES])
+            hints.append(f"ids that differ {only}: {pairs}")
         if not any(pairing.marks_by_run.values()):
-            mine, true = (", ".join(map(_shown, list(keys)[:_EXAMPLES])) for keys in (pairing.unknown, index))
+            mine, true = (", ".join(map(shown_key, list(keys)[:_EXAMPLES])) for keys in (pairing.unknown, index))
             hints.append(f"ids of the submission: {mine}; of the truth: {true}")
     return warnings, hints
 
 
-def _folded(key: Any) -> Any:
-    return tuple(map(_folded, key)) if isinstance(key, tuple) else "".join(key.split()).casefold()
-
-
-def _shown(key: Any) -> str:
+def shown_key(key: Any) -> str:
     return " ".join(repr(part) for part in key) if isinstance(key, tuple) else repr(key)
 
 
