@@ -7,11 +7,12 @@ that printed it.
 from __future__ import annotations
 
 import gzip
+import inspect
 import json
 import re
 import shlex
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import pytest
 from tests.commands import Call, Ran
 from tests.support import ROOT
 
+import medcontract
 from medcontract.cli.group import group
 from medcontract.cli.main import COMMANDS
 from medcontract.reading.limits import Limits
@@ -226,6 +228,36 @@ def test_the_limit_can_be_raised(files: None, call: Call, words: tuple[str, ...]
     before, after = call(*words), call(*words, "--max-unpacked", "10M", "--max-record", "10M")
     assert "decompresses to more than" in before.out + before.err
     assert "decompresses to more than" not in after.out + after.err
+
+
+IN_PYTHON: dict[str, Callable[[str], object]] = {
+    "load": medcontract.load,
+    "score": lambda bad: medcontract.score("lesions/truth.csv", bad),
+    "preflight": lambda bad: medcontract.preflight(bad, "triage/ground-truth.json"),
+    "leaderboard": lambda bad: medcontract.leaderboard(bad, "lesions"),
+    "compare": lambda bad: medcontract.compare(bad, bad),
+    "freeze_protocol": lambda bad: medcontract.freeze_protocol("lesions", truth=bad),
+    "check_protocol": medcontract.check_protocol,
+    "validate_files": lambda bad: medcontract.validate_files(bad, images="."),
+}
+
+
+@pytest.mark.parametrize("name", IN_PYTHON)
+def test_errors_in_python_name_arguments(files: None, name: str) -> None:
+    """Arguments in an error exist in the function that raised it, functions in the package."""
+    known = {*inspect.signature(getattr(medcontract, name)).parameters, "contract"}
+    raised = 0
+    for bad in BAD:
+        try:
+            IN_PYTHON[name](bad)
+        except medcontract.MedcontractError as error:
+            raised += 1
+            text = str(error)
+            assert not _OPTION.search(text), text
+            assert not _COMMAND.search(text), text
+            assert set(re.findall(r"\b([a-z_]+)=(?:…|\{|\"|True)", text)) <= known, text
+            assert all(hasattr(medcontract, each) for each in re.findall(r"\bmedcontract\.([a-z_]+)\(", text)), text
+    assert raised > 5
 
 
 TAKING_FILES = ("validate", "preflight", "score", "leaderboard", "compare", "protocol freeze", "protocol check")
