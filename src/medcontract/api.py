@@ -139,6 +139,7 @@ def validate_files(
 
     _require_at_least(0, max_problems=max_problems, max_alike=max_alike)
     _require_at_least(1, jobs=jobs)
+    _require_contract(contract)
     given = given_files(_paths(files), contract, schema).files
     limits = _limits(max_record, max_unpacked)
     referenced = _referenced_files(images, jobs, _stage(progress, "checking images"))
@@ -335,6 +336,7 @@ def leaderboard(
     from medcontract.evaluation.leaderboard import measured_in, submissions_in
 
     _require_at_least(1, jobs=jobs)
+    _require_contract(contract)
     if not submissions:
         raise CallError("there are no submissions to rank", "pass each submission, a folder or a file, after the truth")
     plugins = _load_plugins(plugins)
@@ -386,6 +388,7 @@ def _path_of_contract(given: Any, wanted: str, contract: str | None = None) -> A
     """The path of a file that can have one contract only, which may be specified. Other values are unchanged."""
     from medcontract.evaluation.arguments import split_known
 
+    _require_contract(contract)
     if not isinstance(given, str | os.PathLike):
         return given
     path, specified = split_known(given, contract)
@@ -526,6 +529,7 @@ def freeze_protocol(
     from medcontract.scoring import tracks
 
     _require_protocol_options(track_options)
+    _require_contract(contract)
     given = given_files(_paths(truth), contract, others=_files_in(track_options)).files
     limits = _limits(max_record, max_unpacked)
     options, changes = _options(freeze_protocol, track_options, parameters, limits)
@@ -683,6 +687,11 @@ def _require_strings(values: Iterable[object]) -> None:
             raise CallError(f"expected a string, got {type(value).__name__}", hint)
 
 
+def _require_contract(contract: str | None) -> None:
+    if contract is not None:
+        _require_strings([contract])
+
+
 def _require_at_least(minimum: int, **numbers: Any) -> None:
     from numbers import Integral
 
@@ -752,6 +761,7 @@ def _given(
     """The files and DataFrames of a call."""
     from medcontract.evaluation.arguments import given_files, given_frames
 
+    _require_contract(contract)
     files = list(files)
     given = given_files(_paths(file for file in files if not is_frame(file)), contract, others=others)
     frames = [cast("pd.DataFrame", file) for file in files if is_frame(file)]
@@ -959,10 +969,11 @@ def _parsed(option: Option, value: Any, limits: Limits | None) -> Any:
     """The value of an option of a track. Raises `InvalidData` or `CallError` for a file, like `load`."""
     if option.contract:
         file = _path_of_contract(value, option.contract)
-        loaded = (
-            _load(_source(os.fspath(file), limits), option.contract)
-            if isinstance(file, str | os.PathLike)
-            else load(file, option.contract)
-        )
+        if not isinstance(file, str | os.PathLike | bytes):
+            raise CallError(f"'{option.name}' must be a path, not {type(file).__name__}")
+        if isinstance(file, bytes):
+            loaded = load(file, option.contract)
+        else:
+            loaded = _load(_source(os.fspath(file), limits), option.contract)
         return loaded.value.model_dump(exclude_none=True)
     return option.parse(value) if option.parse else value
