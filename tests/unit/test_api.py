@@ -326,7 +326,7 @@ _WRONG_CALLS: dict[str, Callable[[Path], object]] = {
     "expected a path or a list of paths, got int": lambda reports: _ANY.validate_files(3),
     "expected a path or a list of paths, got bytes": lambda reports: _ANY.freeze_protocol("reports", truth=b"x"),
     "expected a string, got complex": lambda reports: _ANY.score(reports, contract=1j),
-    "expected a string, got set": lambda reports: _ANY.leaderboard(reports, reports, contract={"reports/truth"}),
+    "expected a string, got bytearray": lambda reports: _ANY.leaderboard(reports, reports, contract=bytearray()),
     "expected a string, got frozenset": lambda reports: _ANY.compare("a", "b", contract=frozenset()),
     "'lexicon' must be a path, not int": lambda reports: _ANY.score(reports, lexicon=5),
     "unknown draft '7'": lambda reports: _ANY.json_schema("reports/truth", draft="7"),

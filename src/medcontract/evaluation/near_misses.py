@@ -8,6 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from medcontract.contracts.rules import Key
+from medcontract.problems import plural
+from medcontract.scoring.pairing import Pairing
+
+_EXAMPLES = 3
 
 _LEADING_ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")
 
@@ -47,3 +51,28 @@ def differences(pairs: Sequence[tuple[Key, Key]]) -> str:
     found = [name for name in _STEPS if any(folded(mine, name) != folded(true, name) for mine, true in pairs)]
     *most, last = found or ["spelling"]
     return f"{', '.join(most)} or {last}" if most else last
+
+
+def near_misses(pairings: Iterable[Pairing[Any, Any]]) -> tuple[list[str], list[str]]:
+    """Unknown ids that differ from one of the truth only in spelling: their number, and which (as hints)."""
+    warnings: list[str] = []
+    hints: list[str] = []
+    for pairing in pairings:
+        if not pairing.unknown:
+            continue
+        index = pairing.expected.index
+        near = near_pairs(pairing.unknown, index)
+        if near:
+            differ = "differ" if len(near) > 1 else "differs"
+            count, only = plural(len(near), "unknown id"), f"only in {differences(near)}"
+            warnings.append(f"{count} {differ} from an id of the truth {only}")
+            pairs = "; ".join(f"{shown_key(mine)} (truth: {shown_key(true)})" for mine, true in near[:_EXAMPLES])
+            hints.append(f"ids that differ {only}: {pairs}")
+        if not any(pairing.marks_by_run.values()):
+            mine, true = (", ".join(map(shown_key, list(keys)[:_EXAMPLES])) for keys in (pairing.unknown, index))
+            hints.append(f"ids of the submission: {mine}; of the truth: {true}")
+    return warnings, hints
+
+
+def shown_key(key: Any) -> str:
+    return " ".join(repr(part) for part in key) if isinstance(key, tuple) else repr(key)

@@ -7,10 +7,10 @@ from typing import Any
 
 from medcontract.evaluation.inputs import Part
 from medcontract.evaluation.label_tally import LabelTally
-from medcontract.evaluation.near_misses import differences, near_pairs
+from medcontract.evaluation.near_misses import differences, near_pairs, shown_key
 from medcontract.evaluation.preflight_problems import error, in_files, warning
 from medcontract.evaluation.preflight_session import Session
-from medcontract.evaluation.score import Scored, shown_key
+from medcontract.evaluation.score import Scored
 from medcontract.problems import plain_name, plural, shorten
 from medcontract.results.preflight import Check, Status
 from medcontract.results.score import FileProblem

@@ -22,9 +22,6 @@ from medcontract.evaluation.inputs import (
     Settings,
     base_name,
     gather,
-    header_fields,
-    may_have_header,
-    set_options,
 )
 from medcontract.evaluation.loading import (
     Truth,
@@ -34,7 +31,8 @@ from medcontract.evaluation.loading import (
     read_submission,
     read_truth,
 )
-from medcontract.evaluation.near_misses import differences, near_pairs
+from medcontract.evaluation.near_misses import near_misses
+from medcontract.evaluation.needed_fields import check_possible_fields, lacking_fields, lacks_fields
 from medcontract.evaluation.ownership import keep_organizers_files
 from medcontract.problems import plural
 from medcontract.results.score import FailureMode, FileProblem, InputFile, ItemBreakdown, in_file
@@ -48,7 +46,6 @@ from medcontract.scoring.scorer import NO_OPTIONS, Answers, Counts, Scorer, Scor
 from medcontract.scoring.track import Figure, Roles, Track
 
 MOST_PROBLEMS = 100
-_EXAMPLES = 3
 
 
 class Scored(Struct, kw_only=True):
@@ -146,33 +143,6 @@ def score_files(
     check_possible_fields(track, scorer, files, given_header)
     truth = read_truth(track, scorer, files, given_header, settings.frozen)
     return score_against(truth, files, settings, given_header)
-
-
-def check_possible_fields(
-    track: Track, scorer: Scorer, files: Files, given: HeaderOverrides, known: Mapping[str, Header] | None = None
-) -> None:
-    """Raise `CallError`, before anything is read, if the result needs a header field that no file can contain.
-
-    `known`: the headers of a truth that was already read.
-    """
-    needed = track.result_fields.needed
-    parts = [
-        part for pair in scorer.pairs for name in {pair.truth, pair.submission} for part in files.groups.get(name, [])
-    ]
-    if not needed or not any(pair.submission in files.groups for pair in scorer.pairs):
-        return
-    possible = {name for part in parts if may_have_header(part) for name in header_fields(part.contract)}
-    possible |= given.names | {
-        name for header in (known or {}).values() for name, value in header.items() if value is not None
-    }
-    lacking = [name for name in needed if name not in possible]
-    if lacking:
-        raise _lacks_fields(lacking)
-
-
-def _lacks_fields(names: Sequence[str]) -> CallError:
-    message = f"the result needs {', '.join(names)}, which the files do not contain"
-    return CallError(message, f"pass {set_options(names)}")
 
 
 def select_files(track: Track, files: Files, found: Mapping[str, str], settings: Settings) -> None:
@@ -328,11 +298,11 @@ def _verdict(readings: Readings) -> tuple[Verdict, Counts | None]:
     counts = truth.scorer.count(answers)
     verdict = verdict_on(truth.scorer, counts)
     if verdict.result is not None:
-        lacking = _lacking_fields(truth.track, answers.headers)
+        lacking = lacking_fields(truth.track, answers.headers)
         if lacking and not verdict.valid and _has_broken_file(readings):
             verdict.result = None  # the header cannot be read: wrong data, not a wrong call
         elif lacking:
-            raise _lacks_fields(lacking)
+            raise lacks_fields(lacking)
     return verdict, counts
 
 
@@ -396,12 +366,6 @@ def _answers(readings: Readings) -> Answers:
     )  # fmt: skip
 
 
-def _lacking_fields(track: Track, headers: Mapping[str, Header]) -> list[str]:
-    """The header fields that the result needs and that no file has."""
-    known = {name for header in headers.values() for name, value in header.items() if value is not None}
-    return [name for name in track.result_fields.needed if name not in known]
-
-
 def used_contracts(roles: Roles, scorer: Scorer) -> set[str]:
     """The contracts of files that a score uses."""
     return {name for pair in scorer.pairs for name in (pair.truth, pair.submission)} | set(roles.auxiliaries())
@@ -431,31 +395,6 @@ def teams_of(headers: Mapping[str, Header], documents: Mapping[str, Any]) -> lis
     named = [getattr(document, "team_name", None) for document in documents.values()]
     named += [header.get("team_name") or header.get("model_id") for header in headers.values()]
     return [name for name in named if name]
-
-
-def near_misses(pairings: Iterable[Pairing[Any, Any]]) -> tuple[list[str], list[str]]:
-    """Unknown ids that differ from one of the truth only in spelling: their number, and which (as hints)."""
-    warnings: list[str] = []
-    hints: list[str] = []
-    for pairing in pairings:
-        if not pairing.unknown:
-            continue
-        index = pairing.expected.index
-        near = near_pairs(pairing.unknown, index)
-        if near:
-            differ = "differ" if len(near) > 1 else "differs"
-            count, only = plural(len(near), "unknown id"), f"only in {differences(near)}"
-            warnings.append(f"{count} {differ} from an id of the truth {only}")
-            pairs = "; ".join(f"{shown_key(mine)} (truth: {shown_key(true)})" for mine, true in near[:_EXAMPLES])
-            hints.append(f"ids that differ {only}: {pairs}")
-        if not any(pairing.marks_by_run.values()):
-            mine, true = (", ".join(map(shown_key, list(keys)[:_EXAMPLES])) for keys in (pairing.unknown, index))
-            hints.append(f"ids of the submission: {mine}; of the truth: {true}")
-    return warnings, hints
-
-
-def shown_key(key: Any) -> str:
-    return " ".join(repr(part) for part in key) if isinstance(key, tuple) else repr(key)
 
 
 def _wrong_files(verdict: Verdict, pairings: Mapping[str, Pairing[Any, Any]], files: Files) -> list[str]:
