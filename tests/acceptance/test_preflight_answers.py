@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from tests.acceptance.test_preflight import codes, list_file, one, statuses
+from tests.acceptance.test_preflight import LISTS, codes, list_file, one, statuses
 from tests.commands import (
     KEYS,
     SENT,
@@ -262,6 +262,19 @@ def test_cases_of_which_none_is_known(checked: Call, tmp_path: Path) -> None:
     assert set(codes(one(ran, "between-files"))) == {"MC304"}
 
 
+@pytest.mark.parametrize(
+    ("track", "row"),
+    [("lesions", "I-00,I-00.png,500,f,3"), ("extraction", "P-00,prescription,page.png,labelled,yes")],
+)
+def test_an_invalid_record_of_a_list(checked: Call, tmp_path: Path, track: str, row: str) -> None:
+    """The id of an invalid record is expected all the same: only the list is reported."""
+    cases = list_file(tmp_path, track)
+    head, _, *rows = cases.read_text(encoding="utf-8").splitlines()
+    cases.write_text("\n".join([head, row, *rows]) + "\n", encoding="utf-8")
+    found = statuses(checked(sent_file(tmp_path, track), cases))
+    assert [name for name, status in found.items() if status == "failed"] == [LISTS[track]]
+
+
 # --- what looks like a mistake ---------------------------------------------------------------------
 
 
@@ -413,6 +426,8 @@ def test_participants_see_no_vocabulary(
     key = KEYS[track]
     near = [*SENT[track][:-1], {**SENT[track][-1], key: f"{MARK}-1".lower()}]
     spelled = [{**record, "model_predictions": [f"{MARK}AIRWAY"]} for record in near] if track == "triage" else near
+    sent = sent_file(tmp_path, track, near)
+    assert MARK in call("score", sent, truth, "--show-values", "--format", format_).out  # it is there to be revealed
     for records in (SENT[track], near, spelled, [], [{**SENT[track][0], "x": 1}]):
         sent = sent_file(tmp_path, track, records)
         for command in (["preflight"], ["score"], ["leaderboard"]):

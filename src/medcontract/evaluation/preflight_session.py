@@ -14,7 +14,7 @@ from medcontract.evaluation.label_tally import LabelTally
 from medcontract.evaluation.loading import InvalidIds, Truth, read_truth
 from medcontract.evaluation.score import Scored, read_files, score_readings
 from medcontract.problems import Finding
-from medcontract.scoring.pairing import AnyId, Expected, Pair, Unscored, validated
+from medcontract.scoring.pairing import AnyId, Expected, Pair, Unscored, read_field, validated
 from medcontract.scoring.scorer import Scorer
 from medcontract.scoring.track import ExpectedIds, Track
 
@@ -124,7 +124,7 @@ def _truth_or_id_list(
         truth.headers[pair.truth] = {}
         id_list = _id_list_for(pair, track, files)
         if id_list:
-            truth.expected[pair.truth] = Expected(pair.key, id_list.item, wanted=id_list.only)
+            truth.expected[pair.truth] = _ListedIds(pair, id_list)
             lists.setdefault(id_list.contract, []).append(truth.expected[pair.truth])
     for name, sinks in lists.items():
         _read_id_list(name, sinks, files, truth)
@@ -150,6 +150,33 @@ def _read_id_list(contract: str, sinks: Sequence[Expected[Any]], files: Files, t
         truth.documents[contract] = fan_out.kept
 
 
+class _ListedIds(Expected[Any]):
+    """The ids of a list. Those of invalid records are expected, too: else their answers would seem to be wrong."""
+
+    def __init__(self, pair: Pair[Any, Any], id_list: ExpectedIds) -> None:
+        super().__init__(pair.key, id_list.item, wanted=id_list.only)
+        self._names = pair.key
+        self._only = id_list.only
+
+    def reject(self, parsed: Any) -> Sequence[Finding]:
+        ids = tuple(read_field(parsed, name) for name in self._names)
+        if not all(isinstance(each, str) for each in ids) or (self._only and not self._only(_Fields(parsed))):
+            return ()
+        if self.index.setdefault(ids if len(ids) > 1 else ids[0], len(self.items)) == len(self.items):
+            self.items.append(None)
+        return ()
+
+
+class _Fields:
+    """An invalid record, whose fields may be absent."""
+
+    def __init__(self, parsed: Any) -> None:
+        self._parsed = parsed
+
+    def __getattr__(self, name: str) -> Any:
+        return read_field(self._parsed, name)
+
+
 class _FanOut:
     """A sink that passes records on to several sinks: one list of ids may replace several truths."""
 
@@ -170,7 +197,7 @@ class _FanOut:
 
     def reject(self, parsed: Any) -> Sequence[Finding]:
         self._invalid.add(parsed)
-        return ()
+        return [finding for sink in self._sinks for finding in sink.reject(parsed)]
 
     def end(self, complete: bool) -> None:
         """Nothing to do."""
