@@ -780,7 +780,7 @@ def test_standard_input(checked: Call, tmp_path: Path, monkeypatch: pytest.Monke
         (["sent.json", "--set", "team_name=Other"], "team_name"),
         (["sent.json", "truth.json", "--set", "nonsense=1"], "nonsense"),
         (["sent.json", "truth.json", "--set", "team_name=Other"], "team_name"),
-        (["sent.json", "--format", "markdown"], "markdown"),
+        (["sent.json", "--format", "docx"], "docx"),
         (["sent.json", "--out", "no-such-folder/x"], "no-such-folder"),
         (["-"], "standard input"),
     ],
