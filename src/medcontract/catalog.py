@@ -560,6 +560,14 @@ _ENTRIES = (
         '{"model_size_mb": 62}',
         '{"model_size_mb": 48.5}',
     ),
+    Entry(
+        "MC510", "Keys not in the contract",
+        "The contract, which was recognized from the content, allows other columns or keys, and the file has some, "
+        "which are ignored. A warning, because the file may be meant as something else. Not given if the contract is "
+        "specified.",
+        "report_id,ward                     (recognized as reports/cases)",
+        "medcontract validate reports/cases=cases.csv",
+    ),
 )  # fmt: skip
 
 CATALOGUE: dict[str, Entry] = {entry.code: entry for entry in _ENTRIES}
