@@ -504,7 +504,8 @@ def test_text_says_which_contract_and_how(call: Call, tmp_path: Path) -> None:
     bad = call("validate", str(_title_case_submission(tmp_path)))
     assert bad.out.splitlines()[-2].endswith(
         "predictions.csv: not ok  reports/predictions, 19 records (recognized by its columns; "
-        "rename 'Follow_Up' to 'follow_up', 'Processing_Time_Sec' to 'processing_time_sec', 'Report_Id' to 'report_id' and 2 more)"
+        "rename 'Follow_Up' to 'follow_up', 'Processing_Time_Sec' to 'processing_time_sec', "
+        "'Report_Id' to 'report_id' and 2 more)"
     )
     assert bad.out.splitlines()[-1].startswith("10 errors in 1 of 1 file")
     score = call("score", *files[:1], f"reports/predictions={files[1]}").out
