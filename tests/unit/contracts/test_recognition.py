@@ -446,6 +446,15 @@ def test_each_name_means_one_field() -> None:
     assert pairs == {"REFERENCE": "reference", "Answer": "prediction"}
 
 
+def test_a_column_called_id() -> None:
+    """It is no reason to recognize a contract; if that is known by other columns, it means the only id that is missing."""
+    report = medcontract.validate(b"ID,specialty,urgency,follow_up\nR-1,Other,Routine,true\n", name="x.csv")
+    assert report.contract == "reports/truth"
+    assert [problem.hint for problem in report.problems] == ["rename 'ID'", "rename it to 'report_id'"]
+    assert medcontract.validate(b"id,name\n1,x\n", name="x.csv").contract is None
+    assert alike.pair_renamed(["id"], ["case_id", "segment_id"]) == {}
+
+
 def test_exact_matches_load_nothing_else() -> None:
     """A file that matches a contract exactly needs neither the names nor the edit distance."""
     code = "import sys; from medcontract.cli.main import main; main(sys.argv[1:]); print(*sys.modules)"
