@@ -447,7 +447,7 @@ def test_each_name_means_one_field() -> None:
 
 
 def test_a_column_called_id() -> None:
-    """It is no reason to recognize a contract; if that is known by other columns, it means the only id that is missing."""
+    """It does not help to recognize a contract; if that is known, it means the only id that is missing."""
     report = medcontract.validate(b"ID,specialty,urgency,follow_up\nR-1,Other,Routine,true\n", name="x.csv")
     assert report.contract == "reports/truth"
     assert [problem.hint for problem in report.problems] == ["rename 'ID'", "rename it to 'report_id'"]
