@@ -33,6 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "_version", "atomic_write", "contracts", "errors", "problems", "reading", "results", "schemas", "types",
     },
     "atomic_write": {"errors"},
+    "report_files": {"atomic_write", "errors"},
     "example_files": {"contracts", "errors"},
     "results": {"extras", "problems", "results"},
     "rendering": {"catalog", "problems", "rendering", "results"},
@@ -53,7 +54,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "api": {
         "atomic_write", "catalog", "contracts", "errors", "evaluation", "example_files", "extras", "jsonschema_files",
-        "normalizers", "problems", "reading", "results", "schemas", "scoring", "validation",
+        "normalizers", "problems", "reading", "report_files", "results", "schemas", "scoring", "validation",
     },
     "benchmark": {"api", "contracts", "errors", "rendering", "results", "scoring"},
     "modeling": {"contracts", "scoring"},

@@ -52,6 +52,9 @@ RENDERERS: dict[tuple[str, str], str | Renderer] = {
 EXTENSIONS: dict[str, str] = {".txt": "text", "": "text", ".json": "json", ".md": "markdown"}
 """The format for each file extension."""
 
+REPORT_FORMAT = "markdown"
+"""The format of reports for participants, unless another one is chosen."""
+
 
 def formats_of(result: str) -> list[str]:
     """The formats that a class of results can be rendered in."""

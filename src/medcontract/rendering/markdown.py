@@ -11,6 +11,7 @@ from medcontract.rendering.shared import (
     clipped,
     comparison_tables,
     entry_label,
+    first_problem,
     item_outcome,
     not_ranked,
     processed,
@@ -65,7 +66,7 @@ def _problems_table(score: Score, show_values: bool) -> Table:
     rows = [_problem_row(found, show_values) for found in score.problems]
     left = score._found - len(rows)
     note = f"and {left:,} more" if left > 0 else ""
-    return Table("Problems", ("file", "line", "code", "problem"), rows, note, numeric=False)
+    return Table("Problems", ("file", "place", "code", "problem"), rows, note, numeric=False)
 
 
 def _markdown_provenance(score: Score) -> Iterator[str]:
@@ -77,12 +78,12 @@ def _markdown_provenance(score: Score) -> Iterator[str]:
         )
         for file in score.inputs
     ]  # fmt: skip
-    yield from markdown_table(
-        Table("Inputs", ("file", "contract", "records", "SHA-256", "content"), rows, numeric=False)
-    )
+    if rows:
+        head = ("file", "contract", "records", "SHA-256", "content")
+        yield from markdown_table(Table("Inputs", head, rows, numeric=False))
+        yield ""
     protocol = score.protocol
     values = [(name, _decimal(value)) for name, value in protocol.parameters.items()]
-    yield ""
     yield from markdown_table(Table("Protocol", ("parameter", "value"), values))
     yield ""
     yield f"Protocol `{protocol.id}` version {protocol.version}, fingerprint `{protocol.fingerprint}`."
@@ -99,8 +100,10 @@ def _decimal(value: float | str | None) -> str:
 
 def _problem_row(found: FileProblem, show_values: bool) -> tuple[str, ...]:
     message = found.message_with_value if show_values else found.message
-    place = str(found.line) if found.line is not None else "" if found.record is None else f"record {found.record}"
-    return found.file, place, found.code, message
+    place = ":".join(str(n) for n in (found.line, found.column) if n is not None)
+    if not place and found.record is not None:
+        place = f"record {found.record}"
+    return found.file, place, found.code, f"{message} ({found.hint})" if found.hint else message
 
 
 def _breakdown_table(items: Sequence[ItemBreakdown], show_values: bool) -> Table:
@@ -126,7 +129,7 @@ def leaderboard(board: Leaderboard, view: View) -> str:
         lines += ["", escaped(weights(board.combined))]
     rest = not_ranked(board)
     if rest:
-        rows = [(entry_label(entry), "; ".join(reasons_of(entry))) for entry in rest]
+        rows = [(entry_label(entry), "; ".join([*reasons_of(entry), *first_problem(entry)])) for entry in rest]
         lines += ["", *markdown_table(Table("Not ranked", ("team", "reasons"), rows, numeric=False))]
     warnings = ranking_warnings(board)
     if warnings:

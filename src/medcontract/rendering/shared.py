@@ -79,6 +79,16 @@ def reasons_of(entry: LeaderboardEntry) -> list[str]:
     return reasons[:_MOST_REASONS] + ([f"… and {left} more reasons"] if left > 0 else [])
 
 
+def first_problem(entry: LeaderboardEntry) -> list[str]:
+    """The first problem of a submission that is not valid, if it has one: one line, without values of records."""
+    if entry.problem is None:
+        return []
+    data = entry.problem.to_dict()
+    place = "".join(f":{n}" for n in (data["line"], data["column"]) if n is not None)
+    hint = f" ({data['hint']})" if data["hint"] else ""
+    return [clean(f"first problem: {data['file']}{place}: {data['code']} {data['message']}{hint}")]
+
+
 def entry_label(entry: LeaderboardEntry) -> str:
     """The team and the name of a submission."""
     name = clean(entry.name)
