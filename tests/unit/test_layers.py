@@ -35,8 +35,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "atomic_write": {"errors"},
     "report_files": {"atomic_write", "errors"},
     "example_files": {"contracts", "errors"},
-    "results": {"extras", "problems", "results"},
-    "rendering": {"catalog", "problems", "rendering", "results"},
+    "results": {"errors", "extras", "problems", "rendering", "results"},  # rendering: to_html, to_markdown, notebooks
+    "rendering": {"_version", "catalog", "problems", "rendering", "results"},
     "images": {"errors", "images", "problems", "workers"},
     "workers": {"errors"},
     "validation": {
@@ -57,6 +57,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "normalizers", "problems", "reading", "report_files", "results", "schemas", "scoring", "validation",
     },
     "benchmark": {"api", "contracts", "errors", "rendering", "results", "scoring"},
+    "testing": {"api", "errors", "rendering", "results"},
     "modeling": {"contracts", "scoring"},
     "docs": {"catalog", "contracts", "errors", "problems"},
     "cli": {"_version", "api", "cli", "errors", "rendering"},

@@ -134,7 +134,7 @@ class Printer:
         return {
             "max_problems": limit,
             "max_alike": MAX_ALIKE if self.as_text else None,
-            "excerpts": self.as_text and self.show_values,
+            "excerpts": self.show_values and self.format in rendering.WITH_EXCERPTS,
         }
 
 
