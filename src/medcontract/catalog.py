@@ -595,6 +595,14 @@ _ENTRIES = (
         "mean_jaccard_index 0",
         "mean_jaccard_index 0.54",
     ),
+    Entry(
+        "MC510", "Keys not in the contract",
+        "The contract, which was recognized from the content, allows other columns or keys, and the file has some, "
+        "which are ignored. A warning, because the file may be meant as something else. Not given if the contract is "
+        "specified.",
+        "report_id,ward                     (recognized as reports/cases)",
+        "medcontract validate reports/cases=cases.csv",
+    ),
 )  # fmt: skip
 
 CATALOGUE: dict[str, Entry] = {entry.code: entry for entry in _ENTRIES}

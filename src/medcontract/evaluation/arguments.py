@@ -115,7 +115,7 @@ def _recognized(frame: pd.DataFrame) -> str | None:
     from medcontract.contracts import recognition
 
     try:
-        return recognition.of_columns(frozenset(map(str, frame.columns)))
+        return recognition.of_columns(frozenset(map(str, frame.columns))).contract_id
     except NotRecognised:
         return None
 

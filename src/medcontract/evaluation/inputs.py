@@ -20,7 +20,7 @@ from medcontract.reading.limits import Limits
 from medcontract.reading.source import STDIN, Source
 from medcontract.results.validation import FileReport, Problem
 from medcontract.scoring.scorer import NO_OPTIONS, ScoringOptions
-from medcontract.validation.dispatch import container_for, identify, validator_for
+from medcontract.validation.dispatch import Identified, container_for, identify, validator_for
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.records import Progress, RecordsValidator, run_parts
 
@@ -62,10 +62,14 @@ DEFAULT = Settings()
 class Part:
     """One file whose contract is known."""
 
-    def __init__(self, source: Source, contract: CompiledContract, collector: ProblemCollector) -> None:
+    def __init__(
+        self, source: Source, contract: CompiledContract, collector: ProblemCollector, how: str | None = None
+    ) -> None:
         self.source = source
         self.contract = contract
         self.collector = collector
+        self.how = how
+        """How the contract is known, such as `recognized by its columns`."""
         self.validator: RecordsValidator | None = None
         self._report: FileReport | None = None
 
@@ -78,7 +82,8 @@ class Part:
     def report(self) -> FileReport:
         """Built on first access: until then, findings may be added to the collector."""
         if self._report is None:
-            self._report = (self.validator or validator_for(self.source, self.contract, self.collector)).report()
+            validator = self.validator or validator_for(self.source, self.contract, self.collector)
+            self._report = replace(validator.report(), _how=self.how)
         return self._report
 
 
@@ -163,19 +168,21 @@ def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[s
         collector = settings.collector()
         source = path if isinstance(path, Source) else Source(path, limits=settings.limits)
         source.watched = True
-        contract = identify(source, contract_id, collector)
-        if isinstance(contract, CompiledContract):
-            files.groups.setdefault(contract.id, []).append(Part(source, contract, collector))
+        identified = identify(source, contract_id, collector)
+        if isinstance(identified, Identified):
+            part = Part(source, identified.contract, collector, identified.how)
+            files.groups.setdefault(part.contract.id, []).append(part)
             continue
-        problem = _first_problem(contract, source, contract_id)
-        found = contract.path in lenient
-        if not contract.wrong_call or (found and problem.code in (*_UNREADABLE, "MC028")):
-            files.add_unread(source, _without_text(contract) if settings.participant else contract, problem)
+        report = identified
+        problem = _first_problem(report, source, contract_id)
+        found = report.path in lenient
+        if not report.wrong_call or (found and problem.code in (*_UNREADABLE, "MC028")):
+            files.add_unread(source, _without_text(report) if settings.participant else report, problem)
         elif found:
-            files.unrecognized.append(contract)
+            files.unrecognized.append(report)
         else:
             kind = NotRecognised if problem.code == "MC009" else CallError
-            raise kind(f"{contract.path}: {problem.message}", without_contract_option(problem.hint))
+            raise kind(f"{report.path}: {problem.message}", without_contract_option(problem.hint))
     files.groups = {name: _in_order(files.groups[name]) for name in sorted(files.groups)}
     files.unread.sort(key=_by_name_and_problem)
     files.unrecognized.sort(key=lambda report: base_name(report.path))

@@ -109,9 +109,13 @@ def _files_check(files: Files, track: Track | None) -> Check:
     )  # fmt: skip
 
 
+def _how(part: Part) -> str:
+    return f" ({part.how.removeprefix('recognized ')})" if part.how else ""
+
+
 def _describe(files: Files) -> str:
     parts = files.parts()
-    text = ", ".join(f"{part.name} is {part.contract.id}" for part in parts)
+    text = ", ".join(f"{part.name} is {part.contract.id}{_how(part)}" for part in parts)
     text = text if len(parts) <= _FEW_FILES else plural(len(parts), "file")
     return "; ".join([*([text] if text else []), *describe_unused(files), *files.notes])
 

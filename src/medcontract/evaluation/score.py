@@ -455,4 +455,5 @@ def input_file(part: Part, truth: Truth) -> InputFile:
         sha256=part.source.sha256(),
         content_sha256=truth.content[part.contract.id] if is_truth else None,
         records=part.report.records,
+        _how=part.how,
     )

@@ -9,13 +9,12 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from medcontract.contracts.registry import CompiledContract
 from medcontract.errors import CallError
 from medcontract.evaluation.arguments import expand, list_path, no_data_files
 from medcontract.evaluation.inputs import GivenFile, base_name, has_data_extension, without_extensions
 from medcontract.evaluation.skipped_files import SkippedFile, skipped
 from medcontract.reading.source import Source
-from medcontract.validation.dispatch import identify
+from medcontract.validation.dispatch import Identified, identify
 from medcontract.validation.problem_collector import ProblemCollector
 
 
@@ -128,4 +127,4 @@ def _no_submission(path: str) -> str | None:
     if file.may_be_data:
         return None
     found = identify(Source(path), None, ProblemCollector(1))
-    return None if isinstance(found, CompiledContract) else file.reason
+    return None if isinstance(found, Identified) else file.reason

@@ -83,7 +83,7 @@ def test_validate_a_good_file(run: Run, good: Path) -> None:
     """All is well: exit 0, the result on standard output, nothing on standard error."""
     assert run("validate", good) == (
         0,
-        f"{good}: ok  lesions/truth, 3 records\nNo problems found in 1 file, 3 records.\n",
+        f"{good}: ok  lesions/truth, 3 records (recognized by its keys)\nNo problems found in 1 file, 3 records.\n",
         "",
     )
 

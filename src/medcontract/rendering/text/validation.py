@@ -32,12 +32,15 @@ def _file(file: FileReport, style: Style, show_values: bool) -> Iterator[str]:
         yield ""
     if file.ok and not file.wrong_call:
         yield f"{path}: {style('ok', 'good')}  {style(_about(file), 'dim')}"
+    elif file.contract:
+        yield f"{path}: {style('not ok', 'error')}  {style(_about(file), 'dim')}"
 
 
 def _about(file: FileReport) -> str:
     records = "" if file.records is None else f", {plural(file.records, 'record')}"
     images = "" if file.images is None else f", {plural(file.images.checked, 'image')}"
-    return f"{file.contract or 'JSON Schema'}{records}{images}"
+    how = f" ({file._how})" if file._how else ""
+    return f"{file.contract or 'JSON Schema'}{records}{images}{how}"
 
 
 def _skipped(report: Validation) -> Iterator[str]:
