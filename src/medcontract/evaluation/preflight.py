@@ -11,6 +11,7 @@ from medcontract.evaluation.build_results import score_result
 from medcontract.evaluation.inputs import (
     Files,
     GivenFile,
+    Part,
     Settings,
     base_name,
     gather,
