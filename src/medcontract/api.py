@@ -1,7 +1,8 @@
 """The public functions. The command line only calls these and the renderers.
 
-Files are paths. A folder means all data files in it, `"triage/response=out.json"` specifies the contract of a file,
-and `"-"` is standard input. Problems in files are returned; a wrong call raises `CallError`.
+Files are paths. A folder or an archive (.zip, .tar.gz) means all data files in it, `"sub.zip!/out.json"` is a file in
+an archive, `"triage/response=out.json"` specifies the contract of a file, and `"-"` is standard input. Problems in
+files are returned; a wrong call raises `CallError`.
 
 Several functions share these arguments:
 
@@ -85,6 +86,8 @@ def validate(
 ) -> FileReport:
     """Check one file, given as a path or as bytes, or a pandas DataFrame as `validate_frame` does.
 
+    The path of an archive means the only data file in it.
+
     `contract` is an id such as "triage/response"; without it, the contract is recognized from the content.
     `schema` is a JSON Schema file to check against instead. It may refer to files in its own folder and in the folders
     `allow_refs`.
@@ -138,8 +141,8 @@ def validate_files(
 
     _require_at_least(0, max_problems=max_problems, max_alike=max_alike)
     _require_at_least(1, jobs=jobs)
-    given = given_files(_paths(files), contract, schema).files
     limits = _limits(max_record, max_unpacked)
+    given = given_files(_paths(files), contract, schema, limits=limits).files
     referenced = _referenced_files(images, jobs, _stage(progress, "checking images"))
     validator = _validator_for(schema, referenced, allow_refs)
     checking = _stage(progress, "checking")
@@ -178,11 +181,10 @@ def load(file: FileName | bytes, contract: str | None = None, *, name: str | Non
     """
     from medcontract.contracts import registry
     from medcontract.contracts.contract import mark_validated
-    from medcontract.reading.source import Source
     from medcontract.validation.dispatch import validate_source
     from medcontract.validation.problem_collector import ProblemCollector
 
-    source = Source(file, name)
+    source = _input(file, contract, name)
     source.watched = True
     report = validate_source(source, contract, ProblemCollector(MAX_PROBLEMS))
     if report.wrong_call:
@@ -239,7 +241,8 @@ def score(
     _require_at_least(1, jobs=jobs)
     plugins = _load_plugins(plugins)
     frames, track_options = _named_frames(track_options)
-    given = _given(files, frames, [*_files_in(track_options), protocol])
+    limits = _limits(max_record, max_unpacked)
+    given = _given(files, frames, [*_files_in(track_options), protocol], limits)
     options, changes = _options(score, track_options, parameters)
     frozen = _frozen(protocol, changes)
     settings = _settings(
@@ -283,7 +286,8 @@ def preflight(
     _require_at_least(1, jobs=jobs)
     plugins = _load_plugins(plugins)
     frames, track_options = _named_frames(track_options)
-    given = _given(files, frames, [*_files_in(track_options), protocol])
+    limits = _limits(max_record, max_unpacked)
+    given = _given(files, frames, [*_files_in(track_options), protocol], limits)
     options, changes = _options(preflight, track_options, parameters)
     frozen = _frozen(protocol, changes)
     referenced = _referenced_files(images, jobs, _stage(progress, "checking images"))
@@ -313,7 +317,7 @@ def leaderboard(
     progress: Progress | None = None,
     **track_options: Any,
 ) -> Leaderboard:
-    """Score each submission (a folder or a single file) against the truth (a file or a folder), and rank them.
+    """Score each submission (a folder, an archive or a file) against the truth (likewise), and rank them.
 
     Submissions that are not valid are last, with reasons; the result is truthy if at least one is valid. `jobs` is the
     number of worker processes. `measured` is a folder with your own measurements of each submission (telemetry, model
@@ -333,10 +337,11 @@ def leaderboard(
     settings = _settings(
         1, None, False, max_record, max_unpacked, participant, plugins, plugin_errors=plugin_errors, options=options,
     )._replace(frozen=frozen)  # fmt: skip
-    found = submissions_in([os.fspath(each) for each in _paths(submissions)], lambda path: walk([path]))
-    referenced = None if measured is None else measured_in(os.fspath(measured), lambda path: walk([path]))
+    limits = settings.limits
+    found = submissions_in([os.fspath(each) for each in _paths(submissions)], lambda path: walk([path], limits))
+    referenced = None if measured is None else measured_in(os.fspath(measured), lambda path: walk([path], limits))
     return rank(
-        given_files(_paths([truth])).files, found, settings=settings, parameters=changes,
+        given_files(_paths([truth]), limits=limits).files, found, settings=settings, parameters=changes,
         header=_mapping(header, "header"), jobs=jobs, progress=_stage(progress, "scoring"), measured=referenced,
     )  # fmt: skip
 
@@ -577,10 +582,13 @@ def contract_ids() -> tuple[str, ...]:
 
 
 def path_of(name: str) -> str:
-    """The path in an argument that may be `CONTRACT=PATH`."""
+    """The path in an argument that may be `CONTRACT=PATH`; of the archive, if it is that of a file in one."""
     from medcontract.evaluation.arguments import split
+    from medcontract.reading.archive_paths import split_member
 
-    return split(name)[0]
+    path, _ = split(name)
+    member = split_member(path)
+    return member[0] if member else path
 
 
 def example_tracks() -> tuple[str, ...]:
@@ -677,10 +685,15 @@ def _require_image_references(report: Validation, referenced: ReferencedFiles | 
 
 
 def _input(file: FileName | bytes | pd.DataFrame, contract: str | None, name: str | None) -> Source:
+    from medcontract.reading.archive_paths import single_source
     from medcontract.reading.source import Source
 
+    if isinstance(file, bytes):
+        return Source(file, name)
     if not is_frame(file):
-        return Source(cast("FileName | bytes", file), name)
+        source = single_source(cast("FileName", file))
+        source.name = source.name if name is None else name
+        return source
     from medcontract.validation.frames import frame_source
 
     return frame_source(cast("pd.DataFrame", file), contract, name)
@@ -695,21 +708,25 @@ def _named_frames(given: Mapping[str, Any]) -> tuple[dict[str, pd.DataFrame], di
 
 
 def _given(
-    files: Iterable[FileName | pd.DataFrame], named: Mapping[str, pd.DataFrame], others: Iterable[object]
+    files: Iterable[FileName | pd.DataFrame],
+    named: Mapping[str, pd.DataFrame],
+    others: Iterable[object],
+    limits: Limits,
 ) -> GivenFiles:
     """The files and DataFrames of a call."""
     from medcontract.evaluation.arguments import given_files, given_frames
 
     files = list(files)
-    given = given_files(_paths(file for file in files if not is_frame(file)), others=others)
+    given = given_files(_paths(file for file in files if not is_frame(file)), others=others, limits=limits)
     frames = [cast("pd.DataFrame", file) for file in files if is_frame(file)]
     return given._replace(files=[*given.files, *given_frames(frames, named)]) if frames or named else given
 
 
 def _source(path: str | Source, limits: Limits | None) -> Source:
+    from medcontract.reading.archive_paths import open_source
     from medcontract.reading.source import Source
 
-    return path if isinstance(path, Source) else Source(path, limits=limits)
+    return path if isinstance(path, Source) else open_source(path, limits)
 
 
 def _validated(

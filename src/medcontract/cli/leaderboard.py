@@ -43,7 +43,7 @@ def command(
     participant: bool, chosen: str | None, out: str | None, no_color: bool,
     max_record: int | None, max_unpacked: int | None, **track_options: Any,
 ) -> int:  # fmt: skip
-    """Score each DIR (a folder or a single file) against TRUTH (a file or a folder), and rank them.
+    """Score each DIR (a folder, an archive or a single file) against TRUTH (also one of these), and rank them.
 
     Submissions that are not valid are listed last, with reasons. They do not affect the exit code.
     """

@@ -10,22 +10,25 @@ from typing import TYPE_CHECKING, NamedTuple
 from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.errors import CallError, NotRecognised
+from medcontract.reading.archive_paths import is_archive
 from medcontract.reading.source import STDIN, Source
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from medcontract.reading.limits import Limits
 
 FileName = str | os.PathLike[str]
 _NAMED = re.compile(r"([a-z0-9-]+/[a-z0-9-]+)=(.+)", re.DOTALL)
 
 
 class GivenFiles(NamedTuple):
-    """The files of a call, with folders replaced by the data files in them."""
+    """The files of a call, with folders and archives replaced by the data files in them."""
 
     files: list[tuple[str | Source, str | None]]
     """Paths, each with the contract given in the call."""
     found: dict[str, str]
-    """The files that were found in a folder, not named in the call, and the folder of each."""
+    """The files that were found in a folder or archive, not named in the call, and the folder or archive of each."""
 
 
 def given_files(
@@ -33,10 +36,11 @@ def given_files(
     contract: str | None = None,
     schema: FileName | None = None,
     others: Iterable[object] = (),
+    limits: Limits | None = None,
 ) -> GivenFiles:
     """The files of a call. Raises `CallError` for an unknown contract, and for standard input without one.
 
-    `others`: other files that the call reads.
+    `others`: other files that the call reads. `limits`: for archives.
     """
     wanted = [split(name, contract) for name in names]
     stdin_once([*(path for path, _ in wanted), schema, *others])
@@ -50,7 +54,7 @@ def given_files(
                 "standard input needs a contract",
                 "pass CONTRACT=- instead of -; medcontract schema list shows the ids",
             )
-    walked = [(path, contract_id, walk([path])) for path, contract_id in wanted]
+    walked = [(path, contract_id, walk([path], limits)) for path, contract_id in wanted]
     return GivenFiles(
         files=[(inside, contract_id) for _, contract_id, paths in walked for inside in paths],
         found=_found_in_folders(walked),
@@ -104,13 +108,13 @@ def _recognized(frame: pd.DataFrame) -> str | None:
 
 
 def _found_in_folders(walked: Iterable[tuple[str, str | None, list[str | Source]]]) -> dict[str, str]:
-    """The files that were found in a folder, not named in the call, and the folder of each."""
+    """The files that were found in a folder or archive, not named in the call, and the folder or archive of each."""
     walked = list(walked)
-    named = {os.path.realpath(path) for path, _, _ in walked if not os.path.isdir(path)}
+    named = {os.path.realpath(path) for path, _, files in walked if files == [path]}
     inside = (
         (file.name if isinstance(file, Source) else file, path)
         for path, _, files in walked
-        if os.path.isdir(path)
+        if files != [path]
         for file in files
     )
     return {file: path for file, path in inside if os.path.realpath(file) not in named}
@@ -130,8 +134,8 @@ def stdin_once(names: Iterable[object]) -> None:
         raise CallError("standard input was given twice", "save one of the two to a file")
 
 
-def walk(paths: Iterable[str]) -> list[str | Source]:
-    """Files as they are, folders as the data files in them, sorted. Raises `CallError` for a folder without any.
+def walk(paths: Iterable[str], limits: Limits | None = None) -> list[str | Source]:
+    """Files as they are, folders and archives as the data files in them, sorted. Raises `CallError` if there are none.
 
     Entries of a folder that cannot be read are included, as a source with the reason.
     """
@@ -145,6 +149,10 @@ def walk(paths: Iterable[str]) -> list[str | Source]:
                 extensions = ", ".join(BY_ENDING)
                 raise CallError(f"{path}: no data files in this folder", f"expected files with {extensions}")
             found += [Source(file, refused=refused) if refused else file for file, refused in inside]
+        elif is_archive(path):
+            from medcontract.reading.archives import data_members
+
+            found += data_members(path, limits)
         else:
             found.append(path)
     return found

@@ -32,6 +32,7 @@ from medcontract.evaluation.score import (
     track_of,
 )
 from medcontract.problems import is_plain
+from medcontract.reading.archive_paths import split_member
 from medcontract.reading.source import Source
 from medcontract.results.leaderboard import Leaderboard, LeaderboardEntry
 from medcontract.results.score import InputFile
@@ -62,8 +63,8 @@ class Submission(Struct, frozen=True, kw_only=True):
 
     @property
     def lenient(self) -> frozenset[str]:
-        """Files that need not match a contract, since they were found in a folder."""
-        return self.paths if self.is_folder else frozenset()
+        """Files that need not match a contract, since they were found in a folder or an archive."""
+        return self.paths if self.is_folder else frozenset(filter(split_member, self.paths))
 
 
 class Measured(Struct, frozen=True, kw_only=True):
@@ -493,11 +494,11 @@ def measured_in(folder: str, data_files: Callable[[str], Sequence[str | Source]]
 
 
 def submissions_in(paths: Sequence[str], data_files: Callable[[str], Sequence[str | Source]]) -> list[Submission]:
-    """Each folder or single file is a submission. `data_files` lists the files in a folder."""
+    """Each folder, archive or single file is a submission. `data_files` lists the files in it."""
     found = []
     unique = {os.path.realpath(path): path for path in reversed(paths)}
     for path in reversed(unique.values()):
-        if not os.path.lexists(path):
+        if not os.path.lexists(path) and not split_member(path):
             raise CallError(f"{path}: no such file or folder", "check the path")
         name = base_name(os.path.abspath(path))
         try:
