@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import os
@@ -19,6 +20,7 @@ from tests.support import lesion
 
 import medcontract
 from medcontract.api import validate_files
+from medcontract.reading.random_access import IndexedGunzip
 
 ROW = b"image_id,label\nI-1,MEL\n"
 BAD_ROW = b"image_id,label\nI-1,MEL\nI-2,melanoma\n"
@@ -245,6 +247,43 @@ def test_links_within_a_tar_are_not_needed(call: Call, tmp_path: Path) -> None:
     with tarfile.open(path, "a") as tar:
         tar.addfile(tar_entry("bin/python", tarfile.SYMTYPE, target="/usr/bin/python3"))
     assert call("validate", path).code == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="open files are counted as on Linux")
+@pytest.mark.parametrize("name", ["folder", "x.zip", "x.tar.gz"])
+def test_very_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Each is closed after it was read, not only when garbage is collected."""
+    files = {f"{n}.csv": ROW for n in range(100)}
+    if name == "folder":
+        (tmp_path / name).mkdir()
+        for file, data in files.items():
+            (tmp_path / name / file).write_bytes(data)
+    else:
+        pack(tmp_path / name, files)
+    before = len(os.listdir("/proc/self/fd"))
+    gc.disable()
+    try:
+        assert validate_files(tmp_path / name).ok
+        assert len(os.listdir("/proc/self/fd")) < before + 10
+    finally:
+        gc.enable()
+
+
+def test_a_large_tar_is_decompressed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for each file in it: the segments that were read last are kept."""
+    path = pack(tmp_path / "x.tar.gz", {f"{n}.csv": ROW + os.urandom(500).hex().encode() for n in range(200)})
+    unpacked = 0
+    read = IndexedGunzip._read
+
+    def counting(self: IndexedGunzip, size: int) -> bytes:
+        nonlocal unpacked
+        data = read(self, size)
+        unpacked += len(data)
+        return data
+
+    monkeypatch.setattr(IndexedGunzip, "_read", counting)
+    assert len(validate_files(path).files) == 200
+    assert unpacked < 3 * len(gzip.decompress(path.read_bytes()))
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from medcontract.reading.archive_paths import ENDINGS, SEPARATOR
 from medcontract.reading.folders import has_ending
 from medcontract.reading.gunzip import MAGIC, Unreadable, size_text
 from medcontract.reading.limits import Limits
-from medcontract.reading.random_access import IndexedGunzip, Inflate, Window
+from medcontract.reading.random_access import IndexedGunzip, Inflate, Segments, Window
 from medcontract.reading.source import Source, Watched, unreadable
 
 _KEPT = 4
@@ -89,7 +89,7 @@ class ArchivedFile(Source):
             member = archive.members.get(self._member)
             if member is None or (self._before and archive.identity != self._before):
                 raise self.changed()
-            return io.BufferedReader(Watched(archive.open(member), self), 1 << 18)
+            return io.BufferedReader(Watched(archive.open(member), self))
 
 
 class WholeArchive(Source):
@@ -119,6 +119,8 @@ class Archive:
         self._limit = limit
         self._states: dict[str, list[Any]] = {}
         """The states of decompression, by file; that of a gzipped archive has no name."""
+        self._segments: dict[int, bytes] = {}
+        """Decompressed parts of a gzipped archive that were read last."""
         with self._open() as file:
             self._is_zip = path.lower().endswith(".zip")
             self._is_gzipped = not self._is_zip and file.read(len(MAGIC)) == MAGIC
@@ -138,7 +140,7 @@ class Archive:
     def open(self, member: Member) -> io.RawIOBase:
         file = self._open()
         if self._is_gzipped:
-            return Window(self._gunzip(file), member.start, member.size)
+            return Segments(self._gunzip(file), member.start, member.size, self._segments)
         if not self._is_zip or member.method == zip_archive.STORED:
             return Window(file, member.start, member.size, member.crc)
         states = self._states.setdefault(member.name, [])

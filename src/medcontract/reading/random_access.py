@@ -18,6 +18,8 @@ from medcontract.reading.limits import MAX_RATIO, RATIO_FROM
 SPACING = 4 << 20
 """Decompressed bytes between two saved states, each of which takes about 50 KB."""
 _FEED = 16 << 10
+_KEPT = 2
+"""Segments that are kept in memory."""
 
 
 def damaged(message: str) -> Unreadable:
@@ -96,6 +98,38 @@ class Window(_Seekable):
         return data
 
 
+class Segments(_Seekable):
+    """A part of a gzipped archive, read in large segments.
+
+    An archive may contain thousands of small files: those in one segment are decompressed once, not for each file.
+    """
+
+    def __init__(self, archive: BinaryIO, start: int, size: int, kept: dict[int, bytes]) -> None:
+        super().__init__(archive, size)
+        self._start = start
+        self._kept = kept
+
+    def _next(self, size: int) -> bytes:
+        if not size:
+            return b""
+        number, at = divmod(self._start + self._at, SPACING)
+        data = self._segment(number)[at : at + size]
+        if not data:
+            raise damaged("the archive is truncated")
+        return data
+
+    def _segment(self, number: int) -> bytes:
+        if number not in self._kept:
+            self._file.seek(number * SPACING)
+            segment = bytearray()
+            while len(segment) < SPACING and (data := self._file.read(SPACING - len(segment))):
+                segment += data
+            while len(self._kept) >= _KEPT:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[number] = bytes(segment)
+        return self._kept[number]
+
+
 class _State(NamedTuple):
     """Where decompression was interrupted, and everything needed to continue."""
 
@@ -115,19 +149,24 @@ class Inflate(_Seekable):
         super().__init__(file, size)
         self._end = start + packed_size
         self._expected = crc
-        self._first = _State(0, start, b"", zlib.decompressobj(-zlib.MAX_WBITS), 0)
+        self._start = start
         self._states = states
-        self._continue_from(self._first)
+        self._continue_from(None)
 
-    def _continue_from(self, state: _State) -> None:
-        self._position, self._packed_at, self._pending, decoder, self._crc = state
-        self._decoder = decoder.copy()
+    def _continue_from(self, state: _State | None) -> None:
+        """Continue from a state; None for the start."""
+        if state is None:
+            self._decoder = zlib.decompressobj(-zlib.MAX_WBITS)
+            self._position, self._packed_at, self._pending, self._crc = 0, self._start, b"", 0
+        else:
+            self._position, self._packed_at, self._pending, decoder, self._crc = state
+            self._decoder = decoder.copy()
 
     def _next(self, size: int) -> bytes:
         if not size and self._size:
             return b""
-        state = next((state for state in reversed(self._states) if state.at <= self._at), self._first)
-        if self._position > self._at or state.at > self._position:
+        state = next((state for state in reversed(self._states) if state.at <= self._at), None)
+        if self._position > self._at or (state and state.at > self._position):
             self._continue_from(state)
         while self._position < self._at:
             self._decompress(min(self._at - self._position, 1 << 20))
@@ -163,6 +202,11 @@ class Inflate(_Seekable):
         if not had and not data and not self._decoder.eof:
             raise damaged("the archive is damaged: a file is truncated")
         return data
+
+    def close(self) -> None:
+        if not self.closed:
+            self._decoder = zlib.decompressobj(-zlib.MAX_WBITS)  # without the window of 32 KB
+        super().close()
 
     def _check_end(self) -> None:
         while not self._decoder.eof:
