@@ -242,14 +242,14 @@ _ENTRIES = (
         "predictions.csv",
     ),
     Entry(
-        "MC035", "Damaged archive",
+        "MC036", "Damaged archive",
         "The .zip or .tar archive cannot be read, or only a part of it: it is truncated, bytes were changed, or what "
         "it states about its files (position, size, checksum) is not true.",
         "head -c 1000 submission.zip > part.zip",
         "cp submission.zip part.zip",
     ),
     Entry(
-        "MC036", "Archive refused",
+        "MC037", "Archive refused",
         "The archive is not read, for safety or because it is ambiguous: a path leads out of it or is not portable, "
         "two files have the same name (or names that differ in case only), files overlap, there are more than 10,000, "
         "or it is encrypted, split or sparse.",

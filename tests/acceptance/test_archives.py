@@ -147,7 +147,8 @@ def test_a_ranking_of_archives_folders_and_files(call: Call, tmp_path: Path, job
     assert entries["broken.zip"]["reasons"] == [
         "broken.zip cannot be read (the archive is truncated, or not a zip archive)"
     ]
-    assert entries["empty.tgz"]["reasons"] == ["no data files in this archive"]
+    (reason,) = entries["empty.tgz"]["reasons"]
+    assert reason.startswith("no data files in this archive (inner.zip is ignored: an archive in a folder is not read")
     assert len({json.dumps(each["headline"]) for each in entries.values() if each["valid"]}) == 1
     assert entries["team.zip"]["inputs"][0]["name"] == "sent.json"
 
@@ -219,7 +220,23 @@ def test_archives_in_archives_are_not_opened(call: Call, tmp_path: Path) -> None
     ran = call("validate", outer)
     assert (ran.code, ran.out) == (2, "")
     assert "no data files in this archive" in ran.err
-    assert "a/inner.zip, which is not opened" in ran.err
+    assert "inner.zip is ignored: an archive in a folder is not read" in ran.err
+
+
+def test_files_that_are_not_read_are_listed(call: Call, tmp_path: Path) -> None:
+    """As those of a folder; but not what is in the archive of the truth, to participants."""
+    truth, sent = truth_file(tmp_path / "t", "lesions"), sent_file(tmp_path / "s", "lesions")
+    (tmp_path / "t" / "secret.xlsx").write_bytes(b"x")
+    (tmp_path / "s" / "more.xlsx").write_bytes(b"x")
+    packed_truth, packed = (pack_folder(tmp_path / f"{each.stem}.zip", each.parent) for each in (truth, sent))
+    report = call("validate", packed, "--format", "json").json
+    assert [file["path"] for file in report["skipped"]] == [f"{packed}!/more.xlsx"]
+    for command in ("score", "preflight"):
+        for options in ((), ("--participant",)):
+            ran = call(command, packed_truth, packed, "--format", "json", *options)
+            assert ran == call(command, truth.parent, sent.parent, "--format", "json", *options)
+            assert "more.xlsx" in ran.out
+            assert ("secret.xlsx" in ran.out) == (not options)
 
 
 def test_images_must_be_extracted(call: Call, tmp_path: Path) -> None:

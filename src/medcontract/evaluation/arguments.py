@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.errors import CallError, NotRecognised
-from medcontract.reading.archive_paths import is_archive
+from medcontract.reading.archive_paths import is_archive, open_source
 from medcontract.reading.source import STDIN, Source
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from medcontract.evaluation.skipped_files import SkippedFile
+    from medcontract.reading.folders import Listing
     from medcontract.reading.limits import Limits
 
 FileName = str | os.PathLike[str]
@@ -29,6 +31,17 @@ class GivenFiles(NamedTuple):
     """Paths, each with the contract given in the call."""
     found: dict[str, str]
     """The files that were found in a folder or archive, not named in the call, and the folder or archive of each."""
+    skipped: tuple[SkippedFile, ...] = ()
+    """The files in these folders that are not read, because of their names."""
+
+
+class Expanded(NamedTuple):
+    """A path of a call: a file, or the data files in a folder or an archive."""
+
+    files: list[str | Source]
+    """Entries of a folder that cannot be read are included, as a source with the reason."""
+    skipped: tuple[SkippedFile, ...] = ()
+    is_archive: bool = False
 
 
 def given_files(
@@ -54,10 +67,15 @@ def given_files(
                 "standard input needs a contract",
                 "pass CONTRACT=- instead of -; medcontract schema list shows the ids",
             )
-    walked = [(path, contract_id, walk([path], limits)) for path, contract_id in wanted]
+    expanded = [(path, contract_id, expand(path, limits)) for path, contract_id in wanted]
+    walked = [(path, contract_id, inside.files) for path, contract_id, inside in expanded]
+    found = _found_in_folders(walked)
+    named = {os.path.realpath(path) for path, _, files in walked if files == [path]}
+    skipped = {file.path: file for _, _, inside in expanded for file in inside.skipped}
     return GivenFiles(
         files=[(inside, contract_id) for _, contract_id, paths in walked for inside in paths],
-        found=_found_in_folders(walked),
+        found=found,
+        skipped=tuple(file for file in skipped.values() if os.path.realpath(file.path) not in named),
     )
 
 
@@ -134,25 +152,50 @@ def stdin_once(names: Iterable[object]) -> None:
         raise CallError("standard input was given twice", "save one of the two to a file")
 
 
-def walk(paths: Iterable[str], limits: Limits | None = None) -> list[str | Source]:
-    """Files as they are, folders and archives as the data files in them, sorted. Raises `CallError` if there are none.
+def expand(path: str, limits: Limits | None = None) -> Expanded:
+    """A file as it is, a folder or an archive as the data files in it. Raises `CallError` if there are none."""
+    inside = list_path(path, limits)
+    if not inside.files:
+        raise CallError(f"{path}: {no_data_files(inside)}", f"expected files with {', '.join(BY_ENDING)}")
+    return inside
 
-    Entries of a folder that cannot be read are included, as a source with the reason.
+
+def list_path(path: str, limits: Limits | None = None) -> Expanded:
+    """A file as it is, a folder or an archive as the data files in it, sorted, which may be none.
+
+    An archive that cannot be read is a file.
     """
-    found: list[str | Source] = []
-    for path in paths:
-        if os.path.isdir(path):
-            from medcontract.reading.folders import data_files
+    inside = _list_folder(path, limits)
+    if inside is None:
+        return Expanded([path])
+    from medcontract.evaluation.skipped_files import skipped
 
-            inside = data_files(path, BY_ENDING)
-            if not inside:
-                extensions = ", ".join(BY_ENDING)
-                raise CallError(f"{path}: no data files in this folder", f"expected files with {extensions}")
-            found += [Source(file, refused=refused) if refused else file for file, refused in inside]
-        elif is_archive(path):
-            from medcontract.reading.archives import data_members
+    files = [Source(file, refused=refused) if refused else file for file, refused in inside.data]
+    return Expanded(files, tuple(map(skipped, inside.others)), is_archive(path))
 
-            found += data_members(path, limits)
-        else:
-            found.append(path)
-    return found
+
+def _list_folder(path: str, limits: Limits | None) -> Listing | None:
+    if os.path.isdir(path):
+        from medcontract.reading.folders import list_files
+
+        return list_files(path, BY_ENDING)
+    if is_archive(path):
+        from medcontract.reading.archives import list_archive
+
+        return list_archive(path, BY_ENDING, limits)
+    return None
+
+
+def single_file(path: FileName) -> Source:
+    """A file; an archive means the only data file in it. Raises `CallError` if it contains none."""
+    path = os.fspath(path)
+    files = expand(path).files if is_archive(path) else [path]
+    return open_source(path if len(files) > 1 else str(files[0]))
+
+
+def no_data_files(inside: Expanded) -> str:
+    """The message for a folder or an archive without data files, with what it contains instead."""
+    from medcontract.evaluation.skipped_files import describe_skipped
+
+    others = describe_skipped(inside.skipped)
+    return f"no data files in this {'archive' if inside.is_archive else 'folder'}{f' ({others})' if others else ''}"

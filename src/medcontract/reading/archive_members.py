@@ -41,7 +41,7 @@ class Member(NamedTuple):
 
 
 def refuse(message: str, hint: str = _AGAIN) -> Unreadable:
-    return Unreadable(Finding("MC036", message, hint))
+    return Unreadable(Finding("MC037", message, hint))
 
 
 def check_count(count: int) -> None:

@@ -44,14 +44,3 @@ def open_source(path: str | os.PathLike[str], limits: Limits | None = None) -> S
     from medcontract.reading.archives import ArchivedFile, WholeArchive
 
     return ArchivedFile(*member, limits) if member else WholeArchive(path, limits=limits)
-
-
-def single_source(path: str | os.PathLike[str]) -> Source:
-    """Like `open_source`; an archive with a single data file means that file. Raises `CallError` without any."""
-    path = os.fspath(path)
-    if not is_archive(path):
-        return open_source(path)
-    from medcontract.reading.archives import data_members
-
-    names = data_members(path)
-    return open_source(names[0] if len(names) == 1 else path)

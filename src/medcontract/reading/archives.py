@@ -9,16 +9,16 @@ import errno
 import io
 import os
 import stat
+from collections.abc import Collection
 from functools import lru_cache
 from typing import Any, BinaryIO
 
 from medcontract.containers import BY_ENDING
-from medcontract.errors import CallError
 from medcontract.problems import Finding, shorten
 from medcontract.reading import tar_archive, zip_archive
 from medcontract.reading.archive_members import Member, visible
-from medcontract.reading.archive_paths import ENDINGS, SEPARATOR
-from medcontract.reading.folders import has_ending
+from medcontract.reading.archive_paths import SEPARATOR
+from medcontract.reading.folders import Entry, Listing, has_ending
 from medcontract.reading.gunzip import MAGIC, Unreadable, size_text
 from medcontract.reading.limits import Limits
 from medcontract.reading.random_access import IndexedGunzip, Inflate, Segments, Window
@@ -30,23 +30,20 @@ _KEPT = 4
 Identity = tuple[int, ...]
 
 
-def data_members(path: str, limits: Limits | None = None) -> list[str]:
-    """The paths of the data files in an archive, sorted. Only its own path if it cannot be read.
-
-    Raises `CallError` if it contains no data files.
-    """
+def list_archive(path: str, endings: Collection[str], limits: Limits | None = None) -> Listing | None:
+    """The data files in an archive, and its other files; None if it cannot be read, which `open_source` explains."""
     try:
         archive = _open_archive(path, limits or Limits())
     except (Unreadable, OSError, ValueError):
-        return [path]  # whoever reads it finds out why
-    names = sorted(name for name in archive.members if has_ending(name, BY_ENDING))
-    if names:
-        return [f"{path}{SEPARATOR}{name}" for name in names]
-    nested = next((name for name in archive.members if name.lower().endswith(ENDINGS)), None)
-    hint = f"expected files with {', '.join(BY_ENDING)}"
-    if nested:
-        hint = f"it contains another archive, {shorten(nested)}, which is not opened: extract it"
-    raise CallError(f"{path}: no data files in this archive", hint)
+        return None
+    found = Listing([], [])
+    for name in sorted(archive.members):
+        inside = f"{path}{SEPARATOR}{name}"
+        if has_ending(name, endings):
+            found.data.append(Entry(inside))
+        else:
+            found.others.append(inside)
+    return found
 
 
 def member_size(archive: str, name: str, limits: Limits) -> int | None:

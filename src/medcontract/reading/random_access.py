@@ -23,7 +23,7 @@ _KEPT = 2
 
 
 def damaged(message: str) -> Unreadable:
-    return Unreadable(Finding("MC035", message, "create the archive again, and check that it was copied completely"))
+    return Unreadable(Finding("MC036", message, "create the archive again, and check that it was copied completely"))
 
 
 def too_compressed(what: str) -> Unreadable:
