@@ -1,7 +1,8 @@
 """The public functions. The command line only calls these and the renderers.
 
-Files are paths. A folder means all data files in it, `"triage/response=out.json"` specifies the contract of a file,
-and `"-"` is standard input. Problems in files are returned; a wrong call raises `CallError`.
+Files are paths. A folder or an archive (.zip, .tar.gz) means all data files in it, `"sub.zip!/out.json"` is a file in
+an archive, `"triage/response=out.json"` specifies the contract of a file, and `"-"` is standard input. Problems in
+files are returned; a wrong call raises `CallError`.
 
 Several functions share these arguments:
 
@@ -89,6 +90,8 @@ def validate(
 ) -> FileReport:
     """Check one file, given as a path or as bytes, or a pandas DataFrame as `validate_frame` does.
 
+    The path of an archive means the only data file in it.
+
     `contract` is an id such as "triage/response"; without it, the contract is recognized from the content.
     `schema` is a JSON Schema file to check against instead. It may refer to files in its own folder and in the folders
     `allow_refs`.
@@ -144,10 +147,10 @@ def validate_files(
     _require_at_least(0, max_problems=max_problems, max_alike=max_alike)
     _require_at_least(1, jobs=jobs)
     _require_contract(contract)
-    given = given_files(_paths(files), contract, schema)
+    limits = _limits(max_record, max_unpacked)
+    given = given_files(_paths(files), contract, schema, limits=limits)
     if not given.files:
         raise CallError("there are no files to check", "pass the paths of files or folders")
-    limits = _limits(max_record, max_unpacked)
     referenced = _referenced_files(images, jobs, _stage(progress, "checking images"))
     validator = _validator_for(schema, referenced, allow_refs)
     checking = _stage(progress, "checking")
@@ -190,9 +193,7 @@ def load(file: FileName | bytes, contract: str | None = None, *, name: str | Non
     Raises `InvalidData`, which carries the report, if the file violates its contract, and `CallError` if it cannot be
     checked. The value of a collection without a header (.jsonl, .csv) is a tuple of records.
     """
-    from medcontract.reading.source import Source
-
-    return _load(Source(file, name), contract)
+    return _load(_input(file, contract, name), contract)
 
 
 def _load(source: Source, contract: str | None) -> Validated[Any]:
@@ -258,8 +259,8 @@ def score(
     _require_at_least(1, jobs=jobs)
     plugins = _load_plugins(plugins)
     frames, track_options = _named_frames(track_options)
-    given = _given(files, frames, [*_files_in(track_options), protocol], contract)
     limits = _limits(max_record, max_unpacked)
+    given = _given(files, frames, [*_files_in(track_options), protocol], contract, limits)
     options, changes = _options(score, track_options, parameters, limits)
     frozen = _frozen(protocol, changes, limits)
     settings = _settings(
@@ -305,8 +306,8 @@ def preflight(
     _require_at_least(1, jobs=jobs)
     plugins = _load_plugins(plugins)
     frames, track_options = _named_frames(track_options)
-    given = _given(files, frames, [*_files_in(track_options), protocol], contract)
     limits = _limits(max_record, max_unpacked)
+    given = _given(files, frames, [*_files_in(track_options), protocol], contract, limits)
     options, changes = _options(preflight, track_options, parameters, limits)
     frozen = _frozen(protocol, changes, limits)
     referenced = _referenced_files(images, jobs, _stage(progress, "checking images"))
@@ -340,7 +341,7 @@ def leaderboard(
     max_alike: int | None = None,
     **track_options: Any,
 ) -> Leaderboard:
-    """Score each submission (a folder or a single file) against the truth (a file or a folder), and rank them.
+    """Score each submission (a folder, an archive or a file) against the truth (likewise), and rank them.
 
     Submissions that are not valid are last, with reasons; the result is truthy if at least one is valid. A file that is
     not a data file, such as a readme, is not a submission: it is ignored with a warning. `jobs` is the number of worker
@@ -370,10 +371,10 @@ def leaderboard(
         *keep, False, max_record, max_unpacked, participant, plugins, plugin_errors=plugin_errors, options=options,
     )._replace(frozen=frozen)  # fmt: skip
     split = [split_known(each, contract) for each in _paths(submissions)]
-    found = submissions_in(split)
-    referenced = None if measured is None else measured_in(os.fspath(measured))
+    found = submissions_in(split, limits)
+    referenced = None if measured is None else measured_in(os.fspath(measured), limits)
     extension, render = report_as or (".json", _as_json)
-    given = given_files(_paths([truth]), contract)
+    given = given_files(_paths([truth]), contract, limits=limits)
     names = [submission.plain_name for submission in found.submissions]
     inputs = [split_known(truth)[0], *([] if measured is None else [measured])]
     paths = [path for path, _ in split]
@@ -677,10 +678,13 @@ def contract_ids() -> tuple[str, ...]:
 
 
 def path_of(name: str) -> str:
-    """The path in an argument that may be `CONTRACT=PATH`."""
+    """The path in an argument that may be `CONTRACT=PATH`; of the archive, if it is that of a file in one."""
     from medcontract.evaluation.arguments import split
+    from medcontract.reading.archive_paths import split_member
 
-    return split(name)[0]
+    path, _ = split(name)
+    member = split_member(path)
+    return member[0] if member else path
 
 
 def example_tracks() -> tuple[str, ...]:
@@ -782,10 +786,15 @@ def _require_image_references(report: Validation, referenced: ReferencedFiles | 
 
 
 def _input(file: FileName | bytes | pd.DataFrame, contract: str | None, name: str | None) -> Source:
+    from medcontract.evaluation.arguments import single_file
     from medcontract.reading.source import Source
 
+    if isinstance(file, bytes):
+        return Source(file, name)
     if not is_frame(file):
-        return Source(cast("FileName | bytes", file), name)
+        source = single_file(cast("FileName", file))
+        source.name = source.name if name is None else name
+        return source
     from medcontract.validation.frames import frame_source
 
     return frame_source(cast("pd.DataFrame", file), contract, name)
@@ -804,21 +813,23 @@ def _given(
     named: Mapping[str, pd.DataFrame],
     others: Iterable[object],
     contract: str | None,
+    limits: Limits,
 ) -> GivenFiles:
     """The files and DataFrames of a call."""
     from medcontract.evaluation.arguments import given_files, given_frames
 
     _require_contract(contract)
     files = list(files)
-    given = given_files(_paths(file for file in files if not is_frame(file)), contract, others=others)
+    given = given_files(_paths(file for file in files if not is_frame(file)), contract, others=others, limits=limits)
     frames = [cast("pd.DataFrame", file) for file in files if is_frame(file)]
     return given._replace(files=[*given.files, *given_frames(frames, named)]) if frames or named else given
 
 
 def _source(path: str | Source, limits: Limits | None) -> Source:
+    from medcontract.reading.archive_paths import open_source
     from medcontract.reading.source import Source
 
-    return path if isinstance(path, Source) else Source(path, limits=limits)
+    return path if isinstance(path, Source) else open_source(path, limits)
 
 
 def _validated(

@@ -56,7 +56,7 @@ def command(
     participant: bool, chosen: str | None, out: str | None, no_color: bool,
     max_record: int | None, max_unpacked: int | None, **track_options: Any,
 ) -> int:  # fmt: skip
-    """Score each DIR (a folder or a single file) against TRUTH (a file or a folder), and rank them.
+    """Score each DIR (a folder, an archive or a single file) against TRUTH (also one of these), and rank them.
 
     The contract of each file is recognized, or specified as CONTRACT=PATH; that of a folder applies to all files in it.
     Submissions that are not valid are listed last, with reasons. The exit code is 1 if none is valid.

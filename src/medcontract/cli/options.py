@@ -109,7 +109,10 @@ def problems(command: F) -> F:
 def limits(command: F) -> F:
     """--max-record, --max-unpacked."""
     command = click.option(
-        "--max-unpacked", type=Size(), metavar="SIZE", help="Maximum decompressed size of a .gz file (default: 4G)."
+        "--max-unpacked",
+        type=Size(),
+        metavar="SIZE",
+        help="Maximum decompressed size of a .gz file or an archive (default: 4G).",
     )(command)
     return click.option("--max-record", type=Size(), metavar="SIZE", help="Maximum size of a record (default: 16M).")(
         command

@@ -41,7 +41,8 @@ def command(
 ) -> int:  # fmt: skip
     """Check a submission. More files, such as cases or the truth, allow more checks.
 
-    A check passes, fails, or is skipped if files for it are missing. The exit code is 1 if any check fails.
+    A submission may be a folder or an archive (.zip, .tar.gz). A check passes, fails, or is skipped if files for it are
+    missing. The exit code is 1 if any check fails.
     """
     printer = output.Printer("Preflight", chosen, out, no_color, show_values)
     settings = printer.problem_settings(max_problems, api.MAX_SCORE_PROBLEMS)

@@ -14,7 +14,7 @@ from medcontract.rendering.view import clean
 _EPILOG = """\b
 Examples:
   medcontract score truth.json out.json telemetry.json
-  medcontract score truth.csv submission/               all data files in the folder
+  medcontract score truth.csv submission/               all data files in the folder, or in submission.zip
   medcontract score truth.csv out.csv --format json --out score.json
   medcontract score truth.json out.jsonl --set team_name=Andes --set evaluation_date=2026-05-31 --result-only
   medcontract score truth.csv out.csv model.json --t-min-ms 12 --t-max-ms 80

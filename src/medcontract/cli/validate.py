@@ -13,6 +13,7 @@ Examples:
   medcontract validate out.json                     recognize the contract
   medcontract validate triage/response=out.json     specify the contract
   medcontract validate submission/                  check all data files in the folder
+  medcontract validate submission.zip               check all data files in the archive
   zcat out.jsonl.gz | medcontract validate --contract lesions/predictions -
   medcontract validate --schema my.schema.json *.json
   medcontract validate --images images/ cases.csv   also check the images
@@ -49,8 +50,8 @@ def command(
 ) -> int:  # fmt: skip
     """Check each FILE against its contract, and show every problem with its line and column.
 
-    FILE may also be a folder, which means all data files in it, or - for standard input (with --contract). Text files
-    may be gzipped. Values of records are shown on a terminal only.
+    FILE may also be a folder or an archive (.zip, .tar.gz), which means all data files in it, or - for standard input
+    (with --contract). Text files may be gzipped. Values of records are shown on a terminal only.
     """
     if jobs and not images:
         raise CallError("--jobs requires --images", "pass the image folder with --images DIR")

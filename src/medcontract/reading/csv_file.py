@@ -66,14 +66,59 @@ _JSON = re.compile(rb'[ \t]*+[\[{][ \t]*+(?:["\[{\]}]|[\r\n])')
 _CELL = re.compile(r'(?:"((?:[^"]|"")*+)"|([^",\r\n]*+))(,|\Z)')
 
 
+class _RowReader:
+    """The rows of a file as bytes. It does not refer to its generators, so that one that is dropped closes the file."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.in_chunks = False
+
+    def rows(self) -> Iterator[tuple[bytes | None, int, int, bool]]:
+        """Rows as bytes with offset and line, and whether their quotes are closed; None for rows beyond the size limit.
+
+        Once `in_chunks` is set, plain rows are returned many at a time.
+        """
+        source = self._source
+        with source.open() as stream:
+            stream.seek(source.start)
+            offset, line = source.start, 1
+            data, ended = b"", False
+            while not ended:
+                block = stream.read(max(BLOCK, len(data)))
+                ended = not block
+                data += block
+                # a CR at the end may be half of a CRLF: wait for more bytes
+                whole = data if ended or not data.endswith(b"\r") else data[:-1]
+                at = 0
+                while match := self._next_rows(whole, at):
+                    row = match.group()
+                    yield (row if len(row) <= source.limits.record else None), offset + at, line, True
+                    line += _count_breaks(row)
+                    at = match.end()
+                data = data[at:]
+                offset += at
+                if len(data) > source.limits.record:
+                    yield None, offset, line, True
+                    return
+            if data:
+                yield data, offset, line, _ROW.fullmatch(data + b"\n") is not None
+
+    def _next_rows(self, whole: bytes, at: int) -> re.Match[bytes] | None:
+        if self.in_chunks:
+            plain = _PLAIN_ROWS.match(whole, at)
+            if plain and plain.end() - at <= self._source.limits.record:
+                return plain
+        return _BLANK_ROWS.match(whole, at) or _ROW.match(whole, at)
+
+
 class CsvFile:
     """Reads one `.csv` file: first its header, then its rows."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._in_chunks = False
+        self._reader = _RowReader(source)
         self._known: dict[bytes, Row] = {}
-        self._rows = self._raw_rows()
+        self._rows = self._reader.rows()
         self.header: list[str] = []
         self.broken: Finding | None = None
         """Why the header, and so the file, cannot be read."""
@@ -110,7 +155,7 @@ class CsvFile:
     def rows_in_blocks(self, columns: Sequence[Column], open_record: bool, decode: Decode) -> Iterator[Row | RowBlock]:
         """Like `rows`, but many at a time where possible."""
         layout = Layout(columns, self.header, open_record)
-        self._in_chunks = True
+        self._reader.in_chunks = True
         for raw, offset, line, closed in self._rows:
             if raw is not None and raw.count(b"\n") > 1 and _PLAIN_ROWS.fullmatch(raw):
                 yield from self._chunk(layout, raw, offset, line, decode)
@@ -163,43 +208,6 @@ class CsvFile:
             return Row(b"", offset, len(raw), line, _ragged(len(cells), len(self.header)))
         record = layout.record(cells, _json_cell)
         return Row(record, offset, len(raw), line, None, decode(record))
-
-    def _raw_rows(self) -> Iterator[tuple[bytes | None, int, int, bool]]:
-        """Rows as bytes with offset and line, and whether their quotes are closed; None for rows beyond the size limit.
-
-        Once `_in_chunks` is set, plain rows are returned many at a time.
-        """
-        source = self._source
-        with source.open() as stream:
-            stream.seek(source.start)
-            offset, line = source.start, 1
-            data, ended = b"", False
-            while not ended:
-                block = stream.read(max(BLOCK, len(data)))
-                ended = not block
-                data += block
-                # a CR at the end may be half of a CRLF: wait for more bytes
-                whole = data if ended or not data.endswith(b"\r") else data[:-1]
-                at = 0
-                while match := self._next_rows(whole, at):
-                    row = match.group()
-                    yield (row if len(row) <= source.limits.record else None), offset + at, line, True
-                    line += _count_breaks(row)
-                    at = match.end()
-                data = data[at:]
-                offset += at
-                if len(data) > source.limits.record:
-                    yield None, offset, line, True
-                    return
-            if data:
-                yield data, offset, line, _ROW.fullmatch(data + b"\n") is not None
-
-    def _next_rows(self, whole: bytes, at: int) -> re.Match[bytes] | None:
-        if self._in_chunks:
-            plain = _PLAIN_ROWS.match(whole, at)
-            if plain and plain.end() - at <= self._source.limits.record:
-                return plain
-        return _BLANK_ROWS.match(whole, at) or _ROW.match(whole, at)
 
 
 class Layout:

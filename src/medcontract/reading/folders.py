@@ -94,7 +94,12 @@ class _Walk:
             yield Entry(entry.path, _kind_of_target(entry.path))
 
     def _is_data(self, name: str) -> bool:
-        return os.path.splitext(name.lower().removesuffix(".gz"))[1] in self._endings
+        return has_ending(name, self._endings)
+
+
+def has_ending(name: str, endings: Collection[str]) -> bool:
+    """Whether a file has one of these extensions, before `.gz`."""
+    return os.path.splitext(name.lower().removesuffix(".gz"))[1] in endings
 
 
 def leads_out_of(folder: str, path: str) -> bool:

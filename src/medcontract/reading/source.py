@@ -300,10 +300,11 @@ class Watched(io.RawIOBase):
 
 
 def _last_written(raw: io.RawIOBase) -> tuple[int, int] | None:
-    """The size of an open file and when it was last written to; None for what is only a part of one."""
-    if not isinstance(raw, io.FileIO):
+    """The size of an open file and when it was last written to; None if it is not known."""
+    try:
+        state = os.fstat(raw.fileno())
+    except OSError:  # it is only a part of a file
         return None
-    state = os.fstat(raw.fileno())
     return state.st_size, state.st_mtime_ns
 
 
