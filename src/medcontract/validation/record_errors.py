@@ -15,6 +15,7 @@ from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.string_patterns import NON_BLANK
 from medcontract.contracts.suggestions import did_you_mean
 from medcontract.problems import Finding, Path
+from medcontract.reading.diagnosis import index_hint
 from medcontract.reading.json_scanner import Fault, Scanned, scan
 from medcontract.reading.limits import MAX_DEPTH
 
@@ -27,6 +28,7 @@ _MOST_HINTS = 100
 _MOST_KNOWN = 4096
 _LONGEST_KNOWN = 2000
 _PLAIN_TEXT = re.compile(r"[!-~][ -~]{0,63}")
+_WITHOUT_INDEX = "df.reset_index(drop=True)"
 _ANY_TEXT: tuple[dict[str, Any], ...] = ({"type": "string"}, {"type": "string", "pattern": NON_BLANK})
 
 
@@ -217,9 +219,11 @@ def _without_consequences(errors: list[Finding], faults: list[Finding], rest: Re
 
 
 def with_hint(finding: Finding, schema: dict[str, Any]) -> Finding:
-    """The finding about an unknown key, with the most similar known one as a hint."""
+    """The finding about an unknown key, with the most similar known one as a hint, unless it is an index."""
     if finding.code != "MC102" or finding.hint:
         return finding
     from medcontract.contracts.compile import known_keys
 
-    return finding._replace(hint=did_you_mean(str(finding.path[-1]), known_keys(schema, finding.path[:-1])))
+    key = str(finding.path[-1])
+    hint = index_hint(key, _WITHOUT_INDEX) or did_you_mean(key, known_keys(schema, finding.path[:-1]))
+    return finding._replace(hint=hint)
