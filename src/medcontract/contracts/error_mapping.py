@@ -154,9 +154,14 @@ def _format_hint(given: str) -> str | None:
     return None
 
 
+_MOST_PERCENT = 100
+_SHARE = "if it is a percentage, divide it by 100: 25 % is 0.25"
+
+
 def _bound(word: str, key: str) -> Any:
     def make(path: Path, context: dict[str, Any], given: Any) -> Made:
-        return "MC105", f"{name(path)} must be {word} {context[key]:g}", None
+        is_percentage = key == "le" and context[key] == 1 and 1 < given <= _MOST_PERCENT
+        return "MC105", f"{name(path)} must be {word} {context[key]:g}", _SHARE if is_percentage else None
 
     return make
 

@@ -72,9 +72,9 @@ _BEFORE_JSON = (
     Around(re.compile(rb"[^{\[]{1,2000}^[ \t]*```", re.MULTILINE), "text before the JSON value", ONLY_JSON),
     Around(re.compile(rb"(?:(?:var|let|const)\s+)?[A-Za-z_$][\w.$]*\s*=\s*[{\[]"), "an assignment", _NO_PREFIX),
     Around(re.compile(rb"[A-Za-z_$][\w.$]*\(\s*[{\[]"), "a function call", _NO_PREFIX),
-    Around(re.compile(rb"(?:---\s+)?[A-Za-z_][\w-]*:[ \t]*(?:[^\n{\[]*)\r?\n(?:[ \t]*-[ \t]|[ \t]*[A-Za-z_][\w-]*:)"),
+    Around(re.compile(rb"(?:---\s+)?[A-Za-z_][\w-]*:[ \t]*(?:[^\n{\[]*)\n(?:[ \t]*-[ \t]|[ \t]*[A-Za-z_][\w-]*:)"),
            "this looks like YAML, not JSON", "convert it: json.dump(yaml.safe_load(text), file)"),
-    Around(re.compile(rb"(?:[A-Za-z_][\w ]*[,;\t]){1,}[A-Za-z_][\w ]*\r?\n[^{\[]"),
+    Around(re.compile(rb"(?:[A-Za-z_][\w ]*[,;\t]){1,}[A-Za-z_][\w ]*\n[^{\[]"),
            "this looks like CSV, not JSON", "name the file .csv, or convert it to JSON"),
     Around(re.compile(rb"[^{\[]{1,4000}(?:^|:)[ \t]*[{\[]", re.MULTILINE), "text before the JSON value",
            "keep only the JSON: remove the text before it, and any text after it"),
@@ -84,7 +84,8 @@ _BEFORE_JSON = (
 
 def before_json(text: bytes) -> Around | None:
     """What precedes the JSON in a text that does not start with a JSON value."""
-    return next((around for around in _BEFORE_JSON if around.pattern.match(text)), None)
+    lines = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return next((around for around in _BEFORE_JSON if around.pattern.match(lines)), None)
 
 
 def after_json_hint(rest: bytes) -> str | None:

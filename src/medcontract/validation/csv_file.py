@@ -66,6 +66,7 @@ class TableValidator(RecordsValidator):
         known = [column.name for column in self.columns]
         there = set(self.names)
         self.collector.columns = list(self.names)
+        self.collector.spread = {name: field for field, group in self.contract.spread.items() for name in group}
         for finding in header_findings(self.names, known, self.contract.open, self.header_ref()):
             is_unknown = finding.code == "MC102" and not finding.hint
             guess = did_you_mean(str(finding.path[0]), set(known) - there) if is_unknown else None

@@ -66,7 +66,7 @@ def _is_not_a_record(value: dict[str, object], contract: CompiledContract | None
     if by_column(value):
         return True
     if contract is not None:
-        return contract.list_key in value and contract.list_key not in contract.record
+        return contract.list_key in value and not any(form <= value.keys() for form in contract.forms)
     try:
         recognition.of_record(frozenset(value))
     except NotRecognised:

@@ -54,7 +54,7 @@ def _problems(source: Source, findings: Sequence[Finding], collector: ProblemCol
     left = dict(collector.totals)
     last: dict[Likeness, int] = {}
     for i in order:
-        kind = likeness(findings[i])
+        kind = likeness(findings[i], collector.spread)
         left[kind] = left.get(kind, 1) - 1
         last[kind] = len(problems)
         problem = _problem(source, findings[i], offsets[i], found, collector.excerpts)
