@@ -172,6 +172,7 @@ def test_names_of_columns_are_not_values() -> None:
         ("ORC_id.csv", b"ORC_id,report_id\n1,R-1\n"),
         ("BZh.csv", b"BZh,report_id\n1,R-1\n"),
         ("semicolon-in-a-name.csv", b"report_id,a;b;c;d\nR-1,x\n"),
+        ("bom-twice.csv", "\ufeff\ufeffnotes,report_id\nx,R-1\n".encode()),
         ("one-line.jsonl", b'{"report_id": "R-1", "cases": [{"report_id": "R-1"}]}\n'),
     ],
 )

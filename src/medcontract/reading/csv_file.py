@@ -98,10 +98,6 @@ class CsvFile:
                     self.broken = cells
                 else:
                     self.header = [cell or "" for cell in cells]
-                    if self.header[0].startswith("\ufeff"):
-                        self.broken = Finding(
-                            "MC032", "a second byte order mark (U+FEFF)", LATE_MARK_HINT, offset=offset
-                        )
             return
         self.broken = empty_file(self._source.start)
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from medcontract.contracts.messages import LOCAL_BOOLEANS
 from medcontract.problems import Finding, is_plain
 from medcontract.reading.diagnosis import MOST_BYTES, Encoding, encoding_of
+from medcontract.reading.json_scanner import LATE_MARK_HINT
 from medcontract.reading.source import Source
 
 Fits = Callable[[frozenset[str]], bool]
 """Whether column names are those of the contract, or of any contract."""
 
+_MARK = "\ufeff"
 _DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _MOST_LINES = 50
 _MOST_ABOVE = 20
@@ -40,8 +42,16 @@ def other_format(source: Source, fits: Fits, columns: Sequence[str] = ()) -> Fin
     start = _read(source)
     if not start.lines:
         return None
+    if start.lines[0].startswith(_MARK):
+        return Finding("MC032", "a second byte order mark (U+FEFF)", LATE_MARK_HINT)
     finding = _delimiter(start, fits) or _quoted_lines(start, fits) or _lines_above(start, fits)
     return finding or _no_header(start, columns)
+
+
+def known_column(header: Sequence[str], known: Collection[str]) -> bool:
+    """Whether a header has a column of a contract, and not another one only because of a byte order mark."""
+    hidden = header[0].startswith(_MARK) and header[0].lstrip(_MARK) in known
+    return not hidden and any(name in known for name in header)
 
 
 def _read(source: Source) -> _Start:

@@ -15,7 +15,7 @@ from medcontract.problems import Finding, Ref
 from medcontract.reading.csv_file import CsvFile, Row, header_findings
 from medcontract.reading.json_file import Block, Cut
 from medcontract.reading.source import Source
-from medcontract.validation.csv_diagnosis import other_format
+from medcontract.validation.csv_diagnosis import known_column, other_format
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.records import Progress, RecordsValidator
 
@@ -198,11 +198,10 @@ class CsvValidator(TableValidator):
     def _other_format(self, header: Sequence[str]) -> Finding | None:
         """Why no column is known, if that is clear: one finding instead of one for each column."""
         known = frozenset(column.name for column in self.columns)
-        if not known.isdisjoint(header):
-            return None
-        names = [
-            column.name for column in self.columns if not column.nullable or column.path[0] in self.contract.spread
-        ]
+        if known_column(header, known) or (self.contract.open and all(column.nullable for column in self.columns)):
+            return None  # the table may be valid
+        spread = self.contract.spread
+        names = [column.name for column in self.columns if not column.nullable or column.path[0] in spread]
         return other_format(self.source, lambda names: not known.isdisjoint(names), names)
 
 

@@ -71,7 +71,8 @@ class JsonValidator(RecordsValidator):
         """The header is checked like a file with an empty list."""
         outer = self.file.outer
         members = {member.key: member for member in self.file.header}
-        shape = in_file(self.source, self.contract) if self.contract.list_key not in members else None
+        lacks_list = self.contract.list_key in self.contract.header_required - members.keys()
+        shape = in_file(self.source, self.contract) if lacks_list else None
         if outer is not None or shape:
             self.collector.defer(shape or _not_an_object(outer, self.contract))
             self.broken = True

@@ -53,10 +53,15 @@ class JsonLinesValidator(RecordsValidator):
 
     def begin(self) -> bool:
         whole = one_value(self.source, self.contract)
-        if whole:
-            self.collector.add(whole)
-            self.broken = True
-        return whole is None
+        if whole is None or self._first_is_valid():
+            return True
+        self.collector.add(whole)
+        self.broken = True
+        return False
+
+    def _first_is_valid(self) -> bool:
+        raw, _, value = next(self.cuts(), (b"", 0, None))
+        return value is not None or self._value_of(raw) is not None
 
     @cached_property
     def _last_line(self) -> LastLine:

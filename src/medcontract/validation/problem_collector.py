@@ -118,6 +118,7 @@ class ProblemCollector:
         self.errors += other.errors
         self.warnings += other.warnings
         self._codes.update(other._codes)
+        self.columns = self.columns or other.columns
         self.spread = self.spread or other.spread
         for finding in other._kept:
             kind = likeness(finding, self.spread)
