@@ -85,10 +85,12 @@ HINTS = {
     "holds-json.jsonl": "name the file .json",
     "holds-json-on-one-line.jsonl": "name the file .json",
     "holds-a-list.jsonl": _ONE_PER_LINE,
+    "lists.jsonl": _ONE_PER_LINE,
     "holds-a-list-over-lines.jsonl": "name the file .json",
     "holds-json-lines.json": "name the file .jsonl",
     "concatenated-documents.json": "keep one JSON value",
     "comma-after-each-record.jsonl": "remove the comma at the end of each line",
+    "comment-line.json": "remove all comments",
     # truncated files
     "truncated-last-line-no-newline.jsonl": "the last line is truncated",
     "truncated-only-line.jsonl": "the last line is truncated",
@@ -181,7 +183,10 @@ def test_no_false_alarm(name: str, content: bytes) -> None:
     assert medcontract.validate(content, "reports/cases", name=name).ok
 
 
-@pytest.mark.parametrize("content", [{"a": {"0": 1}}, [[1, 2], [3, 4]], {"x": {"y": 1}}, "text", {"cases": "all"}])
+@pytest.mark.parametrize(
+    "content",
+    [{"a": {"0": 1}}, [[1, 2], [3, 4]], {"x": {"y": 1}}, "text", {"cases": "all"}, {"report_id": "1", "a": 1, "b": 2}],
+)
 def test_other_json_is_not_explained(content: Any) -> None:
     """JSON that has nothing to do with any contract is not recognized, as before."""
     report = medcontract.validate(json.dumps(content).encode(), name="x.json")

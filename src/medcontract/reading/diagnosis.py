@@ -99,10 +99,10 @@ def after_json_hint(rest: bytes) -> str | None:
 
 # --- the index of a DataFrame
 
-_INDEX_NAME = re.compile(r"(?:index|level_[0-9]+|Unnamed: ?[0-9]+(?:_level_[0-9]+)?)?\Z")
+_INDEX_NAME = re.compile(r"(?:index|level_[0-9]+|__index_level_[0-9]+__|Unnamed: ?[0-9]+(?:_level_[0-9]+)?)?\Z")
 
 
-def index_hint(name: str, how: str = "df.to_csv(path, index=False)") -> str | None:
+def index_hint(name: str, how: str = "write it with index=False") -> str | None:
     """The hint for an unknown column or key that has the name of the index of a DataFrame, or no name."""
     if not _INDEX_NAME.match(name):
         return None

@@ -160,7 +160,7 @@ def not_utf8(data: bytes, offset: int) -> Broken:
 
 
 def _comment(offset: int) -> Broken:
-    return Broken("MC013", offset, "JSON does not allow comments", "remove the comment")
+    return Broken("MC013", offset, "JSON does not allow comments", "remove all comments")
 
 
 LATE_MARK_HINT = "remove it: it is only allowed at the start of a file; were files concatenated?"

@@ -123,12 +123,15 @@ _SHAPES = (_columns, _split, _table, _lists, _by_index, _single)
 
 
 def _record_contract(keys: frozenset[str]) -> CompiledContract | None:
-    """The contract whose record has these keys, if there is one with a list of records."""
+    """The contract whose record has these keys, if there is one with a list of records.
+
+    One that allows other keys must know all of them: almost anything resembles it otherwise.
+    """
     try:
         contract = find(recognition.of_record(keys))
     except NotRecognised:
         return None
-    return contract if contract.list_key else None
+    return contract if contract.list_key and (not contract.open or keys <= contract.record) else None
 
 
 def _mostly_fields(keys: frozenset[str]) -> bool:

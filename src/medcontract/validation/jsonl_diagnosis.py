@@ -37,8 +37,10 @@ def one_value(source: Source, contract: CompiledContract | None = None) -> Findi
     if first is None:
         if not _spans_lines(lines):
             return None
-    elif isinstance(first, list) and first and isinstance(first[0], dict):
-        message, hint = "this is a JSON list, not JSON Lines", _RECORDS
+    elif isinstance(first, list) and first:
+        is_row = not isinstance(first[0], dict)
+        message = "the lines are lists without keys, not records" if is_row else "this is a JSON list, not JSON Lines"
+        hint = _RECORDS
     elif not isinstance(first, dict) or len(lines) > 1 or not _is_not_a_record(first, contract):
         return None
     elif by_column(first):
