@@ -193,6 +193,25 @@ def test_other_json_is_not_explained(content: Any) -> None:
     assert [problem.code for problem in report.problems] == ["MC009"]
 
 
+_RECORD = b'{"report_id": "R-1", "specialty": "Other", "urgency": "Routine", "follow_up": true}\n'
+
+
+@pytest.mark.parametrize(
+    "first", [b"{\n", b"[\n", b'["R-1", "Other"]\n', b'[{"report_id": "R-1"}]\n', b'{"report_id":\n']
+)
+def test_one_bad_line_does_not_spoil_the_others(first: bytes) -> None:
+    """Only a file that is one JSON value is rejected as such; otherwise, each bad line is one invalid record."""
+    report = medcontract.validate(first + _RECORD, "reports/truth", name="x.jsonl")
+    assert (report.records, report.errors) == (2, 1)
+
+
+def test_a_long_list_on_one_line() -> None:
+    """It is recognized by its start."""
+    content = json.dumps([json.loads(_RECORD)] * 2000).encode()
+    (problem,) = medcontract.validate(content, name="x.jsonl").problems
+    assert problem.message == "this is a JSON list, not JSON Lines"
+
+
 def test_large_files_are_explained_by_their_start() -> None:
     """Of a large file only the start is parsed; its brackets need not be closed there."""
     column = {str(number): f"R-{number}" for number in range(MOST_BYTES // 10)}

@@ -180,7 +180,7 @@ def test_bad_records_of_one_signature(contract: str, make: Any, looks: _Calls) -
 
 def test_the_same_broken_line_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     scans = _Calls(monkeypatch, record_errors, "scan")
-    report = medcontract.validate(b'{"a"\n' * 500, "reports/truth", name="x.jsonl", max_problems=_KEPT)
+    report = medcontract.validate(b"{\n" * 500, "reports/truth", name="x.jsonl", max_problems=_KEPT)
     assert (report.errors, report.records) == (500, 500)
     assert scans.count == 1
 

@@ -208,7 +208,7 @@ def list_hint(value: Any) -> str | None:
 def in_file(source: Source, contract: CompiledContract | None = None) -> Finding | None:
     """The finding about a `.json` file whose records are arranged in another way than its contract requires."""
     raw = source.read(source.start, MOST_BYTES + 1)
-    value = parsed(raw if len(raw) <= MOST_BYTES else _start_of(raw))
+    value = parsed(raw if len(raw) <= MOST_BYTES else start_of(raw))
     start = source.start + len(raw) - len(raw.lstrip())
     return wrong_shape(value, start, contract) or _not_a_list(value, raw, source.start)
 
@@ -243,7 +243,7 @@ _CLOSING = {ord("{"): b"}", ord("["): b"]"}
 _TOKENS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],]', re.DOTALL)
 
 
-def _start_of(raw: bytes) -> bytes:
+def start_of(raw: bytes) -> bytes:
     """The members of a truncated text that are complete, with its brackets closed; empty if there are none."""
     stack: list[int] = []
     end, closing = 0, b""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from itertools import islice
 
@@ -15,9 +14,8 @@ from medcontract.reading.diagnosis import FENCE, MOST_BYTES
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.source import Source
 from medcontract.types import Outline
-from medcontract.validation.json_shapes import by_column, parsed
+from medcontract.validation.json_shapes import by_column, parsed, start_of
 
-_OPENS = re.compile(rb"[\[{]")
 _ENOUGH = 3
 """Lines that are checked."""
 _RECORDS = "write one record per line (in pandas: df.to_json(path, orient='records', lines=True))"
@@ -29,44 +27,48 @@ _TRUNCATED = "the last line is truncated: check that the file was written comple
 
 def one_value(source: Source, contract: CompiledContract | None = None) -> Finding | None:
     """The finding about a file that contains one JSON value instead of one record per line, of a known contract."""
-    lines = _first_lines(source)
-    if not lines or not _OPENS.match(lines[0]):
+    lines = _first_lines(source.head[source.start :])
+    if len(lines) > 1 and isinstance(parsed(lines[0]), dict):
+        return None  # almost every file
+    text = source.read(source.start, MOST_BYTES + 1)
+    lines = _first_lines(text)
+    if not lines or not lines[0].startswith((b"{", b"[")):
         return None
-    first = parsed(lines[0])
-    message, hint = "this is JSON, not JSON Lines", _NAME_IT
-    if first is None:
-        if not _spans_lines(lines):
-            return None
-    elif isinstance(first, list) and first:
-        is_row = not isinstance(first[0], dict)
-        message = "the lines are lists without keys, not records" if is_row else "this is a JSON list, not JSON Lines"
-        hint = _RECORDS
-    elif not isinstance(first, dict) or len(lines) > 1 or not _is_not_a_record(first, contract):
-        return None
-    elif by_column(first):
-        message, hint = "this is a table by column, not JSON Lines", _RECORDS
-    return Finding("MC005", message, hint, offset=source.start)
+    value = parsed(lines[0])
+    if value is None:
+        value = parsed(text if len(text) <= MOST_BYTES else start_of(text))
+        if value is not None and len(lines) > 1:
+            return Finding("MC005", "this is JSON, not JSON Lines", _NAME_IT, offset=source.start)
+    if isinstance(value, list) and value:
+        made = _of_list(value, lines, contract)
+    else:
+        made = _of_object(value, contract) if isinstance(value, dict) and len(lines) == 1 else None
+    return Finding("MC005", *made, offset=source.start) if made else None
 
 
-def _first_lines(source: Source) -> list[bytes]:
+def _first_lines(text: bytes) -> list[bytes]:
     """The first lines with content; the last one may be cut."""
-    text = source.head[source.start :]
-    if len(text.splitlines()) <= _ENOUGH:
-        text = source.read(source.start, MOST_BYTES)
     return list(islice((line.strip() for line in text.splitlines() if line.strip()), _ENOUGH))
 
 
-def _spans_lines(lines: list[bytes]) -> bool:
-    """Whether the first line opens a value that other lines continue, rather than being a truncated record."""
-    if len(lines) == 1 or not lines[0].endswith((b"{", b"[", b",")) or parsed(lines[0].rstrip(b",")) is not None:
-        return False
-    return parsed(lines[1]) is None or lines[0] == b"["
+def _of_list(value: list[object], lines: list[bytes], contract: CompiledContract | None) -> tuple[str, str] | None:
+    """Message and hint about a first line that is a list; if the contract is known, other lines may be records."""
+    if len(lines) > 1 and (contract is not None or not all(line.startswith(b"[") for line in lines)):
+        return None
+    if isinstance(value[0], dict):
+        return "this is a JSON list, not JSON Lines", _RECORDS
+    return "the lines are lists without keys, not records", _RECORDS
+
+
+def _of_object(value: dict[str, object], contract: CompiledContract | None) -> tuple[str, str] | None:
+    """Message and hint about the only line, an object."""
+    if by_column(value):
+        return "this is a table by column, not JSON Lines", _RECORDS
+    return ("this is JSON, not JSON Lines", _NAME_IT) if _is_not_a_record(value, contract) else None
 
 
 def _is_not_a_record(value: dict[str, object], contract: CompiledContract | None) -> bool:
-    """Whether an object is a complete file: a header with a list of records, or a table by column."""
-    if by_column(value):
-        return True
+    """Whether an object is a complete file: a header with a list of records."""
     if contract is not None:
         return contract.list_key in value and not any(form <= value.keys() for form in contract.forms)
     try:
