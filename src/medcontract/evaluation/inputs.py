@@ -20,7 +20,7 @@ from medcontract.reading.limits import Limits
 from medcontract.reading.source import STDIN, Source
 from medcontract.results.validation import FileReport, Problem
 from medcontract.scoring.scorer import NO_OPTIONS, ScoringOptions
-from medcontract.validation.dispatch import identify, validator_for
+from medcontract.validation.dispatch import container_for, identify, validator_for
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.records import Progress, RecordsValidator, run_parts
 
@@ -112,6 +112,8 @@ class Files:
         """Files in a folder that match no contract."""
         self.skipped: Sequence[SkippedFile] = ()
         """Files in a folder that are not read, because they do not have the extension of a data file."""
+        self.found: Collection[str] = ()
+        """Files that were found in a folder, not named in the call."""
         self.notes: list[str] = []
         """Warnings about files that were ignored, or used from an unexpected place."""
 
@@ -146,6 +148,7 @@ class Files:
         """Only the files of these contracts."""
         some = Files()
         some.groups = {name: self.groups[name] for name in contracts if name in self.groups}
+        some.found = self.found
         return some
 
 
@@ -155,6 +158,7 @@ def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[s
     A file that is given twice counts once. The order of the files does not matter.
     """
     files = Files()
+    files.found = lenient
     for path, contract_id in _once(given):
         collector = settings.collector()
         source = path if isinstance(path, Source) else Source(path, limits=settings.limits)
@@ -251,6 +255,11 @@ def header_fields(contract: CompiledContract) -> frozenset[str]:
     return contract.header - {contract.list_key, "$schema"}
 
 
+def may_have_header(part: Part) -> bool:
+    """Whether the container of the file can store header fields."""
+    return bool(container_for(part.source, part.contract).documents)
+
+
 def header_of(parts: Sequence[Part]) -> Header:
     """The header of the parts. Raises `CallError` if they differ: then they do not belong to one collection."""
     fields = sorted(header_fields(parts[0].contract))
@@ -272,6 +281,11 @@ def header_of(parts: Sequence[Part]) -> Header:
     return known if known is not None else dict.fromkeys(fields)
 
 
+def set_options(names: Iterable[str]) -> str:
+    """How to set header fields that the files lack, for hints."""
+    return " ".join(f"--set {name}=…" for name in names)
+
+
 class HeaderOverrides:
     """Header fields set by the caller (`--set name=value`), for containers that lack them."""
 
@@ -281,6 +295,11 @@ class HeaderOverrides:
         """Setting a field that the files contain is an error."""
         self._used: set[str] = set()
         self._known: set[str] = set()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the fields that the caller set."""
+        return frozenset(self._values)
 
     def complete(self, header: Header, contract: CompiledContract, known: Collection[str] | None = None) -> Header:
         """The header with missing fields filled in, if the caller set them."""

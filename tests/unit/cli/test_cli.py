@@ -101,7 +101,7 @@ def test_warnings_are_well(run: Run) -> None:
     code, out, err = run("validate", VECTORS / "lesions" / "model" / "valid" / "warn-size-150.json")
     assert (code, err) == (0, "")
     assert "warning MC212" in out
-    assert out.endswith("\n1 warning in 1 file, 0 records.\n")
+    assert out.endswith("\n1 warning in 1 file.\n")
 
 
 def test_worst_of_several_files(run: Run, good: Path, bad: Path) -> None:

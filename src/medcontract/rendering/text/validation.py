@@ -88,8 +88,9 @@ def _summary(report: Validation, style: Style) -> str:
     errors = sum(file.errors for file in report.files)
     warnings = sum(file.warnings for file in report.files)
     invalid = sum(not file.ok for file in report.files)
-    records = sum(file.records or 0 for file in report.files)
-    files = f"{plural(len(report.files), 'file')}, {plural(records, 'record')}"
+    known = [file.records for file in report.files if file.records is not None]
+    records = f", {plural(sum(known), 'record')}" if known else ""  # documents have none
+    files = f"{plural(len(report.files), 'file')}{records}"
     if not errors and not warnings:
         return f"{style('No problems found', 'good')} in {files}."
     counts = [plural(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
