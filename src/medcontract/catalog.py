@@ -48,9 +48,9 @@ _ENTRIES = (
     ),
     Entry(
         "MC005", "Wrong file format",
-        "The content is an archive, an image, a web page or some other format that does not match the file name. "
-        "Supported: .json, .jsonl, .csv (each may be gzipped, once) and .parquet (which is compressed already), also "
-        "in a .zip or .tar.gz archive.",
+        "The content is an archive, an image, a web page or some other format that does not match the file name: JSON "
+        "in a .jsonl, or a .csv without commas or without a header row. Supported: .json, .jsonl, .csv (each may be "
+        "gzipped, once) and .parquet (which is compressed already), also in a .zip or .tar.gz archive.",
         "medcontract validate predictions.xlsx",
         "Export the sheet as CSV in UTF-8: medcontract validate predictions.csv",
     ),
@@ -62,7 +62,8 @@ _ENTRIES = (
     ),
     Entry(
         "MC007", "Invalid UTF-8",
-        "This byte is not valid UTF-8. Most often the file is in Latin-1 or Windows-1252, where é is one byte.",
+        "This byte is not valid UTF-8. Most often the file is in Windows-1252 (or Latin-1), where é is one byte. "
+        "The hint has the most likely encoding.",
         'open("out.json", "w", encoding="latin-1")',
         'open("out.json", "w", encoding="utf-8")',
     ),

@@ -39,6 +39,8 @@ class Problem(Item, frozen=True, kw_only=True):
     _excerpt: str | None = None
     """The source line, shortened; `_caret` is the column of the problem in it."""
     _caret: int = NO_CARET
+    _letter: str | None = None
+    """The column as spreadsheets name it (C), for cells of a CSV file."""
     _more: int = 0
     """The number of similar problems that are not listed; set on the last one that is."""
     _more_are: str = "record"

@@ -58,7 +58,8 @@ def one_problem(path: str, problem: Problem, style: Style, show_values: bool) ->
     place = "".join(f":{n}" for n in (problem.line, problem.column) if n is not None)
     what = style(f"{problem.severity} {problem.code}", problem.severity)
     message = problem.message_with_value if show_values and not problem._excerpt else problem.message
-    yield f"{style(path + place, 'strong')}: {what} {message}"
+    column = f" (column {problem._letter})" if problem._letter else ""
+    yield f"{style(path + place, 'strong')}: {what} {message}{column}"
     gutter = " " * len(str(problem.line or ""))
     if show_values and problem._excerpt is not None:
         yield f" {style(f'{problem.line} |', 'dim')} {problem._excerpt}"
