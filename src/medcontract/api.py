@@ -22,27 +22,21 @@ Several functions share these arguments:
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from medcontract.errors import CallError, FileChanged, InvalidData, MedcontractError, NotRecognised, internal_error
+from medcontract import arguments
+from medcontract.arguments import FileName, FileNames, Number, Progress
+from medcontract.errors import CallError, InvalidData
 from medcontract.extras import is_frame
 
 if TYPE_CHECKING:
-    from decimal import Decimal
     from pathlib import Path
 
     import pandas as pd
     import pandera.pandas as pa
 
     from medcontract.contracts.contract import Contract, Validated
-    from medcontract.evaluation.arguments import GivenFiles
-    from medcontract.evaluation.frozen import FrozenProtocol
-    from medcontract.evaluation.inputs import Settings
-    from medcontract.problems import Finding
-    from medcontract.reading.limits import Limits
-    from medcontract.reading.source import Source
     from medcontract.results.comparison import Comparison
     from medcontract.results.leaderboard import Leaderboard
     from medcontract.results.preflight import Preflight
@@ -58,15 +52,9 @@ if TYPE_CHECKING:
     from medcontract.results.score import Score
     from medcontract.results.validation import FileReport, Validation
     from medcontract.scoring.track import Option
-    from medcontract.validation.referenced_files import ReferencedFiles
 
 MAX_PROBLEMS = 10_000
-MAX_SCORE_PROBLEMS = 100
-
-FileName = str | os.PathLike[str]
-Number: TypeAlias = "str | int | float | Decimal"
-FileNames: TypeAlias = FileName | Iterable[FileName]
-Progress = Callable[[str, int, int], None]
+MAX_SCORE_PROBLEMS = arguments.MAX_SCORE_PROBLEMS
 
 
 # --- files against their contracts ------------------------------------------------------------------------------------
@@ -96,21 +84,24 @@ def validate(
     """
     from medcontract.contracts import registry
     from medcontract.results.validation import Validation
+    from medcontract.validation.guarded import check_unchanged
     from medcontract.validation.problem_collector import ProblemCollector
 
-    _require_at_least(0, max_problems=max_problems)
-    _require_at_least(1, jobs=jobs)
+    arguments.require_at_least(0, max_problems=max_problems)
+    arguments.require_at_least(1, jobs=jobs)
     if contract is not None:
-        _require_strings([contract])
+        arguments.require_strings([contract])
         registry.find(contract)
         if schema is not None:
             raise CallError("both a schema and a contract are given", "pass only one of them")
-    referenced = _referenced_files(images, jobs)
-    validator = _validator_for(schema, referenced, allow_refs)
+    referenced = arguments.referenced_files(images, jobs)
+    validator = arguments.validator_for(schema, referenced, allow_refs)
     if schema is not None and is_frame(file):
         raise CallError("a DataFrame is checked against a contract, not a schema", "pass contract=…")
-    report = _check_unchanged(validator, _input(file, contract, name), contract, ProblemCollector(max_problems), None)
-    return _require_image_references(Validation.of((report,)), referenced).files[0]
+    report = check_unchanged(
+        validator, arguments.input_source(file, contract, name), contract, ProblemCollector(max_problems), None
+    )
+    return arguments.require_image_references(Validation.of((report,)), referenced).files[0]
 
 
 def validate_files(
@@ -134,22 +125,27 @@ def validate_files(
     """
     from medcontract.evaluation.arguments import given_files
     from medcontract.results.validation import Validation
+    from medcontract.validation.guarded import check_guarded
     from medcontract.validation.problem_collector import ProblemCollector
 
-    _require_at_least(0, max_problems=max_problems, max_alike=max_alike)
-    _require_at_least(1, jobs=jobs)
-    given = given_files(_paths(files), contract, schema).files
-    limits = _limits(max_record, max_unpacked)
-    referenced = _referenced_files(images, jobs, _stage(progress, "checking images"))
-    validator = _validator_for(schema, referenced, allow_refs)
-    checking = _stage(progress, "checking")
+    arguments.require_at_least(0, max_problems=max_problems, max_alike=max_alike)
+    arguments.require_at_least(1, jobs=jobs)
+    given = given_files(arguments.paths(files), contract, schema).files
+    limits = arguments.limits(max_record, max_unpacked)
+    referenced = arguments.referenced_files(images, jobs, arguments.stage(progress, "checking images"))
+    validator = arguments.validator_for(schema, referenced, allow_refs)
+    checking = arguments.stage(progress, "checking")
     reports = [
-        _validated(
-            validator, _source(path, limits), contract_id, ProblemCollector(max_problems, max_alike, excerpts), checking
+        check_guarded(
+            validator,
+            arguments.source(path, limits),
+            contract_id,
+            ProblemCollector(max_problems, max_alike, excerpts),
+            checking,
         )
         for path, contract_id in given
     ]
-    return _require_image_references(Validation.of(tuple(reports)), referenced)
+    return arguments.require_image_references(Validation.of(tuple(reports)), referenced)
 
 
 def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = MAX_PROBLEMS) -> FileReport:
@@ -176,26 +172,9 @@ def load(file: FileName | bytes, contract: str | None = None, *, name: str | Non
     Raises `InvalidData`, which carries the report, if the file violates its contract, and `CallError` if it cannot be
     checked. The value of a collection without a header (.jsonl, .csv) is a tuple of records.
     """
-    from medcontract.contracts import registry
-    from medcontract.contracts.contract import mark_validated
-    from medcontract.reading.source import Source
-    from medcontract.validation.dispatch import validate_source
-    from medcontract.validation.problem_collector import ProblemCollector
+    from medcontract.validation.load import load_file
 
-    source = Source(file, name)
-    source.watched = True
-    report = validate_source(source, contract, ProblemCollector(MAX_PROBLEMS))
-    if report.wrong_call:
-        problem = report.problems[0]
-        kind = NotRecognised if problem.code == "MC009" else CallError
-        raise kind(f"{report.path}: {problem.message}", problem.hint)
-    if not report.ok or report.contract is None:
-        raise InvalidData(report)
-    from medcontract.validation.load import read_whole
-
-    value = read_whole(source, registry.find(report.contract))
-    source.sha256()  # the bytes that were read are those that were checked
-    return mark_validated(value, report.contract)
+    return load_file(file, contract, name)
 
 
 # --- submissions ------------------------------------------------------------------------------------------------------
@@ -236,18 +215,22 @@ def score(
     from medcontract.evaluation.build_results import score_result
     from medcontract.evaluation.score import score_files
 
-    _require_at_least(1, jobs=jobs)
-    plugins = _load_plugins(plugins)
-    frames, track_options = _named_frames(track_options)
-    given = _given(files, frames, [*_files_in(track_options), protocol])
-    options, changes = _options(score, track_options, parameters)
-    frozen = _frozen(protocol, changes)
-    settings = _settings(
+    arguments.require_at_least(1, jobs=jobs)
+    plugins = arguments.load_plugins(plugins)
+    frames, track_options = arguments.named_frames(track_options)
+    given = arguments.given(files, frames, [*arguments.files_in(track_options), protocol])
+    options, changes = arguments.options(score, track_options, parameters)
+    frozen = arguments.frozen(protocol, changes)
+    settings = arguments.settings(
         max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
         breakdown=breakdown, values=show_values, plugin_errors=plugin_errors, options=options,
-    )._replace(jobs=jobs, progress=_stage(progress, "scoring"), frozen=frozen)  # fmt: skip
+    )._replace(jobs=jobs, progress=arguments.stage(progress, "scoring"), frozen=frozen)  # fmt: skip
     scored = score_files(
-        given.files, found=given.found, settings=settings, parameters=changes, header=_mapping(header, "header")
+        given.files,
+        found=given.found,
+        settings=settings,
+        parameters=changes,
+        header=arguments.mapping(header, "header"),
     )
     return score_result(scored)
 
@@ -280,20 +263,20 @@ def preflight(
     """
     from medcontract.evaluation.preflight import preflight as run_checks
 
-    _require_at_least(1, jobs=jobs)
-    plugins = _load_plugins(plugins)
-    frames, track_options = _named_frames(track_options)
-    given = _given(files, frames, [*_files_in(track_options), protocol])
-    options, changes = _options(preflight, track_options, parameters)
-    frozen = _frozen(protocol, changes)
-    referenced = _referenced_files(images, jobs, _stage(progress, "checking images"))
-    settings = _settings(
+    arguments.require_at_least(1, jobs=jobs)
+    plugins = arguments.load_plugins(plugins)
+    frames, track_options = arguments.named_frames(track_options)
+    given = arguments.given(files, frames, [*arguments.files_in(track_options), protocol])
+    options, changes = arguments.options(preflight, track_options, parameters)
+    frozen = arguments.frozen(protocol, changes)
+    referenced = arguments.referenced_files(images, jobs, arguments.stage(progress, "checking images"))
+    settings = arguments.settings(
         max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
         values=show_values, plugin_errors=plugin_errors, options=options,
-    )._replace(progress=_stage(progress, "checking"), frozen=frozen)  # fmt: skip
+    )._replace(progress=arguments.stage(progress, "checking"), frozen=frozen)  # fmt: skip
     return run_checks(
         given.files, found=given.found, images=referenced, settings=settings, parameters=changes,
-        header=_mapping(header, "header"),
+        header=arguments.mapping(header, "header"),
     )  # fmt: skip
 
 
@@ -324,20 +307,21 @@ def leaderboard(
     from medcontract.evaluation.leaderboard import leaderboard as rank
     from medcontract.evaluation.leaderboard import measured_in, submissions_in
 
-    _require_at_least(1, jobs=jobs)
+    arguments.require_at_least(1, jobs=jobs)
     if not submissions:
         raise CallError("there are no submissions to rank", "pass each submission, a folder or a file, after the truth")
-    plugins = _load_plugins(plugins)
-    options, changes = _options(leaderboard, track_options, parameters)
-    frozen = _frozen(protocol, changes)
-    settings = _settings(
+    plugins = arguments.load_plugins(plugins)
+    options, changes = arguments.options(leaderboard, track_options, parameters)
+    frozen = arguments.frozen(protocol, changes)
+    settings = arguments.settings(
         1, None, False, max_record, max_unpacked, participant, plugins, plugin_errors=plugin_errors, options=options,
     )._replace(frozen=frozen)  # fmt: skip
-    found = submissions_in([os.fspath(each) for each in _paths(submissions)], lambda path: walk([path]))
+    found = submissions_in([os.fspath(each) for each in arguments.paths(submissions)], lambda path: walk([path]))
     referenced = None if measured is None else measured_in(os.fspath(measured), lambda path: walk([path]))
     return rank(
-        given_files(_paths([truth])).files, found, settings=settings, parameters=changes,
-        header=_mapping(header, "header"), jobs=jobs, progress=_stage(progress, "scoring"), measured=referenced,
+        given_files(arguments.paths([truth])).files, found, settings=settings, parameters=changes,
+        header=arguments.mapping(header, "header"), jobs=jobs, progress=arguments.stage(progress, "scoring"),
+        measured=referenced,
     )  # fmt: skip
 
 
@@ -355,7 +339,7 @@ def compare(
     names = [_shown_name(each) for each in (baseline, rerun)]
     return comparing.compare(
         _validated_score(baseline), _validated_score(rerun), [name for name in names if name is not None],
-        _frozen(protocol),
+        arguments.frozen(protocol),
     )  # fmt: skip
 
 
@@ -393,7 +377,7 @@ def normalize(*texts: str) -> Normalization:
     from medcontract.normalizers.text import steps, tight
     from medcontract.results.reference import Normalization, NormalizationStep, NormalizedText
 
-    _require_strings(texts)
+    arguments.require_strings(texts)
 
     def normalized(text: str) -> NormalizedText:
         applied = tuple(NormalizationStep(step=step.name, text=step.text, _about=step.about) for step in steps(text))
@@ -408,7 +392,7 @@ def explain(*codes: str) -> Explanation:
     from medcontract.contracts.suggestions import did_you_mean
     from medcontract.results.reference import ExplainedCode, Explanation
 
-    _require_strings(codes)
+    arguments.require_strings(codes)
     wanted = []
     for code in codes:
         name = code.upper() if code.upper().startswith("MC") else f"MC{code}"
@@ -444,7 +428,7 @@ def get_contract(contract_id: str) -> Contract[Any]:
     """A contract with its models and rules. Raises `UnknownContract`."""
     from medcontract.contracts import registry
 
-    _require_strings([contract_id])
+    arguments.require_strings([contract_id])
     return registry.contract(contract_id)
 
 
@@ -466,7 +450,7 @@ def get_protocol(track: str, *, parameters: Mapping[str, Number] | None = None) 
     from medcontract.scoring import tracks
 
     found = tracks.track(track)
-    return document(found, changed_protocol(found, _changes(parameters)))
+    return document(found, changed_protocol(found, arguments.changes(parameters)))
 
 
 def freeze_protocol(
@@ -487,10 +471,10 @@ def freeze_protocol(
     from medcontract.evaluation.freeze import freeze
     from medcontract.scoring import tracks
 
-    _require_protocol_options(track_options)
-    given = given_files(_paths(truth), others=_files_in(track_options)).files
-    options, changes = _options(freeze_protocol, track_options, parameters)
-    settings = _settings(1, None, False, None, None, False, (), options=options)
+    arguments.require_protocol_options(track_options)
+    given = given_files(arguments.paths(truth), others=arguments.files_in(track_options)).files
+    options, changes = arguments.options(freeze_protocol, track_options, parameters)
+    settings = arguments.settings(1, None, False, None, None, False, (), options=options)
     return freeze(tracks.track(track), changes, given, settings, note)
 
 
@@ -501,9 +485,12 @@ def check_protocol(protocol: FileName | Protocol, **track_options: Any) -> Proto
     """
     from medcontract.evaluation.freeze import check
 
-    _require_protocol_options(track_options)
-    options, changes = _options(check_protocol, track_options, None)
-    return check(_read_frozen(protocol, changes), _settings(1, None, False, None, None, False, (), options=options))
+    arguments.require_protocol_options(track_options)
+    options, changes = arguments.options(check_protocol, track_options, None)
+    return check(
+        arguments.read_frozen(protocol, changes),
+        arguments.settings(1, None, False, None, None, False, (), options=options),
+    )
 
 
 # --- published schemas --------------------------------------------------------------------------------------------
@@ -515,8 +502,8 @@ def json_schema(contract_id: str, *, record: bool = False, draft: Draft = "2020-
 
     from medcontract.schemas.files import schema_of
 
-    _require_strings([contract_id])
-    _require_draft(draft)
+    arguments.require_strings([contract_id])
+    arguments.require_draft(draft)
     return deepcopy(schema_of(contract_id, record, draft))
 
 
@@ -529,8 +516,8 @@ def export_schemas(
     """
     from medcontract.schemas.files import export
 
-    _require_strings(contract_ids)
-    _require_draft(draft)
+    arguments.require_strings(contract_ids)
+    arguments.require_draft(draft)
     return export(folder, contract_ids, draft, base_url)
 
 
@@ -602,300 +589,3 @@ def write_file(text: str, path: FileName) -> None:
     from medcontract import atomic_write
 
     atomic_write.write_file(text, path)
-
-
-# --- helpers ----------------------------------------------------------------------------------------------------
-
-
-def _paths(given: Any) -> tuple[FileName, ...]:
-    """A path, or an iterable of paths, as a tuple. Raises `CallError`."""
-    if isinstance(given, str | os.PathLike):
-        return (given,)
-    if isinstance(given, bytes) or not isinstance(given, Iterable):
-        raise CallError(f"expected a path or a list of paths, got {type(given).__name__}")
-    found = tuple(given)
-    for each in found:
-        if not isinstance(each, str | os.PathLike):
-            hint = "pass each path as a separate argument" if isinstance(each, list | tuple) else None
-            raise CallError(f"expected a path, got {type(each).__name__}", hint)
-    return found
-
-
-def _mapping(given: Mapping[str, Any] | None, argument: str) -> dict[str, Any]:
-    if given is not None and not isinstance(given, Mapping):
-        raise CallError(f"'{argument}' must be a mapping, not {type(given).__name__}")
-    return dict(given or {})
-
-
-def _require_strings(values: Iterable[object]) -> None:
-    for value in values:
-        if not isinstance(value, str):
-            hint = "pass each string as a separate argument" if isinstance(value, list | tuple) else None
-            raise CallError(f"expected a string, got {type(value).__name__}", hint)
-
-
-def _require_at_least(minimum: int, **numbers: Any) -> None:
-    from numbers import Integral
-
-    for name, number in numbers.items():
-        if number is None:
-            continue
-        if isinstance(number, bool) or not isinstance(number, Integral):
-            raise CallError(f"'{name}' must be an integer, not {type(number).__name__}")
-        if number < minimum:
-            raise CallError(f"'{name}' must be at least {minimum}, not {number}")
-
-
-def _require_draft(draft: str) -> None:
-    from medcontract.schemas.publishing import DRAFTS
-
-    if draft not in DRAFTS:
-        raise CallError(f"unknown draft '{draft}'", f"use one of: {', '.join(DRAFTS)}")
-
-
-def _referenced_files(
-    images: FileName | None, jobs: int | None, progress: Callable[[int, int], None] | None = None
-) -> ReferencedFiles | None:
-    if images is None:
-        return None
-    from medcontract.evaluation.image_refs import images_named_by
-
-    return images_named_by(images, jobs, progress)
-
-
-def _require_image_references(report: Validation, referenced: ReferencedFiles | None) -> Validation:
-    """Raise `CallError` if no file refers to images: otherwise it would look as if they had been checked."""
-    if referenced is None:
-        return report
-    if not any(file.contract is None or referenced.field(file.contract) for file in report.files):
-        contracts = referenced.contracts()
-        raise CallError(
-            f"images are given, but no file of {' or '.join(contracts)}, which refers to them",
-            f"if one of the files is, specify it as {contracts[0]}=FILE",
-        )
-    return report
-
-
-def _input(file: FileName | bytes | pd.DataFrame, contract: str | None, name: str | None) -> Source:
-    from medcontract.reading.source import Source
-
-    if not is_frame(file):
-        return Source(cast("FileName | bytes", file), name)
-    from medcontract.validation.frames import frame_source
-
-    return frame_source(cast("pd.DataFrame", file), contract, name)
-
-
-def _named_frames(given: Mapping[str, Any]) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
-    """The DataFrames among the arguments that have the name of a contract, and the other arguments."""
-    from medcontract.evaluation.arguments import contracts_named
-
-    frames = {name: value for name, value in given.items() if is_frame(value) and contracts_named(name)}
-    return frames, {name: value for name, value in given.items() if name not in frames}
-
-
-def _given(
-    files: Iterable[FileName | pd.DataFrame], named: Mapping[str, pd.DataFrame], others: Iterable[object]
-) -> GivenFiles:
-    """The files and DataFrames of a call."""
-    from medcontract.evaluation.arguments import given_files, given_frames
-
-    files = list(files)
-    given = given_files(_paths(file for file in files if not is_frame(file)), others=others)
-    frames = [cast("pd.DataFrame", file) for file in files if is_frame(file)]
-    return given._replace(files=[*given.files, *given_frames(frames, named)]) if frames or named else given
-
-
-def _source(path: str | Source, limits: Limits | None) -> Source:
-    from medcontract.reading.source import Source
-
-    return path if isinstance(path, Source) else Source(path, limits=limits)
-
-
-def _validated(
-    validator: Callable[..., FileReport], source: Source, contract_id: str | None, *settings: Any
-) -> FileReport:
-    """Check one file. Unexpected errors become problems, so that the reports of other files are not lost."""
-    from medcontract.problems import Finding
-    from medcontract.reading.source import unreadable
-
-    try:
-        return _check_unchanged(validator, source, contract_id, *settings)
-    except MedcontractError:
-        raise
-    except OSError as error:  # after it was opened, such as a disk error
-        return _only(unreadable(error).finding, source, contract_id, wrong_call=True)
-    except Exception as error:  # noqa: BLE001  # any bug
-        return _only(Finding("MC029", internal_error(error)), source, contract_id)
-
-
-def _check_unchanged(
-    validator: Callable[..., FileReport], source: Source, contract_id: str | None, *settings: Any
-) -> FileReport:
-    """Check one file. It is a problem of the file if it changes while it is read."""
-    from medcontract.problems import Finding
-
-    try:
-        return validator(source, contract_id, *settings)
-    except FileChanged as error:
-        return _only(Finding("MC003", str(error).removeprefix(f"{source.name}: ")), source, contract_id)
-
-
-def _only(finding: Finding, source: Source, contract_id: str | None, wrong_call: bool = False) -> FileReport:
-    from medcontract.validation.problem_collector import ProblemCollector
-    from medcontract.validation.report import make_report
-
-    collector = ProblemCollector(1)
-    collector.add(finding)
-    return make_report(source, contract_id, None, collector, wrong_call)
-
-
-def _validator_for(
-    schema: FileName | None, referenced: ReferencedFiles | None, allow_refs: FileNames
-) -> Callable[..., FileReport]:
-    """The function that checks files, by contract or by schema. Raises `CallError` if the schema is not valid."""
-    allowed = _paths(allow_refs)
-    if allowed and schema is None:
-        raise CallError("references are allowed, but no schema is given", "pass it with --schema FILE")
-    if schema is None:
-        from medcontract.validation.dispatch import validate_source
-
-        return partial(validate_source, referenced=referenced)
-    if referenced is not None:
-        wanted = " or ".join(referenced.contracts())
-        raise CallError(f"images are checked for {wanted}, not for a schema", "pass only one of them")
-    from medcontract.jsonschema_files import SchemaChecker, validate_with_schema
-
-    checker = SchemaChecker.load(schema, allowed)
-    return lambda source, contract_id, collector, progress: validate_with_schema(source, checker, collector, progress)
-
-
-def _stage(progress: Progress | None, name: str) -> Callable[[int, int], None] | None:
-    return None if progress is None else partial(progress, name)
-
-
-def _limits(max_record: int | None, max_unpacked: int | None) -> Any:
-    from medcontract.reading.limits import Limits
-
-    _require_at_least(1, max_record=max_record, max_unpacked=max_unpacked)
-    return Limits(*(given or default for given, default in zip((max_record, max_unpacked), Limits(), strict=True)))
-
-
-def _changes(parameters: Mapping[str, Number] | None) -> tuple[tuple[str, str], ...]:
-    """Parameters as exact strings."""
-    return tuple((name, _exact(name, value)) for name, value in _mapping(parameters, "parameters").items())
-
-
-def _exact(name: str, value: Any) -> str:
-    from decimal import Decimal
-    from numbers import Integral, Real
-
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool) or not isinstance(value, Decimal | Real):
-        raise CallError(f"'{name}' must be a number or a string, not {type(value).__name__}")
-    if isinstance(value, Decimal):
-        return str(value)
-    return str(int(value)) if isinstance(value, Integral) else repr(float(value))
-
-
-def _frozen(protocol: FileName | Protocol | None, changes: Sequence[tuple[str, str]] = ()) -> FrozenProtocol | None:
-    return None if protocol is None else _read_frozen(protocol, changes)
-
-
-def _read_frozen(protocol: FileName | Protocol, changes: Sequence[tuple[str, str]]) -> FrozenProtocol:
-    """A frozen protocol. Raises `InvalidData` and `CallError`, as `load` does, and for a call that changes it."""
-    from medcontract.evaluation.frozen import FrozenProtocol, check_not_changed
-
-    contract = "medcontract/protocol"
-    if isinstance(protocol, str | os.PathLike):
-        loaded = load(protocol, contract)
-    else:
-        from medcontract.results.reference import Protocol
-
-        if not isinstance(protocol, Protocol):
-            raise CallError(f"expected a path or a result of freeze_protocol, got {type(protocol).__name__}")
-        loaded = load(protocol.to_json().encode(), contract, name="protocol.json")
-    frozen = FrozenProtocol.of(loaded.value.model_dump())
-    check_not_changed(frozen, changes)
-    return frozen
-
-
-def _load_plugins(names: str | Iterable[str]) -> tuple[str, ...]:
-    """Load plugins, given as a name or several. Returns their names."""
-    names = (names,) if isinstance(names, str) else tuple(names)
-    for name in names:
-        load_plugin(name)
-    return names
-
-
-def _settings(
-    max_problems: int, max_alike: int | None, excerpts: bool, max_record: int | None, max_unpacked: int | None,
-    participant: bool, plugins: Sequence[str], *, breakdown: bool = False, values: bool = False,
-    plugin_errors: bool = False, options: Mapping[str, Any],
-) -> Settings:  # fmt: skip
-    """The settings for reading and scoring files."""
-    _require_at_least(0, max_problems=max_problems, max_alike=max_alike)
-    from medcontract.evaluation.inputs import Settings
-    from medcontract.scoring.scorer import ScoringOptions
-
-    return Settings(
-        keep=min(max_problems, MAX_SCORE_PROBLEMS), alike=max_alike, excerpts=excerpts,
-        limits=_limits(max_record, max_unpacked), participant=participant,
-        scoring=ScoringOptions(
-            breakdown=breakdown, values=values, plugin_errors=plugin_errors and not participant, options=options,
-            plugins=tuple(plugins),
-        ),
-    )  # fmt: skip
-
-
-def _files_in(track_options: Mapping[str, Any]) -> list[Any]:
-    """The given options of tracks whose values are files."""
-    known = {option.name: option for _, option in list_track_options()} if track_options else {}
-    return [value for name, value in track_options.items() if name in known and known[name].contract]
-
-
-def _options(
-    function: Callable[..., Any], given: Mapping[str, Any], parameters: Mapping[str, Number] | None
-) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
-    """Parse the options of tracks. Returns them, and the parameters including those set by options."""
-    changed = _mapping(parameters, "parameters")
-    found: dict[str, Any] = {}
-    known = {option.name: option for _, option in list_track_options()} if given else {}
-    for name in given:
-        if name not in known:
-            raise _unknown_option(name, {*known, *(function.__kwdefaults__ or {})})
-    for name, option in known.items():
-        value = given.get(name)
-        if value is None or (option.sets and not value):
-            continue
-        if not option.parameter:
-            found[name] = _parsed(option, value)
-        elif name in changed:
-            raise CallError(f"'{name}' is given twice, as --parameter {name}=… and as {option.on_command_line}")
-        else:
-            changed[name] = value
-    return found, _changes(changed)
-
-
-def _require_protocol_options(given: Mapping[str, Any]) -> None:
-    """Raise `CallError` for options of tracks that are not part of a protocol: freezing would ignore them."""
-    for _, option in list_track_options() if given else ():
-        if given.get(option.name) is not None and not option.in_protocol:
-            raise CallError(
-                f"{option.on_command_line} is not part of a protocol",
-                "pass it to the commands that score, together with the frozen protocol",
-            )
-
-
-def _unknown_option(name: str, known: Iterable[str]) -> CallError:
-    from medcontract.contracts.suggestions import did_you_mean
-
-    return CallError(f"unknown option '{name}'", did_you_mean(name, sorted(known)))
-
-
-def _parsed(option: Option, value: Any) -> Any:
-    """The value of an option of a track. Raises `InvalidData` or `CallError` for a file, like `load`."""
-    if option.contract:
-        return load(value, option.contract).value.model_dump(exclude_none=True)
-    return option.parse(value) if option.parse else value

@@ -51,11 +51,15 @@ MAY_IMPORT: dict[str, set[str]] = {
         "_version", "catalog", "containers", "contracts", "errors", "evaluation", "images", "problems", "reading",
         "results", "scoring", "validation", "workers",
     },
+    "arguments": {
+        "contracts", "errors", "evaluation", "extras", "jsonschema_files", "reading", "results", "schemas", "scoring",
+        "validation",
+    },
     "api": {
-        "atomic_write", "catalog", "contracts", "errors", "evaluation", "example_files", "extras", "jsonschema_files",
+        "arguments", "atomic_write", "catalog", "contracts", "errors", "evaluation", "example_files", "extras", "jsonschema_files",
         "normalizers", "problems", "reading", "results", "schemas", "scoring", "validation",
     },
-    "benchmark": {"api", "contracts", "errors", "rendering", "results", "scoring"},
+    "benchmark": {"api", "arguments", "contracts", "errors", "rendering", "results", "scoring"},
     "modeling": {"contracts", "scoring"},
     "docs": {"catalog", "contracts", "errors", "problems"},
     "cli": {"_version", "api", "cli", "errors", "rendering"},
