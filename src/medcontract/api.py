@@ -16,17 +16,20 @@ Several functions share these arguments:
 - `excerpts`: whether to keep the source lines of problems, for the text format
 - `max_record`, `max_unpacked`: the maximum size of a record, and of a decompressed file, in bytes
 - `plugins`: modules with custom contracts or metrics, also loaded in worker processes
+- `exclude`: glob patterns of files and folders that are skipped when a folder is read; files that are named are read
+- `strict`: whether warnings count as failures
+- `notice`: a function that is called with messages about the call, such as an `exclude` pattern that matches nothing
 - `progress`: a function that is called with the current step, the work done, and the total work
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from medcontract import arguments
-from medcontract.arguments import FileName, FileNames, Number, Progress
+from medcontract.arguments import FileName, FileNames, Notice, Number, Progress
 from medcontract.errors import CallError, InvalidData
 from medcontract.extras import is_frame
 
@@ -70,6 +73,7 @@ def validate(
     max_problems: int = MAX_PROBLEMS,
     images: FileName | None = None,
     jobs: int | None = None,
+    strict: bool = False,
 ) -> FileReport:
     """Check one file, given as a path or as bytes, or a pandas DataFrame as `validate_frame` does.
 
@@ -101,7 +105,12 @@ def validate(
     report = check_unchanged(
         validator, arguments.input_source(file, contract, name), contract, ProblemCollector(max_problems), None
     )
-    return arguments.require_image_references(Validation.of((report,)), referenced).files[0]
+    report = arguments.require_image_references(Validation.of((report,)), referenced).files[0]
+    if strict:
+        from medcontract.results.strict import strict_file
+
+        return strict_file(report)
+    return report
 
 
 def validate_files(
@@ -117,6 +126,9 @@ def validate_files(
     max_unpacked: int | None = None,
     images: FileName | None = None,
     jobs: int | None = None,
+    exclude: str | Iterable[str] = (),
+    strict: bool = False,
+    notice: Notice | None = None,
     progress: Progress | None = None,
 ) -> Validation:
     """Check files and folders, or a single one. `contract`, `schema`, `images` and `jobs` are those of `validate`.
@@ -130,7 +142,9 @@ def validate_files(
 
     arguments.require_at_least(0, max_problems=max_problems, max_alike=max_alike)
     arguments.require_at_least(1, jobs=jobs)
-    given = given_files(arguments.paths(files), contract, schema).files
+    excluded = arguments.exclusion(exclude)
+    given = given_files(arguments.paths(files), contract, schema, exclude=excluded).files
+    arguments.notify_unused(excluded, notice)
     limits = arguments.limits(max_record, max_unpacked)
     referenced = arguments.referenced_files(images, jobs, arguments.stage(progress, "checking images"))
     validator = arguments.validator_for(schema, referenced, allow_refs)
@@ -145,7 +159,12 @@ def validate_files(
         )
         for path, contract_id in given
     ]
-    return arguments.require_image_references(Validation.of(tuple(reports)), referenced)
+    report = arguments.require_image_references(Validation.of(tuple(reports)), referenced)
+    if strict:
+        from medcontract.results.strict import strict_validation
+
+        return strict_validation(report)
+    return report
 
 
 def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = MAX_PROBLEMS) -> FileReport:
@@ -196,6 +215,9 @@ def score(
     max_record: int | None = None,
     max_unpacked: int | None = None,
     plugins: str | Sequence[str] = (),
+    exclude: str | Iterable[str] = (),
+    strict: bool = False,
+    notice: Notice | None = None,
     progress: Progress | None = None,
     **track_options: Any,
 ) -> Score:
@@ -218,7 +240,9 @@ def score(
     arguments.require_at_least(1, jobs=jobs)
     plugins = arguments.load_plugins(plugins)
     frames, track_options = arguments.named_frames(track_options)
-    given = arguments.given(files, frames, [*arguments.files_in(track_options), protocol])
+    excluded = arguments.exclusion(exclude)
+    given = arguments.given(files, frames, [*arguments.files_in(track_options), protocol], excluded)
+    arguments.notify_unused(excluded, notice)
     options, changes = arguments.options(score, track_options, parameters)
     frozen = arguments.frozen(protocol, changes)
     settings = arguments.settings(
@@ -232,7 +256,12 @@ def score(
         parameters=changes,
         header=arguments.mapping(header, "header"),
     )
-    return score_result(scored)
+    result = score_result(scored)
+    if strict:
+        from medcontract.results.strict import strict_score
+
+        return strict_score(result)
+    return result
 
 
 def preflight(
@@ -251,6 +280,9 @@ def preflight(
     max_record: int | None = None,
     max_unpacked: int | None = None,
     plugins: str | Sequence[str] = (),
+    exclude: str | Iterable[str] = (),
+    strict: bool = False,
+    notice: Notice | None = None,
     progress: Progress | None = None,
     **track_options: Any,
 ) -> Preflight:
@@ -266,7 +298,9 @@ def preflight(
     arguments.require_at_least(1, jobs=jobs)
     plugins = arguments.load_plugins(plugins)
     frames, track_options = arguments.named_frames(track_options)
-    given = arguments.given(files, frames, [*arguments.files_in(track_options), protocol])
+    excluded = arguments.exclusion(exclude)
+    given = arguments.given(files, frames, [*arguments.files_in(track_options), protocol], excluded)
+    arguments.notify_unused(excluded, notice)
     options, changes = arguments.options(preflight, track_options, parameters)
     frozen = arguments.frozen(protocol, changes)
     referenced = arguments.referenced_files(images, jobs, arguments.stage(progress, "checking images"))
@@ -274,10 +308,15 @@ def preflight(
         max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
         values=show_values, plugin_errors=plugin_errors, options=options,
     )._replace(progress=arguments.stage(progress, "checking"), frozen=frozen)  # fmt: skip
-    return run_checks(
+    checklist = run_checks(
         given.files, found=given.found, images=referenced, settings=settings, parameters=changes,
         header=arguments.mapping(header, "header"),
     )  # fmt: skip
+    if strict:
+        from medcontract.results.strict import strict_preflight
+
+        return strict_preflight(checklist)
+    return checklist
 
 
 def leaderboard(
@@ -293,6 +332,8 @@ def leaderboard(
     max_record: int | None = None,
     max_unpacked: int | None = None,
     plugins: str | Sequence[str] = (),
+    exclude: str | Iterable[str] = (),
+    notice: Notice | None = None,
     progress: Progress | None = None,
     **track_options: Any,
 ) -> Leaderboard:
@@ -316,10 +357,15 @@ def leaderboard(
     settings = arguments.settings(
         1, None, False, max_record, max_unpacked, participant, plugins, plugin_errors=plugin_errors, options=options,
     )._replace(frozen=frozen)  # fmt: skip
-    found = submissions_in([os.fspath(each) for each in arguments.paths(submissions)], lambda path: walk([path]))
+    excluded = arguments.exclusion(exclude)
+    found = submissions_in(
+        [os.fspath(each) for each in arguments.paths(submissions)], lambda path: walk([path], excluded)
+    )
     referenced = None if measured is None else measured_in(os.fspath(measured), lambda path: walk([path]))
+    given = given_files(arguments.paths([truth]), exclude=excluded).files
+    arguments.notify_unused(excluded, notice)
     return rank(
-        given_files(arguments.paths([truth])).files, found, settings=settings, parameters=changes,
+        given, found, settings=settings, parameters=changes,
         header=arguments.mapping(header, "header"), jobs=jobs, progress=arguments.stage(progress, "scoring"),
         measured=referenced,
     )  # fmt: skip
@@ -568,6 +614,13 @@ def path_of(name: str) -> str:
     from medcontract.evaluation.arguments import split
 
     return split(name)[0]
+
+
+def suggestion(word: str, known: Iterable[str]) -> str | None:
+    """The hint "did you mean …?" for a misspelled word, or None if no known word is similar."""
+    from medcontract.contracts.suggestions import did_you_mean
+
+    return did_you_mean(word, known)
 
 
 def example_tracks() -> tuple[str, ...]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from medcontract.evaluation.arguments import GivenFiles
     from medcontract.evaluation.frozen import FrozenProtocol
     from medcontract.evaluation.inputs import Settings
+    from medcontract.reading.exclude import Exclude
     from medcontract.reading.limits import Limits
     from medcontract.reading.source import Source
     from medcontract.results.reference import Protocol
@@ -31,6 +32,7 @@ FileName = str | os.PathLike[str]
 Number: TypeAlias = "str | int | float | Decimal"
 FileNames: TypeAlias = FileName | Iterable[FileName]
 Progress = Callable[[str, int, int], None]
+Notice = Callable[[str], None]
 
 
 def paths(given: Any) -> tuple[FileName, ...]:
@@ -58,6 +60,25 @@ def require_strings(values: Iterable[object]) -> None:
         if not isinstance(value, str):
             hint = "pass each string as a separate argument" if isinstance(value, list | tuple) else None
             raise CallError(f"expected a string, got {type(value).__name__}", hint)
+
+
+def exclusion(patterns: str | Iterable[str]) -> Exclude | None:
+    """The patterns of files to skip in folders, or None if there are none."""
+    patterns = (patterns,) if isinstance(patterns, str) else tuple(patterns)
+    require_strings(patterns)
+    if not all(pattern.strip("/") for pattern in patterns):
+        raise CallError("an exclude pattern is empty")
+    if not patterns:
+        return None
+    from medcontract.reading.exclude import Exclude
+
+    return Exclude(patterns)
+
+
+def notify_unused(exclude: Exclude | None, notice: Notice | None) -> None:
+    """Report patterns that matched nothing: they may be misspelled."""
+    for pattern in exclude.unused if exclude and notice else ():
+        notice(f"--exclude {pattern}: matches no file in the given folders")  # type: ignore[misc]
 
 
 def require_at_least(minimum: int, **numbers: Any) -> None:
@@ -121,13 +142,16 @@ def named_frames(given: Mapping[str, Any]) -> tuple[dict[str, pd.DataFrame], dic
 
 
 def given(
-    files: Iterable[FileName | pd.DataFrame], named: Mapping[str, pd.DataFrame], others: Iterable[object]
+    files: Iterable[FileName | pd.DataFrame],
+    named: Mapping[str, pd.DataFrame],
+    others: Iterable[object],
+    exclude: Exclude | None = None,
 ) -> GivenFiles:
     """The files and DataFrames of a call."""
     from medcontract.evaluation.arguments import given_files, given_frames
 
     files = list(files)
-    given = given_files(paths(file for file in files if not is_frame(file)), others=others)
+    given = given_files(paths(file for file in files if not is_frame(file)), others=others, exclude=exclude)
     frames = [cast("pd.DataFrame", file) for file in files if is_frame(file)]
     return given._replace(files=[*given.files, *given_frames(frames, named)]) if frames or named else given
 

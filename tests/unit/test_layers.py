@@ -56,8 +56,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "validation",
     },
     "api": {
-        "arguments", "atomic_write", "catalog", "contracts", "errors", "evaluation", "example_files", "extras", "jsonschema_files",
-        "normalizers", "problems", "reading", "results", "schemas", "scoring", "validation",
+        "arguments", "atomic_write", "catalog", "contracts", "errors", "evaluation", "example_files", "extras",
+        "jsonschema_files", "normalizers", "problems", "reading", "results", "schemas", "scoring", "validation",
     },
     "benchmark": {"api", "arguments", "contracts", "errors", "rendering", "results", "scoring"},
     "modeling": {"contracts", "scoring"},

@@ -20,9 +20,10 @@ Examples:
 @click.argument("rerun", metavar="RERUN", type=click.Path())
 @options.protocol
 @options.plugins
+@options.strict
 @options.result("Comparison")
 def command(
-    baseline: str, rerun: str, protocol: str | None, chosen: str | None, out: str | None, no_color: bool
+    baseline: str, rerun: str, protocol: str | None, chosen: str | None, out: str | None, no_color: bool, strict: bool
 ) -> int:
     """Compare two outputs of `medcontract score --format json`, and show what changed, the largest changes first.
 
@@ -30,5 +31,6 @@ def command(
     is reported.
     """
     printer = output.Printer("Comparison", chosen, out, no_color)
-    printer.print(api.compare(baseline, rerun, protocol=protocol))
-    return 0
+    comparison = api.compare(baseline, rerun, protocol=protocol)
+    printer.print(comparison)
+    return 1 if strict and comparison.warnings else 0

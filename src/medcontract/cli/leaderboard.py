@@ -34,6 +34,8 @@ Examples:
 @options.jobs("Score in N processes.")
 @options.participant
 @options.plugins
+@options.exclude
+@options.strict
 @options.result("Leaderboard")
 @options.limits
 def command(
@@ -41,11 +43,13 @@ def command(
     protocol: str | None,
     header: dict[str, str], measured: str | None, jobs: int,
     participant: bool, chosen: str | None, out: str | None, no_color: bool,
-    max_record: int | None, max_unpacked: int | None, **track_options: Any,
+    max_record: int | None, max_unpacked: int | None, exclude: tuple[str, ...], strict: bool,
+    **track_options: Any,
 ) -> int:  # fmt: skip
     """Score each DIR (a folder or a single file) against TRUTH (a file or a folder), and rank them.
 
-    Submissions that are not valid are listed last, with reasons. They do not affect the exit code.
+    Submissions that are not valid are listed last, with reasons. They do not affect the exit code, and with --strict
+    only warnings do.
     """
     printer = output.Printer("Leaderboard", chosen, out, no_color)
     with output.Progress() as progress:
@@ -53,7 +57,7 @@ def command(
             truth, *submissions, header=header, participant=participant, jobs=jobs, max_record=max_record,
             parameters=parameters, protocol=protocol,
             max_unpacked=max_unpacked, measured=measured, plugin_errors=printer.plugin_errors,
-            progress=progress.show, **options.given_by(track_options),
+            exclude=exclude, notice=output.notice, progress=progress.show, **options.given_by(track_options),
         )  # fmt: skip
     printer.print(board)
-    return 0
+    return 1 if strict and board.warned else 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.errors import CallError, NotRecognised
+from medcontract.reading.exclude import Exclude
 from medcontract.reading.source import STDIN, Source
 
 if TYPE_CHECKING:
@@ -33,10 +34,11 @@ def given_files(
     contract: str | None = None,
     schema: FileName | None = None,
     others: Iterable[object] = (),
+    exclude: Exclude | None = None,
 ) -> GivenFiles:
     """The files of a call. Raises `CallError` for an unknown contract, and for standard input without one.
 
-    `others`: other files that the call reads.
+    `others`: other files that the call reads. `exclude`: files in folders that are not read.
     """
     wanted = [split(name, contract) for name in names]
     stdin_once([*(path for path, _ in wanted), schema, *others])
@@ -50,7 +52,7 @@ def given_files(
                 "standard input needs a contract",
                 "pass CONTRACT=- instead of -; medcontract schema list shows the ids",
             )
-    walked = [(path, contract_id, walk([path])) for path, contract_id in wanted]
+    walked = [(path, contract_id, walk([path], exclude)) for path, contract_id in wanted]
     return GivenFiles(
         files=[(inside, contract_id) for _, contract_id, paths in walked for inside in paths],
         found=_found_in_folders(walked),
@@ -130,7 +132,7 @@ def stdin_once(names: Iterable[object]) -> None:
         raise CallError("standard input was given twice", "save one of the two to a file")
 
 
-def walk(paths: Iterable[str]) -> list[str | Source]:
+def walk(paths: Iterable[str], exclude: Exclude | None = None) -> list[str | Source]:
     """Files as they are, folders as the data files in them, sorted. Raises `CallError` for a folder without any.
 
     Entries of a folder that cannot be read are included, as a source with the reason.
@@ -140,7 +142,9 @@ def walk(paths: Iterable[str]) -> list[str | Source]:
         if os.path.isdir(path):
             from medcontract.reading.folders import data_files
 
-            inside = data_files(path, BY_ENDING)
+            inside = data_files(path, BY_ENDING, exclude)
+            if not inside and exclude and data_files(path, BY_ENDING):
+                raise CallError(f"{path}: all data files in this folder are excluded", "pass fewer --exclude patterns")
             if not inside:
                 extensions = ", ".join(BY_ENDING)
                 raise CallError(f"{path}: no data files in this folder", f"expected files with {extensions}")

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from medcontract.problems import Finding
+from medcontract.reading.exclude import Exclude
 
 
 class Entry(NamedTuple):
@@ -19,13 +20,13 @@ class Entry(NamedTuple):
     """Why it cannot be read."""
 
 
-def data_files(folder: str, endings: Collection[str]) -> list[Entry]:
+def data_files(folder: str, endings: Collection[str], exclude: Exclude | None = None) -> list[Entry]:
     """The files with one of these extensions (before .gz), sorted by path, without hidden files and folders.
 
     Links to files are followed if they stay within the folder. Links to folders are not: their content is found at
     its real path. Nothing is opened, so that a pipe cannot block.
     """
-    walk = _Walk(folder, endings)
+    walk = _Walk(folder, endings, exclude)
     while walk.waiting:
         walk.step(walk.waiting.pop())
     return sorted(walk.found)
@@ -34,8 +35,10 @@ def data_files(folder: str, endings: Collection[str]) -> list[Entry]:
 class _Walk:
     """Walks through a folder. Uses a stack because recursion would fail at depth 1,000."""
 
-    def __init__(self, folder: str, endings: Collection[str]) -> None:
+    def __init__(self, folder: str, endings: Collection[str], exclude: Exclude | None) -> None:
         self.waiting = [folder]
+        self._folder = folder
+        self._exclude = exclude
         self.found: list[Entry] = []
         self._root = _real(folder)
         self._endings = endings
@@ -49,6 +52,8 @@ class _Walk:
             return
         for entry in visible:
             try:
+                if self._exclude and self._exclude(self._folder, entry.path, entry.is_dir(follow_symlinks=False)):
+                    continue
                 self.found += self._link(entry) if entry.is_symlink() else self._plain(entry)
             except OSError as error:
                 self.found.append(Entry(entry.path, _cannot_be_read("the file", error)))

@@ -75,11 +75,15 @@ def normalization(found: Normalization, view: View) -> str:
 def protocol_check(check: ProtocolCheck, view: View) -> str:
     """Whether the protocol is still the frozen one, and every difference."""
     style = view.style
-    name = f"{clean(check.id)} v{check.version}, fingerprint {check.fingerprint}"
-    lines = [f"{style('ok', 'good') if check.ok else style('differs', 'error')}: {name}"]
+    lines = [protocol_outcome(check, style)]
     lines += [f"  {clean(difference)}" for difference in check.differences]
     lines += [f"{style('warning:', 'warning')} {clean(warning)}" for warning in check.warnings]
     return "\n".join(lines) + "\n"
+
+
+def protocol_outcome(check: ProtocolCheck, style: Style) -> str:
+    name = f"{clean(check.id)} v{check.version}, fingerprint {check.fingerprint}"
+    return f"{style('ok', 'good') if check.ok else style('differs', 'error')}: {name}"
 
 
 def protocol(protocol: Protocol, view: View) -> str:
