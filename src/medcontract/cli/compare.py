@@ -25,7 +25,8 @@ Examples:
 def command(
     baseline: str, rerun: str, protocol: str | None, chosen: str | None, out: str | None, no_color: bool, strict: bool
 ) -> int:
-    """Compare two outputs of `medcontract score --format json`, and show what changed, the largest changes first.
+    """Compare two outputs of `medcontract score --format json`, and show what changed: the headline, then the other
+    figures and rows, the largest changes first.
 
     If the protocols or the truths differ, the scores are not comparable: the exit code is 2, and the exact difference
     is reported.

@@ -104,6 +104,8 @@ class Files:
         self._unread_because: dict[str, Problem] = {}
         self.unrecognized: list[FileReport] = []
         """Files in a folder that match no contract."""
+        self.found: frozenset[str] = frozenset()
+        """The paths of those that were found in a folder."""
         self.notes: list[str] = []
         """Warnings about files that were ignored, or used from an unexpected place."""
 
@@ -136,6 +138,7 @@ class Files:
     def take(self, contracts: Iterable[str]) -> Files:
         """Only the files of these contracts."""
         some = Files()
+        some.found = self.found
         some.groups = {name: self.groups[name] for name in contracts if name in self.groups}
         return some
 
@@ -146,6 +149,7 @@ def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[s
     A file that is given twice counts once. The order of the files does not matter.
     """
     files = Files()
+    files.found = frozenset(lenient)
     for path, contract_id in _once(given):
         collector = settings.collector()
         source = path if isinstance(path, Source) else Source(path, limits=settings.limits)

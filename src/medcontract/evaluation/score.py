@@ -379,7 +379,8 @@ def used_contracts(roles: Roles, scorer: Scorer) -> set[str]:
 
 def _notes(files: Files, truth: Truth) -> list[str]:
     """Warnings about files that are not used for the score."""
-    used = used_contracts(truth.track.roles, truth.scorer)
+    roles = truth.track.roles
+    used = used_contracts(roles, truth.scorer)
     by_option = {option.contract: f"only used with {option.on_command_line}" for option in truth.track.options}
     unrecognized = [f"{base_name(report.path)} matches no contract: ignored" for report in files.unrecognized]
     return (
@@ -390,6 +391,7 @@ def _notes(files: Files, truth: Truth) -> list[str]:
             for contract_id, parts in sorted(files.groups.items())
             if contract_id not in used
             for part in parts
+            if not (contract_id in roles.id_lists and part.source.name in files.found)  # usual next to a truth
         ]
     )
 

@@ -89,7 +89,8 @@ def protocol_outcome(check: ProtocolCheck, style: Style) -> str:
 def protocol(protocol: Protocol, view: View) -> str:
     """Parameters by source, formulas, and changes."""
     style = view.style
-    lines = [style(f"{protocol.id} v{protocol.version}", "strong"), f"fingerprint {protocol.fingerprint}", ""]
+    lines = [style(f"{protocol.id} v{protocol.version}", "strong"), f"fingerprint {protocol.fingerprint}"]
+    lines += [style("  SHA-256 of the canonical JSON (RFC 8785) of id, version and parameters", "dim"), ""]
     width = max(len(parameter.name) for parameter in protocol.parameters)
     source = ""
     for parameter in protocol.parameters:
