@@ -458,6 +458,49 @@ def init(track: str, folder: FileName, *, force: bool = False) -> tuple[Path, ..
     return copy_examples(track, Path(folder), force)
 
 
+def template(
+    contract_id: str,
+    cases: FileName,
+    *,
+    format: str = "json",  # noqa: A002  # as on the command line
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
+    notice: Notice | None = None,
+) -> str:
+    """The text of an empty file of a contract, with one record for each case: an unfinished submission.
+
+    `cases` is a file with the expected ids, such as reports/cases or a truth. Only ids are copied, in the same order.
+    What must be filled in is null, or an empty cell, which is not valid. `format` is "json", "jsonl" or "csv".
+    Raises `CallError` if the contract does not belong to the cases, and `InvalidData` if these are not valid.
+    """
+    from medcontract.evaluation.arguments import given_files
+    from medcontract.evaluation.template import FORMATS
+    from medcontract.evaluation.template import template as fill
+
+    arguments.require_strings([contract_id, format])
+    if format not in FORMATS:
+        raise CallError(f"unknown format '{format}'", f"use one of {', '.join(FORMATS)}")
+    given = given_files(arguments.paths(cases)).files
+    if len(given) != 1:
+        raise CallError("the cases must be one file", "pass the file in the folder that lists them")
+    ((path, cases_contract),) = given
+    source = arguments.source(path, arguments.limits(max_record, max_unpacked))
+    filled = fill(contract_id, source, cases_contract, format)
+    if notice and filled.lacking:
+        fields = ", ".join(filled.lacking)
+        notice(f".{format} cannot contain the header ({fields}): pass it to score with --set NAME=VALUE")
+    if notice and filled.is_valid:
+        notice("this file is valid as it is: its contract allows empty values in all fields that are not filled in")
+    return filled.text
+
+
+def template_format(out: str) -> str:
+    """The format of `template` for the extension of a file. Raises `CallError`."""
+    from medcontract.evaluation.template import format_for
+
+    return format_for(out)
+
+
 def list_contracts() -> ContractList:
     """All contracts, including those of installed plugins, sorted by id."""
     from medcontract.contracts import registry
