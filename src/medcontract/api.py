@@ -51,13 +51,14 @@ if TYPE_CHECKING:
         ProtocolCheck,
         ProtocolList,
     )
-    from medcontract.results.schemas import Draft, SchemaCheck, SchemaDiff, SchemaExport
+    from medcontract.results.schemas import ContractSchema, DataDictionary, Draft, SchemaCheck, SchemaDiff, SchemaExport
     from medcontract.results.score import Score
     from medcontract.results.validation import FileReport, Validation
     from medcontract.scoring.track import Option
 
 MAX_PROBLEMS = 10_000
 MAX_SCORE_PROBLEMS = arguments.MAX_SCORE_PROBLEMS
+TEMPLATE_FORMATS = ("json", "jsonl", "csv")
 
 
 # --- files against their contracts ------------------------------------------------------------------------------------
@@ -474,12 +475,11 @@ def template(
     Raises `CallError` if the contract does not belong to the cases, and `InvalidData` if these are not valid.
     """
     from medcontract.evaluation.arguments import given_files
-    from medcontract.evaluation.template import FORMATS
     from medcontract.evaluation.template import template as fill
 
     arguments.require_strings([contract_id, format])
-    if format not in FORMATS:
-        raise CallError(f"unknown format '{format}'", f"use one of {', '.join(FORMATS)}")
+    if format not in TEMPLATE_FORMATS:
+        raise CallError(f"unknown format '{format}'", f"use one of {', '.join(TEMPLATE_FORMATS)}")
     given = given_files(arguments.paths(cases)).files
     if len(given) != 1:
         raise CallError("the cases must be one file", "pass the file in the folder that lists them")
@@ -594,6 +594,22 @@ def json_schema(contract_id: str, *, record: bool = False, draft: Draft = "2020-
     arguments.require_strings([contract_id])
     arguments.require_draft(draft)
     return deepcopy(schema_of(contract_id, record, draft))
+
+
+def show_schema(contract_id: str, *, record: bool = False, draft: Draft = "2020-12") -> ContractSchema:
+    """What `medcontract schema show` prints: the JSON Schema of `json_schema`, or the `data_dictionary` as Markdown."""
+    from medcontract.results.schemas import ContractSchema
+
+    schema = json_schema(contract_id, record=record, draft=draft)
+    return ContractSchema(_schema=schema, _dictionary=data_dictionary(contract_id, record=record))
+
+
+def data_dictionary(contract_id: str, *, record: bool = False) -> DataDictionary:
+    """A contract, or one record of a collection, as tables: fields, types, allowed values, rules and examples."""
+    from medcontract.schemas import dictionary
+
+    arguments.require_strings([contract_id])
+    return dictionary.data_dictionary(contract_id, record)
 
 
 def export_schemas(

@@ -43,7 +43,7 @@ def result(name: str) -> Callable[[F], F]:
     wrappers = (
         click.option(
             "--format", "chosen", type=click.Choice(rendering.formats_of(name)),
-            help="Output format. Default: text, or according to the extension of --out.",
+            help=f"Output format. Default: {rendering.formats_of(name)[0]}, or according to the extension of --out.",
         ),
         out,
         click.option("--no-color", is_flag=True, help="Disable colors, like NO_COLOR=1 or TERM=dumb."),

@@ -104,8 +104,8 @@ def format_of(result: str, chosen: str | None, out: str | None) -> str:
     if chosen:
         return chosen
     if not out:
-        default = defaults().format
-        return default if default in rendering.formats_of(result) else "text"
+        default, formats = defaults().format, rendering.formats_of(result)
+        return default if default in formats else formats[0]
     extensions = rendering.extensions_of(result)
     from pathlib import Path  # slow to import, and not needed without --out
 

@@ -12,7 +12,6 @@ import click
 from medcontract import api
 from medcontract.cli import options, output
 from medcontract.cli.suggesting import SuggestingGroup
-from medcontract.rendering.json import dumps
 
 if TYPE_CHECKING:
     from medcontract.results.schemas import Draft, SchemaCheck
@@ -33,6 +32,7 @@ def command() -> None:
     \b
     medcontract schema list
     medcontract schema show reports/truth --record
+    medcontract schema show reports/truth --format markdown
     medcontract schema export out --draft draft-07
     medcontract schema diff old-schemas new-schemas
     """
@@ -48,15 +48,16 @@ def list_contracts(chosen: str | None, out: str | None, no_color: bool) -> int:
     return 0
 
 
-@command.command("show", short_help="Show the JSON Schema of a contract.")
+@command.command("show", short_help="Show the JSON Schema of a contract, or its data dictionary.")
 @options.plugins
 @click.argument("contract_id", metavar="ID")
 @click.option("--record", is_flag=True, help="Show the schema of one record of a collection.")
 @_draft
-@options.out
-def show(contract_id: str, record: bool, draft: Draft, out: str | None) -> int:
-    """Show the JSON Schema of a contract."""
-    output.write(dumps(api.json_schema(contract_id, record=record, draft=draft)), out)
+@options.result("ContractSchema")
+def show(contract_id: str, record: bool, draft: Draft, chosen: str | None, out: str | None, no_color: bool) -> int:
+    """Show the JSON Schema of a contract, or its data dictionary: fields, allowed values, rules and an example."""
+    printer = output.Printer("ContractSchema", chosen, out, no_color)
+    printer.print(api.show_schema(contract_id, record=record, draft=draft))
     return 0
 
 

@@ -23,8 +23,8 @@ Examples:
 )  # fmt: skip
 @options.plugins
 @click.option(
-    "--format", "chosen", type=click.Choice(["json", "jsonl", "csv"]),
-    help="Default: according to the extension of --out, otherwise json.",
+    "--format", "chosen", type=click.Choice(api.TEMPLATE_FORMATS),
+    help=f"Default: according to the extension of --out, otherwise {api.TEMPLATE_FORMATS[0]}.",
 )  # fmt: skip
 @options.out
 @options.quiet
@@ -37,7 +37,7 @@ def command(
     Ids are in the order of the cases. What is missing is null, or an empty cell, so that an unfinished file is not
     valid: medcontract validate lists what remains to be filled in.
     """
-    container = chosen or (api.template_format(out) if out else "json")
+    container = chosen or (api.template_format(out) if out else api.TEMPLATE_FORMATS[0])
     text = api.template(
         contract, cases, format=container, max_record=max_record, max_unpacked=max_unpacked, notice=output.notice
     )

@@ -46,6 +46,8 @@ RENDERERS: dict[tuple[str, str], str | Renderer] = {
     ("Score", "markdown"): "markdown:score",
     ("Leaderboard", "markdown"): "markdown:leaderboard",
     ("Comparison", "markdown"): "markdown:comparison",
+    ("ContractSchema", "json"): "json:document",
+    ("ContractSchema", "markdown"): "markdown:contract_schema",
 }
 """The function for each class of results and format: itself, or its module in this package and its name."""
 
