@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from medcontract.contracts.contract import Contract, Validated
     from medcontract.results.comparison import Comparison
+    from medcontract.results.fix import Fix
     from medcontract.results.leaderboard import Leaderboard
     from medcontract.results.preflight import Preflight
     from medcontract.results.reference import (
@@ -184,6 +185,28 @@ def frame_schema(contract: str) -> pa.DataFrameSchema:
     from medcontract.contracts import pandera_schemas
 
     return pandera_schemas.frame_schema(contract)
+
+
+def fix(file: FileName, contract: str | None = None, *, write: bool = False) -> Fix:
+    """Repair what has exactly one right repair in a .json, .jsonl or .csv file, and check the result.
+
+    The result is truthy if the repaired file is valid; `diff()` shows the changes. With `write`, the file is replaced.
+    Raises `CallError` if the file cannot be read or written.
+    """
+    from medcontract.evaluation.arguments import split
+    from medcontract.fixing.files import fix_file
+    from medcontract.results.fix import Fix, RepairMade
+
+    (path, contract_id) = split(arguments.paths(file)[0], contract)
+    fixed = fix_file(path, contract_id)
+    changed = bool(fixed.repairs)
+    if write and changed:
+        write_file(fixed.after, path)
+    return Fix(
+        path=path, changed=changed, written=write and changed,
+        repairs=tuple(RepairMade(what=each.what, line=each.line) for each in fixed.repairs),
+        remaining=fixed.report, _before=fixed.before, _after=fixed.after,
+    )  # fmt: skip
 
 
 def load(file: FileName | bytes, contract: str | None = None, *, name: str | None = None) -> Validated[Any]:

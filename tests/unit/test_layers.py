@@ -51,13 +51,15 @@ MAY_IMPORT: dict[str, set[str]] = {
         "_version", "catalog", "containers", "contracts", "errors", "evaluation", "images", "problems", "reading",
         "results", "scoring", "validation", "workers",
     },
+    "fixing": {"containers", "contracts", "errors", "fixing", "reading", "results", "types", "validation"},
     "arguments": {
         "contracts", "errors", "evaluation", "extras", "jsonschema_files", "reading", "results", "schemas", "scoring",
         "validation",
     },
     "api": {
         "arguments", "atomic_write", "catalog", "contracts", "errors", "evaluation", "example_files", "extras",
-        "jsonschema_files", "normalizers", "problems", "reading", "results", "schemas", "scoring", "validation",
+        "fixing", "jsonschema_files", "normalizers", "problems", "reading", "results", "schemas", "scoring",
+        "validation",
     },
     "benchmark": {"api", "arguments", "contracts", "errors", "rendering", "results", "scoring"},
     "modeling": {"contracts", "scoring"},
@@ -189,7 +191,7 @@ FUNCTIONS = (
     "validate", "validate_files", "validate_frame", "frame_schema", "load", "preflight", "score", "leaderboard",
     "compare", "normalize", "explain", "init", "list_contracts", "get_contract", "json_schema", "export_schemas",
     "check_schemas", "diff_schemas", "list_protocols", "get_protocol", "freeze_protocol", "check_protocol",
-    "load_plugin", "template", "data_dictionary",
+    "load_plugin", "template", "data_dictionary", "fix",
 )  # fmt: skip
 
 

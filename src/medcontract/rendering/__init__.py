@@ -19,6 +19,7 @@ Renderer = Callable[[Any, "View"], str]
 
 RENDERERS: dict[tuple[str, str], str | Renderer] = {
     ("Validation", "text"): "text.validation:validation",
+    ("Fix", "text"): "text.fix:fix",
     ("Preflight", "text"): "text.preflight:preflight",
     ("Score", "text"): "text.score:score",
     ("Leaderboard", "text"): "text.leaderboard:leaderboard",
@@ -53,6 +54,7 @@ RENDERERS: dict[tuple[str, str], str | Renderer] = {
 
 QUIET: dict[str, str | Renderer] = {
     "Validation": "text.quiet:validation",
+    "Fix": "text.quiet:fix",
     "Preflight": "text.quiet:preflight",
     "Score": "text.quiet:score",
     "Leaderboard": "text.quiet:leaderboard",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from medcontract.problems import plural
 from medcontract.rendering.shared import comparison_tables
+from medcontract.rendering.text import fix as full_fix
 from medcontract.rendering.text import leaderboard as full_leaderboard
 from medcontract.rendering.text import preflight as full_preflight
 from medcontract.rendering.text import reference, schemas
@@ -13,6 +14,7 @@ from medcontract.rendering.text import score as full_score
 from medcontract.rendering.text import validation as full_validation
 from medcontract.rendering.view import View, clean
 from medcontract.results.comparison import Comparison
+from medcontract.results.fix import Fix
 from medcontract.results.leaderboard import Leaderboard
 from medcontract.results.preflight import Preflight
 from medcontract.results.reference import ProtocolCheck
@@ -37,6 +39,11 @@ def _file(file: FileReport, view: View) -> Iterator[str]:
     word = view.style("ok", "good") if file.ok else view.style("not ok", "error")
     contract = file.contract or ("contract unknown" if not file.ok else "JSON Schema")
     yield f"{path}: {word}  {view.style(', '.join([contract, *counts]), 'dim')}"
+
+
+def fix(fixed: Fix, view: View) -> str:
+    """How much was repaired, and whether the result is valid."""
+    return "\n".join([full_fix.outcome(fixed), *_file(fixed.remaining, view)]) + "\n"
 
 
 def preflight(checklist: Preflight, view: View) -> str:
