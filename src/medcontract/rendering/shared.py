@@ -184,8 +184,9 @@ def _unchanged(what: str, count: int) -> str:
 
 
 def _lines(row: ComparedRow) -> Iterator[tuple[str, ...]]:
-    """Each figure that changed, the largest change first, and the state if it changed."""
-    for figure in _largest_first(row.figures):
+    """Each figure that changed: the one that rows are sorted by, then the largest change first; and the state."""
+    main = [figure for figure in row.figures if figure == row._main]
+    for figure in [*main, *_largest_first(figure for figure in row.figures if figure not in main)]:
         if figure.changed:
             yield (f"{row.id} {figure.name}", *_cells(figure))
     if row.before != row.after:
