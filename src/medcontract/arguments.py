@@ -70,9 +70,14 @@ def exclusion(patterns: str | Iterable[str]) -> Exclude | None:
         raise CallError("an exclude pattern is empty")
     if not patterns:
         return None
+    import re
+
     from medcontract.reading.exclude import Exclude
 
-    return Exclude(patterns)
+    try:
+        return Exclude(patterns)
+    except re.error as error:
+        raise CallError(f"an exclude pattern is not valid: {error}") from None
 
 
 def notify_unused(exclude: Exclude | None, notice: Notice | None) -> None:

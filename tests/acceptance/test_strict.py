@@ -172,9 +172,9 @@ def test_a_named_file_is_not_excluded(call: Call, folder: Path) -> None:
     assert "matches no file" in ran.err
 
 
-@pytest.mark.parametrize("pattern", ["", "/"])
-def test_an_empty_pattern(call: Call, folder: Path, pattern: str) -> None:
-    """It is a wrong call."""
+@pytest.mark.parametrize("pattern", ["", "/", "a/[z-a]"])
+def test_a_wrong_pattern(call: Call, folder: Path, pattern: str) -> None:
+    """An empty or invalid pattern is a wrong call."""
     assert call("validate", "data", "--exclude", pattern).code == 2
 
 
