@@ -25,7 +25,7 @@ Several functions share these arguments:
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from medcontract import arguments
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     import pandera.pandas as pa
 
     from medcontract.contracts.contract import Contract, Validated
+    from medcontract.report_files import ReportFolder
     from medcontract.results.comparison import Comparison
     from medcontract.results.fix import Fix
     from medcontract.results.leaderboard import Leaderboard
@@ -59,6 +60,8 @@ if TYPE_CHECKING:
 
 MAX_PROBLEMS = 10_000
 MAX_SCORE_PROBLEMS = arguments.MAX_SCORE_PROBLEMS
+_FIRST_KINDS = 20
+"""In a ranking without reports: the kinds of problems of which the first is kept, to find the first error."""
 TEMPLATE_FORMATS = ("json", "jsonl", "csv")
 
 
@@ -136,16 +139,19 @@ def validate_files(
     """Check files and folders, or a single one. `contract`, `schema`, `images` and `jobs` are those of `validate`.
 
     An internal error while checking a file is reported as a problem of that file; the others are still checked.
+    `skipped` of the result lists files in folders that were not read, because they are not data files.
     """
     from medcontract.evaluation.arguments import given_files
-    from medcontract.results.validation import Validation
+    from medcontract.results.validation import SkippedFile, Validation
     from medcontract.validation.guarded import check_guarded
     from medcontract.validation.problem_collector import ProblemCollector
 
     arguments.require_at_least(0, max_problems=max_problems, max_alike=max_alike)
     arguments.require_at_least(1, jobs=jobs)
     excluded = arguments.exclusion(exclude)
-    given = given_files(arguments.paths(files), contract, schema, exclude=excluded).files
+    given = given_files(arguments.paths(files), contract, schema, exclude=excluded)
+    if not given.files:
+        raise CallError("there are no files to check", "pass the paths of files or folders")
     arguments.notify_unused(excluded, notice)
     limits = arguments.limits(max_record, max_unpacked)
     referenced = arguments.referenced_files(images, jobs, arguments.stage(progress, "checking images"))
@@ -159,9 +165,15 @@ def validate_files(
             ProblemCollector(max_problems, max_alike, excerpts),
             checking,
         )
-        for path, contract_id in given
+        for path, contract_id in given.files
     ]
-    report = arguments.require_image_references(Validation.of(tuple(reports)), referenced)
+    folder = None if images is None else os.path.join(os.path.realpath(images), "")
+    skipped = tuple(
+        SkippedFile(path=file.path, reason=file.reason)
+        for file in given.skipped
+        if folder is None or not os.path.realpath(file.path).startswith(folder)
+    )
+    report = arguments.require_image_references(Validation.of(tuple(reports), skipped), referenced)
     if strict:
         from medcontract.results.strict import strict_validation
 
@@ -276,6 +288,7 @@ def score(
     scored = score_files(
         given.files,
         found=given.found,
+        skipped=given.skipped,
         settings=settings,
         parameters=changes,
         header=arguments.mapping(header, "header"),
@@ -333,8 +346,8 @@ def preflight(
         values=show_values, plugin_errors=plugin_errors, options=options,
     )._replace(progress=arguments.stage(progress, "checking"), frozen=frozen)  # fmt: skip
     checklist = run_checks(
-        given.files, found=given.found, images=referenced, settings=settings, parameters=changes,
-        header=arguments.mapping(header, "header"),
+        given.files, found=given.found, skipped=given.skipped, images=referenced, settings=settings,
+        parameters=changes, header=arguments.mapping(header, "header"),
     )  # fmt: skip
     if strict:
         from medcontract.results.strict import strict_preflight
@@ -359,18 +372,27 @@ def leaderboard(
     exclude: str | Iterable[str] = (),
     notice: Notice | None = None,
     progress: Progress | None = None,
+    reports: FileName | None = None,
+    report_as: tuple[str, Callable[[Score], str]] | None = None,
+    max_alike: int | None = None,
     **track_options: Any,
 ) -> Leaderboard:
     """Score each submission (a folder or a single file) against the truth (a file or a folder), and rank them.
 
-    Submissions that are not valid are last, with reasons; the result is truthy if at least one is valid. `jobs` is the
-    number of worker processes. `measured` is a folder with your own measurements of each submission (telemetry, model
-    file, runs, evidence), as `NAME/` or `NAME.json`; those of the submissions are then ignored. Options of tracks are
-    those of `score`.
+    Submissions that are not valid are last, with reasons; the result is truthy if at least one is valid. A file that is
+    not a data file, such as a readme, is not a submission: it is ignored with a warning. `jobs` is the number of worker
+    processes. `measured` is a folder with your own measurements of each submission (telemetry, model file, runs,
+    evidence), as `NAME/` or `NAME.json`; those of the submissions are then ignored. Options of tracks are those of
+    `score`.
+
+    `reports` is a folder for one file per submission with its result, as `score` returns it: JSON by default, or what
+    `report_as`, a file extension and a function of the score, makes of it. It is created if it does not exist. A file
+    in it that was not written as a report, or was changed since, is never replaced: that raises `CallError` before
+    anything is scored. `max_alike` limits the similar problems in each report.
     """
-    from medcontract.evaluation.arguments import given_files, walk
+    from medcontract.evaluation.arguments import given_files
     from medcontract.evaluation.leaderboard import leaderboard as rank
-    from medcontract.evaluation.leaderboard import measured_in, submissions_in
+    from medcontract.evaluation.submissions import measured_in, submissions_in
 
     arguments.require_at_least(1, jobs=jobs)
     if not submissions:
@@ -378,21 +400,41 @@ def leaderboard(
     plugins = arguments.load_plugins(plugins)
     options, changes = arguments.options(leaderboard, track_options, parameters)
     frozen = arguments.frozen(protocol, changes)
+    keep = (_FIRST_KINDS, 1) if reports is None else (MAX_SCORE_PROBLEMS, max_alike)
     settings = arguments.settings(
-        1, None, False, max_record, max_unpacked, participant, plugins, plugin_errors=plugin_errors, options=options,
+        *keep, False, max_record, max_unpacked, participant, plugins, plugin_errors=plugin_errors, options=options,
     )._replace(frozen=frozen)  # fmt: skip
     excluded = arguments.exclusion(exclude)
-    found = submissions_in(
-        [os.fspath(each) for each in arguments.paths(submissions)], lambda path: walk([path], excluded)
-    )
-    referenced = None if measured is None else measured_in(os.fspath(measured), lambda path: walk([path]))
-    given = given_files(arguments.paths([truth]), exclude=excluded).files
+    found = submissions_in([os.fspath(each) for each in arguments.paths(submissions)], excluded)
+    referenced = None if measured is None else measured_in(os.fspath(measured))
+    extension, render = report_as or (".json", _as_json)
+    given = given_files(arguments.paths([truth]), exclude=excluded)
     arguments.notify_unused(excluded, notice)
-    return rank(
-        given, found, settings=settings, parameters=changes,
+    names = [submission.plain_name for submission in found.submissions]
+    inputs = [truth, *([] if measured is None else [measured])]
+    folder = None if reports is None else _report_folder(reports, names, extension, inputs, submissions)
+    board = rank(
+        given.files, found.submissions, settings=settings, parameters=changes,
         header=arguments.mapping(header, "header"), jobs=jobs, progress=arguments.stage(progress, "scoring"),
-        measured=referenced,
+        measured=referenced, notes=found.notes,
+        feedback=None if folder is None else lambda number, score: folder.write(number, render(score)),
     )  # fmt: skip
+    if folder is not None:
+        folder.finish()
+    return board
+
+
+def _as_json(score: Score) -> str:
+    return score.to_json()
+
+
+def _report_folder(
+    reports: FileName, names: Sequence[str], extension: str, inputs: Sequence[FileName], submissions: Sequence[FileName]
+) -> ReportFolder:
+    from medcontract.report_files import ReportFolder
+
+    paths = [[os.fspath(path) for path in arguments.paths(given)] for given in (inputs, submissions)]
+    return ReportFolder(os.fspath(reports), names, extension, *paths)
 
 
 def compare(

@@ -26,6 +26,7 @@ from medcontract.validation.records import Progress, RecordsValidator, run_parts
 
 if TYPE_CHECKING:
     from medcontract.evaluation.frozen import FrozenProtocol
+    from medcontract.evaluation.skipped_files import SkippedFile
 
 Header = dict[str, Any]
 _UNREADABLE = ("MC001", "MC002", "MC003")
@@ -92,6 +93,11 @@ def without_extensions(name: str) -> str:
     return stem if extension.lower() in BY_ENDING else name
 
 
+def has_data_extension(path: str) -> bool:
+    """Whether the extension is one of a data file (`.json`, `.csv.gz`)."""
+    return without_extensions(os.path.basename(path)) != os.path.basename(path)
+
+
 class Files:
     """The files of one call, by contract."""
 
@@ -106,6 +112,8 @@ class Files:
         """Files in a folder that match no contract."""
         self.found: frozenset[str] = frozenset()
         """The paths of those that were found in a folder."""
+        self.skipped: Sequence[SkippedFile] = ()
+        """Files in a folder that are not read, because they do not have the extension of a data file."""
         self.notes: list[str] = []
         """Warnings about files that were ignored, or used from an unexpected place."""
 
@@ -127,7 +135,8 @@ class Files:
                     continue
                 self.unread.remove(report)
                 is_link = problem.code == "MC028"
-                why = f": {problem.message}" if is_link else " cannot be read: ignored"
+                place = f"line {problem.line}: " if problem.line is not None else ""
+                why = f": {problem.message}" if is_link else f" cannot be read: ignored ({place}{problem.message})"
                 self.notes.append(base_name(report.path) + why)
 
     def add_unread(self, source: Source, report: FileReport, because: Problem) -> None:
@@ -166,14 +175,14 @@ def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[s
             files.unrecognized.append(contract)
         else:
             kind = NotRecognised if problem.code == "MC009" else CallError
-            raise kind(f"{contract.path}: {problem.message}", _without_contract_option(problem.hint))
+            raise kind(f"{contract.path}: {problem.message}", without_contract_option(problem.hint))
     files.groups = {name: _in_order(files.groups[name]) for name in sorted(files.groups)}
     files.unread.sort(key=_by_name_and_problem)
     files.unrecognized.sort(key=lambda report: base_name(report.path))
     return files
 
 
-def _without_contract_option(hint: str | None) -> str | None:
+def without_contract_option(hint: str | None) -> str | None:
     """A hint for commands that have no --contract: `CONTRACT=PATH` instead."""
     if hint is None:
         return None

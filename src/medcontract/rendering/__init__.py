@@ -49,6 +49,25 @@ RENDERERS: dict[tuple[str, str], str | Renderer] = {
     ("Comparison", "markdown"): "markdown:comparison",
     ("ContractSchema", "json"): "json:document",
     ("ContractSchema", "markdown"): "markdown:contract_schema",
+    ("Validation", "markdown"): "markdown:validation",
+    ("Preflight", "markdown"): "markdown:preflight",
+    ("Validation", "csv"): "csv:document",
+    ("Preflight", "csv"): "csv:document",
+    ("Leaderboard", "csv"): "csv:document",
+    ("Comparison", "csv"): "csv:document",
+    ("Validation", "github"): "github:document",
+    ("Preflight", "github"): "github:document",
+    ("Validation", "gitlab"): "gitlab:document",
+    ("Preflight", "gitlab"): "gitlab:document",
+    ("Validation", "sarif"): "sarif:document",
+    ("Preflight", "sarif"): "sarif:document",
+    ("Validation", "junit"): "junit:document",
+    ("Preflight", "junit"): "junit:document",
+    ("Validation", "html"): "html:validation",
+    ("Preflight", "html"): "html:preflight",
+    ("Score", "html"): "html:score",
+    ("Leaderboard", "html"): "html:leaderboard",
+    ("Comparison", "html"): "html:comparison",
 }
 """The function for each class of results and format: itself, or its module in this package and its name."""
 
@@ -64,8 +83,24 @@ QUIET: dict[str, str | Renderer] = {
 }
 """The function for the text of each class of results with `--quiet`."""
 
-EXTENSIONS: dict[str, str] = {".txt": "text", "": "text", ".json": "json", ".md": "markdown"}
-"""The format for each file extension."""
+EXTENSIONS: dict[str, str] = {
+    ".txt": "text",
+    "": "text",
+    ".json": "json",
+    ".md": "markdown",
+    ".html": "html",
+    ".csv": "csv",
+    ".sarif": "sarif",
+    ".xml": "junit",
+}
+"""The format for each file extension. Formats that no extension stands for are selected with `--format`."""
+
+
+WITH_EXCERPTS = frozenset({"text", "html"})
+"""Formats that show the source line of a problem, if values may be shown."""
+
+REPORT_FORMAT = "markdown"
+"""The format of reports for participants, unless another one is chosen."""
 
 
 def formats_of(result: str) -> list[str]:

@@ -15,7 +15,7 @@ def strict_file(report: FileReport) -> FileReport:
 
 
 def strict_validation(report: Validation) -> Validation:
-    return Validation.of(tuple(map(strict_file, report.files)))
+    return Validation.of(tuple(map(strict_file, report.files)), report.skipped or ())
 
 
 def strict_score(score: Score) -> Score:

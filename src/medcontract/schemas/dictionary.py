@@ -7,6 +7,7 @@ from typing import Any
 
 from medcontract.contracts import registry
 from medcontract.contracts.string_patterns import NON_BLANK, PATTERN_DESCRIPTIONS
+from medcontract.problems import plural
 from medcontract.results.schemas import DataDictionary, DictionaryField, DictionaryRule, DictionarySection
 from medcontract.schemas.files import schema_of
 
@@ -133,7 +134,7 @@ def _size(node: Node) -> Iterator[str]:
         yield f"exactly {low} {what}s"
     else:
         yield from (
-            f"{words} {size} {what}{'s' * (size != 1)}"
+            f"{words} {plural(size, what)}"
             for size, words in ((low, "at least"), (high, "at most"))
             if size is not None
         )

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from medcontract.problems import plural, shorten
-from medcontract.rendering.shared import entry_label, not_ranked, ranked, ranking, ranking_warnings, reasons_of, weights
+from medcontract.rendering.shared import (
+    entry_label,
+    first_problem,
+    not_ranked,
+    ranked,
+    ranking,
+    ranking_warnings,
+    reasons_of,
+    weights,
+)
 from medcontract.rendering.text.score import aligned
 from medcontract.rendering.view import Style, View, clean
 from medcontract.results.leaderboard import Leaderboard
@@ -26,6 +35,7 @@ def standing(board: Leaderboard, style: Style) -> list[str]:
         word = style("not valid", "error") if not entry.valid else style("not ranked", "warning")
         lines.append(f"{word}  {entry_label(entry)}")
         lines += [f"  reason: {reason}" for reason in reasons_of(entry)]
+        lines += [f"  {problem}" for problem in first_problem(entry)]
     return lines + [""] * bool(not_ranked(board))
 
 
