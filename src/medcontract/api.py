@@ -5,6 +5,7 @@ and `"-"` is standard input. Problems in files are returned; a wrong call raises
 
 Several functions share these arguments:
 
+- `contract`: the contract of all files that are not passed as `"CONTRACT=PATH"`
 - `parameters`: changed parameters of the protocol, by name: strings or numbers (a float means its shortest decimal)
 - `protocol`: a frozen protocol, a file or the result of `freeze_protocol`: its parameters are used, and the score is
   refused if its versions or its truth differ
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     import pandera.pandas as pa
 
     from medcontract.contracts.contract import Contract, Validated
+    from medcontract.reading.limits import Limits
     from medcontract.report_files import ReportFolder
     from medcontract.results.comparison import Comparison
     from medcontract.results.fix import Fix
@@ -148,6 +150,7 @@ def validate_files(
 
     arguments.require_at_least(0, max_problems=max_problems, max_alike=max_alike)
     arguments.require_at_least(1, jobs=jobs)
+    arguments.require_contract(contract)
     excluded = arguments.exclusion(exclude)
     given = given_files(arguments.paths(files), contract, schema, exclude=excluded)
     if not given.files:
@@ -237,6 +240,7 @@ def load(file: FileName | bytes, contract: str | None = None, *, name: str | Non
 
 def score(
     *files: FileName | pd.DataFrame,
+    contract: str | None = None,
     parameters: Mapping[str, Number] | None = None,
     protocol: FileName | Protocol | None = None,
     header: Mapping[str, str] | None = None,
@@ -277,10 +281,11 @@ def score(
     plugins = arguments.load_plugins(plugins)
     frames, track_options = arguments.named_frames(track_options)
     excluded = arguments.exclusion(exclude)
-    given = arguments.given(files, frames, [*arguments.files_in(track_options), protocol], excluded)
+    given = arguments.given(files, frames, [*arguments.files_in(track_options), protocol], contract, excluded)
     arguments.notify_unused(excluded, notice)
-    options, changes = arguments.options(score, track_options, parameters)
-    frozen = arguments.frozen(protocol, changes)
+    limits = arguments.limits(max_record, max_unpacked)
+    options, changes = arguments.options(score, track_options, parameters, limits)
+    frozen = arguments.frozen(protocol, changes, limits)
     settings = arguments.settings(
         max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
         breakdown=breakdown, values=show_values, plugin_errors=plugin_errors, options=options,
@@ -303,6 +308,7 @@ def score(
 
 def preflight(
     *files: FileName | pd.DataFrame,
+    contract: str | None = None,
     images: FileName | None = None,
     jobs: int = 1,
     parameters: Mapping[str, Number] | None = None,
@@ -336,10 +342,11 @@ def preflight(
     plugins = arguments.load_plugins(plugins)
     frames, track_options = arguments.named_frames(track_options)
     excluded = arguments.exclusion(exclude)
-    given = arguments.given(files, frames, [*arguments.files_in(track_options), protocol], excluded)
+    given = arguments.given(files, frames, [*arguments.files_in(track_options), protocol], contract, excluded)
     arguments.notify_unused(excluded, notice)
-    options, changes = arguments.options(preflight, track_options, parameters)
-    frozen = arguments.frozen(protocol, changes)
+    limits = arguments.limits(max_record, max_unpacked)
+    options, changes = arguments.options(preflight, track_options, parameters, limits)
+    frozen = arguments.frozen(protocol, changes, limits)
     referenced = arguments.referenced_files(images, jobs, arguments.stage(progress, "checking images"))
     settings = arguments.settings(
         max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
@@ -359,6 +366,7 @@ def preflight(
 def leaderboard(
     truth: FileName,
     *submissions: FileName,
+    contract: str | None = None,
     parameters: Mapping[str, Number] | None = None,
     protocol: FileName | Protocol | None = None,
     header: Mapping[str, str] | None = None,
@@ -390,29 +398,33 @@ def leaderboard(
     in it that was not written as a report, or was changed since, is never replaced: that raises `CallError` before
     anything is scored. `max_alike` limits the similar problems in each report.
     """
-    from medcontract.evaluation.arguments import given_files
+    from medcontract.evaluation.arguments import given_files, split_known
     from medcontract.evaluation.leaderboard import leaderboard as rank
     from medcontract.evaluation.submissions import measured_in, submissions_in
 
     arguments.require_at_least(1, jobs=jobs)
+    arguments.require_contract(contract)
     if not submissions:
         raise CallError("there are no submissions to rank", "pass each submission, a folder or a file, after the truth")
     plugins = arguments.load_plugins(plugins)
-    options, changes = arguments.options(leaderboard, track_options, parameters)
-    frozen = arguments.frozen(protocol, changes)
+    limits = arguments.limits(max_record, max_unpacked)
+    options, changes = arguments.options(leaderboard, track_options, parameters, limits)
+    frozen = arguments.frozen(protocol, changes, limits)
     keep = (_FIRST_KINDS, 1) if reports is None else (MAX_SCORE_PROBLEMS, max_alike)
     settings = arguments.settings(
         *keep, False, max_record, max_unpacked, participant, plugins, plugin_errors=plugin_errors, options=options,
     )._replace(frozen=frozen)  # fmt: skip
     excluded = arguments.exclusion(exclude)
-    found = submissions_in([os.fspath(each) for each in arguments.paths(submissions)], excluded)
+    split = [split_known(each, contract) for each in arguments.paths(submissions)]
+    found = submissions_in(split, excluded)
     referenced = None if measured is None else measured_in(os.fspath(measured))
     extension, render = report_as or (".json", _as_json)
-    given = given_files(arguments.paths([truth]), exclude=excluded)
+    given = given_files(arguments.paths([truth]), contract, exclude=excluded)
     arguments.notify_unused(excluded, notice)
     names = [submission.plain_name for submission in found.submissions]
-    inputs = [truth, *([] if measured is None else [measured])]
-    folder = None if reports is None else _report_folder(reports, names, extension, inputs, submissions)
+    inputs = [split_known(truth)[0], *([] if measured is None else [measured])]
+    paths = [path for path, _ in split]
+    folder = None if reports is None else _report_folder(reports, names, extension, inputs, paths)
     board = rank(
         given.files, found.submissions, settings=settings, parameters=changes,
         header=arguments.mapping(header, "header"), jobs=jobs, progress=arguments.stage(progress, "scoring"),
@@ -438,21 +450,33 @@ def _report_folder(
 
 
 def compare(
-    baseline: FileName | Score, rerun: FileName | Score, *, protocol: FileName | Protocol | None = None
+    baseline: FileName | Score,
+    rerun: FileName | Score,
+    *,
+    contract: str | None = None,
+    protocol: FileName | Protocol | None = None,
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
 ) -> Comparison:
     """Compare two scores: results of `score`, or files written by `medcontract score --format json`.
 
-    Raises `CallError`, with the exact difference, if they are not comparable, or were not made under `protocol`.
+    `contract` can only be "medcontract/score". Raises `CallError`, with the exact difference, if they are not
+    comparable, or were not made under `protocol`.
     """
     from medcontract.evaluation import compare as comparing
     from medcontract.evaluation.arguments import stdin_once
 
-    stdin_once([baseline, rerun, protocol])
-    names = [_shown_name(each) for each in (baseline, rerun)]
+    limits = arguments.limits(max_record, max_unpacked)
+    both = [arguments.path_of_contract(each, _SCORE, contract) for each in (baseline, rerun)]
+    stdin_once([*both, protocol])
+    names = [_shown_name(each) for each in both]
     return comparing.compare(
-        _validated_score(baseline), _validated_score(rerun), [name for name in names if name is not None],
-        arguments.frozen(protocol),
+        _validated_score(both[0], limits), _validated_score(both[1], limits),
+        [name for name in names if name is not None], arguments.frozen(protocol, limits=limits),
     )  # fmt: skip
+
+
+_SCORE = "medcontract/score"
 
 
 def _shown_name(given: FileName | Score) -> str | None:
@@ -461,19 +485,21 @@ def _shown_name(given: FileName | Score) -> str | None:
     return "standard input" if given == "-" else os.path.basename(given)
 
 
-def _validated_score(given: FileName | Score) -> Validated[Any]:
+def _validated_score(given: FileName | Score, limits: Limits) -> Validated[Any]:
     """Load a score. Raises `CallError` if the file is a valid file of another contract."""
     if not isinstance(given, str | os.PathLike):
         from medcontract.results.score import Score
 
         if not isinstance(given, Score):
             raise CallError(f"expected a path or a result of score, got {type(given).__name__}")
-        return load(given.to_json().encode(), "medcontract/score", name="score.json")
+        return load(given.to_json().encode(), _SCORE, name="score.json")
+    from medcontract.validation.load import load_source
+
     try:
-        return load(given, "medcontract/score")
+        return load_source(arguments.source(os.fspath(given), limits), _SCORE)
     except InvalidData:
         other = validate(given).contract if given != "-" else None
-        if other in (None, "medcontract/score"):
+        if other in (None, _SCORE):
             raise
         raise CallError(
             f"{os.fspath(given)}: expected a score, got {other}",
@@ -611,8 +637,11 @@ def freeze_protocol(
     track: str,
     *,
     truth: FileNames = (),
+    contract: str | None = None,
     parameters: Mapping[str, Number] | None = None,
     note: str | None = None,
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
     **track_options: Any,
 ) -> Protocol:
     """The protocol of a track with the versions of everything that changes a score, to be kept as a file.
@@ -626,25 +655,35 @@ def freeze_protocol(
     from medcontract.scoring import tracks
 
     arguments.require_protocol_options(track_options)
-    given = given_files(arguments.paths(truth), others=arguments.files_in(track_options)).files
-    options, changes = arguments.options(freeze_protocol, track_options, parameters)
-    settings = arguments.settings(1, None, False, None, None, False, (), options=options)
+    arguments.require_contract(contract)
+    given = given_files(arguments.paths(truth), contract, others=arguments.files_in(track_options)).files
+    limits = arguments.limits(max_record, max_unpacked)
+    options, changes = arguments.options(freeze_protocol, track_options, parameters, limits)
+    settings = arguments.settings(1, None, False, max_record, max_unpacked, False, (), options=options)
     return freeze(tracks.track(track), changes, given, settings, note)
 
 
-def check_protocol(protocol: FileName | Protocol, **track_options: Any) -> ProtocolCheck:
+def check_protocol(
+    protocol: FileName | Protocol,
+    *,
+    contract: str | None = None,
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
+    **track_options: Any,
+) -> ProtocolCheck:
     """Whether this medcontract scores under a frozen protocol, with every difference. True if it does.
 
-    Options of a track are those of `freeze_protocol`: a custom lexicon that was frozen must be given again.
+    `contract` can only be "medcontract/protocol". Options of a track are those of `freeze_protocol`: a custom lexicon
+    that was frozen must be given again.
     """
     from medcontract.evaluation.freeze import check
 
     arguments.require_protocol_options(track_options)
-    options, changes = arguments.options(check_protocol, track_options, None)
-    return check(
-        arguments.read_frozen(protocol, changes),
-        arguments.settings(1, None, False, None, None, False, (), options=options),
-    )
+    limits = arguments.limits(max_record, max_unpacked)
+    options, changes = arguments.options(check_protocol, track_options, None, limits)
+    file = arguments.path_of_contract(protocol, arguments.PROTOCOL, contract)
+    settings = arguments.settings(1, None, False, None, None, False, (), options=options)
+    return check(arguments.read_frozen(file, changes, limits), settings)
 
 
 # --- published schemas --------------------------------------------------------------------------------------------

@@ -86,6 +86,24 @@ def notify_unused(exclude: Exclude | None, notice: Notice | None) -> None:
         notice(f"--exclude {pattern}: matches no file in the given folders")  # type: ignore[misc]
 
 
+def require_contract(contract: str | None) -> None:
+    if contract is not None:
+        require_strings([contract])
+
+
+def path_of_contract(given: Any, wanted: str, contract: str | None = None) -> Any:
+    """The path of a file that can have one contract only, which may be specified. Other values are unchanged."""
+    from medcontract.evaluation.arguments import split_known
+
+    require_contract(contract)
+    if not isinstance(given, str | os.PathLike):
+        return given
+    path, specified = split_known(given, contract)
+    if specified not in (None, wanted):
+        raise CallError(f"{path}: expected a file of {wanted}, not of {specified}")
+    return path
+
+
 def require_at_least(minimum: int, **numbers: Any) -> None:
     from numbers import Integral
 
@@ -150,13 +168,15 @@ def given(
     files: Iterable[FileName | pd.DataFrame],
     named: Mapping[str, pd.DataFrame],
     others: Iterable[object],
+    contract: str | None,
     exclude: Exclude | None = None,
 ) -> GivenFiles:
     """The files and DataFrames of a call."""
     from medcontract.evaluation.arguments import given_files, given_frames
 
+    require_contract(contract)
     files = list(files)
-    given = given_files(paths(file for file in files if not is_frame(file)), others=others, exclude=exclude)
+    given = given_files(paths(file for file in files if not is_frame(file)), contract, others=others, exclude=exclude)
     frames = [cast("pd.DataFrame", file) for file in files if is_frame(file)]
     return given._replace(files=[*given.files, *given_frames(frames, named)]) if frames or named else given
 
@@ -216,24 +236,30 @@ def _exact(name: str, value: Any) -> str:
     return str(int(value)) if isinstance(value, Integral) else repr(float(value))
 
 
-def frozen(protocol: FileName | Protocol | None, changes: Sequence[tuple[str, str]] = ()) -> FrozenProtocol | None:
-    return None if protocol is None else read_frozen(protocol, changes)
+PROTOCOL = "medcontract/protocol"
 
 
-def read_frozen(protocol: FileName | Protocol, changes: Sequence[tuple[str, str]]) -> FrozenProtocol:
+def frozen(
+    protocol: FileName | Protocol | None, changes: Sequence[tuple[str, str]] = (), limits: Limits | None = None
+) -> FrozenProtocol | None:
+    return None if protocol is None else read_frozen(protocol, changes, limits)
+
+
+def read_frozen(
+    protocol: FileName | Protocol, changes: Sequence[tuple[str, str]], limits: Limits | None = None
+) -> FrozenProtocol:
     """A frozen protocol. Raises `InvalidData` and `CallError`, as `load` does, and for a call that changes it."""
     from medcontract.evaluation.frozen import FrozenProtocol, check_not_changed
-    from medcontract.validation.load import load_file
+    from medcontract.validation.load import load_file, load_source
 
-    contract = "medcontract/protocol"
     if isinstance(protocol, str | os.PathLike):
-        loaded = load_file(protocol, contract)
+        loaded = load_source(source(path_of_contract(protocol, PROTOCOL), limits), PROTOCOL)
     else:
         from medcontract.results.reference import Protocol
 
         if not isinstance(protocol, Protocol):
             raise CallError(f"expected a path or a result of freeze_protocol, got {type(protocol).__name__}")
-        loaded = load_file(protocol.to_json().encode(), contract, name="protocol.json")
+        loaded = load_file(protocol.to_json().encode(), PROTOCOL, name="protocol.json")
     frozen = FrozenProtocol.of(loaded.value.model_dump())
     check_not_changed(frozen, changes)
     return frozen
@@ -283,7 +309,10 @@ def files_in(track_options: Mapping[str, Any]) -> list[Any]:
 
 
 def options(
-    function: Callable[..., Any], given: Mapping[str, Any], parameters: Mapping[str, Number] | None
+    function: Callable[..., Any],
+    given: Mapping[str, Any],
+    parameters: Mapping[str, Number] | None,
+    limits: Limits | None = None,
 ) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
     """Parse the options of tracks. Returns them, and the parameters including those set by options."""
     changed = mapping(parameters, "parameters")
@@ -297,7 +326,7 @@ def options(
         if value is None or (option.sets and not value):
             continue
         if not option.parameter:
-            found[name] = _parsed(option, value)
+            found[name] = _parsed(option, value, limits)
         elif name in changed:
             raise CallError(f"'{name}' is given twice, as --parameter {name}=… and as {option.on_command_line}")
         else:
@@ -321,10 +350,17 @@ def _unknown_option(name: str, known: Iterable[str]) -> CallError:
     return CallError(f"unknown option '{name}'", did_you_mean(name, sorted(known)))
 
 
-def _parsed(option: Option, value: Any) -> Any:
+def _parsed(option: Option, value: Any, limits: Limits | None) -> Any:
     """The value of an option of a track. Raises `InvalidData` or `CallError` for a file, like `load`."""
     if option.contract:
-        from medcontract.validation.load import load_file
+        from medcontract.validation.load import load_file, load_source
 
-        return load_file(value, option.contract).value.model_dump(exclude_none=True)
+        file = path_of_contract(value, option.contract)
+        if not isinstance(file, str | os.PathLike | bytes):
+            raise CallError(f"'{option.name}' must be a path, not {type(file).__name__}")
+        if isinstance(file, bytes):
+            loaded = load_file(file, option.contract)
+        else:
+            loaded = load_source(source(os.fspath(file), limits), option.contract)
+        return loaded.value.model_dump(exclude_none=True)
     return option.parse(value) if option.parse else value

@@ -23,7 +23,7 @@ def test_strict_validate(call: Call, tmp_path: Path) -> None:
     code, out, _ = call("validate", "--strict", WARNING)
     assert code == 1
     assert "warning MC212" in out
-    assert out.endswith("1 warning in 1 file, 0 records. Warnings fail, because of --strict.\n")
+    assert out.endswith("1 warning in 1 file. Warnings fail, because of --strict.\n")
     ran = call("validate", "--strict", "--format", "json", WARNING)
     found = keeps(ran.out, "medcontract/validation")
     assert ran.code == 1

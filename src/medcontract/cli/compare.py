@@ -18,13 +18,16 @@ Examples:
 @click.command("compare", epilog=_EPILOG, short_help="Compare two scores of the same protocol and truth.")
 @click.argument("baseline", metavar="BASELINE", type=click.Path())
 @click.argument("rerun", metavar="RERUN", type=click.Path())
+@options.contract("The contract of both files. Only scores can be compared: medcontract/score.")
 @options.protocol
 @options.plugins
 @options.strict
 @options.result("Comparison")
+@options.limits
 def command(
-    baseline: str, rerun: str, protocol: str | None, chosen: str | None, out: str | None, no_color: bool, strict: bool
-) -> int:
+    baseline: str, rerun: str, contract: str | None, protocol: str | None, chosen: str | None, out: str | None,
+    no_color: bool, max_record: int | None, max_unpacked: int | None, strict: bool,
+) -> int:  # fmt: skip
     """Compare two outputs of `medcontract score --format json`, and show what changed: the headline, then the other
     figures and rows, the largest changes first.
 
@@ -32,6 +35,7 @@ def command(
     is reported.
     """
     printer = output.Printer("Comparison", chosen, out, no_color)
-    comparison = api.compare(baseline, rerun, protocol=protocol)
+    limits = {"max_record": max_record, "max_unpacked": max_unpacked}
+    comparison = api.compare(baseline, rerun, contract=contract, protocol=protocol, **limits)
     printer.print(comparison)
     return 1 if strict and comparison.warnings else 0

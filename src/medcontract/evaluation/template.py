@@ -64,9 +64,10 @@ def template(contract_id: str, cases: Source, cases_contract: str | None, contai
     contract = registry.find(contract_id)
     _require_collection(contract, container)
     collector = ProblemCollector(_KEPT_PROBLEMS)
-    given = identify(cases, cases_contract, collector)
-    if isinstance(given, FileReport):
-        raise _cannot_check(given)
+    found = identify(cases, cases_contract, collector)
+    if isinstance(found, FileReport):
+        raise _cannot_check(found)
+    given = found.contract
     copied = _copied(contract, given)
     sink = _Cases(copied)
     validator = validator_for(cases, given, collector, sink=sink)

@@ -18,7 +18,11 @@ _MAX_PROBLEMS = 10_000
 
 def load_file(file: str | os.PathLike[str] | bytes, contract: str | None, name: str | None = None) -> Validated[Any]:
     """The validated value of a whole file. Raises `InvalidData` and `CallError`."""
-    source = Source(file, name)
+    return load_source(Source(file, name), contract)
+
+
+def load_source(source: Source, contract: str | None) -> Validated[Any]:
+    """The same for a source."""
     source.watched = True
     report = validate_source(source, contract, ProblemCollector(_MAX_PROBLEMS))
     if report.wrong_call:
