@@ -87,11 +87,11 @@ def list_file(folder: Path, track: str, records: Sequence[Record] | None = None,
     """The expected ids as CSV."""
     key = KEYS[track]
     head = {
-        "reports": "report_id,ward",
+        "reports": "report_id,metadata",
         "triage": "case_id,segment_id",
         "lesions": "image_id,image_path,age,gender,location",
         "extraction": "doc_id,doc_type,image_path,label_status,pii_checked",
-        "benchmark": "task_id,sample_id,prompt",
+        "benchmark": "task_id,sample_id",
     }
     lines = [head[track]]
     for record in TRUTH[track] if records is None else records:
@@ -100,7 +100,7 @@ def list_file(folder: Path, track: str, records: Sequence[Record] | None = None,
             "triage": [record.get("case_id", ""), record[key]],
             "lesions": [record[key], f"{record[key]}.png", "50", "f", "3"],
             "extraction": [record[key], "prescription", "page.png", "labeled", "yes"],
-            "benchmark": [record.get("task_id", ""), record[key], "Why?"],
+            "benchmark": [record.get("task_id", ""), record[key]],
         }
         lines.append(",".join(row[track]))
     path = folder / name
