@@ -15,6 +15,7 @@ import click
 
 from medcontract._version import __version__
 from medcontract.cli.main import COMMANDS
+from medcontract.cli.suggesting import SuggestingGroup
 from medcontract.errors import CallError, MedcontractError, internal_error
 
 _EPILOG = """\b
@@ -23,7 +24,7 @@ Shell completion: eval "$(_MEDCONTRACT_COMPLETE=bash_source medcontract)" (or zs
 """
 
 
-class LazyGroup(click.Group):
+class LazyGroup(SuggestingGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 

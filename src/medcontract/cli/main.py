@@ -19,6 +19,8 @@ COMMANDS = {
     "schema": "List, show, export, check and diff the published JSON Schemas.",
     "protocol": "List and show the frozen parameters of each track.",
     "init": "Create a small, valid set of example files.",
+    "fix": "Repair what has exactly one right repair.",
+    "template": "Create an empty submission for given cases.",
 }
 
 

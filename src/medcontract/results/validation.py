@@ -88,7 +88,7 @@ class FileReport(Result, frozen=True, kw_only=True):
     contract: Str | None
     """The contract that the file was checked against; null if it is unknown."""
     ok: bool
-    """Whether there are no errors."""
+    """Whether there are no errors; with --strict, no warnings either."""
     records: Count | None
     """The number of records; null for documents, and if nothing could be read."""
     errors: Count
@@ -157,7 +157,7 @@ class Validation(Result, frozen=True, kw_only=True):
     """The output of `medcontract validate`."""
 
     ok: bool
-    """Whether there are no errors in any file."""
+    """Whether there are no errors in any file; with --strict, no warnings either."""
     files: tuple[FileReport, ...]
     """The files, in the order in which they were given."""
     skipped: tuple[SkippedFile, ...] | None = None
