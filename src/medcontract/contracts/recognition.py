@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from medcontract.contracts.registry import CompiledContract, compiled
+from medcontract.contracts.registry import CompiledContract, candidates, scope
 from medcontract.contracts.suggestions import ALIKE, nearest
 from medcontract.errors import NotRecognised
 from medcontract.types import Outline
@@ -20,7 +20,7 @@ def by_schema(schema: str | None) -> str | None:
     """The contract that a `$schema` refers to, if it is a known one."""
     match = _URN.match(schema) if schema else None
     contract_id = "/".join(match.groups()) if match else None
-    return contract_id if contract_id in compiled() else None
+    return contract_id if contract_id in candidates() else None
 
 
 def of_outline(outline: Outline) -> str:
@@ -56,7 +56,7 @@ def of_columns(columns: frozenset[str]) -> str:
 def _file_costs(outline: Outline) -> Costs:
     costs: Costs = []
     keys = outline.keys - {"$schema"}
-    for entry in compiled().values():
+    for entry in candidates().values():
         if entry.list_key in keys or _half(keys, entry.header_required) or _mostly_known(keys, entry):
             cost = _cost(keys, entry.header_required, entry.header)
             # A document without required keys: a contract that requires these keys is closer.
@@ -72,7 +72,7 @@ def _file_costs(outline: Outline) -> Costs:
 def _column_costs(columns: frozenset[str]) -> Costs:
     return [
         (cost, entry.id)
-        for entry in compiled().values()
+        for entry in candidates().values()
         if (cost := _form_cost(columns, entry.column_forms, frozenset(column.name for column in entry.columns)))
         is not None
     ]
@@ -81,7 +81,7 @@ def _column_costs(columns: frozenset[str]) -> Costs:
 def _record_costs(keys: frozenset[str]) -> Costs:
     return [
         (cost, entry.id)
-        for entry in compiled().values()
+        for entry in candidates().values()
         if (cost := _form_cost(keys, entry.forms, entry.record)) is not None
     ]
 
@@ -112,6 +112,8 @@ def _cost(keys: frozenset[str], required: frozenset[str], known: frozenset[str])
 
 
 def _load_installed() -> bool:
+    if scope() is not None:
+        return False
     from medcontract.contracts import plugins  # not needed to recognize most files
 
     return plugins.load_installed()
@@ -127,11 +129,16 @@ def _choose(rate: Callable[[], Costs], seen: str, keys: frozenset[str]) -> str:
         hint = f"closest: {_join(near)}; try --contract {near[0]}" if near else "specify --contract ID"
         raise NotRecognised(f"no contract matches {seen}", hint + "; see: medcontract schema list")
     best = [contract_id for cost, contract_id in costs if cost == costs[0][0]]
-    built_in = [contract_id for contract_id in best if compiled()[contract_id].contract is None]
+    built_in = [contract_id for contract_id in best if candidates()[contract_id].contract is None]
     if len(best) == 1 or (len(built_in) == 1 and costs[0][0] == 0):
         return (built_in or best)[0]
-    names = _join(best[:8])
-    raise NotRecognised(f"{seen} match {names} equally well", f"specify one: --contract {best[0]}, or {best[0]}=PATH")
+    challenge = scope()
+    first = challenge.truth if challenge is not None and challenge.truth in best else best[0]
+    doubt = NotRecognised(
+        f"{seen} match {_join(best[:8])} equally well", f"specify one: --contract {first}, or {first}=PATH"
+    )
+    doubt.candidates = tuple(best)
+    raise doubt
 
 
 _MOST_KEYS = 100
@@ -140,7 +147,7 @@ _MOST_KEYS = 100
 def _nearest(keys: frozenset[str]) -> list[str]:
     """The contracts that share most keys with a file, or have similar keys; at most three."""
     some = sorted(keys)[:_MOST_KEYS]
-    shared = [(-_shared(some, entry), entry.id) for entry in compiled().values()]
+    shared = [(-_shared(some, entry), entry.id) for entry in candidates().values()]
     return [contract_id for count, contract_id in sorted(shared)[:3] if count]
 
 

@@ -7,13 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
 from medcontract.containers import BY_ENDING
 from medcontract.contracts.contract import RecordSink
-from medcontract.contracts.registry import CompiledContract
+from medcontract.contracts.registry import CompiledContract, scope
 from medcontract.errors import CallError, NotRecognised
 from medcontract.problems import Finding
 from medcontract.reading.limits import Limits
@@ -140,12 +140,19 @@ class Files:
         return some
 
 
-def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[str] = ()) -> Files:
+def gather(
+    given: Iterable[GivenFile],
+    settings: Settings,
+    lenient: Collection[str] = (),
+    role: Literal["truth", "submission"] | None = None,
+) -> Files:
     """Identify each file. Raises `CallError` for one that cannot be checked, unless its path is in `lenient`.
 
-    A file that is given twice counts once. The order of the files does not matter.
+    A file that is given twice counts once. The order of the files does not matter. `role`: what files are that match
+    the truth and the submission of a challenge equally well.
     """
     files = Files()
+    undecided: list[tuple[Source, FileReport]] = []
     for path, contract_id in _once(given):
         collector = settings.collector()
         source = path if isinstance(path, Source) else Source(path, limits=settings.limits)
@@ -153,6 +160,9 @@ def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[s
         contract = identify(source, contract_id, collector)
         if isinstance(contract, CompiledContract):
             files.groups.setdefault(contract.id, []).append(Part(source, contract, collector))
+            continue
+        if is_truth_or_submission(contract):
+            undecided.append((source, contract))
             continue
         problem = _first_problem(contract, source, contract_id)
         found = contract.path in lenient
@@ -163,10 +173,49 @@ def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[s
         else:
             kind = NotRecognised if problem.code == "MC009" else CallError
             raise kind(f"{contract.path}: {problem.message}", _without_contract_option(problem.hint))
+    _decide(files, undecided, settings, role)
     files.groups = {name: _in_order(files.groups[name]) for name in sorted(files.groups)}
     files.unread.sort(key=_by_name_and_problem)
     files.unrecognized.sort(key=lambda report: base_name(report.path))
     return files
+
+
+def is_truth_or_submission(report: FileReport) -> bool:
+    """Whether a file matches both the truth and the submission of the challenge in use."""
+    challenge = scope()
+    return challenge is not None and {challenge.truth, challenge.submission} <= set(report._candidates)
+
+
+def other_role(contracts: Collection[str]) -> str | None:
+    """The contract of the files that match truth and submission equally well: the one that no other file has.
+
+    None if both or neither are among the contracts of the other files.
+    """
+    challenge = scope()
+    if challenge is None or (challenge.truth in contracts) == (challenge.submission in contracts):
+        return None
+    return challenge.submission if challenge.truth in contracts else challenge.truth
+
+
+def _decide(
+    files: Files, undecided: Sequence[tuple[Source, FileReport]], settings: Settings, role: str | None
+) -> None:
+    """Add the files that match the truth and the submission of a challenge equally well."""
+    challenge = scope()
+    if challenge is None or not undecided:
+        return
+    decided = other_role(files.groups) if role is None else getattr(challenge, role)
+    for source, report in undecided:
+        if decided is None:
+            problem = _first_problem(report, source, None)
+            hint = f"specify it: {challenge.truth}=PATH, or {challenge.submission}=PATH"
+            raise NotRecognised(f"{report.path}: {problem.message}", hint)
+        collector = settings.collector()
+        contract = identify(source, decided, collector)
+        if isinstance(contract, CompiledContract):
+            files.groups.setdefault(contract.id, []).append(Part(source, contract, collector))
+        else:
+            files.add_unread(source, contract, _first_problem(contract, source, decided))
 
 
 def _without_contract_option(hint: str | None) -> str | None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.contracts import registry
+from medcontract.challenges.loading import prepare_worker
 from medcontract.errors import BrokenPlugin, CallError, InvalidData, MedcontractError, WrongWeights, internal_error
 from medcontract.evaluation.build_results import processing, protocol_used, versions
 from medcontract.evaluation.inputs import (
@@ -35,7 +36,6 @@ from medcontract.problems import is_plain
 from medcontract.reading.source import Source
 from medcontract.results.leaderboard import Leaderboard, LeaderboardEntry
 from medcontract.results.score import InputFile
-from medcontract.scoring import tracks
 from medcontract.scoring.processing_gate import Verdict, verdict_on
 from medcontract.scoring.rational import rounded
 from medcontract.scoring.scorer import Counts, Scorer
@@ -149,8 +149,8 @@ def leaderboard(
         _entry_or_error(submission, outcome, track, scorer)
         for submission, outcome in zip(submissions, scored, strict=True)
     ]
-    by = _ranked_by(entries)
-    ranked = _ranked(entries, by)
+    by = _ranked_by(entries) if track.second else "headline"
+    ranked = _ranked(entries, by, track.lower_is_better)
     warnings = (
         *contest.notes,
         *(measured.unknown(submissions) if measured else ()),
@@ -224,7 +224,7 @@ class _Contest:
 
     def __init__(self, job: _Job) -> None:
         self._job = job
-        files = gather(job.truth, job.settings)
+        files = gather(job.truth, job.settings, role="truth")
         if files.unread:
             raise InvalidData(files.unread[0])
         self.track = track_of(files)
@@ -291,7 +291,7 @@ class _Contest:
         if submission.error:
             return submission.error
         try:
-            files = gather(submission.files, self._job.settings, lenient=submission.lenient)
+            files = gather(submission.files, self._job.settings, submission.lenient, role="submission")
             files.ignore_broken(submission.lenient, self.roles.submissions)
             found = track_of(files) if files.groups else self.track
             if found.id != self.track.id:
@@ -376,8 +376,7 @@ _contest: _Contest | None = None
 
 def _prepare(job: _Job) -> None:
     global _contest  # noqa: PLW0603  # initializes a worker process
-    for plugin in job.settings.scoring.plugins:
-        tracks.load_plugin(plugin)
+    prepare_worker(job.settings.scoring)
     contest = _Contest(job)
     for part, digest in zip(contest.parts, job.digests, strict=True):
         if part.source.sha256() != digest:
@@ -449,11 +448,14 @@ def _ranked_by(entries: Sequence[Candidate]) -> Literal["headline", "second"]:
     return "second" if 2 * having < len(valid) else "headline"
 
 
-def _ranked(entries: Sequence[Candidate], by: Literal["headline", "second"]) -> list[Candidate]:
+def _ranked(
+    entries: Sequence[Candidate], by: Literal["headline", "second"], lower_is_better: bool = False
+) -> list[Candidate]:
     """Sorted by the exact figure, ties by team name; entries that are not valid last, by name."""
     values = {id(entry): getattr(entry.verdict, by) for entry in entries if entry.verdict.valid}
     good = [entry for entry in entries if values.get(id(entry)) is not None]
-    good.sort(key=lambda entry: (-values[id(entry)], *_by_name(entry)))
+    sign = 1 if lower_is_better else -1
+    good.sort(key=lambda entry: (sign * values[id(entry)], *_by_name(entry)))
     for rank, entry in enumerate(good, 1):
         entry.rank, entry.headline = rank, rounded(values[id(entry)])
     rest = sorted(

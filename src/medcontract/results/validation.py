@@ -99,6 +99,8 @@ class FileReport(Result, frozen=True, kw_only=True):
     """The problems, in file order."""
 
     _wrong_call: bool = False
+    _candidates: tuple[str, ...] = ()
+    """The contracts that it matches equally well, if it is not recognized for that reason."""
     _images: NamedFiles | None = None
 
     @property
