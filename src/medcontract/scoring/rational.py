@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from math import isqrt
 
 ZERO, ONE = Fraction(0), Fraction(1)
+_ROOT_BITS = 64
+"""The digits of a root before it is rounded: more than a double has."""
 
 
 class TooLarge(ArithmeticError):
@@ -18,6 +21,18 @@ def rounded(value: Fraction) -> float:
         return value.numerator / value.denominator  # Python rounds the quotient of two integers correctly
     except OverflowError:
         raise TooLarge from None
+
+
+def rounded_root(value: Fraction) -> float:
+    """The nearest double to the square root of a number that is not negative. Raises `TooLarge` if there is none."""
+    numerator, denominator = value.numerator, value.denominator
+    shift = max(0, _ROOT_BITS + (denominator.bit_length() - numerator.bit_length()) // 2 + 1)
+    scaled, rest = divmod(numerator << 2 * shift, denominator)
+    root = isqrt(scaled)
+    if rest or root * root != scaled:
+        # Strictly between two neighbors with more digits than a double, so it is rounded as the root itself would be
+        return rounded(Fraction(2 * root + 1, 2 << shift))
+    return rounded(Fraction(root, 1 << shift))
 
 
 def rounded_or_none(value: Fraction | None) -> float | None:

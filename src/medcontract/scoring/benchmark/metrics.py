@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.normalizers.terms import CATEGORIES, Terms, line_kinds
+from medcontract.scoring.folding import bare_signs
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ONE, ZERO, clamped
 
@@ -52,17 +53,12 @@ def side_of(terms: Terms, said: Any) -> Side:
             name: frozenset(terms.normalize(each) or each.strip(BLANKS) for each in names)
             for name, names in lists.items()
         }
-    bare = _bare(said.answer, answer), _bare(said.diagnosis, diagnosis)
+    bare = bare_signs(said.answer, answer), bare_signs(said.diagnosis, diagnosis)
     return Side(answer, rationale, diagnosis, given, bare, line_kinds(said.rationale or ""))
 
 
 def _normalized(normalize: Callable[[str], str], text: str | None) -> str | None:
     return normalize(text) if text is not None and text.strip(BLANKS) else None
-
-
-def _bare(text: str | None, normalized: str | None) -> str | None:
-    """A text that consists only of signs stands for itself: + differs from -."""
-    return text.strip(BLANKS) if text is not None and normalized == "" else None
 
 
 class Measured(NamedTuple):

@@ -33,13 +33,14 @@ class FieldInfo(Struct, frozen=True):
             force_setattr(self, "classes", BOOLEAN_CLASSES)
 
     @property
-    def values(self) -> tuple[Any, ...]:
+    def values(self) -> tuple[str | bool, ...]:
         """The classes as they occur in records."""
         return (False, True) if self.type == "boolean" else self.classes
 
-    def class_of(self, value: Any) -> str | None:
-        """The name of the class of a value, or None if there is no such class."""
-        return next((n for n, v in zip(self.classes, self.values, strict=True) if v is value or v == value), None)
+    @property
+    def names(self) -> dict[str | bool, str]:
+        """The name of the class of each value."""
+        return dict(zip(self.values, self.classes, strict=True))
 
 
 class MetricParameter(Struct, frozen=True, kw_only=True):
@@ -78,7 +79,7 @@ class MetricKind(Struct, frozen=True, kw_only=True):
     high: int | None = 1
     higher_is_better: bool = True
     perfect: int | None = 1
-    """The value of a perfect submission, if it is always the same."""
+    """The value of a perfect submission, if it is always the same and the truth has every class."""
     leaving_out: Literal["never helps", "a right one never helps"] = "a right one never helps"
     """How omitting a record can affect it."""
     by_class: bool = False
@@ -119,11 +120,11 @@ _NORMALIZE = MetricParameter(
 _MOST_FREQUENT = "counts as the most frequent other class of the truth, the first listed on a tie"
 
 
-def _by_class(name: str, formula: str, unprocessed: str) -> MetricKind:
+def _by_class(name: str, formula: str, unprocessed: str, **more: Any) -> MetricKind:
     return MetricKind(
         name=name, types=_CLASSES, parameters=_BY_CLASS, exactly_one=("average", "weights", "positive"),
-        by_class=True, confusion=True, unprocessed=unprocessed, perfect=None,
-        about=f"{formula} of a class; 0/0 = 0",
+        by_class=True, confusion=True, unprocessed=f"{unprocessed}; micro: as the sums of these",
+        about=f"{formula} of a class; 0/0 = 0", **more,
     )  # fmt: skip
 
 
@@ -147,7 +148,7 @@ _ALL = (
         "precision", "TP/(TP+FP)",
         "adds 1 to the denominator of its true class; with positive, always to that of the positive class",
     ),
-    _by_class("recall", "TP/(TP+FN)", "FN of its class"),
+    _by_class("recall", "TP/(TP+FN)", "FN of its class", leaving_out="never helps"),
     _by_class("f1", "2TP/(2TP+FP+FN)", "FN of its class, FP of none"),
     MetricKind(
         name="specificity", types=_CLASSES, confusion=True, about="TN/(TN+FP)", unprocessed="a negative one is FP",
@@ -190,7 +191,7 @@ _ALL = (
         name="average_precision", types=("number",), parameters=(_POSITIVE_CASE,),
         about="Σ (Rₙ − Rₙ₋₁)·Pₙ over distinct scores from high to low",
         unprocessed="a positive is never found; a negative counts as found before every score",
-        undefined="there is no positive",
+        undefined="there is no positive", leaving_out="never helps",
     ),
     MetricKind(
         name="brier", types=("number",), bounds="unit interval", parameters=(_POSITIVE_CASE,),

@@ -7,9 +7,14 @@ from fractions import Fraction
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from medcontract.scoring.metrics.kinds import KINDS, FieldInfo, MetricKind
+from medcontract.scoring.metrics.counts import Counts
+from medcontract.scoring.metrics.kinds import KINDS, FieldInfo, MetricKind, field_problem
 from medcontract.scoring.metrics.tallies import Tally
+
+Parameters = Mapping[str, Fraction]
+"""The numbers of a metric, by key (`Metric.numbers`)."""
 
 
 class MetricValue(Struct, frozen=True, kw_only=True):
@@ -22,6 +27,8 @@ class MetricValue(Struct, frozen=True, kw_only=True):
     left_out: int = 0
     """The number of cases whose truth is null."""
     by_class: dict[str, Fraction] | None = None
+    """By name of the class: as if it was the positive one, for metrics with `positive`; only classes that occur in the
+    truth, for `balanced_accuracy`."""
     about_truth: tuple[str, ...] = ()
     """Warnings that participants must not see, since they reveal the truth."""
 
@@ -42,17 +49,61 @@ class Metric(Struct, frozen=True, kw_only=True):
     """The names of its numbers: `unprocessed`, `absolute`, `relative`, `weights.CLASS`. These are the keys of the
     parameters that `tally`, `finish` and `warnings` need, and `metric.NAME.` plus the key is the protocol parameter."""
 
-    def tally(self, parameters: Mapping[str, Fraction]) -> Tally:
+    @property
+    def positive(self) -> Any:
+        """The positive class, as it is in records of the truth."""
+        return self.truth.values[self.truth.classes.index(self.choices["positive"])]
+
+    def tally(self, parameters: Parameters) -> Tally:
         """What it counts. Metrics with equal tallies share their counts."""
-        raise NotImplementedError
+        fields: dict[str, Any] = {"truth": self.truth.name, "prediction": self.prediction.name}
+        match self.kind.name:
+            case "accuracy" if self.prediction.type == "integer":
+                return Tally(counting="equal numbers", **fields)
+            case "accuracy" if not self.prediction.classes:
+                return Tally(counting="equal", **fields)
+            case "jaccard" | "set_f1":
+                return Tally(counting="sets", **fields)
+            case "auroc" | "average_precision":
+                return Tally(counting="ranks", positive=self.positive, **fields)
+            case "brier":
+                return Tally(counting="errors", positive=self.positive, power=2, **fields)
+            case "mae":
+                return Tally(counting="errors", **fields)
+            case "mse" | "rmse":
+                return Tally(counting="errors", power=2, **fields)
+            case "within":
+                (key,) = self.numbers
+                return Tally(counting="within", tolerance=parameters[key], relative=key == "relative", **fields)
+            case "exact_match" | "token_f1":
+                counting: Any = "texts" if self.kind.name == "exact_match" else "tokens"
+                return Tally(counting=counting, normalize=self.choices["normalize"], **fields)
+        return Tally(counting="classes", **fields)
 
-    def finish(self, counts: Any, parameters: Mapping[str, Fraction]) -> MetricValue:
-        """Its value, from the counts of its tally."""
-        raise NotImplementedError
+    def finish(self, counts: Counts, parameters: Parameters) -> MetricValue:
+        """Its value, from the counts of its tally. Raises `CallError` if all weights are 0."""
+        from medcontract.scoring.metrics.formulas import FORMULAS
 
-    def warnings(self, parameters: Mapping[str, Fraction]) -> Iterator[str]:
+        if not counts.cases:
+            found = MetricValue(value=None, reason=f"'{self.truth.name}' of the truth is null in every case")
+        else:
+            found = FORMULAS[self.kind.name](self, counts, parameters)
+        return replace(found, left_out=counts.left_out)
+
+    def warnings(self, parameters: Parameters) -> Iterator[str]:
         """What is questionable about the metric itself, whatever the data."""
-        raise NotImplementedError
+        if "unprocessed" in self.numbers:
+            yield from self._warn_cheap(parameters["unprocessed"])
+
+    def _warn_cheap(self, penalty: Fraction) -> Iterator[str]:
+        """An unprocessed case should cost as much as the largest error: otherwise it pays to omit difficult cases."""
+        lows = [Fraction(each.low) for each in (self.prediction, self.truth) if each.low is not None]
+        highs = [Fraction(each.high) for each in (self.prediction, self.truth) if each.high is not None]
+        pays = "leaving out the worst cases would pay"
+        if self.prediction.low is None or self.prediction.high is None:
+            yield f"'{self.name}': '{self.prediction.name}' has no min and max, so errors have no limit: {pays}"
+        elif penalty < max(highs) - min(lows):
+            yield f"'{self.name}': unprocessed is smaller than the largest error, max − min of the field: {pays}"
 
 
 def build(
@@ -69,4 +120,45 @@ def build(
     `choices` are those parameters that are not numbers: `positive` is a class, for `{field, is}` the value of `is`.
     Raises `ValueError` for what the table does not allow; challenge files are checked before.
     """
-    raise NotImplementedError(KINDS, name, kind, prediction, truth, choices, numbers)
+    found, field = KINDS[kind], truth or prediction
+    problem = field_problem(found, prediction) or _truth_problem(found, prediction, field)
+    if problem:
+        raise ValueError(problem)
+    given = {**_defaults(found), **{key: _choice(found, field, key, value) for key, value in (choices or {}).items()}}
+    _check_numbers(found, field, numbers)
+    present = {*given, *(number.split(".")[0] for number in numbers)}
+    missing = [each.name for each in found.parameters if each.required and each.name not in present]
+    if missing or (found.exactly_one and len(present.intersection(found.exactly_one)) != 1):
+        raise ValueError(f"'{kind}' needs {' and '.join(missing) or 'exactly one of ' + ', '.join(found.exactly_one)}")
+    return Metric(name=name, kind=found, prediction=prediction, truth=field, choices=given, numbers=numbers)
+
+
+def _truth_problem(kind: MetricKind, prediction: FieldInfo, truth: FieldInfo) -> str | None:
+    if kind.positive_case:
+        return None if truth.classes else f"'{truth.name}' of the truth has no classes"
+    if (prediction.type, prediction.classes) != (truth.type, truth.classes):
+        return f"'{prediction.name}' of the prediction and '{truth.name}' of the truth differ"
+    return None
+
+
+def _defaults(kind: MetricKind) -> dict[str, str]:
+    return {each.name: each.default for each in kind.parameters if each.default is not None}
+
+
+def _choice(kind: MetricKind, truth: FieldInfo, key: str, value: str | bool) -> str:
+    parameter = kind.parameter(key)
+    if parameter is None or parameter.value in ("number", "class weights"):
+        raise ValueError(f"'{kind.name}' has no choice '{key}'")
+    allowed: Mapping[str | bool, str] = {each: each for each in parameter.choices} or truth.names
+    if value not in allowed:
+        raise ValueError(f"'{key}' of '{kind.name}' cannot be '{value}'")
+    return allowed[value]
+
+
+def _check_numbers(kind: MetricKind, truth: FieldInfo, numbers: tuple[str, ...]) -> None:
+    allowed = {each.name for each in kind.parameters if each.value == "number"}
+    if any(each.value == "class weights" for each in kind.parameters):
+        allowed |= {f"weights.{name}" for name in truth.classes}
+    unknown = [number for number in numbers if number not in allowed]
+    if unknown:
+        raise ValueError(f"'{kind.name}' has no number '{unknown[0]}'")

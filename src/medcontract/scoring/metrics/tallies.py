@@ -1,54 +1,247 @@
-"""What metrics count: mergeable, exact, independent of order, and picklable."""
+"""What metrics count, from a column of the truth and a column of the predictions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from operator import eq, itemgetter
+from typing import Any, Literal
 
 from msgspec import Struct
 
-if TYPE_CHECKING:
-    from medcontract.scoring.metrics.metric import Metric
+from medcontract.contracts.string_patterns import BLANKS
+from medcontract.normalizers import text
+from medcontract.normalizers.terms import built_in_terms
+from medcontract.scoring.folding import fold_text
+from medcontract.scoring.metrics.counts import (
+    ClassCounts,
+    Counts,
+    ErrorCounts,
+    MatchCounts,
+    OverlapCounts,
+    RankCounts,
+)
+
+Column = Sequence[Any]
+_WORD = re.compile(f"[^{BLANKS}]+")
+_MARGIN, _TINY = 1e-15, 1e-300
+"""More than the rounding error of a difference of doubles, relative and for tiny numbers."""
 
 
 class Tally(Struct, frozen=True, kw_only=True):
     """What is counted for a metric. Hashable: metrics with equal tallies share their counts."""
 
-    counting: Literal["classes", "matches", "within", "texts", "sets", "tokens", "ranks", "squares", "errors"]
+    counting: Literal["classes", "equal", "equal numbers", "within", "texts", "tokens", "sets", "ranks", "errors"]
     truth: str
     """The name of the field of the truth."""
     prediction: str
-    positive: Any = None
-    normalize: str = ""
-    power: int = 0
-    tolerance: Fraction | None = None
+    """The name of the field of the prediction."""
+    positive: str | bool | None = None
+    """The value of the truth that is positive. For errors: the truth is 1 for this value, and 0 otherwise."""
+    normalize: str = "none"
+    power: int = 1
+    """The power of the errors that is summed."""
+    tolerance: Fraction = Fraction(0)
     relative: bool = False
+    """The tolerance is a share of the truth."""
 
-    def count(self, truths: Sequence[Any], predictions: Sequence[Any]) -> Any:
+    def count(self, truths: Column, predictions: Column) -> Counts:
         """The counts of some cases; those of several parts of the data are added with `+`.
 
-        Both have one value per expected case, as validated records have them (class names, not indexes). A null truth
-        is None; a prediction is None if the case is unprocessed or its field is null.
+        Both columns have one value per expected case, as validated records have them. A null truth is None; a
+        prediction is None if the case is unprocessed or its field is null.
         """
-        raise NotImplementedError
+        if len(truths) != len(predictions):
+            raise ValueError("the columns must have equal lengths")
+        return _COUNT[self.counting](self, truths, predictions)
 
 
-def columns(rows: Sequence[Sequence[Any] | None], fields: Sequence[str]) -> dict[str, Sequence[Any]]:
+def columns(rows: Iterable[Sequence[Any] | None], fields: Sequence[str]) -> dict[str, Column]:
     """Rows of values, None for an unprocessed case, as columns by field."""
-    raise NotImplementedError
+    missing = (None,) * len(fields)
+    filled = [missing if row is None else row for row in rows]
+    return {field: list(map(itemgetter(place), filled)) for place, field in enumerate(fields)}
 
 
 def count_all(
-    tallies: Iterable[Tally], truths: Mapping[str, Sequence[Any]], predictions: Mapping[str, Sequence[Any]]
-) -> dict[Tally, Any]:
+    tallies: Iterable[Tally], truths: Mapping[str, Column], predictions: Mapping[str, Column]
+) -> dict[Tally, Counts]:
     """The counts of each tally, once for equal ones, from columns by field."""
-    raise NotImplementedError
+    return {tally: tally.count(truths[tally.truth], predictions[tally.prediction]) for tally in dict.fromkeys(tallies)}
 
 
-def confusion_matrix(metric: Metric, counts: Any) -> dict[str, dict[str, int]] | None:
-    """How often each class was predicted, by true class, zeros and `unprocessed` included.
+def _classes(tally: Tally, truths: Column, predictions: Column) -> ClassCounts:
+    return ClassCounts(Counter(zip(truths, predictions, strict=True)))
 
-    None if the metric has no classes, or more than 50.
+
+def _equal(tally: Tally, truths: Column, predictions: Column) -> MatchCounts:
+    both_null = 0
+    left_out = truths.count(None)
+    if left_out:
+        both_null = sum(y is None and p is None for y, p in zip(truths, predictions, strict=True))
+    matches = sum(map(eq, truths, predictions)) - both_null
+    return MatchCounts(matches, len(truths) - left_out, left_out)
+
+
+def _equal_numbers(tally: Tally, truths: Column, predictions: Column) -> MatchCounts:
+    return _equal(tally, _doubles(truths), _doubles(predictions))
+
+
+def _doubles(column: Column) -> list[float | None]:
+    """Numbers of records are the doubles nearest to them."""
+    return [None if value is None else float(value) for value in column]
+
+
+def _matching(truths: Column, predictions: Column, matches: Callable[[Any, Any], bool]) -> MatchCounts:
+    found = left_out = 0
+    for y, p in zip(truths, predictions, strict=True):
+        if y is None:
+            left_out += 1
+        elif p is not None and matches(y, p):
+            found += 1
+    return MatchCounts(found, len(truths) - left_out, left_out)
+
+
+def _within(tally: Tally, truths: Column, predictions: Column) -> MatchCounts:
+    return _matching(truths, predictions, within(tally.tolerance, relative=tally.relative))
+
+
+def within(tolerance: Fraction, *, relative: bool) -> Callable[[float, float], bool]:
+    """Whether a truth and a prediction differ by at most a tolerance, as a function of the two.
+
+    The shortest decimals of the doubles are compared exactly: 1.02 is within 2 % of 1.00. Doubles decide if the
+    difference is clearly smaller or larger.
     """
-    raise NotImplementedError
+    try:
+        about = float(tolerance)
+    except OverflowError:
+        about = float("inf")
+
+    def matches(y: float, p: float) -> bool:
+        y, p = float(y), float(p)
+        difference = abs(p - y)
+        limit = about * abs(y) if relative else about
+        margin = (abs(p) + abs(y) + limit) * _MARGIN + _TINY
+        if difference < limit - margin:
+            return True
+        if difference > limit + margin:
+            return False
+        exact_y, exact_p = Fraction(repr(y)), Fraction(repr(p))
+        return abs(exact_p - exact_y) <= (tolerance * abs(exact_y) if relative else tolerance)
+
+    return matches
+
+
+def _texts(tally: Tally, truths: Column, predictions: Column) -> MatchCounts:
+    if tally.normalize == "clinical":
+        return _matching(truths, predictions, text.equal)
+    if tally.normalize == "fold":
+        terms = built_in_terms()
+        return _matching(truths, predictions, lambda y, p: y == p or fold_text(terms, y) == fold_text(terms, p))
+    return _equal(tally, truths, predictions)
+
+
+def _tokens(tally: Tally, truths: Column, predictions: Column) -> OverlapCounts:
+    tokens = tokenizer(tally.normalize)
+
+    def overlap(y: str, p: str) -> tuple[int, int, int]:
+        true, predicted = tokens(y), tokens(p)
+        return _in_common(true, predicted), len(predicted), len(true)
+
+    return _overlaps(truths, predictions, overlap, lambda y: len(tokens(y)))
+
+
+def _in_common(one: Iterable[str], other: Iterable[str]) -> int:
+    """The size of the intersection of two multisets; several times as fast as with `Counter` for short texts."""
+    left: dict[str, int] = {}
+    for token in one:
+        left[token] = left.get(token, 0) + 1
+    found = 0
+    for token in other:
+        if left.get(token):
+            left[token] -= 1
+            found += 1
+    return found
+
+
+def tokenizer(normalize: str) -> Callable[[str], list[str]]:
+    """The function that splits a text into tokens, after normalization."""
+    if normalize == "clinical":
+        return lambda value: text.normalize(value).split()
+    if normalize == "fold":
+        terms = built_in_terms()
+        return lambda value: fold_text(terms, value).tokens()
+    return _WORD.findall
+
+
+def _sets(tally: Tally, truths: Column, predictions: Column) -> OverlapCounts:
+    def overlap(y: Iterable[Any], p: Iterable[Any]) -> tuple[int, int, int]:
+        true, predicted = frozenset(y), frozenset(p)
+        return len(true & predicted), len(predicted), len(true)
+
+    return _overlaps(truths, predictions, overlap, lambda y: len(frozenset(y)))
+
+
+def _overlaps(
+    truths: Column, predictions: Column, overlap: Callable[[Any, Any], tuple[int, int, int]], size: Callable[[Any], int]
+) -> OverlapCounts:
+    overlaps: Counter[tuple[int, int, int]] = Counter()
+    unprocessed: Counter[int] = Counter()
+    for y, p in zip(truths, predictions, strict=True):
+        if y is None:
+            continue
+        if p is None:
+            unprocessed[size(y)] += 1
+        else:
+            overlaps[overlap(y, p)] += 1
+    return OverlapCounts(overlaps, unprocessed, truths.count(None))
+
+
+def _ranks(tally: Tally, truths: Column, predictions: Column) -> RankCounts:
+    positive, scores = tally.positive, _doubles(predictions)
+    return RankCounts(
+        Counter([score for y, score in zip(truths, scores, strict=True) if y == positive]),
+        Counter([score for y, score in zip(truths, scores, strict=True) if y != positive and y is not None]),
+        truths.count(None),
+    )
+
+
+def _errors(tally: Tally, truths: Column, predictions: Column) -> ErrorCounts:
+    if tally.positive is not None:
+        truths = [None if y is None else float(y == tally.positive) for y in truths]
+    sums: Counter[int] = Counter()
+    unprocessed = left_out = 0
+    squared = tally.power == 2
+    for y, p in zip(truths, predictions, strict=True):
+        if y is None:
+            left_out += 1
+        elif p is None:
+            unprocessed += 1
+        else:
+            error, denominator = _difference(float(p), float(y))
+            sums[denominator] += error * error if squared else abs(error)
+    return ErrorCounts(tally.power, sums, len(truths) - unprocessed - left_out, unprocessed, left_out)
+
+
+def _difference(one: float, other: float) -> tuple[int, int]:
+    """The exact difference of two doubles: an integer and a power of two."""
+    n, d = one.as_integer_ratio()
+    m, e = other.as_integer_ratio()
+    if d == e:
+        return n - m, d
+    return (n - m * (d // e), d) if d > e else (n * (e // d) - m, e)
+
+
+_COUNT: dict[str, Callable[[Tally, Column, Column], Counts]] = {
+    "classes": _classes,
+    "equal": _equal,
+    "equal numbers": _equal_numbers,
+    "within": _within,
+    "texts": _texts,
+    "tokens": _tokens,
+    "sets": _sets,
+    "ranks": _ranks,
+    "errors": _errors,
+}

@@ -1,0 +1,69 @@
+"""Metrics of scores, by exact ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from medcontract.scoring.metrics.counts import RankCounts
+from medcontract.scoring.metrics.metric import Metric, MetricValue, Parameters
+from medcontract.scoring.rational import total
+
+MOST_EXACT = 100_000
+"""The largest number of terms of an average precision that are added as fractions: the common denominator of a million
+terms would have more than a million digits."""
+_KEPT_BITS, _GUARD_BITS = 512, 64
+
+
+def auroc(metric: Metric, counts: RankCounts, parameters: Parameters) -> MetricValue:
+    """An unprocessed case loses all its pairs."""
+    positives, negatives = counts.positives.total(), counts.negatives.total()
+    if not positives or not negatives:
+        return MetricValue(value=None, reason=f"the truth has no {'negative' if positives else 'positive'} case")
+    below = halves = 0
+    for with_score, tied in _by_score(counts):
+        halves += with_score * (2 * below + tied)
+        below += tied
+    return MetricValue(value=Fraction(halves, 2 * positives * negatives))
+
+
+def _by_score(counts: RankCounts) -> Iterator[tuple[int, int]]:
+    """The number of positives and of negatives with each score, from low to high."""
+    scores = {*counts.positives, *counts.negatives}
+    scores.discard(None)
+    positives, negatives = counts.positives.get, counts.negatives.get
+    for score in sorted(scores):  # type: ignore[type-var]  # without None
+        yield positives(score, 0), negatives(score, 0)
+
+
+def average_precision(metric: Metric, counts: RankCounts, parameters: Parameters) -> MetricValue:
+    """An unprocessed positive is never found, an unprocessed negative before every score."""
+    positives = counts.positives.total()
+    if not positives:
+        return MetricValue(value=None, reason="the truth has no positive case")
+    return MetricValue(value=_sum(list(_precisions(counts))) / positives)
+
+
+def _precisions(counts: RankCounts) -> Iterator[tuple[int, int]]:
+    """For each score, from high to low: the precision, times the number of positives with this score."""
+    found, found_positives = counts.negatives[None], 0
+    for positives, negatives in reversed(list(_by_score(counts))):
+        found += positives + negatives
+        found_positives += positives
+        if positives:
+            yield positives * found_positives, found
+
+
+def _sum(terms: list[tuple[int, int]]) -> Fraction:
+    """The sum of numerator / denominator.
+
+    If there are too many terms for an exact sum it is rounded to 512 binary digits after the point, which makes no
+    difference to the double that it is rounded to in the end.
+    """
+    if len(terms) <= MOST_EXACT:
+        return total(Fraction(numerator, denominator) for numerator, denominator in terms)
+    scale = _KEPT_BITS + _GUARD_BITS
+    floor = sum((numerator << scale) // denominator for numerator, denominator in terms)
+    middle = floor + len(terms) // 2  # each term loses less than 1
+    half = 1 << (_GUARD_BITS - 1)
+    return Fraction((middle + half) >> _GUARD_BITS, 1 << _KEPT_BITS)
