@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from medcontract.api import (
+        check_challenge,
         check_protocol,
         check_schemas,
         compare,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         validate_files,
         validate_frame,
     )
+    from medcontract.challenge import Challenge
     from medcontract.contracts.contract import Contract, Validated
     from medcontract.errors import CallError, InvalidData, MedcontractError, NotRecognised, UnknownContract
     from medcontract.results.comparison import Comparison
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CallError",
+    "Challenge",
     "Comparison",
     "Contract",
     "FileReport",
@@ -65,6 +68,7 @@ __all__ = [
     "Validated",
     "Validation",
     "__version__",
+    "check_challenge",
     "check_protocol",
     "check_schemas",
     "compare",
@@ -92,6 +96,7 @@ __all__ = [
 
 _MODULES = {
     "CallError": "errors",
+    "Challenge": "challenge",
     "Comparison": "results.comparison",
     "Contract": "contracts.contract",
     "FileReport": "results.validation",

@@ -133,6 +133,7 @@ def validate_files(
     An internal error while checking a file is reported as a problem of that file; the others are still checked.
     """
     from medcontract.evaluation.arguments import given_files
+    from medcontract.evaluation.inputs import is_truth_or_submission, other_role
     from medcontract.results.validation import Validation
     from medcontract.validation.problem_collector import ProblemCollector
 
@@ -143,12 +144,18 @@ def validate_files(
     referenced = _referenced_files(images, jobs, _stage(progress, "checking images"))
     validator = _validator_for(schema, referenced, allow_refs)
     checking = _stage(progress, "checking")
-    reports = [
-        _validated(
-            validator, _source(path, limits), contract_id, ProblemCollector(max_problems, max_alike, excerpts), checking
-        )
-        for path, contract_id in given
-    ]
+
+    def check(path: str | Source, contract_id: str | None) -> FileReport:
+        collector = ProblemCollector(max_problems, max_alike, excerpts)
+        return _validated(validator, _source(path, limits), contract_id, collector, checking)
+
+    reports = [check(path, contract_id) for path, contract_id in given]
+    decided = other_role({report.contract for report in reports if report.contract})
+    if decided is not None:
+        reports = [
+            check(path, decided) if is_truth_or_submission(report) else report
+            for (path, _), report in zip(given, reports, strict=True)
+        ]
     return _require_image_references(Validation.of(tuple(reports)), referenced)
 
 
@@ -423,8 +430,14 @@ def init(track: str, folder: FileName, *, force: bool = False) -> tuple[Path, ..
     """Create a small, valid set of example files of a track in a folder. Returns their paths."""
     from pathlib import Path
 
-    from medcontract.example_files import copy_examples
+    from medcontract.contracts import registry
+    from medcontract.example_files import copy_examples, write_examples
 
+    scope = registry.scope()
+    if scope is not None and scope.track.id == track:
+        from medcontract.challenges.examples import example_files
+
+        return write_examples(example_files(scope.track.definition), Path(folder), force)
     return copy_examples(track, Path(folder), force)
 
 
@@ -449,11 +462,11 @@ def get_contract(contract_id: str) -> Contract[Any]:
 
 
 def list_protocols() -> ProtocolList:
-    """The protocols of all tracks, with version and fingerprint."""
+    """The protocols of all tracks, with version and fingerprint; with a challenge, only that of it."""
     from medcontract.results.reference import ProtocolInfo, ProtocolList
     from medcontract.scoring import tracks
 
-    found = (track.protocol for track in tracks.every())
+    found = (track.protocol for track in tracks.listed())
     return ProtocolList(
         protocols=tuple(ProtocolInfo(id=p.id, version=p.version, fingerprint=p.fingerprint) for p in found)
     )
@@ -549,6 +562,41 @@ def diff_schemas(old: FileName, new: FileName, *, record: bool = False) -> Schem
     from medcontract.schemas.files import diff
 
     return diff(old, new, record)
+
+
+# --- challenges ---------------------------------------------------------------------------------------------------
+
+
+def check_challenge(
+    file: FileName | bytes,
+    *,
+    name: str | None = None,
+    max_problems: int = MAX_PROBLEMS,
+    max_alike: int | None = None,
+    excerpts: bool = False,
+) -> Validation:
+    """Check a challenge file, given as a path or as bytes. Problems are returned, not raised."""
+    from medcontract.challenges.loading import check_file
+    from medcontract.reading.source import Source
+    from medcontract.results.validation import Validation
+    from medcontract.validation.problem_collector import ProblemCollector
+
+    _require_at_least(0, max_problems=max_problems, max_alike=max_alike)
+    report, _ = check_file(Source(file, name), ProblemCollector(max_problems, max_alike, excerpts))
+    return Validation.of((report,))
+
+
+def use_challenge(file: FileName) -> str:
+    """Use a challenge for all calls in the current context (see `contextvars`). Returns its id, version and file.
+
+    In Python, use the methods of `medcontract.Challenge` instead. Raises `CallError` and `InvalidData`.
+    """
+    from medcontract.challenges.loading import load
+    from medcontract.contracts import registry
+
+    scope = load(file)
+    registry.use(scope)
+    return f"{scope.track.id} v{scope.track.protocol.version} ({scope.name})"
 
 
 # --- plugins ------------------------------------------------------------------------------------------------------
@@ -844,9 +892,16 @@ def _settings(
         limits=_limits(max_record, max_unpacked), participant=participant,
         scoring=ScoringOptions(
             breakdown=breakdown, values=values, plugin_errors=plugin_errors and not participant, options=options,
-            plugins=tuple(plugins),
+            plugins=tuple(plugins), challenge=_challenge_in_use(),
         ),
     )  # fmt: skip
+
+
+def _challenge_in_use() -> tuple[str, bytes] | None:
+    from medcontract.contracts import registry
+
+    scope = registry.scope()
+    return None if scope is None else (scope.name, scope.source)
 
 
 def _files_in(track_options: Mapping[str, Any]) -> list[Any]:

@@ -47,19 +47,24 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "normalizers": {"normalizers"},
     "scoring": {"contracts", "errors", "normalizers", "problems", "results", "scoring"},
+    "challenges": {
+        "catalog", "challenges", "contracts", "errors", "normalizers", "problems", "reading", "results", "scoring",
+        "validation",
+    },
     "evaluation": {
-        "_version", "catalog", "containers", "contracts", "errors", "evaluation", "images", "problems", "reading",
-        "results", "scoring", "validation", "workers",
+        "_version", "catalog", "challenges", "containers", "contracts", "errors", "evaluation", "images", "problems",
+        "reading", "results", "scoring", "validation", "workers",
     },
     "api": {
-        "atomic_write", "catalog", "contracts", "errors", "evaluation", "example_files", "extras", "jsonschema_files",
-        "normalizers", "problems", "reading", "results", "schemas", "scoring", "validation",
+        "atomic_write", "catalog", "challenges", "contracts", "errors", "evaluation", "example_files", "extras",
+        "jsonschema_files", "normalizers", "problems", "reading", "results", "schemas", "scoring", "validation",
     },
     "benchmark": {"api", "contracts", "errors", "rendering", "results", "scoring"},
+    "challenge": {"api", "challenges", "contracts", "results"},
     "modeling": {"contracts", "scoring"},
     "docs": {"catalog", "contracts", "errors", "problems"},
     "cli": {"_version", "api", "cli", "errors", "rendering"},
-    "__init__": {"_version", "api", "contracts", "errors", "results"},
+    "__init__": {"_version", "api", "challenge", "contracts", "errors", "results"},
     "__main__": {"cli"},
 }  # fmt: skip
 """At run time. A module or folder of the package that is not here has no place yet: give it one."""
@@ -185,7 +190,7 @@ FUNCTIONS = (
     "validate", "validate_files", "validate_frame", "frame_schema", "load", "preflight", "score", "leaderboard",
     "compare", "normalize", "explain", "init", "list_contracts", "get_contract", "json_schema", "export_schemas",
     "check_schemas", "diff_schemas", "list_protocols", "get_protocol", "freeze_protocol", "check_protocol",
-    "load_plugin",
+    "load_plugin", "check_challenge",
 )  # fmt: skip
 
 

@@ -35,22 +35,20 @@ def reserved_names() -> frozenset[str]:
     """Names that the models of records need for themselves."""
     from medcontract.contracts.base import OpenModel
 
-    return frozenset({name for name in dir(OpenModel) if not name.startswith("_")} | {"error", "schema_"})
+    return frozenset(name for name in (*dir(OpenModel), "schema_") if not name.startswith("_"))
 
 
 def check_name(name: str, path: Path, findings: Findings) -> bool:
     """Whether a field may have this name."""
     if not findings.valid_name(name, path):
         return False
-    if name in reserved_names():
+    if name == "error" or name in reserved_names():
         findings.add("MC225", path, f"'{name}' is a reserved name", "choose another name")
         return False
     return True
 
 
-def check_fields(
-    table: dict[str, Any] | None, part: str, key: tuple[str, ...], findings: Findings
-) -> Fields:
+def check_fields(table: dict[str, Any] | None, part: str, key: tuple[str, ...], findings: Findings) -> Fields:
     """The fields of `[prediction]` or `[truth]`, by name."""
     if table is None:  # already reported
         return {}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
-from medcontract.challenges.check_fields import Fields
+from medcontract.challenges.check_fields import Fields, reserved_names
 from medcontract.challenges.definition import Field, MetricEntry
 from medcontract.challenges.findings import Findings
 from medcontract.contracts.suggestions import did_you_mean
@@ -38,7 +39,7 @@ def check_new_name(entry: dict[str, Any], path: Path, names: set[str], findings:
         findings.missing((*path, "name"))
         return None
     name = findings.text(entry, "name", path)
-    if name is None or not findings.valid_name(name, (*path, "name")):
+    if name is None or not _valid_name(name, (*path, "name"), findings):
         return None
     if name in names:
         findings.add("MC225", (*path, "name"), f"another metric is named {name}", "choose another name")
@@ -46,6 +47,15 @@ def check_new_name(entry: dict[str, Any], path: Path, names: set[str], findings:
     names.add(name)
     findings.name(path, name)
     return name
+
+
+def _valid_name(name: str, path: Path, findings: Findings) -> bool:
+    if not findings.valid_name(name, path):
+        return False
+    if name in reserved_names():
+        findings.add("MC225", path, f"'{name}' is a reserved name", "choose another name")
+        return False
+    return True
 
 
 def _check_metric(
@@ -236,7 +246,7 @@ def check_sums(
     found: dict[str, dict[str, Decimal]] = {}
     for name, weights in table.items():
         path: Path = ("score", "sums", name)
-        if not findings.valid_name(name, path):
+        if not _valid_name(name, path, findings):
             continue
         if name in names:
             findings.add("MC225", path, f"a metric is named {name}, too", "choose another name")
@@ -272,7 +282,7 @@ def _check_sum(
     return found
 
 
-def sign_problem(kind: str, weight: Decimal) -> str | None:
+def sign_problem(kind: str, weight: Decimal | Fraction) -> str | None:
     """Why a metric of this kind must not have this weight in a sum."""
     if KINDS[kind].higher_is_better or weight < 0:
         return None

@@ -13,6 +13,7 @@ from medcontract.challenges.definition import Definition, Field, MetricEntry
 from medcontract.challenges.findings import LONGEST_NAME, Findings
 from medcontract.challenges.metrics import built
 from medcontract.contracts.registry import TRACKS
+from medcontract.problems import Path
 
 KEYS = ("id", "title", "version", "about", "key", "prediction", "truth", "rule", "metric", "score", "gate")
 MIN_PROCESSED = Decimal("0.95")
@@ -139,6 +140,8 @@ def _warn(definition: Definition, entries: list[Any], findings: Findings) -> Non
     positions = {entry["name"]: index for index, entry in enumerate(entries)}
     for metric, entry in zip(built(definition), definition.metrics, strict=True):
         parameters = {name: Fraction(value) for name, value in entry.numbers.items()}
-        path = ("metric", positions[entry.name], *(["unprocessed"] if "unprocessed" in entry.numbers else []))
+        path: Path = ("metric", positions[entry.name])
+        if "unprocessed" in entry.numbers:
+            path = (*path, "unprocessed")
         for message in metric.warnings(parameters):
             findings.add("MC502", path, message, severity="warning")

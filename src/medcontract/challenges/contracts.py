@@ -162,7 +162,7 @@ def _record_rules(definition: Definition, within: str) -> tuple[RecordRule, ...]
         for field in fields
         if field.type == "set"
     ]  # fmt: skip
-    return (*found, *_rules(definition, within, of_records=True))  # type: ignore[arg-type]
+    return (*found, *_rules(definition, within, of_records=True))
 
 
 # --- models -----------------------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ def _model(name: str, base: type[StrictModel], about: str, fields: dict[str, Any
 
 
 def _list_model(name: str, about: str, list_key: str, record: Any, **header: Any) -> type[Document]:
-    records = Annotated[ListOf[record], Info(description="One record per case.")]
+    records = Annotated[_list_of(record), Info(description="One record per case.")]  # type: ignore[valid-type]
     return _model(name, Document, about, {**header, list_key: (records, ...)})  # type: ignore[return-value]
 
 
@@ -209,8 +209,10 @@ def _type(field: Field) -> Any:
     if field.one_of:
         return Literal[field.one_of]
     if field.of is not None:
-        items = ListOf[_type(field.of)]  # type: ignore[misc]
-        return Annotated[items, Info(min_length=field.min_length, max_length=field.max_length)] if _sized(field) else items
+        items: Any = _list_of(_type(field.of))
+        return (
+            Annotated[items, Info(min_length=field.min_length, max_length=field.max_length)] if _sized(field) else items
+        )
     if field.type in ("text", "str"):
         return _string(field)
     bounds: dict[str, Any] = {"ge": field.min, "le": field.max}
@@ -218,8 +220,13 @@ def _type(field: Field) -> Any:
         bounds = {name: int(value) for name, value in bounds.items() if value is not None}
         return Annotated[int, Info(**bounds), AcceptIntegral]
     if field.type == "number":
-        return Annotated[float, Info(**{name: float(value) for name, value in bounds.items() if value is not None})]
+        bounds = {name: float(value) for name, value in bounds.items() if value is not None}
+        return Annotated[float, Info(**bounds)]
     return bool if field.type == "boolean" else Date
+
+
+def _list_of(item: Any) -> Any:
+    return ListOf[item]
 
 
 def _sized(field: Field) -> bool:
@@ -233,9 +240,7 @@ def _string(field: Field) -> Any:
     pattern = None if field.type == "text" else NON_BLANK
     if pattern is None and not _sized(field):
         return str
-    return Annotated[
-        str, StringConstraints(pattern=pattern, min_length=field.min_length, max_length=field.max_length)
-    ]
+    return Annotated[str, StringConstraints(pattern=pattern, min_length=field.min_length, max_length=field.max_length)]
 
 
 def _is_flat(fields: tuple[Field, ...]) -> bool:
@@ -262,7 +267,8 @@ def _prediction(definition: Definition) -> Any:
             },
         },
     )  # fmt: skip
-    return Either[answered, failed]
+    either: Any = Either
+    return either[answered, failed]
 
 
 # --- the result -------------------------------------------------------------------------------------------------------
@@ -298,5 +304,3 @@ def _figures(name: str, about: str, names: list[str]) -> type[StrictModel]:
         name, StrictModel, about,
         {each: (Annotated[float | None, Info(description="Null if it is undefined.")], ...) for each in names},
     )  # fmt: skip
-
-

@@ -48,9 +48,7 @@ class Findings:
                 text += f".{token}" if NAME.fullmatch(token) else f'."{token[:LONGEST_NAME]}"'
         return text.removeprefix(".")
 
-    def add(
-        self, code: str, path: Path, message: str, hint: str | None = None, severity: Severity = "error"
-    ) -> None:
+    def add(self, code: str, path: Path, message: str, hint: str | None = None, severity: Severity = "error") -> None:
         where = f"{self.dotted(path)}: " if path else ""
         self.found.append((path, Finding(code, where + message, hint, severity, path)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
@@ -117,10 +118,8 @@ def _syntax_error(error: ValueError, text: str, start: int) -> Finding:
 def _places(text: str) -> dict[Path, int]:
     """The place of each key in valid TOML."""
     scanner = _Scanner(text)
-    try:
+    with suppress(IndexError, RecursionError):  # the remaining keys have no place
         scanner.run()
-    except (IndexError, RecursionError, AttributeError):  # not understood: the remaining keys have no place
-        pass
     return scanner.places
 
 

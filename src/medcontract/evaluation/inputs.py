@@ -197,9 +197,7 @@ def other_role(contracts: Collection[str]) -> str | None:
     return challenge.submission if challenge.truth in contracts else challenge.truth
 
 
-def _decide(
-    files: Files, undecided: Sequence[tuple[Source, FileReport]], settings: Settings, role: str | None
-) -> None:
+def _decide(files: Files, undecided: Sequence[tuple[Source, FileReport]], settings: Settings, role: str | None) -> None:
     """Add the files that match the truth and the submission of a challenge equally well."""
     challenge = scope()
     if challenge is None or not undecided:

@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.contracts import registry
-from medcontract.challenges.loading import prepare_worker
 from medcontract.errors import BrokenPlugin, CallError, InvalidData, MedcontractError, WrongWeights, internal_error
 from medcontract.evaluation.build_results import processing, protocol_used, versions
 from medcontract.evaluation.inputs import (
@@ -376,6 +375,8 @@ _contest: _Contest | None = None
 
 def _prepare(job: _Job) -> None:
     global _contest  # noqa: PLW0603  # initializes a worker process
+    from medcontract.challenges.loading import prepare_worker
+
     prepare_worker(job.settings.scoring)
     contest = _Contest(job)
     for part, digest in zip(contest.parts, job.digests, strict=True):

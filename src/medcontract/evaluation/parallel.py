@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from medcontract.challenges.loading import prepare_worker
 from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.contracts.rules import Accumulator, CrossFileRule, OtherFile, Unique
@@ -175,6 +174,8 @@ _pairing: Pairing[Any, Any] | None = None
 
 def _prepare(pickled: bytes) -> None:
     global _pairing  # noqa: PLW0603  # initializes a worker process
+    from medcontract.challenges.loading import prepare_worker
+
     truth: _Truth = pickle.loads(pickled)  # noqa: S301  # from the process that started this one
     prepare_worker(truth.options)
     scorer = tracks.track(truth.track).scorer(truth.protocol, truth.options, truth.contracts)

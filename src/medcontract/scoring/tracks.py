@@ -33,6 +33,12 @@ def every() -> Iterator[Track]:
     return map(track, names())
 
 
+def listed() -> Iterator[Track]:
+    """All tracks; with a challenge, only that of it."""
+    challenge = registry.scope()
+    return every() if challenge is None else iter((challenge.track,))
+
+
 def find(name: str) -> Track | None:
     """The track with this name, if there is one."""
     challenge = registry.scope()
