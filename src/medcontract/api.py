@@ -132,8 +132,8 @@ def validate_files(
 
     An internal error while checking a file is reported as a problem of that file; the others are still checked.
     """
+    from medcontract.contracts.recognition import is_truth_or_submission, other_role
     from medcontract.evaluation.arguments import given_files
-    from medcontract.evaluation.inputs import is_truth_or_submission, other_role
     from medcontract.results.validation import Validation
     from medcontract.validation.problem_collector import ProblemCollector
 
@@ -153,7 +153,7 @@ def validate_files(
     decided = other_role({report.contract for report in reports if report.contract})
     if decided is not None:
         reports = [
-            check(path, decided) if is_truth_or_submission(report) else report
+            check(path, decided) if is_truth_or_submission(report._candidates) else report
             for (path, _), report in zip(given, reports, strict=True)
         ]
     return _require_image_references(Validation.of(tuple(reports)), referenced)

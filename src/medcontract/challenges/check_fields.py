@@ -62,6 +62,7 @@ def check_fields(table: dict[str, Any] | None, part: str, key: tuple[str, ...], 
         path = (part, name)
         if name in key:
             findings.add("MC225", path, "this is a key field", "key fields are added to both: remove it here")
+            found[name] = None
         elif check_name(name, path, findings):
             found[name] = check_field(name, value, path, findings)
     return found

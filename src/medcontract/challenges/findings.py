@@ -16,6 +16,7 @@ _TYPES = {
     str: "a string", bool: "a boolean", int: "an integer", Decimal: "a number", list: "a list", dict: "a table",
 }  # fmt: skip
 _LARGEST_EXACT = 2**53
+_LARGEST = Decimal("1e308")
 
 
 def type_text(value: Any) -> str:
@@ -125,7 +126,7 @@ class Findings:
             self.wrong_type(path, "a number", value)
             return None
         number = Decimal(value)
-        if not number.is_finite() or abs(number) > Decimal("1e308"):
+        if not number.is_finite() or number.copy_abs() > _LARGEST:
             self.add("MC105", path, "must be a finite number")
             return None
         if Decimal(repr(float(number))) != number:

@@ -44,8 +44,8 @@ class BoundedMatching(Matching):
 def check_pattern(pattern: str) -> None:
     """Raises `CallError` for a pattern that is not portable, not valid, or too large."""
     try:
-        is_fast(pattern)
         TypeAdapter(Annotated[str, BoundedMatching(pattern)])
+        is_fast(pattern)
     except SchemaError:
         raise CallError("the compiled pattern is too large", "use smaller numbers in {…}") from None
     except (RecursionError, OverflowError):

@@ -8,7 +8,7 @@ from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from typing import Any, NamedTuple
 
-from medcontract.problems import Finding, Path
+from medcontract.problems import Finding, Path, empty_file
 from medcontract.reading.source import Source, Unreadable
 
 LARGEST = 1 << 20
@@ -61,6 +61,8 @@ def read(source: Source) -> TomlFile | Finding:
         text = content.decode()
     except UnicodeDecodeError as error:
         return Finding("MC007", "invalid UTF-8", "save the file as UTF-8", offset=source.start + error.start)
+    if not text.strip():
+        return empty_file(source.start)
     deep = _deep_key(text)
     if deep is not None:
         return Finding("MC019", "a dotted key has too many parts", offset=source.start + len(text[:deep].encode()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from medcontract.contracts.registry import CompiledContract, candidates, scope
 from medcontract.contracts.suggestions import ALIKE, nearest
@@ -139,6 +139,23 @@ def _choose(rate: Callable[[], Costs], seen: str, keys: frozenset[str]) -> str:
     )
     doubt.candidates = tuple(best)
     raise doubt
+
+
+def is_truth_or_submission(candidates: Collection[str]) -> bool:
+    """Whether a file that matches these contracts equally well is a truth or a submission of the challenge in use."""
+    challenge = scope()
+    return challenge is not None and {challenge.truth, challenge.submission} <= set(candidates)
+
+
+def other_role(contracts: Collection[str]) -> str | None:
+    """The contract of the files that match truth and submission equally well: the one that no other file has.
+
+    None if both or neither are among the contracts of the other files.
+    """
+    challenge = scope()
+    if challenge is None or (challenge.truth in contracts) == (challenge.submission in contracts):
+        return None
+    return challenge.submission if challenge.truth in contracts else challenge.truth
 
 
 _MOST_KEYS = 100

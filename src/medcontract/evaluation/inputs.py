@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from medcontract.containers import BY_ENDING
 from medcontract.contracts.contract import RecordSink
+from medcontract.contracts.recognition import is_truth_or_submission, other_role
 from medcontract.contracts.registry import CompiledContract, scope
 from medcontract.errors import CallError, NotRecognised
 from medcontract.problems import Finding
@@ -161,7 +162,7 @@ def gather(
         if isinstance(contract, CompiledContract):
             files.groups.setdefault(contract.id, []).append(Part(source, contract, collector))
             continue
-        if is_truth_or_submission(contract):
+        if is_truth_or_submission(contract._candidates):
             undecided.append((source, contract))
             continue
         problem = _first_problem(contract, source, contract_id)
@@ -178,23 +179,6 @@ def gather(
     files.unread.sort(key=_by_name_and_problem)
     files.unrecognized.sort(key=lambda report: base_name(report.path))
     return files
-
-
-def is_truth_or_submission(report: FileReport) -> bool:
-    """Whether a file matches both the truth and the submission of the challenge in use."""
-    challenge = scope()
-    return challenge is not None and {challenge.truth, challenge.submission} <= set(report._candidates)
-
-
-def other_role(contracts: Collection[str]) -> str | None:
-    """The contract of the files that match truth and submission equally well: the one that no other file has.
-
-    None if both or neither are among the contracts of the other files.
-    """
-    challenge = scope()
-    if challenge is None or (challenge.truth in contracts) == (challenge.submission in contracts):
-        return None
-    return challenge.submission if challenge.truth in contracts else challenge.truth
 
 
 def _decide(files: Files, undecided: Sequence[tuple[Source, FileReport]], settings: Settings, role: str | None) -> None:
