@@ -142,7 +142,8 @@ def _satisfy(values: Record, record: Record, first: Record) -> None:
             record[values["field"]] = [max(values["minimum"], 0.0)]
         case "order":
             low, high = values["fields"]
-            record[low], record[high] = sorted((record[low], record[high]))
+            if record[high] < record[low]:
+                record[low] = record[high] = min(record[low], record[high], key=lambda each: isinstance(each, float))
         case "distinct":
             record[values["field"]] = list(dict.fromkeys(record[values["field"]]))
         case "constant" | "monotonic":

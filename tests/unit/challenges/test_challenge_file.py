@@ -10,7 +10,6 @@ from tests.challenge_files import REGRESSION, SMALL, STROKE, changed
 import medcontract
 
 F1 = 'kind = "f1"\nfield = "label"\naverage = "macro"\n'
-EXTRA = '\n[[metric]]\nname = "extra"\n'
 
 
 def metric(lines: str) -> tuple[str, str]:
@@ -135,6 +134,10 @@ MISTAKES: list[tuple[str, str, str, str]] = [
         "rule[0].fields: 'probability' is not in every record",
     ),
 ]  # fmt: skip
+
+
+CODES = {code for _, _, code, _ in MISTAKES} | {"MC035", "MC226", "MC227", "MC228", "MC502"}
+"""The codes that tests of challenges show."""
 
 
 @pytest.mark.parametrize(("old", "new", "code", "message"), MISTAKES, ids=[m[3][:40] for m in MISTAKES])
