@@ -360,6 +360,18 @@ def test_both_alike(alike: Path, call: Call) -> None:
     assert call("protocol", "freeze", "risk", "--truth", "a.csv", *USE, "--out", "frozen.json").code == 0
 
 
+def test_a_truth_in_a_submission_decides_nothing(alike: Path, call: Call) -> None:
+    """A truth in the folder of a submission does not turn the organizer's truth into a submission."""
+    (alike / "submission").mkdir()
+    write(alike / "submission" / "mine.json", {"truth": [{"case_id": "1", "label": "yes"}]})
+    ran = call("score", "a.csv", "submission", *USE)
+    assert (ran.code, "risk/truth=PATH" in ran.err) == (2, True)
+    write(alike / "submission" / "predictions.csv", [{"case_id": "1", "label": "yes"}, {"case_id": "2", "label": "no"}])
+    ran = call("score", "risk/truth=a.csv", "submission", *USE, "--format", "json")
+    assert ran.code == 0
+    assert [each["name"] for each in ran.json["inputs"]] == ["predictions.csv", "a.csv"]
+
+
 # --- undefined figures and direction ----------------------------------------------------------------------------------
 
 
