@@ -11,6 +11,7 @@ import click
 
 from medcontract import api, rendering
 from medcontract.cli import output
+from medcontract.rendering.view import clean
 
 F = TypeVar("F", bound=Callable[..., Any])
 _PLUGINS = f"{__name__}.plugins"
@@ -250,7 +251,7 @@ def _challenge(command: F) -> F:
         if name is None or ctx.resilient_parsing:
             return
         ctx.meta[_CHALLENGE] = (name,)
-        click.echo(f"challenge: {api.use_challenge(name)}", err=True)
+        click.echo(f"challenge: {clean(api.use_challenge(name))}", err=True)
 
     return click.option(
         "--challenge", metavar="FILE", type=click.Path(), envvar="MEDCONTRACT_CHALLENGE", expose_value=False,
