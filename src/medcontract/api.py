@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from medcontract.problems import Finding
     from medcontract.reading.limits import Limits
     from medcontract.reading.source import Source
+    from medcontract.report_files import ReportFolder
     from medcontract.results.comparison import Comparison
     from medcontract.results.leaderboard import Leaderboard
     from medcontract.results.preflight import Preflight
@@ -62,6 +63,8 @@ if TYPE_CHECKING:
 
 MAX_PROBLEMS = 10_000
 MAX_SCORE_PROBLEMS = 100
+_FIRST_KINDS = 20
+"""In a ranking without reports: the kinds of problems of which the first is kept, to find the first error."""
 
 FileName = str | os.PathLike[str]
 Number: TypeAlias = "str | int | float | Decimal"
@@ -131,15 +134,18 @@ def validate_files(
     """Check files and folders, or a single one. `contract`, `schema`, `images` and `jobs` are those of `validate`.
 
     An internal error while checking a file is reported as a problem of that file; the others are still checked.
+    `skipped` of the result lists files in folders that were not read, because they are not data files.
     """
     from medcontract.contracts.recognition import is_truth_or_submission, other_role
     from medcontract.evaluation.arguments import given_files
-    from medcontract.results.validation import Validation
+    from medcontract.results.validation import SkippedFile, Validation
     from medcontract.validation.problem_collector import ProblemCollector
 
     _require_at_least(0, max_problems=max_problems, max_alike=max_alike)
     _require_at_least(1, jobs=jobs)
-    given = given_files(_paths(files), contract, schema).files
+    given = given_files(_paths(files), contract, schema)
+    if not given.files:
+        raise CallError("there are no files to check", "pass the paths of files or folders")
     limits = _limits(max_record, max_unpacked)
     referenced = _referenced_files(images, jobs, _stage(progress, "checking images"))
     validator = _validator_for(schema, referenced, allow_refs)
@@ -149,14 +155,20 @@ def validate_files(
         collector = ProblemCollector(max_problems, max_alike, excerpts)
         return _validated(validator, _source(path, limits), contract_id, collector, checking)
 
-    reports = [check(path, contract_id) for path, contract_id in given]
+    reports = [check(path, contract_id) for path, contract_id in given.files]
     decided = other_role({report.contract for report in reports if report.contract})
     if decided is not None:
         reports = [
             check(path, decided) if is_truth_or_submission(report._candidates) else report
-            for (path, _), report in zip(given, reports, strict=True)
+            for (path, _), report in zip(given.files, reports, strict=True)
         ]
-    return _require_image_references(Validation.of(tuple(reports)), referenced)
+    folder = None if images is None else os.path.join(os.path.realpath(images), "")
+    skipped = tuple(
+        SkippedFile(path=file.path, reason=file.reason)
+        for file in given.skipped
+        if folder is None or not os.path.realpath(file.path).startswith(folder)
+    )
+    return _require_image_references(Validation.of(tuple(reports), skipped), referenced)
 
 
 def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = MAX_PROBLEMS) -> FileReport:
@@ -254,8 +266,9 @@ def score(
         breakdown=breakdown, values=show_values, plugin_errors=plugin_errors, options=options,
     )._replace(jobs=jobs, progress=_stage(progress, "scoring"), frozen=frozen)  # fmt: skip
     scored = score_files(
-        given.files, found=given.found, settings=settings, parameters=changes, header=_mapping(header, "header")
-    )
+        given.files, found=given.found, skipped=given.skipped, settings=settings, parameters=changes,
+        header=_mapping(header, "header"),
+    )  # fmt: skip
     return score_result(scored)
 
 
@@ -299,7 +312,7 @@ def preflight(
         values=show_values, plugin_errors=plugin_errors, options=options,
     )._replace(progress=_stage(progress, "checking"), frozen=frozen)  # fmt: skip
     return run_checks(
-        given.files, found=given.found, images=referenced, settings=settings, parameters=changes,
+        given.files, found=given.found, skipped=given.skipped, images=referenced, settings=settings, parameters=changes,
         header=_mapping(header, "header"),
     )  # fmt: skip
 
@@ -318,18 +331,27 @@ def leaderboard(
     max_unpacked: int | None = None,
     plugins: str | Sequence[str] = (),
     progress: Progress | None = None,
+    reports: FileName | None = None,
+    report_as: tuple[str, Callable[[Score], str]] | None = None,
+    max_alike: int | None = None,
     **track_options: Any,
 ) -> Leaderboard:
     """Score each submission (a folder or a single file) against the truth (a file or a folder), and rank them.
 
-    Submissions that are not valid are last, with reasons; the result is truthy if at least one is valid. `jobs` is the
-    number of worker processes. `measured` is a folder with your own measurements of each submission (telemetry, model
-    file, runs, evidence), as `NAME/` or `NAME.json`; those of the submissions are then ignored. Options of tracks are
-    those of `score`.
+    Submissions that are not valid are last, with reasons; the result is truthy if at least one is valid. A file that is
+    not a data file, such as a readme, is not a submission: it is ignored with a warning. `jobs` is the number of worker
+    processes. `measured` is a folder with your own measurements of each submission (telemetry, model file, runs,
+    evidence), as `NAME/` or `NAME.json`; those of the submissions are then ignored. Options of tracks are those of
+    `score`.
+
+    `reports` is a folder for one file per submission with its result, as `score` returns it: JSON by default, or what
+    `report_as`, a file extension and a function of the score, makes of it. It is created if it does not exist. A file
+    in it that was not written as a report, or was changed since, is never replaced: that raises `CallError` before
+    anything is scored. `max_alike` limits the similar problems in each report.
     """
-    from medcontract.evaluation.arguments import given_files, walk
+    from medcontract.evaluation.arguments import given_files
     from medcontract.evaluation.leaderboard import leaderboard as rank
-    from medcontract.evaluation.leaderboard import measured_in, submissions_in
+    from medcontract.evaluation.submissions import measured_in, submissions_in
 
     _require_at_least(1, jobs=jobs)
     if not submissions:
@@ -337,15 +359,38 @@ def leaderboard(
     plugins = _load_plugins(plugins)
     options, changes = _options(leaderboard, track_options, parameters)
     frozen = _frozen(protocol, changes)
+    keep = (_FIRST_KINDS, 1) if reports is None else (MAX_SCORE_PROBLEMS, max_alike)
     settings = _settings(
-        1, None, False, max_record, max_unpacked, participant, plugins, plugin_errors=plugin_errors, options=options,
+        *keep, False, max_record, max_unpacked, participant, plugins, plugin_errors=plugin_errors, options=options,
     )._replace(frozen=frozen)  # fmt: skip
-    found = submissions_in([os.fspath(each) for each in _paths(submissions)], lambda path: walk([path]))
-    referenced = None if measured is None else measured_in(os.fspath(measured), lambda path: walk([path]))
-    return rank(
-        given_files(_paths([truth])).files, found, settings=settings, parameters=changes,
-        header=_mapping(header, "header"), jobs=jobs, progress=_stage(progress, "scoring"), measured=referenced,
+    found = submissions_in([os.fspath(each) for each in _paths(submissions)])
+    referenced = None if measured is None else measured_in(os.fspath(measured))
+    extension, render = report_as or (".json", _as_json)
+    given = given_files(_paths([truth]))
+    names = [submission.plain_name for submission in found.submissions]
+    inputs = [truth, *([] if measured is None else [measured])]
+    folder = None if reports is None else _report_folder(reports, names, extension, inputs, submissions)
+    board = rank(
+        given.files, found.submissions, settings=settings, parameters=changes, header=_mapping(header, "header"),
+        jobs=jobs, progress=_stage(progress, "scoring"), measured=referenced, notes=found.notes,
+        feedback=None if folder is None else lambda number, score: folder.write(number, render(score)),
     )  # fmt: skip
+    if folder is not None:
+        folder.finish()
+    return board
+
+
+def _as_json(score: Score) -> str:
+    return score.to_json()
+
+
+def _report_folder(
+    reports: FileName, names: Sequence[str], extension: str, inputs: Sequence[FileName], submissions: Sequence[FileName]
+) -> ReportFolder:
+    from medcontract.report_files import ReportFolder
+
+    paths = [[os.fspath(path) for path in _paths(given)] for given in (inputs, submissions)]
+    return ReportFolder(os.fspath(reports), names, extension, *paths)
 
 
 def compare(

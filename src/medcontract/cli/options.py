@@ -40,6 +40,10 @@ class PathOrId(click.Path):
         return value
 
 
+class OutputFolder(click.Path):
+    """A folder that the command writes to."""
+
+
 def result(name: str) -> Callable[[F], F]:
     """--format, --out and --no-color, for a class of results."""
     wrappers = (
@@ -76,11 +80,15 @@ def out(command: F) -> F:
 
 
 def _given_paths() -> list[str]:
-    """The files and folders in the arguments: all paths except --out."""
+    """The files and folders in the arguments: all paths except those that are written."""
     context = click.get_current_context()
     given = [*context.meta.get(_PLUGINS, ()), *context.meta.get(_CHALLENGE, ())]
     for parameter in context.command.get_params(context):
-        if isinstance(parameter.type, click.Path) and parameter.name != "out":
+        if (
+            isinstance(parameter.type, click.Path)
+            and parameter.name != "out"
+            and not isinstance(parameter.type, OutputFolder)
+        ):
             value = context.params.get(parameter.name or "")
             given += value if isinstance(value, tuple) else [value] * (value is not None)
     return [api.path_of(name) for name in given]

@@ -27,6 +27,7 @@ from medcontract.validation.records import Progress, RecordsValidator, run_parts
 
 if TYPE_CHECKING:
     from medcontract.evaluation.frozen import FrozenProtocol
+    from medcontract.evaluation.skipped_files import SkippedFile
 
 Header = dict[str, Any]
 _UNREADABLE = ("MC001", "MC002", "MC003")
@@ -93,6 +94,11 @@ def without_extensions(name: str) -> str:
     return stem if extension.lower() in BY_ENDING else name
 
 
+def has_data_extension(path: str) -> bool:
+    """Whether the extension is one of a data file (`.json`, `.csv.gz`)."""
+    return without_extensions(os.path.basename(path)) != os.path.basename(path)
+
+
 class Files:
     """The files of one call, by contract."""
 
@@ -105,6 +111,8 @@ class Files:
         self._unread_because: dict[str, Problem] = {}
         self.unrecognized: list[FileReport] = []
         """Files in a folder that match no contract."""
+        self.skipped: Sequence[SkippedFile] = ()
+        """Files in a folder that are not read, because they do not have the extension of a data file."""
         self.notes: list[str] = []
         """Warnings about files that were ignored, or used from an unexpected place."""
 
@@ -126,7 +134,8 @@ class Files:
                     continue
                 self.unread.remove(report)
                 is_link = problem.code == "MC028"
-                why = f": {problem.message}" if is_link else " cannot be read: ignored"
+                place = f"line {problem.line}: " if problem.line is not None else ""
+                why = f": {problem.message}" if is_link else f" cannot be read: ignored ({place}{problem.message})"
                 self.notes.append(base_name(report.path) + why)
 
     def add_unread(self, source: Source, report: FileReport, because: Problem) -> None:
@@ -173,7 +182,7 @@ def gather(
             files.unrecognized.append(contract)
         else:
             kind = NotRecognised if problem.code == "MC009" else CallError
-            raise kind(f"{contract.path}: {problem.message}", _without_contract_option(problem.hint))
+            raise kind(f"{contract.path}: {problem.message}", without_contract_option(problem.hint))
     _decide(files, undecided, settings, role, lenient)
     files.groups = {name: _in_order(files.groups[name]) for name in sorted(files.groups)}
     files.unread.sort(key=_by_name_and_problem)
@@ -209,7 +218,7 @@ def _decide(
             files.add_unread(source, contract, _first_problem(contract, source, decided))
 
 
-def _without_contract_option(hint: str | None) -> str | None:
+def without_contract_option(hint: str | None) -> str | None:
     """A hint for commands that have no --contract: `CONTRACT=PATH` instead."""
     if hint is None:
         return None

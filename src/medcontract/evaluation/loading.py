@@ -13,6 +13,7 @@ from medcontract.contracts.contract import Validated
 from medcontract.contracts.rules import OtherFile, RecordCheck, Unique, record_checks, run_checks
 from medcontract.errors import CallError
 from medcontract.evaluation.inputs import Files, Header, HeaderOverrides, Part, Settings, header_of, read
+from medcontract.evaluation.unused_files import describe_unused
 from medcontract.problems import Finding, Ref, plural
 from medcontract.scoring.pairing import Expected, Pair, Pairing, validated
 from medcontract.scoring.scorer import Scorer
@@ -136,7 +137,8 @@ def no_truth(roles: Roles, files: Files) -> CallError:
 
 
 def _found(files: Files) -> str:
-    return ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts()) or "found none"
+    known = ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts()) or "found none"
+    return "; ".join([known, *describe_unused(files)])
 
 
 def _errors(what: str, parts: Sequence[Part]) -> list[str]:

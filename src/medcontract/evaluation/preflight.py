@@ -41,6 +41,8 @@ from medcontract.evaluation.score import (
     select_files,
     track_of,
 )
+from medcontract.evaluation.skipped_files import SkippedFile
+from medcontract.evaluation.unused_files import describe_unused
 from medcontract.problems import Finding, plain_name, plural, reveals_truth
 from medcontract.reading.folders import leads_out_of
 from medcontract.results.preflight import Check, Preflight, Status
@@ -197,6 +199,7 @@ def preflight(
     given: Sequence[GivenFile],
     *,
     found: Mapping[str, str] = MappingProxyType({}),
+    skipped: Sequence[SkippedFile] = (),
     images: ReferencedFiles | None = None,
     settings: Settings,
     parameters: Sequence[tuple[str, str]] = (),
@@ -204,9 +207,10 @@ def preflight(
 ) -> Preflight:
     """Run every check that the files allow. `found`: files that were found in a folder, not named in the call.
 
-    Raises `CallError` if the files do not belong together.
+    `skipped`: other files in these folders. Raises `CallError` if the files do not belong together.
     """
     files = gather(given, settings, lenient=found)
+    files.skipped = skipped
     if not files.groups and files.unread:
         return Preflight.of((_files_check(files, None),))
     track = track_of(files)
@@ -246,7 +250,7 @@ def _files_check(files: Files, track: Track | None) -> Check:
     detail = _describe(files)
     if track is not None and missing and not files.unread:
         message, hint = no_submission(track.roles, files).as_options
-        detail = f"{message}; {detail if files.unrecognized else hint}"
+        detail = "; ".join([message, hint or "", *files.notes])
     if files.unread:
         names = ", ".join(base_name(report.path) for report in files.unread)
         detail = f"cannot be read: {names}" + (f"; {detail}" if detail else "")
@@ -261,9 +265,7 @@ def _describe(files: Files) -> str:
     parts = files.parts()
     text = ", ".join(f"{part.name} is {part.contract.id}" for part in parts)
     text = text if len(parts) <= _FEW_FILES else plural(len(parts), "file")
-    if files.unrecognized:
-        text += f"; matches no contract: {', '.join(base_name(report.path) for report in files.unrecognized)}"
-    return text + "".join(f"; {note}" for note in files.notes)
+    return "; ".join([*([text] if text else []), *describe_unused(files), *files.notes])
 
 
 def _problems(parts: Iterable[Part], wanted: Callable[[str], bool]) -> tuple[FileProblem, ...]:

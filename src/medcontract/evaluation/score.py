@@ -32,6 +32,8 @@ from medcontract.evaluation.loading import (
     read_truth,
 )
 from medcontract.evaluation.ownership import keep_organizers_files
+from medcontract.evaluation.skipped_files import SkippedFile
+from medcontract.evaluation.unused_files import describe_unused, hide_organizers_files, notes_on_files
 from medcontract.problems import plural
 from medcontract.results.score import FailureMode, FileProblem, InputFile, ItemBreakdown, in_file
 from medcontract.results.validation import FileReport
@@ -114,6 +116,7 @@ def score_files(
     given: Iterable[GivenFile],
     *,
     found: Mapping[str, str] = MappingProxyType({}),
+    skipped: Sequence[SkippedFile] = (),
     settings: Settings = DEFAULT,
     parameters: Sequence[tuple[str, str]] = (),
     header: Mapping[str, str] | None = None,
@@ -121,10 +124,12 @@ def score_files(
     """Score the submission among the files against the truth among them. Raises `CallError` for a wrong call.
 
     `found`: files that were found in a folder, not named in the call, and the folder of each. They need not match a
-    contract, and those in a submission's folder cannot extend or replace files of the organizer (`ownership`). Raises
-    `InvalidData` if a file is so broken that its contract cannot be recognized.
+    contract, and those in a submission's folder cannot extend or replace files of the organizer (`ownership`).
+    `skipped`: other files in these folders. Raises `InvalidData` if a file is so broken that its contract cannot be
+    recognized.
     """
     files = gather(given, settings, lenient=found)
+    files.skipped = skipped
     track = _track_or_broken(files)
     select_files(track, files, found, settings)
     protocol = protocol_for(track, parameters, settings)
@@ -146,6 +151,8 @@ def score_files(
 def select_files(track: Track, files: Files, found: Mapping[str, str], settings: Settings) -> None:
     """Remove files that the organizer provides elsewhere, and broken files in the folder of a submission."""
     by_option = [option.stands_for for option in track.options if option.name in settings.scoring.options]
+    if settings.participant:
+        hide_organizers_files(track.roles.truths, files, found)
     folders = keep_organizers_files(track.roles, files, found, by_option)
     files.ignore_broken([path for path, folder in found.items() if folder in folders], track.roles.submissions)
 
@@ -213,7 +220,8 @@ def track_of(files: Files) -> Track:
         if name != "medcontract":
             by_track.setdefault(name, parts[0])
     if not by_track:
-        raise CallError("there is nothing to score among these files", "pass a truth and a submission")
+        hint = "; ".join(["pass a truth and a submission", *describe_unused(files)])
+        raise CallError("there is nothing to score among these files", hint)
     if len(by_track) > 1:
         what = "; ".join(f"{part.name} is {part.contract.id}" for part in by_track.values())
         raise CallError("the files belong to different tracks", what)
@@ -275,7 +283,8 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     else:
         verdict, counts = _verdict(readings)
     teams = teams_of(readings.headers, readings.documents)
-    verdict.warnings = (*verdict.warnings, *_notes(files, truth), *_remarks(teams, settings))
+    notes = notes_on_files(files, used_contracts(truth.track.roles, truth.scorer), truth.track.options)
+    verdict.warnings = (*verdict.warnings, *notes, *_remarks(teams, settings))
     if not truth.reasons:
         verdict.reasons = (*verdict.reasons, *_wrong_files(verdict, pairings, files))
     score = _assemble(truth, files, verdict, counts, teams, settings.participant)
@@ -375,23 +384,6 @@ def _lacking_fields(track: Track, headers: Mapping[str, Header]) -> list[str]:
 def used_contracts(roles: Roles, scorer: Scorer) -> set[str]:
     """The contracts of files that a score uses."""
     return {name for pair in scorer.pairs for name in (pair.truth, pair.submission)} | set(roles.auxiliaries())
-
-
-def _notes(files: Files, truth: Truth) -> list[str]:
-    """Warnings about files that are not used for the score."""
-    used = used_contracts(truth.track.roles, truth.scorer)
-    by_option = {option.contract: f"only used with {option.on_command_line}" for option in truth.track.options}
-    unrecognized = [f"{base_name(report.path)} matches no contract: ignored" for report in files.unrecognized]
-    return (
-        files.notes
-        + unrecognized
-        + [
-            f"{part.name} ({contract_id}) is {by_option.get(contract_id, 'not needed for a score')}"
-            for contract_id, parts in sorted(files.groups.items())
-            if contract_id not in used
-            for part in parts
-        ]
-    )
 
 
 def teams_of(headers: Mapping[str, Header], documents: Mapping[str, Any]) -> list[str]:

@@ -24,10 +24,13 @@ class FileProblem(Problem, frozen=True, kw_only=True):
     file: Str
     """The base name of the file."""
 
+    _path: str | None = None
+    """The path as given, for formats that open the file; it is never part of the output of a score."""
 
-def in_file(name: str, problem: Problem) -> FileProblem:
+
+def in_file(name: str, problem: Problem, path: str | None = None) -> FileProblem:
     """The problem, with the name of its file."""
-    return FileProblem(**asdict(problem), file=name)
+    return FileProblem(**asdict(problem), file=name, _path=path)
 
 
 class ProtocolUsed(Item, frozen=True, kw_only=True):

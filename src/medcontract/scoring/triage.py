@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from medcontract.results.score import Score
-from medcontract.results.tables import Table, figures_table, first_rows, number
+from medcontract.results.tables import Distribution, Table, figures_table, long_table, number
 from medcontract.scoring.comparison import Comparison, Rows
 from medcontract.scoring.pairing import Pair, Unscored
 from medcontract.scoring.processing_gate import processed_counts
@@ -214,9 +214,10 @@ def _cases_table(cases: Sequence[dict[str, Any]]) -> Table:
             number(len(case["incorrect_predictions"]["misses"])),
             number(len(case["errors"])),
         )
-        for case in cases
+        for case in sorted(cases, key=lambda case: (case["jaccard_index"], case["case_id"]))
     ]
-    return first_rows(Table("Cases", head, rows))
+    chart = Distribution("cases", "Jaccard index", [case["jaccard_index"] for case in cases])
+    return long_table(Table("Cases, lowest Jaccard index first", head, rows, chart=chart))
 
 
 def _case(case_id: str, marked: Sequence[tuple[Segment, Any]]) -> CaseCounts:

@@ -158,7 +158,9 @@ class CsvValidator(TableValidator):
         except NotRecognised as doubt:
             other = next((name for char, name in _SEPARATORS.items() if len(header) == 1 and char in header[0]), None)
             if other:
-                raise NotRecognised(str(doubt), f"the columns seem to be separated by {other}; use commas") from None
+                raise NotRecognised(
+                    doubt.as_options[0], f"the columns seem to be separated by {other}; use commas"
+                ) from None
             raise
 
     @classmethod

@@ -8,11 +8,15 @@ from medcontract.problems import plural
 from medcontract.rendering.view import Style, View, clean
 from medcontract.results.validation import FileReport, Problem, Validation
 
+_MOST_SKIPPED = 5
+"""The number of files that are listed for each reason."""
+
 
 def validation(report: Validation, view: View) -> str:
     lines: list[str] = []
     for file in report.files:
         lines += _file(file, view.style, view.show_values)
+    lines += [view.style(line, "dim") for line in _skipped(report)]
     lines.append(_summary(report, view.style))
     return "\n".join(lines) + "\n"
 
@@ -34,6 +38,17 @@ def _about(file: FileReport) -> str:
     records = "" if file.records is None else f", {plural(file.records, 'record')}"
     images = "" if file.images is None else f", {plural(file.images.checked, 'image')}"
     return f"{file.contract or 'JSON Schema'}{records}{images}"
+
+
+def _skipped(report: Validation) -> Iterator[str]:
+    """The files that were not read, grouped by the reason."""
+    by_reason: dict[str, list[str]] = {}
+    for file in report.skipped or ():
+        by_reason.setdefault(file.reason, []).append(clean(file.path))
+    for reason, paths in by_reason.items():
+        left = len(paths) - _MOST_SKIPPED
+        more = f" and {plural(left, 'other')}" if left > 0 else ""
+        yield f"skipped {', '.join(paths[:_MOST_SKIPPED])}{more}: {clean(reason)}"
 
 
 def one_problem(path: str, problem: Problem, style: Style, show_values: bool) -> Iterator[str]:
