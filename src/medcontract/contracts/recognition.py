@@ -13,14 +13,21 @@ from medcontract.types import Outline
 Costs = list[tuple[int, str]]
 """The distance of each candidate (0: an exact match) and its id."""
 
-_URN = re.compile(r"(?:urn:medcontract:|.*/)?([a-z0-9-]+)[:/]([a-z0-9-]+)[:/]v1(?:[.:]draft-07)?(?:\.json)?\Z")
+_URN = re.compile(
+    r"(?:urn:medcontract:|.*/)?([a-z0-9-]+)[:/]([a-z0-9-]+)[:/]v([0-9]{1,9})(?:[.:]draft-07)?(?:\.json)?\Z"
+)
 
 
 def by_schema(schema: str | None) -> str | None:
     """The contract that a `$schema` refers to, if it is a known one."""
     match = _URN.match(schema) if schema else None
-    contract_id = "/".join(match.groups()) if match else None
-    return contract_id if contract_id in candidates() else None
+    if match is None:
+        return None
+    track, name, version = match.groups()
+    found = candidates().get(f"{track}/{name}")
+    if found is None or (version != "1" and (found.contract is None or version != str(found.contract.version))):
+        return None
+    return found.id
 
 
 def of_outline(outline: Outline) -> str:

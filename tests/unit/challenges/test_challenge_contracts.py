@@ -252,6 +252,17 @@ def test_examples_are_valid(tmp_path: Path) -> None:
     assert challenge.score(tmp_path)
 
 
+def test_schema_key() -> None:
+    """`$schema` names a contract of the challenge, with its version."""
+    challenge = Challenge.load(changed(SMALL, 'id = "risk"', 'id = "risk"\nversion = 3').encode())
+    schema = challenge.json_schema("risk/truth")["$id"]
+    assert schema == "urn:medcontract:risk:truth:v3"
+    assert challenge.validate(as_line({"$schema": schema, "truth": []}), name="x.json").contract == "risk/truth"
+    assert challenge.validate(as_line({"$schema": schema, "x": []}), name="x.json").contract == "risk/truth"
+    other = as_line({"$schema": schema.replace("v3", "v2"), "x": []})
+    assert challenge.validate(other, name="x.json").contract is None
+
+
 def test_nothing_is_left_behind() -> None:
     """Loading a challenge registers nothing."""
     before = dict(registry.registered())
