@@ -96,7 +96,7 @@ def test_hints_and_places(rank: Call, tmp_path: Path) -> None:
     rank(truth, "a")
     report = (tmp_path / "out" / "a.md").read_text()
     (line,) = [line for line in report.splitlines() if "MC104" in line]
-    assert "(did you mean 'Urgent'?)" in line
+    assert "did you mean 'Urgent'?" in line
     assert line.split("|")[2].strip().count(":") == 1
 
 
@@ -215,4 +215,4 @@ def test_memory(tmp_path: Path) -> None:
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert len(list((tmp_path / f"out-{count}").glob("*.json"))) == count
-    assert peaks[1] - peaks[0] < 75 * 20_000
+    assert peaks[1] - peaks[0] < 75 * 30_000

@@ -226,7 +226,7 @@ class ChallengeTrack(Track):
         self.headline = definition.headline  # type: ignore[misc]
         of_headline = described.get(definition.headline)
         self.lower_is_better = of_headline is not None and not of_headline.kind.higher_is_better  # type: ignore[misc]
-        self.figures = (*_sum_figures(definition), *map(_figure, metrics))  # type: ignore[misc]
+        self.figures = (*_sum_figures(definition, described), *map(_figure, metrics))  # type: ignore[misc]
         self.scorer = _make_scorer(definition, metrics)  # type: ignore[misc]
         self.comparison = Comparison(figures=_flat, headline=_headline)  # type: ignore[misc]
 
@@ -292,10 +292,11 @@ def _figure(metric: Metric) -> Figure:
     )  # fmt: skip
 
 
-def _sum_figures(definition: Definition) -> Iterator[Figure]:
+def _sum_figures(definition: Definition, metrics: Mapping[str, Metric]) -> Iterator[Figure]:
     for name, weights in definition.sums.items():
         about = " + ".join(f"sums.{name}.{metric}·{metric}" for metric in weights)
-        yield Figure(name=name, about=about, low=None, high=None)
+        positive = all(weight >= 0 and metrics[metric].kind.low == 0 for metric, weight in weights.items())
+        yield Figure(name=name, about=about, low=0 if positive else None, high=None)
 
 
 def _flat(result: Mapping[str, Any]) -> dict[str, Any]:

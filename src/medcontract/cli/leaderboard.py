@@ -18,6 +18,7 @@ Examples:
   medcontract leaderboard truth.csv submissions/*
   medcontract leaderboard truth/ submissions/* --format markdown --out ranking.md
   medcontract leaderboard truth.csv submissions/* --jobs 8
+  medcontract leaderboard reports/truth=truth.csv submissions/* --contract reports/predictions
   medcontract leaderboard truth.csv submissions/* --measured measured/      measured/NAME/ or measured/NAME.json
   medcontract leaderboard truth.csv submissions/* --participant --reports feedback/     one report per submission
 """
@@ -26,6 +27,7 @@ Examples:
 @click.command("leaderboard", cls=options.TrackCommand, epilog=_EPILOG, short_help="Score and rank submissions.")
 @click.argument("truth", metavar="TRUTH", type=click.Path())
 @click.argument("submissions", nargs=-1, required=True, metavar="DIR...", type=click.Path())
+@options.contract()
 @options.pairs("--parameter", "parameters", "Change a parameter of the protocol, and with it the fingerprint.")
 @options.protocol
 @options.pairs("--set", "header", "Set a header field that the files do not contain.")
@@ -48,7 +50,7 @@ Examples:
 @options.result("Leaderboard")
 @options.limits
 def command(
-    truth: str, submissions: tuple[str, ...], parameters: dict[str, str],
+    truth: str, submissions: tuple[str, ...], contract: str | None, parameters: dict[str, str],
     protocol: str | None,
     header: dict[str, str], measured: str | None, reports: str | None, jobs: int,
     participant: bool, chosen: str | None, out: str | None, no_color: bool,
@@ -56,6 +58,7 @@ def command(
 ) -> int:  # fmt: skip
     """Score each DIR (a folder or a single file) against TRUTH (a file or a folder), and rank them.
 
+    The contract of each file is recognized, or specified as CONTRACT=PATH; that of a folder applies to all files in it.
     Submissions that are not valid are listed last, with reasons. The exit code is 1 if none is valid.
     """
     if out and reports and os.path.realpath(os.path.dirname(out)) == os.path.realpath(reports):
@@ -64,8 +67,8 @@ def command(
     report_format = chosen if chosen in rendering.formats_of("Score") else rendering.REPORT_FORMAT
     with output.Progress() as progress:
         board = api.leaderboard(
-            truth, *submissions, header=header, participant=participant, jobs=jobs, max_record=max_record,
-            parameters=parameters, protocol=protocol,
+            truth, *submissions, contract=contract, header=header, participant=participant, jobs=jobs,
+            max_record=max_record, parameters=parameters, protocol=protocol,
             max_unpacked=max_unpacked, measured=measured, plugin_errors=printer.plugin_errors and not reports,
             progress=progress.show, reports=reports, report_as=_report_as(report_format),
             max_alike=output.MAX_ALIKE if report_format == "text" else None, **options.given_by(track_options),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
+from itertools import pairwise
 from typing import Any, TypeVar, cast
 
 import click
@@ -117,6 +118,11 @@ def limits(command: F) -> F:
     )
 
 
+def contract(about: str = "The contract of all files that are not passed as CONTRACT=PATH.") -> Callable[[F], F]:
+    """--contract ID."""
+    return click.option("--contract", metavar="ID", shell_complete=complete_contract, help=about)
+
+
 def jobs(about: str) -> Callable[[F], F]:
     """--jobs N: worker processes."""
     return click.option("--jobs", type=click.IntRange(min=1), metavar="N", default=1, help=f"{about} Default: 1.")
@@ -205,7 +211,7 @@ class ProtocolCommand(TrackCommand):
 
 def _plugins_in(args: Sequence[str]) -> Iterator[str]:
     """The values of --plugin, which are needed before the options can be parsed."""
-    for word, following in zip(args, [*args[1:], ""], strict=True):
+    for word, following in pairwise([*args, ""]):
         if word == "--plugin" and following:
             yield following
         elif word.startswith("--plugin="):

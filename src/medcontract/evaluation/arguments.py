@@ -60,7 +60,7 @@ def given_files(
         elif path == STDIN and not schema:
             raise CallError(
                 "standard input needs a contract",
-                "pass CONTRACT=- instead of -; medcontract schema list shows the ids",
+                "pass CONTRACT=- instead of -; for the ids see: medcontract schema list",
             )
     expanded = [(path, contract_id, expand(path)) for path, contract_id in wanted]
     walked = [(path, contract_id, inside.files) for path, contract_id, inside in expanded]
@@ -115,7 +115,7 @@ def _recognized(frame: pd.DataFrame) -> str | None:
     from medcontract.contracts import recognition
 
     try:
-        return recognition.of_columns(frozenset(map(str, frame.columns)))
+        return recognition.of_columns(frozenset(map(str, frame.columns))).contract_id
     except NotRecognised:
         return None
 
@@ -139,6 +139,14 @@ def split(name: FileName, contract: str | None = None) -> tuple[str, str | None]
     if match and not os.path.lexists(name):
         return match.group(2), match.group(1)
     return os.fspath(name), contract
+
+
+def split_known(name: FileName, contract: str | None = None) -> tuple[str, str | None]:
+    """Like `split`. Raises `CallError` for an unknown contract."""
+    path, contract_id = split(name, contract)
+    if contract_id is not None:
+        registry.find(contract_id)
+    return path, contract_id
 
 
 def stdin_once(names: Iterable[object]) -> None:

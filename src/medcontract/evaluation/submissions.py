@@ -9,13 +9,12 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from medcontract.contracts.registry import CompiledContract
 from medcontract.errors import CallError
 from medcontract.evaluation.arguments import expand, list_path, no_data_files
 from medcontract.evaluation.inputs import GivenFile, base_name, has_data_extension, without_extensions
 from medcontract.evaluation.skipped_files import SkippedFile, skipped
 from medcontract.reading.source import Source
-from medcontract.validation.dispatch import identify
+from medcontract.validation.dispatch import Identified, identify
 from medcontract.validation.problem_collector import ProblemCollector
 
 
@@ -85,29 +84,32 @@ class FoundSubmissions(NamedTuple):
     """Warnings about files among them that are not submissions."""
 
 
-def submissions_in(paths: Sequence[str]) -> FoundSubmissions:
-    """Each folder or data file is a submission. Raises `CallError` if there are none."""
+def submissions_in(given: Sequence[tuple[str, str | None]]) -> FoundSubmissions:
+    """Each folder or data file is a submission; it may have a contract, which is that of all its files.
+
+    Raises `CallError` if there are none.
+    """
     found: list[Submission] = []
     notes: list[str] = []
-    unique = {os.path.realpath(path): path for path in reversed(paths)}
-    for path in reversed(unique.values()):
+    unique = {os.path.realpath(path): (path, contract_id) for path, contract_id in reversed(given)}
+    for path, contract_id in reversed(unique.values()):
         if not os.path.lexists(path):
             raise CallError(f"{path}: no such file or folder", "check the path")
-        reason = _no_submission(path)
+        reason = None if contract_id else _no_submission(path)
         if reason:
             notes.append(f"{base_name(path)} is not a submission: ignored ({reason})")
         else:
-            found.append(_submission(path))
+            found.append(_submission(path, contract_id))
     if not found:
         hint = "; ".join(["pass each submission, a folder or a file, after the truth", *notes])
         raise CallError("there are no submissions to rank", hint)
     return FoundSubmissions(found, notes)
 
 
-def _submission(path: str) -> Submission:
+def _submission(path: str, contract_id: str | None) -> Submission:
     name = base_name(os.path.abspath(path))
     inside = list_path(path)
-    files = tuple((file, None) for file in inside.files)
+    files = tuple((file, contract_id) for file in inside.files)
     error = None if files else no_data_files(inside)
     is_folder = inside.files != [path]
     return Submission(name=name, files=files, error=error, is_folder=is_folder, skipped=inside.skipped)
@@ -125,4 +127,4 @@ def _no_submission(path: str) -> str | None:
     if file.may_be_data:
         return None
     found = identify(Source(path), None, ProblemCollector(1))
-    return None if isinstance(found, CompiledContract) else file.reason
+    return None if isinstance(found, Identified) else file.reason

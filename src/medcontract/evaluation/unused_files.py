@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -12,20 +12,22 @@ from medcontract.evaluation.skipped_files import MOST_LISTED, SkippedFile, descr
 from medcontract.problems import plural
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import FileReport
-from medcontract.scoring.track import Option
+from medcontract.scoring.track import Track
 
 
-def notes_on_files(files: Files, used: Collection[str], options: Iterable[Option]) -> list[str]:
+def notes_on_files(files: Files, used: Collection[str], track: Track) -> list[str]:
     """Warnings about files that are not used for a score, or used from an unexpected place.
 
-    `used`: the contracts that a score needs; `options`: those of the track.
+    `used`: the contracts that a score needs. A list of the expected ids in a folder is not worth a warning.
     """
+    id_lists, options = track.roles.id_lists, track.options
     by_option = {option.contract: f"only used with {option.on_command_line}" for option in options}
     not_needed = [
         f"{part.name} ({contract_id}) is {by_option.get(contract_id, 'not needed for a score')}"
         for contract_id, parts in sorted(files.groups.items())
         if contract_id not in used
         for part in parts
+        if contract_id not in id_lists or part.source.name not in files.found
     ]
     return [*files.notes, *_unrecognized_notes(files), *notes_on_skipped(files.skipped), *not_needed]
 

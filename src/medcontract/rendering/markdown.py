@@ -148,7 +148,7 @@ def leaderboard(board: Leaderboard, view: View) -> str:
     lines += ["", f"Protocol `{protocol.id}` version {protocol.version}, fingerprint `{protocol.fingerprint}`."]
     for file in board.truth:
         content = f"content `{file.content_sha256}`" if file.content_sha256 else f"SHA-256 `{file.sha256}`"
-        lines.append(f"{'Truth' if file.content_sha256 else 'File'} {escaped(file.name)}, {content}.")
+        lines.append(f"{'Truth' if file.content_sha256 else 'File'} {escaped(file.name)} ({file.contract}), {content}.")
     return "\n".join(lines) + "\n"
 
 

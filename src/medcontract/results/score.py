@@ -60,6 +60,9 @@ class InputFile(Item, frozen=True, kw_only=True):
     records: Count | None
     """The number of records; null for documents."""
 
+    _how: str | None = None
+    """How the contract is known, such as `recognized by its columns`."""
+
 
 class Processing(Item, frozen=True, kw_only=True):
     """The processing gate."""

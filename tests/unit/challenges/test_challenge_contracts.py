@@ -224,7 +224,7 @@ def test_cases_with_other_columns() -> None:
     report = challenge.validate(b"case_id,age,sex\n1,60,f\n2,70,m\n", name="cases.csv")
     assert (report.ok, report.contract, report.records) == (True, "risk/cases", 2)
     report = challenge.validate(b"case_id,age\n1,60\n1,70\n", name="cases.csv")
-    assert [problem.code for problem in report.problems] == ["MC201"]
+    assert [problem.code for problem in report.problems] == ["MC510", "MC201"]
 
 
 def test_reserved_words_are_fields(tmp_path: Path) -> None:

@@ -44,4 +44,5 @@ def _provenance(board: Leaderboard) -> Iterator[str]:
     yield f"protocol {protocol.id} v{protocol.version}, fingerprint {protocol.fingerprint[:16]}"
     for file in board.truth:
         content = f", content {file.content_sha256[:16]}" if file.content_sha256 else ""
-        yield f"{file.contract} {clean(file.name)}, sha256 {file.sha256[:16]}{content}"
+        how = f" ({file._how})" if file._how else ""
+        yield f"{clean(file.name)}: {file.contract}{how}, sha256 {file.sha256[:16]}{content}"

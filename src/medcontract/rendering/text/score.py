@@ -111,4 +111,5 @@ def _provenance(score: Score) -> Iterator[str]:
     for file in score.inputs:
         records = "" if file.records is None else f", {plural(file.records, 'record')}"
         content = f", content {file.content_sha256[:16]}" if file.content_sha256 else ""
-        yield f"{file.contract} {clean(file.name)}, sha256 {file.sha256[:16]}{content}{records}"
+        how = f" ({file._how})" if file._how else ""
+        yield f"{clean(file.name)}: {file.contract}{how}, sha256 {file.sha256[:16]}{content}{records}"

@@ -32,12 +32,15 @@ def _file(file: FileReport, style: Style, show_values: bool) -> Iterator[str]:
         yield ""
     if file.ok and not file.wrong_call:
         yield f"{path}: {style('ok', 'good')}  {style(_about(file), 'dim')}"
+    elif file.contract:
+        yield f"{path}: {style('not ok', 'error')}  {style(_about(file), 'dim')}"
 
 
 def _about(file: FileReport) -> str:
     records = "" if file.records is None else f", {plural(file.records, 'record')}"
     images = "" if file.images is None else f", {plural(file.images.checked, 'image')}"
-    return f"{file.contract or 'JSON Schema'}{records}{images}"
+    how = f" ({file._how})" if file._how else ""
+    return f"{file.contract or 'JSON Schema'}{records}{images}{how}"
 
 
 def _skipped(report: Validation) -> Iterator[str]:
@@ -87,8 +90,9 @@ def _summary(report: Validation, style: Style) -> str:
     errors = sum(file.errors for file in report.files)
     warnings = sum(file.warnings for file in report.files)
     invalid = sum(not file.ok for file in report.files)
-    records = sum(file.records or 0 for file in report.files)
-    files = f"{plural(len(report.files), 'file')}, {plural(records, 'record')}"
+    known = [file.records for file in report.files if file.records is not None]
+    records = f", {plural(sum(known), 'record')}" if known else ""  # documents have none
+    files = f"{plural(len(report.files), 'file')}{records}"
     if not errors and not warnings:
         return f"{style('No problems found', 'good')} in {files}."
     counts = [plural(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
