@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from medcontract.api import (
+        check_challenge,
         check_protocol,
         check_schemas,
         compare,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
         validate_files,
         validate_frame,
     )
+    from medcontract.challenge import Challenge
     from medcontract.contracts.contract import Contract, Validated
     from medcontract.errors import CallError, InvalidData, MedcontractError, NotRecognised, UnknownContract
     from medcontract.results.comparison import Comparison
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CallError",
+    "Challenge",
     "Comparison",
     "Contract",
     "FileReport",
@@ -68,6 +71,7 @@ __all__ = [
     "Validated",
     "Validation",
     "__version__",
+    "check_challenge",
     "check_protocol",
     "check_schemas",
     "compare",
@@ -98,6 +102,7 @@ __all__ = [
 
 _MODULES = {
     "CallError": "errors",
+    "Challenge": "challenge",
     "Comparison": "results.comparison",
     "Contract": "contracts.contract",
     "FileReport": "results.validation",

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
     from medcontract.contracts.contract import Contract, Validated
     from medcontract.reading.limits import Limits
+    from medcontract.reading.source import Source
     from medcontract.report_files import ReportFolder
     from medcontract.results.comparison import Comparison
     from medcontract.results.fix import Fix
@@ -146,6 +147,7 @@ def validate_files(
     An internal error while checking a file is reported as a problem of that file; the others are still checked.
     `skipped` of the result lists files in folders that were not read, because they are not data files.
     """
+    from medcontract.contracts.recognition import is_truth_or_submission, other_role
     from medcontract.evaluation.arguments import given_files
     from medcontract.results.validation import SkippedFile, Validation
     from medcontract.validation.guarded import check_guarded
@@ -163,16 +165,18 @@ def validate_files(
     referenced = arguments.referenced_files(images, jobs, arguments.stage(progress, "checking images"))
     validator = arguments.validator_for(schema, referenced, allow_refs)
     checking = arguments.stage(progress, "checking")
-    reports = [
-        check_guarded(
-            validator,
-            arguments.source(path, limits),
-            contract_id,
-            ProblemCollector(max_problems, max_alike, excerpts),
-            checking,
-        )
-        for path, contract_id in given.files
-    ]
+
+    def check(path: str | Source, contract_id: str | None) -> FileReport:
+        collector = ProblemCollector(max_problems, max_alike, excerpts)
+        return check_guarded(validator, arguments.source(path, limits), contract_id, collector, checking)
+
+    reports = [check(path, contract_id) for path, contract_id in given.files]
+    decided = other_role({report.contract for report in reports if report.contract})
+    if decided is not None:
+        reports = [
+            check(path, decided) if is_truth_or_submission(report._candidates) else report
+            for (path, _), report in zip(given.files, reports, strict=True)
+        ]
     folder = None if images is None else os.path.join(os.path.realpath(images), "")
     skipped = tuple(
         SkippedFile(path=file.path, reason=file.reason)
@@ -548,8 +552,14 @@ def init(track: str, folder: FileName, *, force: bool = False) -> tuple[Path, ..
     """Create a small, valid set of example files of a track in a folder. Returns their paths."""
     from pathlib import Path
 
-    from medcontract.example_files import copy_examples
+    from medcontract.contracts import registry
+    from medcontract.example_files import copy_examples, write_examples
 
+    scope = registry.scope()
+    if scope is not None and scope.track.id == track:
+        from medcontract.challenges.examples import example_files
+
+        return write_examples(example_files(scope.track.definition), Path(folder), force)
     return copy_examples(track, Path(folder), force)
 
 
@@ -616,11 +626,11 @@ def get_contract(contract_id: str) -> Contract[Any]:
 
 
 def list_protocols() -> ProtocolList:
-    """The protocols of all tracks, with version and fingerprint."""
+    """The protocols of all tracks, with version and fingerprint; with a challenge, only that of it."""
     from medcontract.results.reference import ProtocolInfo, ProtocolList
     from medcontract.scoring import tracks
 
-    found = (track.protocol for track in tracks.every())
+    found = (track.protocol for track in tracks.listed())
     return ProtocolList(
         protocols=tuple(ProtocolInfo(id=p.id, version=p.version, fingerprint=p.fingerprint) for p in found)
     )
@@ -748,6 +758,41 @@ def diff_schemas(old: FileName, new: FileName, *, record: bool = False) -> Schem
     from medcontract.schemas.files import diff
 
     return diff(old, new, record)
+
+
+# --- challenges ---------------------------------------------------------------------------------------------------
+
+
+def check_challenge(
+    file: FileName | bytes,
+    *,
+    name: str | None = None,
+    max_problems: int = MAX_PROBLEMS,
+    max_alike: int | None = None,
+    excerpts: bool = False,
+) -> Validation:
+    """Check a challenge file, given as a path or as bytes. Problems are returned, not raised."""
+    from medcontract.challenges.loading import check_file
+    from medcontract.reading.source import Source
+    from medcontract.results.validation import Validation
+    from medcontract.validation.problem_collector import ProblemCollector
+
+    arguments.require_at_least(0, max_problems=max_problems, max_alike=max_alike)
+    report, _ = check_file(Source(file, name), ProblemCollector(max_problems, max_alike, excerpts))
+    return Validation.of((report,))
+
+
+def use_challenge(file: FileName) -> str:
+    """Use a challenge for all calls in the current context (see `contextvars`). Returns its id, version and file.
+
+    In Python, use the methods of `medcontract.Challenge` instead. Raises `CallError` and `InvalidData`.
+    """
+    from medcontract.challenges.loading import load
+    from medcontract.contracts import registry
+
+    scope = load(file)
+    registry.use(scope)
+    return f"{scope.track.id} v{scope.track.protocol.version} ({scope.name})"
 
 
 # --- plugins ------------------------------------------------------------------------------------------------------
