@@ -72,13 +72,15 @@ class Part:
         self.collector = collector
         self.how = how
         """How the contract is known, such as `recognized by its columns`."""
+        self.alias = ""
+        """What is shown in place of its name, if that must not be shown."""
         self.validator: RecordsValidator | None = None
         self._report: FileReport | None = None
 
     @property
     def name(self) -> str:
         """The base name, as text: do not expose paths."""
-        return base_name(self.source.name)
+        return self.alias or base_name(self.source.name)
 
     @property
     def report(self) -> FileReport:
