@@ -47,8 +47,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]
     """The output of each cell, by type."""
     nbclient = pytest.importorskip("nbclient", reason="nbclient is not installed (pip install nbclient ipykernel)")
     pytest.importorskip("ipykernel", reason="ipykernel is not installed (pip install nbclient ipykernel)")
-    import nbformat
-
+    nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed (pip install nbclient ipykernel)")
     folder = tmp_path_factory.mktemp("notebook")
     case = built_in("lesions", folder)
     (sent,) = case.submission.iterdir()

@@ -39,7 +39,7 @@ def files_table(files: Sequence[FileReport]) -> Table:
         for file in shown
     ]  # fmt: skip
     numbers = ("errors", "warnings", "records", *(["images"] if with_images else []))
-    head = ("file", "verdict", *numbers, "contract", *(["how the contract is known"] if with_how else []))
+    head = ("file", "verdict", *numbers, "contract", *(["how"] if with_how else []))
     return Table("", head, rows, text_columns=2, last_columns=2 if with_how else 1, total=len(files))
 
 
@@ -144,7 +144,7 @@ def inputs_table(inputs: Sequence[InputFile]) -> Table:
         for file in inputs
     ]  # fmt: skip
     hashes = ("SHA-256", *(["SHA-256 of the content"] if with_content else []))
-    head = ("file", "records", "contract", *(["how the contract is known"] if with_how else []), *hashes)
+    head = ("file", "records", "contract", *(["how"] if with_how else []), *hashes)
     return Table("Inputs", head, rows, last_columns=len(head) - 2)
 
 

@@ -250,6 +250,20 @@ def test_a_ranking_compares_headlines(results: dict[str, Result]) -> None:
     assert re.findall(r'<th scope="row">(\d+)</th>', page) == ["1", "2"]
 
 
+def test_a_warning_about_many_submissions_is_one_line(tmp_path: Path) -> None:
+    """And figures that no submission has are no columns."""
+    truth = write(tmp_path / "truth.csv", [{"image_id": "i1", "label": "NV"}])
+    right = {"image_id": "i1", "probabilities": [0] * 6 + [1] + [0] * 3}
+    files = [write(tmp_path / f"t{n}.json", {"team_name": f"T{n}", "predictions": [right]}) for n in range(7)]
+    files.append(tmp_path / "broken.json")  # without this warning
+    files[-1].write_text('{"predictions": [1,]}')
+    page = medcontract.leaderboard(truth, *files).to_html()
+    names = ", ".join(f"T{n} (t{n}.json)" for n in range(5))
+    assert f"<li>{names} and 2 more: no model file (lesions/model)" in page
+    assert ">accuracy</th>" in page
+    assert ">points</th>" not in page
+
+
 def test_long_tables_are_folded() -> None:
     """The first 20 of 40 rows are visible, the others are unfolded by the reader."""
     rows = [(f"c{n}", "1") for n in range(40)]

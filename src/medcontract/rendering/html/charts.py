@@ -96,7 +96,9 @@ def distribution(chart: Distribution) -> Markup:
             )
         )
     parts.append(
-        Markup('<text x="50%" y="{}" text-anchor="middle" class="small">{}</text>').format(_PLOT + 34, chart.axis)
+        Markup('<text x="50%" y="{}" text-anchor="middle" class="small">{}</text>').format(
+            _PLOT + 34, f"{chart.axis} (height: number of {chart.name})"
+        )
     )
     label = f"{len(chart.values):,} {chart.name} by {chart.axis}, from {chart.low:g} to {chart.high:g}"
     return _svg(_PLOT + 40, label, parts)

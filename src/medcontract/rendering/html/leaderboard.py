@@ -12,7 +12,6 @@ from medcontract.rendering.shared import (
     not_ranked,
     ranked,
     ranking,
-    ranking_warnings,
     reasons_of,
     versions,
     weights,
@@ -23,6 +22,7 @@ from medcontract.results.leaderboard import Leaderboard
 from medcontract.results.tables import Bars, Table, number
 
 _MOST_ENTRIES = 2000
+_MOST_NAMES = 5
 
 
 def leaderboard_page(board: Leaderboard, view: View) -> Page:
@@ -47,7 +47,7 @@ def leaderboard_page(board: Leaderboard, view: View) -> Page:
         ]
         table = Table("Not ranked", ("team", "reasons"), rows, numeric=False, total=len(rest))
         sections.append(Section(table.title, page.table_blocks(table, _MOST_ENTRIES)))
-    warnings = ranking_warnings(board)
+    warnings = [*_warnings(board), *board.warnings]
     if warnings:
         sections.append(Section("Warnings", [page.list_block(warnings)]))
     sections += files_section("Truth", board.truth)
@@ -58,16 +58,32 @@ def leaderboard_page(board: Leaderboard, view: View) -> Page:
     )  # fmt: skip
 
 
+def _warnings(board: Leaderboard) -> list[str]:
+    """The warnings about submissions; what concerns several is one line."""
+    concerned: dict[str, list[str]] = {}
+    for entry in board.submissions:
+        for warning in dict.fromkeys(entry.warnings):
+            concerned.setdefault(warning, []).append(entry_label(entry))
+    return [f"{_few(names)}: {warning}" for warning, names in concerned.items()]
+
+
+def _few(names: list[str]) -> str:
+    left = len(names) - _MOST_NAMES
+    return ", ".join(names[:_MOST_NAMES]) + (f" and {left:,} more" if left > 0 else "")
+
+
 def _ranking(board: Leaderboard) -> Table:
-    """The ranking with the rank in a separate column, and bars that compare the headlines."""
+    """The ranking with the rank in a separate column, bars that compare the headlines, and no empty columns."""
     table, entries = ranking(board), ranked(board)
+    used = [n for n in range(1, len(table.head)) if any(row[n] != number(None) for row in table.rows)]
     rows = [
-        (str(entry.rank), entry_label(entry), *row[1:])
+        (str(entry.rank), entry_label(entry), *(row[n] for n in used))
         for entry, row in zip(entries[:_MOST_ENTRIES], table.rows, strict=False)
     ]
+    head = ("rank", table.head[0], *(table.head[n] for n in used))
     bars = Bars.of([], [entry.headline for entry in entries])
     shares = [] if bars is None else [None if e.headline is None else e.headline / bars.high for e in entries]
     return table._replace(
-        title="", head=("rank", *table.head), rows=rows, text_columns=table.text_columns + 1, total=len(entries),
+        title="", head=head, rows=rows, text_columns=table.text_columns + 1, total=len(entries),
         shares=shares[:_MOST_ENTRIES],
     )  # fmt: skip

@@ -72,11 +72,10 @@ def _row(file: str, alike: Sequence[Problem], show_values: bool, own_hint: bool)
     first = alike[0]
     excerpt = first._excerpt if show_values else None
     message = first.message_with_value if show_values and excerpt is None else first.message
-    caret = " " * first._caret + "^" if excerpt is not None and first._caret >= 0 else ""
-    return Row(
-        file, _place(first), message, (first.hint or "") if own_hint else "", clean(excerpt) if excerpt else None,
-        caret, _also(alike),
-    )  # fmt: skip
+    indent = len(excerpt) - len(excerpt.lstrip()) if excerpt else 0
+    caret = " " * (first._caret - indent) + "^" if excerpt is not None and first._caret >= indent else ""
+    shown = clean(excerpt.lstrip()) if excerpt else None
+    return Row(file, _place(first), message, (first.hint or "") if own_hint else "", shown, caret, _also(alike))
 
 
 def _also(alike: Sequence[Problem]) -> str:
