@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.commands import Call, caller
 from tests.support import TEST_ALL
+
+from medcontract import errors
+from medcontract.catalog import CATALOGUE
+from medcontract.contracts import registry
+from medcontract.results.validation import CODES_OF_MISSING_VALUES
+from medcontract.scoring import tracks
 
 PROPERTIES = Path(__file__).parent / "properties"
 
@@ -44,6 +52,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=skipped)
         gone = set(skipped)
         items[:] = [item for item in items if item not in gone]
+
+
+@pytest.fixture
+def forget_plugins() -> Iterator[None]:
+    """What plugins register in a test is gone after it: contracts, tracks, codes and modules."""
+    tables: list[Any] = [
+        registry.compiled(), tracks._registered, tracks._origins, CATALOGUE, CODES_OF_MISSING_VALUES,
+        errors._plugin_modules,
+    ]  # fmt: skip
+    kept, modules, path = [table.copy() for table in tables], set(sys.modules), list(sys.path)
+    yield
+    for table, before in zip(tables, kept, strict=True):
+        table.clear()
+        table.update(before)
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        if not name.startswith(("medcontract", "tests")) and getattr(sys.modules[name], "CONTRACTS", None) is not None:
+            del sys.modules[name]
 
 
 def left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:

@@ -27,7 +27,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from medcontract.errors import CallError, FileChanged, InvalidData, MedcontractError, NotRecognised, internal_error
+from medcontract.errors import (
+    CallError,
+    FileChanged,
+    InvalidData,
+    MedcontractError,
+    NotRecognised,
+    internal_error,
+    plugin_failure,
+    report_plugin_errors,
+)
 from medcontract.extras import is_frame
 
 if TYPE_CHECKING:
@@ -166,6 +175,7 @@ def validate_files(
     return _require_image_references(Validation.of(tuple(reports), skipped), referenced)
 
 
+@report_plugin_errors()
 def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = MAX_PROBLEMS) -> FileReport:
     """Check the rows of a DataFrame against a flat contract.
 
@@ -195,6 +205,7 @@ def load(file: FileName | bytes, contract: str | None = None, *, name: str | Non
     return _load(Source(file, name), contract)
 
 
+@report_plugin_errors()
 def _load(source: Source, contract: str | None) -> Validated[Any]:
     from medcontract.contracts import registry
     from medcontract.contracts.contract import mark_validated
@@ -494,12 +505,13 @@ def explain(*codes: str) -> Explanation:
     from medcontract.results.reference import ExplainedCode, Explanation
 
     _require_strings(codes)
-    wanted = []
-    for code in codes:
-        name = code.upper() if code.upper().startswith("MC") else f"MC{code}"
+    wanted = [f"MC{code}" if code[:1].isdecimal() else code.upper() for code in codes]
+    if not codes or not all(name in CATALOGUE for name in wanted):
+        list_track_options()  # loads the codes of installed plugins
+    for code, name in zip(codes, wanted, strict=True):
         if name not in CATALOGUE:
-            raise CallError(f"unknown problem code '{code}'", did_you_mean(name, CATALOGUE))
-        wanted.append(name)
+            hint = did_you_mean(name, CATALOGUE) or "codes of a plugin that is not installed need --plugin"
+            raise CallError(f"unknown problem code '{code}'", hint)
     found = (ExplainedCode(**CATALOGUE[name]._asdict()) for name in wanted or CATALOGUE)
     return Explanation(codes=tuple(found), _all=not codes)
 
@@ -835,6 +847,9 @@ def _validated(
     except OSError as error:  # after it was opened, such as a disk error
         return _only(unreadable(error).finding, source, contract_id, wrong_call=True)
     except Exception as error:  # noqa: BLE001  # any bug
+        failure = plugin_failure(error)
+        if failure is not None:
+            raise failure from None
         return _only(Finding("MC029", internal_error(error)), source, contract_id)
 
 

@@ -58,7 +58,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "benchmark": {"api", "contracts", "errors", "rendering", "results", "scoring"},
     "testing": {"api", "errors", "rendering", "results"},
-    "modeling": {"contracts", "scoring"},
+    "modeling": {"contracts", "problems", "results", "scoring"},
     "docs": {"catalog", "contracts", "errors", "problems"},
     "cli": {"_version", "api", "cli", "errors", "rendering"},
     "__init__": {"_version", "api", "contracts", "errors", "results"},

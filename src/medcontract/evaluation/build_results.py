@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +12,7 @@ from unicodedata import unidata_version
 
 from medcontract._version import __version__
 from medcontract.catalog import CATALOGUE
+from medcontract.errors import BrokenPlugin, report_plugin_errors
 from medcontract.results.score import (
     Environment,
     Processing,
@@ -56,6 +57,7 @@ def _unidecode_version() -> str:
     return version("Unidecode")
 
 
+@report_plugin_errors()
 def score_result(scored: Any) -> Score:
     """The result of a scored submission (`evaluation.score.Scored`)."""
     verdict = scored.verdict
@@ -96,7 +98,15 @@ def _tables_of(track: str) -> Callable[[Score], Iterator[Table]]:
 
 
 def _tables(track: str, score: Score) -> Iterator[Table]:
-    return tracks.track(track).tables(score)
+    """The tables. A plugin may raise anything, also while they are iterated over."""
+    with report_plugin_errors():
+        tables: Any = tracks.track(track).tables(score)
+        if not isinstance(tables, Iterable):
+            raise BrokenPlugin(f"tables of the track '{track}' must return Tables, not {type(tables).__name__}")
+        for table in tables:
+            if not isinstance(table, Table):
+                raise BrokenPlugin(f"the tables of the track '{track}' must be Tables, not {type(table).__name__}")
+            yield table
 
 
 def _broken_rules(counted: tuple[tuple[str, int], ...]) -> tuple[str, ...]:

@@ -95,13 +95,16 @@ def read_in_workers(
     """Check files as parts of one collection, and pair their records. False if one process must do it from scratch."""
     if any(rule.in_order for rule in pairing.rules):
         return False
+    plugins = tracks.plugins_for_workers(track.id, scorer.options.plugins)
+    if plugins is None:
+        return False
     try:
         truth = pickle.dumps(_truth_for_workers(pairing, track, scorer), pickle.HIGHEST_PROTOCOL)
     except (pickle.PicklingError, TypeError, AttributeError):  # complete records, for custom metrics
         return False
     tasks = [_tasks(part, settings.jobs) for part in parts]
     try:
-        outcomes = _read_slices(tasks, truth, settings)
+        outcomes = _read_slices(tasks, plugins, truth, settings)
     except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: try with one process
         return False
     if outcomes is None:
@@ -127,13 +130,13 @@ def _truth_for_workers(pairing: Pairing[Any, Any], track: Track, scorer: Scorer)
 
 
 def _read_slices(
-    tasks: Sequence[Sequence[_Task]], truth: bytes, settings: Settings
+    tasks: Sequence[Sequence[_Task]], plugins: tuple[str, ...], truth: bytes, settings: Settings
 ) -> Sequence[Sequence[_SliceOutcome]] | None:
     """The outcomes for the slices of each file. None if one process must read the files."""
     total = sum(task.span.end - task.span.start for each in tasks for task in each)
     done = 0
     outcomes: list[list[_SliceOutcome]] = []
-    with Workers(settings.jobs, _prepare, truth) as workers:
+    with Workers(settings.jobs, _prepare, plugins, truth) as workers:
         futures = [[workers.submit(_read_slice, task) for task in each] for each in tasks]
         for each, own in zip(tasks, futures, strict=True):
             outcomes.append([])
@@ -172,11 +175,11 @@ _pairing: Pairing[Any, Any] | None = None
 """In worker processes: a pairing without marks."""
 
 
-def _prepare(pickled: bytes) -> None:
+def _prepare(plugins: tuple[str, ...], pickled: bytes) -> None:
     global _pairing  # noqa: PLW0603  # initializes a worker process
-    truth: _Truth = pickle.loads(pickled)  # noqa: S301  # from the process that started this one
-    for plugin in truth.options.plugins:
+    for plugin in plugins:  # first: items of the truth and rules may be of types that it defines
         tracks.load_plugin(plugin)
+    truth: _Truth = pickle.loads(pickled)  # noqa: S301  # from the process that started this one
     scorer = tracks.track(truth.track).scorer(truth.protocol, truth.options, truth.contracts)
     pair = scorer.pairs[truth.pair]
     expected: Expected[Any] = Expected.of(pair, truth.index, truth.items)
