@@ -12,6 +12,8 @@
     comparison       how two results of a track are compared
     tracks           the registry of tracks
     custom_metrics   metrics of plugins, for scorers that support them
+    folding          when two folded texts are equal
+    metrics          the metrics of challenges
     reports, triage, lesions, extraction, benchmark
                      the built-in tracks
 """

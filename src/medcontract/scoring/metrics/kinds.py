@@ -80,7 +80,7 @@ class MetricKind(Struct, frozen=True, kw_only=True):
     higher_is_better: bool = True
     perfect: int | None = 1
     """The value of a perfect submission, if it is always the same and the truth has every class."""
-    leaving_out: Literal["never helps", "a right one never helps"] = "a right one never helps"
+    leaving_out: Literal["never helps", "a right one never helps"] | None = "a right one never helps"
     """How omitting a record can affect it."""
     by_class: bool = False
     """It also has a value for each class."""
@@ -158,6 +158,8 @@ _ALL = (
     MetricKind(
         name="mcc", types=_CLASSES, confusion=True, low=-1, about="multi-class R_K = sign·√(num²/den)",
         unprocessed=_MOST_FREQUENT, undefined="the truth has a single class",
+        leaving_out=None,  # with three or more classes, omitting a right record can change the other frequencies so
+        # that the figure rises: see docs/why.md
     ),
     MetricKind(
         name="kappa", types=("one_of", "integer"), bounds="integer", confusion=True, low=None,

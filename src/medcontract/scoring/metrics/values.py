@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from medcontract.scoring.metrics.counts import ErrorCounts, MatchCounts, OverlapCounts
 from medcontract.scoring.metrics.metric import Metric, MetricValue, Parameters
-from medcontract.scoring.rational import ONE, rounded_root, total
+from medcontract.scoring.rational import ONE, TooLarge, rounded_root, total
 
 
 def share(metric: Metric, counts: MatchCounts, parameters: Parameters) -> MetricValue:
@@ -21,7 +21,11 @@ def mean_error(metric: Metric, counts: ErrorCounts, parameters: Parameters) -> M
 
 def root_mean_square(metric: Metric, counts: ErrorCounts, parameters: Parameters) -> MetricValue:
     """The correctly rounded double of the root is used from here on."""
-    return MetricValue(value=Fraction(rounded_root(_mean(metric, counts, parameters))))
+    square = _mean(metric, counts, parameters)
+    try:
+        return MetricValue(value=Fraction(rounded_root(square)))
+    except TooLarge:
+        return MetricValue(value=square)  # even larger: like any figure that is too large, reported when it is rounded
 
 
 def _mean(metric: Metric, counts: ErrorCounts, parameters: Parameters) -> Fraction:
