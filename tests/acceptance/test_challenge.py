@@ -360,6 +360,18 @@ def test_both_alike(alike: Path, call: Call) -> None:
     assert call("protocol", "freeze", "risk", "--truth", "a.csv", *USE, "--out", "frozen.json").code == 0
 
 
+def test_a_truth_in_a_submission_decides_nothing(alike: Path, call: Call) -> None:
+    """A truth in the folder of a submission does not turn the organizer's truth into a submission."""
+    (alike / "submission").mkdir()
+    write(alike / "submission" / "mine.json", {"truth": [{"case_id": "1", "label": "yes"}]})
+    ran = call("score", "a.csv", "submission", *USE)
+    assert (ran.code, "risk/truth=PATH" in ran.err) == (2, True)
+    write(alike / "submission" / "predictions.csv", [{"case_id": "1", "label": "yes"}, {"case_id": "2", "label": "no"}])
+    ran = call("score", "risk/truth=a.csv", "submission", *USE, "--format", "json")
+    assert ran.code == 0
+    assert [each["name"] for each in ran.json["inputs"]] == ["predictions.csv", "a.csv"]
+
+
 # --- undefined figures and direction ----------------------------------------------------------------------------------
 
 
@@ -425,7 +437,7 @@ def test_python(folder: Path) -> None:
     assert challenge.preflight("predictions.json", "cases.csv")
     assert challenge.leaderboard("truth.json", "predictions.json").submissions[0].rank == 1
     assert not [figure for figure in challenge.compare(score, score).figures if figure.delta]
-    assert [contract.id for contract in challenge.list_contracts().contracts][0] == "stroke/cases"
+    assert "stroke/cases" in [contract.id for contract in challenge.list_contracts().contracts]
     assert challenge.get_contract("stroke/truth").list_key == "truth"
     assert challenge.json_schema("stroke/truth")["title"] == "StrokeTruth"
     assert challenge.get_protocol().fingerprint == challenge.fingerprint

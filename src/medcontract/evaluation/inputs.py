@@ -174,19 +174,28 @@ def gather(
         else:
             kind = NotRecognised if problem.code == "MC009" else CallError
             raise kind(f"{contract.path}: {problem.message}", _without_contract_option(problem.hint))
-    _decide(files, undecided, settings, role)
+    _decide(files, undecided, settings, role, lenient)
     files.groups = {name: _in_order(files.groups[name]) for name in sorted(files.groups)}
     files.unread.sort(key=_by_name_and_problem)
     files.unrecognized.sort(key=lambda report: base_name(report.path))
     return files
 
 
-def _decide(files: Files, undecided: Sequence[tuple[Source, FileReport]], settings: Settings, role: str | None) -> None:
+def _decide(
+    files: Files,
+    undecided: Sequence[tuple[Source, FileReport]],
+    settings: Settings,
+    role: str | None,
+    found: Collection[str],
+) -> None:
     """Add the files that match the truth and the submission of a challenge equally well."""
     challenge = scope()
     if challenge is None or not undecided:
         return
-    decided = other_role(files.groups) if role is None else getattr(challenge, role)
+    others = set(files.groups)
+    if all(part.source.name in found for part in files.groups.get(challenge.truth, [])):
+        others.discard(challenge.truth)  # a truth in the folder of a submission must not replace that of the organizer
+    decided = other_role(others) if role is None else getattr(challenge, role)
     for source, report in undecided:
         if decided is None:
             problem = _first_problem(report, source, None)
