@@ -86,6 +86,7 @@ __all__ = [
     "list_protocols",
     "load",
     "load_plugin",
+    "new_challenge",
     "normalize",
     "preflight",
     "score",

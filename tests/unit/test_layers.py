@@ -48,8 +48,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "normalizers": {"normalizers"},
     "scoring": {"contracts", "errors", "normalizers", "problems", "results", "scoring"},
     "challenges": {
-        "catalog", "challenges", "contracts", "errors", "normalizers", "problems", "reading", "results", "scoring",
-        "validation",
+        "atomic_write", "catalog", "challenges", "containers", "contracts", "errors", "normalizers", "problems",
+        "reading", "results", "scoring", "validation",
     },
     "evaluation": {
         "_version", "catalog", "challenges", "containers", "contracts", "errors", "evaluation", "images", "problems",
@@ -190,7 +190,7 @@ FUNCTIONS = (
     "validate", "validate_files", "validate_frame", "frame_schema", "load", "preflight", "score", "leaderboard",
     "compare", "normalize", "explain", "init", "list_contracts", "get_contract", "json_schema", "export_schemas",
     "check_schemas", "diff_schemas", "list_protocols", "get_protocol", "freeze_protocol", "check_protocol",
-    "load_plugin", "check_challenge",
+    "load_plugin", "check_challenge", "new_challenge",
 )  # fmt: skip
 
 

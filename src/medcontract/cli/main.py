@@ -18,7 +18,7 @@ COMMANDS = {
     "explain": "Explain problem codes: what they mean and how to fix them.",
     "schema": "List, show, export, check and diff the published JSON Schemas.",
     "protocol": "List and show the frozen parameters of each track.",
-    "challenge": "Check a challenge of your own.",
+    "challenge": "Create and check a challenge of your own.",
     "init": "Create a small, valid set of example files.",
 }
 
