@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from medcontract.modeling import (
     Parameter,
     Protocol,
     Reference,
+    Remark,
     Roles,
     Rows,
     Scorer,
@@ -31,6 +33,7 @@ from medcontract.modeling import (
     Track,
     Unique,
     Unit,
+    Vocabulary,
     marks,
     processed_counts,
 )
@@ -117,10 +120,26 @@ def _said(item: tuple[str, str], record: Any) -> str:
     return str(record.said)
 
 
+def _words(item: tuple[str, str]) -> list[str]:
+    return [item[1]]
+
+
+def _said_words(record: Any) -> list[str]:
+    return [record.said]
+
+
 class ToyScorer(Scorer):
     pairs = (
-        Pair(truth="toy/truth", submission="toy/answers", key=("item",), item=_word, measure=_said, can_fail=False),
-    )
+        Pair(
+            truth="toy/truth", submission="toy/answers", key=("item",), item=_word, measure=_said, can_fail=False,
+            vocabularies=(Vocabulary(name="words", expected=_words, predicted=_said_words),),
+        ),
+    )  # fmt: skip
+
+    def remarks(self, pairings: Mapping[str, Any], documents: Mapping[str, Any]) -> Iterator[Remark]:
+        (pairing,) = pairings.values()
+        if len(pairing.expected.items) == 1:
+            yield Remark(contract="toy/answers", message="there is only one item", hint="play with more")
 
     def count(self, answers: Answers) -> Counts:
         pairing = answers.pairing()

@@ -5,6 +5,7 @@ and `"-"` is standard input. Problems in files are returned; a wrong call raises
 
 Several functions share these arguments:
 
+- `contract`: the contract of all files that are not passed as `"CONTRACT=PATH"`
 - `parameters`: changed parameters of the protocol, by name: strings or numbers (a float means its shortest decimal)
 - `protocol`: a frozen protocol, a file or the result of `freeze_protocol`: its parameters are used, and the score is
   refused if its versions or its truth differ
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from medcontract.problems import Finding
     from medcontract.reading.limits import Limits
     from medcontract.reading.source import Source
+    from medcontract.report_files import ReportFolder
     from medcontract.results.comparison import Comparison
     from medcontract.results.leaderboard import Leaderboard
     from medcontract.results.preflight import Preflight
@@ -62,6 +64,8 @@ if TYPE_CHECKING:
 
 MAX_PROBLEMS = 10_000
 MAX_SCORE_PROBLEMS = 100
+_FIRST_KINDS = 20
+"""In a ranking without reports: the kinds of problems of which the first is kept, to find the first error."""
 
 FileName = str | os.PathLike[str]
 Number: TypeAlias = "str | int | float | Decimal"
@@ -131,15 +135,19 @@ def validate_files(
     """Check files and folders, or a single one. `contract`, `schema`, `images` and `jobs` are those of `validate`.
 
     An internal error while checking a file is reported as a problem of that file; the others are still checked.
+    `skipped` of the result lists files in folders that were not read, because they are not data files.
     """
     from medcontract.contracts.recognition import is_truth_or_submission, other_role
     from medcontract.evaluation.arguments import given_files
-    from medcontract.results.validation import Validation
+    from medcontract.results.validation import SkippedFile, Validation
     from medcontract.validation.problem_collector import ProblemCollector
 
     _require_at_least(0, max_problems=max_problems, max_alike=max_alike)
     _require_at_least(1, jobs=jobs)
-    given = given_files(_paths(files), contract, schema).files
+    _require_contract(contract)
+    given = given_files(_paths(files), contract, schema)
+    if not given.files:
+        raise CallError("there are no files to check", "pass the paths of files or folders")
     limits = _limits(max_record, max_unpacked)
     referenced = _referenced_files(images, jobs, _stage(progress, "checking images"))
     validator = _validator_for(schema, referenced, allow_refs)
@@ -149,14 +157,20 @@ def validate_files(
         collector = ProblemCollector(max_problems, max_alike, excerpts)
         return _validated(validator, _source(path, limits), contract_id, collector, checking)
 
-    reports = [check(path, contract_id) for path, contract_id in given]
+    reports = [check(path, contract_id) for path, contract_id in given.files]
     decided = other_role({report.contract for report in reports if report.contract})
     if decided is not None:
         reports = [
             check(path, decided) if is_truth_or_submission(report._candidates) else report
-            for (path, _), report in zip(given, reports, strict=True)
+            for (path, _), report in zip(given.files, reports, strict=True)
         ]
-    return _require_image_references(Validation.of(tuple(reports)), referenced)
+    folder = None if images is None else os.path.join(os.path.realpath(images), "")
+    skipped = tuple(
+        SkippedFile(path=file.path, reason=file.reason)
+        for file in given.skipped
+        if folder is None or not os.path.realpath(file.path).startswith(folder)
+    )
+    return _require_image_references(Validation.of(tuple(reports), skipped), referenced)
 
 
 def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = MAX_PROBLEMS) -> FileReport:
@@ -183,13 +197,17 @@ def load(file: FileName | bytes, contract: str | None = None, *, name: str | Non
     Raises `InvalidData`, which carries the report, if the file violates its contract, and `CallError` if it cannot be
     checked. The value of a collection without a header (.jsonl, .csv) is a tuple of records.
     """
+    from medcontract.reading.source import Source
+
+    return _load(Source(file, name), contract)
+
+
+def _load(source: Source, contract: str | None) -> Validated[Any]:
     from medcontract.contracts import registry
     from medcontract.contracts.contract import mark_validated
-    from medcontract.reading.source import Source
     from medcontract.validation.dispatch import validate_source
     from medcontract.validation.problem_collector import ProblemCollector
 
-    source = Source(file, name)
     source.watched = True
     report = validate_source(source, contract, ProblemCollector(MAX_PROBLEMS))
     if report.wrong_call:
@@ -210,6 +228,7 @@ def load(file: FileName | bytes, contract: str | None = None, *, name: str | Non
 
 def score(
     *files: FileName | pd.DataFrame,
+    contract: str | None = None,
     parameters: Mapping[str, Number] | None = None,
     protocol: FileName | Protocol | None = None,
     header: Mapping[str, str] | None = None,
@@ -246,21 +265,24 @@ def score(
     _require_at_least(1, jobs=jobs)
     plugins = _load_plugins(plugins)
     frames, track_options = _named_frames(track_options)
-    given = _given(files, frames, [*_files_in(track_options), protocol])
-    options, changes = _options(score, track_options, parameters)
-    frozen = _frozen(protocol, changes)
+    given = _given(files, frames, [*_files_in(track_options), protocol], contract)
+    limits = _limits(max_record, max_unpacked)
+    options, changes = _options(score, track_options, parameters, limits)
+    frozen = _frozen(protocol, changes, limits)
     settings = _settings(
         max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
         breakdown=breakdown, values=show_values, plugin_errors=plugin_errors, options=options,
     )._replace(jobs=jobs, progress=_stage(progress, "scoring"), frozen=frozen)  # fmt: skip
     scored = score_files(
-        given.files, found=given.found, settings=settings, parameters=changes, header=_mapping(header, "header")
-    )
+        given.files, found=given.found, skipped=given.skipped, settings=settings, parameters=changes,
+        header=_mapping(header, "header"),
+    )  # fmt: skip
     return score_result(scored)
 
 
 def preflight(
     *files: FileName | pd.DataFrame,
+    contract: str | None = None,
     images: FileName | None = None,
     jobs: int = 1,
     parameters: Mapping[str, Number] | None = None,
@@ -290,16 +312,17 @@ def preflight(
     _require_at_least(1, jobs=jobs)
     plugins = _load_plugins(plugins)
     frames, track_options = _named_frames(track_options)
-    given = _given(files, frames, [*_files_in(track_options), protocol])
-    options, changes = _options(preflight, track_options, parameters)
-    frozen = _frozen(protocol, changes)
+    given = _given(files, frames, [*_files_in(track_options), protocol], contract)
+    limits = _limits(max_record, max_unpacked)
+    options, changes = _options(preflight, track_options, parameters, limits)
+    frozen = _frozen(protocol, changes, limits)
     referenced = _referenced_files(images, jobs, _stage(progress, "checking images"))
     settings = _settings(
         max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
         values=show_values, plugin_errors=plugin_errors, options=options,
     )._replace(progress=_stage(progress, "checking"), frozen=frozen)  # fmt: skip
     return run_checks(
-        given.files, found=given.found, images=referenced, settings=settings, parameters=changes,
+        given.files, found=given.found, skipped=given.skipped, images=referenced, settings=settings, parameters=changes,
         header=_mapping(header, "header"),
     )  # fmt: skip
 
@@ -307,6 +330,7 @@ def preflight(
 def leaderboard(
     truth: FileName,
     *submissions: FileName,
+    contract: str | None = None,
     parameters: Mapping[str, Number] | None = None,
     protocol: FileName | Protocol | None = None,
     header: Mapping[str, str] | None = None,
@@ -318,52 +342,113 @@ def leaderboard(
     max_unpacked: int | None = None,
     plugins: str | Sequence[str] = (),
     progress: Progress | None = None,
+    reports: FileName | None = None,
+    report_as: tuple[str, Callable[[Score], str]] | None = None,
+    max_alike: int | None = None,
     **track_options: Any,
 ) -> Leaderboard:
     """Score each submission (a folder or a single file) against the truth (a file or a folder), and rank them.
 
-    Submissions that are not valid are last, with reasons; the result is truthy if at least one is valid. `jobs` is the
-    number of worker processes. `measured` is a folder with your own measurements of each submission (telemetry, model
-    file, runs, evidence), as `NAME/` or `NAME.json`; those of the submissions are then ignored. Options of tracks are
-    those of `score`.
+    Submissions that are not valid are last, with reasons; the result is truthy if at least one is valid. A file that is
+    not a data file, such as a readme, is not a submission: it is ignored with a warning. `jobs` is the number of worker
+    processes. `measured` is a folder with your own measurements of each submission (telemetry, model file, runs,
+    evidence), as `NAME/` or `NAME.json`; those of the submissions are then ignored. Options of tracks are those of
+    `score`.
+
+    `reports` is a folder for one file per submission with its result, as `score` returns it: JSON by default, or what
+    `report_as`, a file extension and a function of the score, makes of it. It is created if it does not exist. A file
+    in it that was not written as a report, or was changed since, is never replaced: that raises `CallError` before
+    anything is scored. `max_alike` limits the similar problems in each report.
     """
-    from medcontract.evaluation.arguments import given_files, walk
+    from medcontract.evaluation.arguments import given_files, split_known
     from medcontract.evaluation.leaderboard import leaderboard as rank
-    from medcontract.evaluation.leaderboard import measured_in, submissions_in
+    from medcontract.evaluation.submissions import measured_in, submissions_in
 
     _require_at_least(1, jobs=jobs)
+    _require_contract(contract)
     if not submissions:
         raise CallError("there are no submissions to rank", "pass each submission, a folder or a file, after the truth")
     plugins = _load_plugins(plugins)
-    options, changes = _options(leaderboard, track_options, parameters)
-    frozen = _frozen(protocol, changes)
+    limits = _limits(max_record, max_unpacked)
+    options, changes = _options(leaderboard, track_options, parameters, limits)
+    frozen = _frozen(protocol, changes, limits)
+    keep = (_FIRST_KINDS, 1) if reports is None else (MAX_SCORE_PROBLEMS, max_alike)
     settings = _settings(
-        1, None, False, max_record, max_unpacked, participant, plugins, plugin_errors=plugin_errors, options=options,
+        *keep, False, max_record, max_unpacked, participant, plugins, plugin_errors=plugin_errors, options=options,
     )._replace(frozen=frozen)  # fmt: skip
-    found = submissions_in([os.fspath(each) for each in _paths(submissions)], lambda path: walk([path]))
-    referenced = None if measured is None else measured_in(os.fspath(measured), lambda path: walk([path]))
-    return rank(
-        given_files(_paths([truth])).files, found, settings=settings, parameters=changes,
-        header=_mapping(header, "header"), jobs=jobs, progress=_stage(progress, "scoring"), measured=referenced,
+    split = [split_known(each, contract) for each in _paths(submissions)]
+    found = submissions_in(split)
+    referenced = None if measured is None else measured_in(os.fspath(measured))
+    extension, render = report_as or (".json", _as_json)
+    given = given_files(_paths([truth]), contract)
+    names = [submission.plain_name for submission in found.submissions]
+    inputs = [split_known(truth)[0], *([] if measured is None else [measured])]
+    paths = [path for path, _ in split]
+    folder = None if reports is None else _report_folder(reports, names, extension, inputs, paths)
+    board = rank(
+        given.files, found.submissions, settings=settings, parameters=changes, header=_mapping(header, "header"),
+        jobs=jobs, progress=_stage(progress, "scoring"), measured=referenced, notes=found.notes,
+        feedback=None if folder is None else lambda number, score: folder.write(number, render(score)),
     )  # fmt: skip
+    if folder is not None:
+        folder.finish()
+    return board
+
+
+def _as_json(score: Score) -> str:
+    return score.to_json()
+
+
+def _report_folder(
+    reports: FileName, names: Sequence[str], extension: str, inputs: Sequence[FileName], submissions: Sequence[FileName]
+) -> ReportFolder:
+    from medcontract.report_files import ReportFolder
+
+    paths = [[os.fspath(path) for path in _paths(given)] for given in (inputs, submissions)]
+    return ReportFolder(os.fspath(reports), names, extension, *paths)
 
 
 def compare(
-    baseline: FileName | Score, rerun: FileName | Score, *, protocol: FileName | Protocol | None = None
+    baseline: FileName | Score,
+    rerun: FileName | Score,
+    *,
+    contract: str | None = None,
+    protocol: FileName | Protocol | None = None,
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
 ) -> Comparison:
     """Compare two scores: results of `score`, or files written by `medcontract score --format json`.
 
-    Raises `CallError`, with the exact difference, if they are not comparable, or were not made under `protocol`.
+    `contract` can only be "medcontract/score". Raises `CallError`, with the exact difference, if they are not
+    comparable, or were not made under `protocol`.
     """
     from medcontract.evaluation import compare as comparing
     from medcontract.evaluation.arguments import stdin_once
 
-    stdin_once([baseline, rerun, protocol])
-    names = [_shown_name(each) for each in (baseline, rerun)]
+    limits = _limits(max_record, max_unpacked)
+    both = [_path_of_contract(each, _SCORE, contract) for each in (baseline, rerun)]
+    stdin_once([*both, protocol])
+    names = [_shown_name(each) for each in both]
     return comparing.compare(
-        _validated_score(baseline), _validated_score(rerun), [name for name in names if name is not None],
-        _frozen(protocol),
+        _validated_score(both[0], limits), _validated_score(both[1], limits),
+        [name for name in names if name is not None], _frozen(protocol, limits=limits),
     )  # fmt: skip
+
+
+_SCORE = "medcontract/score"
+
+
+def _path_of_contract(given: Any, wanted: str, contract: str | None = None) -> Any:
+    """The path of a file that can have one contract only, which may be specified. Other values are unchanged."""
+    from medcontract.evaluation.arguments import split_known
+
+    _require_contract(contract)
+    if not isinstance(given, str | os.PathLike):
+        return given
+    path, specified = split_known(given, contract)
+    if specified not in (None, wanted):
+        raise CallError(f"{path}: expected a file of {wanted}, not of {specified}")
+    return path
 
 
 def _shown_name(given: FileName | Score) -> str | None:
@@ -372,19 +457,19 @@ def _shown_name(given: FileName | Score) -> str | None:
     return "standard input" if given == "-" else os.path.basename(given)
 
 
-def _validated_score(given: FileName | Score) -> Validated[Any]:
+def _validated_score(given: FileName | Score, limits: Limits) -> Validated[Any]:
     """Load a score. Raises `CallError` if the file is a valid file of another contract."""
     if not isinstance(given, str | os.PathLike):
         from medcontract.results.score import Score
 
         if not isinstance(given, Score):
             raise CallError(f"expected a path or a result of score, got {type(given).__name__}")
-        return load(given.to_json().encode(), "medcontract/score", name="score.json")
+        return load(given.to_json().encode(), _SCORE, name="score.json")
     try:
-        return load(given, "medcontract/score")
+        return _load(_source(os.fspath(given), limits), _SCORE)
     except InvalidData:
         other = validate(given).contract if given != "-" else None
-        if other in (None, "medcontract/score"):
+        if other in (None, _SCORE):
             raise
         raise CallError(
             f"{os.fspath(given)}: expected a score, got {other}",
@@ -486,8 +571,11 @@ def freeze_protocol(
     track: str,
     *,
     truth: FileNames = (),
+    contract: str | None = None,
     parameters: Mapping[str, Number] | None = None,
     note: str | None = None,
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
     **track_options: Any,
 ) -> Protocol:
     """The protocol of a track with the versions of everything that changes a score, to be kept as a file.
@@ -501,22 +589,34 @@ def freeze_protocol(
     from medcontract.scoring import tracks
 
     _require_protocol_options(track_options)
-    given = given_files(_paths(truth), others=_files_in(track_options)).files
-    options, changes = _options(freeze_protocol, track_options, parameters)
-    settings = _settings(1, None, False, None, None, False, (), options=options)
+    _require_contract(contract)
+    given = given_files(_paths(truth), contract, others=_files_in(track_options)).files
+    limits = _limits(max_record, max_unpacked)
+    options, changes = _options(freeze_protocol, track_options, parameters, limits)
+    settings = _settings(1, None, False, max_record, max_unpacked, False, (), options=options)
     return freeze(tracks.track(track), changes, given, settings, note)
 
 
-def check_protocol(protocol: FileName | Protocol, **track_options: Any) -> ProtocolCheck:
+def check_protocol(
+    protocol: FileName | Protocol,
+    *,
+    contract: str | None = None,
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
+    **track_options: Any,
+) -> ProtocolCheck:
     """Whether this medcontract scores under a frozen protocol, with every difference. True if it does.
 
-    Options of a track are those of `freeze_protocol`: a custom lexicon that was frozen must be given again.
+    `contract` can only be "medcontract/protocol". Options of a track are those of `freeze_protocol`: a custom lexicon
+    that was frozen must be given again.
     """
     from medcontract.evaluation.freeze import check
 
     _require_protocol_options(track_options)
-    options, changes = _options(check_protocol, track_options, None)
-    return check(_read_frozen(protocol, changes), _settings(1, None, False, None, None, False, (), options=options))
+    limits = _limits(max_record, max_unpacked)
+    options, changes = _options(check_protocol, track_options, None, limits)
+    file = _path_of_contract(protocol, _PROTOCOL, contract)
+    return check(_read_frozen(file, changes, limits), _settings(1, None, False, None, None, False, (), options=options))
 
 
 # --- published schemas --------------------------------------------------------------------------------------------
@@ -704,6 +804,11 @@ def _require_strings(values: Iterable[object]) -> None:
             raise CallError(f"expected a string, got {type(value).__name__}", hint)
 
 
+def _require_contract(contract: str | None) -> None:
+    if contract is not None:
+        _require_strings([contract])
+
+
 def _require_at_least(minimum: int, **numbers: Any) -> None:
     from numbers import Integral
 
@@ -765,13 +870,17 @@ def _named_frames(given: Mapping[str, Any]) -> tuple[dict[str, pd.DataFrame], di
 
 
 def _given(
-    files: Iterable[FileName | pd.DataFrame], named: Mapping[str, pd.DataFrame], others: Iterable[object]
+    files: Iterable[FileName | pd.DataFrame],
+    named: Mapping[str, pd.DataFrame],
+    others: Iterable[object],
+    contract: str | None,
 ) -> GivenFiles:
     """The files and DataFrames of a call."""
     from medcontract.evaluation.arguments import given_files, given_frames
 
+    _require_contract(contract)
     files = list(files)
-    given = given_files(_paths(file for file in files if not is_frame(file)), others=others)
+    given = given_files(_paths(file for file in files if not is_frame(file)), contract, others=others)
     frames = [cast("pd.DataFrame", file) for file in files if is_frame(file)]
     return given._replace(files=[*given.files, *given_frames(frames, named)]) if frames or named else given
 
@@ -869,23 +978,29 @@ def _exact(name: str, value: Any) -> str:
     return str(int(value)) if isinstance(value, Integral) else repr(float(value))
 
 
-def _frozen(protocol: FileName | Protocol | None, changes: Sequence[tuple[str, str]] = ()) -> FrozenProtocol | None:
-    return None if protocol is None else _read_frozen(protocol, changes)
+_PROTOCOL = "medcontract/protocol"
 
 
-def _read_frozen(protocol: FileName | Protocol, changes: Sequence[tuple[str, str]]) -> FrozenProtocol:
+def _frozen(
+    protocol: FileName | Protocol | None, changes: Sequence[tuple[str, str]] = (), limits: Limits | None = None
+) -> FrozenProtocol | None:
+    return None if protocol is None else _read_frozen(protocol, changes, limits)
+
+
+def _read_frozen(
+    protocol: FileName | Protocol, changes: Sequence[tuple[str, str]], limits: Limits | None = None
+) -> FrozenProtocol:
     """A frozen protocol. Raises `InvalidData` and `CallError`, as `load` does, and for a call that changes it."""
     from medcontract.evaluation.frozen import FrozenProtocol, check_not_changed
 
-    contract = "medcontract/protocol"
     if isinstance(protocol, str | os.PathLike):
-        loaded = load(protocol, contract)
+        loaded = _load(_source(_path_of_contract(protocol, _PROTOCOL), limits), _PROTOCOL)
     else:
         from medcontract.results.reference import Protocol
 
         if not isinstance(protocol, Protocol):
             raise CallError(f"expected a path or a result of freeze_protocol, got {type(protocol).__name__}")
-        loaded = load(protocol.to_json().encode(), contract, name="protocol.json")
+        loaded = load(protocol.to_json().encode(), _PROTOCOL, name="protocol.json")
     frozen = FrozenProtocol.of(loaded.value.model_dump())
     check_not_changed(frozen, changes)
     return frozen
@@ -933,7 +1048,10 @@ def _files_in(track_options: Mapping[str, Any]) -> list[Any]:
 
 
 def _options(
-    function: Callable[..., Any], given: Mapping[str, Any], parameters: Mapping[str, Number] | None
+    function: Callable[..., Any],
+    given: Mapping[str, Any],
+    parameters: Mapping[str, Number] | None,
+    limits: Limits | None = None,
 ) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
     """Parse the options of tracks. Returns them, and the parameters including those set by options."""
     changed = _mapping(parameters, "parameters")
@@ -947,7 +1065,7 @@ def _options(
         if value is None or (option.sets and not value):
             continue
         if not option.parameter:
-            found[name] = _parsed(option, value)
+            found[name] = _parsed(option, value, limits)
         elif name in changed:
             raise CallError(f"'{name}' is given twice, as --parameter {name}=… and as {option.on_command_line}")
         else:
@@ -971,8 +1089,15 @@ def _unknown_option(name: str, known: Iterable[str]) -> CallError:
     return CallError(f"unknown option '{name}'", did_you_mean(name, sorted(known)))
 
 
-def _parsed(option: Option, value: Any) -> Any:
+def _parsed(option: Option, value: Any, limits: Limits | None) -> Any:
     """The value of an option of a track. Raises `InvalidData` or `CallError` for a file, like `load`."""
     if option.contract:
-        return load(value, option.contract).value.model_dump(exclude_none=True)
+        file = _path_of_contract(value, option.contract)
+        if not isinstance(file, str | os.PathLike | bytes):
+            raise CallError(f"'{option.name}' must be a path, not {type(file).__name__}")
+        if isinstance(file, bytes):
+            loaded = load(file, option.contract)
+        else:
+            loaded = _load(_source(os.fspath(file), limits), option.contract)
+        return loaded.value.model_dump(exclude_none=True)
     return option.parse(value) if option.parse else value

@@ -38,6 +38,7 @@ from medcontract.scoring.scorer import ScoringOptions
 
 if TYPE_CHECKING:
     from medcontract.api import FileName
+    from medcontract.rendering.html.page import Page
 
 __all__ = ["BenchmarkReport", "ClinicalAccuracyMetric", "ReasoningQualityMetric"]
 
@@ -197,6 +198,25 @@ class BenchmarkReport:
             rows = list(markdown_table(table))
             lines += ["", *rows] if rows else []
         return "\n".join(lines) + "\n"
+
+    def to_html(self) -> str:
+        """A page of HTML: the combined score and its weights first, then the other metrics and the tasks."""
+        from medcontract.rendering.html import page
+
+        return page.render(self._page())
+
+    def _repr_html_(self) -> str:
+        from medcontract.rendering.html import page
+
+        return page.fragment(self._page())
+
+    def _page(self) -> Page:
+        from medcontract.rendering.html.report import report_page
+
+        headline = self._headline()
+        value = self.overall_scores.get(headline)
+        shown = list(report_tables(self._report, headline, counted_here=False))
+        return report_page(f"{TRACK.id}: {self.model_id}", headline, value, shown)
 
     def _headline(self) -> str:
         """The first combined score whose weights are known; a report of another tool may contain anything there."""

@@ -126,7 +126,8 @@ def internal_error(error: Exception) -> str:
 
 
 _IN_PYTHON: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
-    (r"--set ([\w.$-]+)=…", r'header={"\1": …}'),
+    (r"--set [\w.$-]+=…(?: --set [\w.$-]+=…)*",
+     lambda m: "header={" + ", ".join(f'"{name}": …' for name in re.findall(r"--set ([\w.$-]+)=", m[0])) + "}"),
     (r"--set ([\w.$-]+)", r'header={"\1": …}'),
     (r"--parameter ([\w.$-]+)=([\w.-]+)", r'parameters={"\1": "\2"}'),
     (r"--parameter ([\w.$-]+)=…", r'parameters={"\1": …}'),

@@ -73,5 +73,5 @@ def _unknown(track: str, known: set[str]) -> CallError:
     from medcontract.contracts.suggestions import did_you_mean
 
     guess = did_you_mean(track, sorted(known))
-    choices = f"use one of {', '.join(built_in_tracks())}, or load another one with --plugin"
+    choices = f"use one of {', '.join(built_in_tracks())}, or load another one with --plugin or --challenge"
     return CallError(f"unknown track '{track}'", guess or choices)

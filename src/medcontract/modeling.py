@@ -49,10 +49,10 @@ from medcontract.contracts.rules import (
 )  # fmt: skip
 from medcontract.scoring.comparison import Comparison, RowGroup, Rows
 from medcontract.scoring.custom_metrics import register_metrics
-from medcontract.scoring.pairing import Pair, marks
+from medcontract.scoring.pairing import Pair, Vocabulary, marks
 from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol
-from medcontract.scoring.scorer import Answers, Counts, Finished, Scorer, ScoringOptions
+from medcontract.scoring.scorer import Answers, Counts, Finished, Remark, Scorer, ScoringOptions
 from medcontract.scoring.scorer import Limit as TrackLimit
 from medcontract.scoring.track import (
     Auxiliary,
@@ -112,6 +112,7 @@ __all__ = [
     "Ranking",
     "Reference",
     "RelativePath",
+    "Remark",
     "RequireAny",
     "Requires",
     "ResultFields",
@@ -128,6 +129,7 @@ __all__ = [
     "TrackLimit",
     "Unique",
     "Unit",
+    "Vocabulary",
     "ZeroOrOne",
     "marks",
     "processed_counts",

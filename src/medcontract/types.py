@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from medcontract.problems import Path
+from medcontract.problems import Path, Ref
 
 CellKind = Literal["text", "number", "boolean"]
 
@@ -28,3 +28,7 @@ class Outline(NamedTuple):
     """For each list, the keys of its first object."""
     schema: str | None
     outer: Literal["object", "list", "other"]
+    first: dict[str, Ref] = {}  # noqa: RUF012  # never changed
+    """For each list, the position of its first object."""
+    complete: bool = True
+    """Whether the file was read to its end, or until its keys were enough; not if its syntax is broken before."""

@@ -144,7 +144,7 @@ def test_preflight(folder: Path, call: Call) -> None:
     ran = call("preflight", "predictions.json", "cases.csv", *USE, "--format", "json")
     assert ran.code == 0
     states = {check["id"]: check["status"] for check in ran.json["checks"]}
-    assert list(states.values()).count("passed") == 5
+    assert list(states.values()).count("passed") == 6
     assert call("preflight", "predictions.json", "truth.json", *USE).code == 0
     write(folder / "few.jsonl", stroke_predictions()[:2])
     assert call("preflight", "few.jsonl", "cases.csv", *USE).code == 1
@@ -404,6 +404,9 @@ def test_lower_is_better(folder: Path, call: Call) -> None:
     assert [score["headline"]["value"] for score in scores] == [7.5, 0.5]
     board = call("leaderboard", "truth.csv", "far.jsonl", "near.jsonl", *USE, "--format", "json").json
     assert [(each["name"], each["rank"]) for each in board["submissions"]] == [("near.jsonl", 1), ("far.jsonl", 2)]
+    write(folder / "perfect.jsonl", [{"case_id": "1", "days": 10}, {"case_id": "2", "days": 20}])
+    files = ("risk/truth=truth.csv", "risk/predictions=perfect.jsonl")
+    assert "MC504" not in call("preflight", *files, *USE).out  # an error of 0 is no cause for concern
 
 
 def test_left_out(folder: Path, call: Call) -> None:

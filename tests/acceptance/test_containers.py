@@ -353,7 +353,7 @@ def test_a_time_beyond_the_calendar(tmp_path: Path) -> None:
 
     table = pa.table({"report_id": ["R-1"], "received_at": pa.array([2**62], pa.timestamp("ms"))})
     parquet.write_table(table, tmp_path / "cases.parquet")
-    report = medcontract.validate(tmp_path / "cases.parquet")
+    report = medcontract.validate(tmp_path / "cases.parquet", "reports/cases")
     assert (report.contract, report.records, report.problems) == ("reports/cases", 1, ())
     assert medcontract.load(tmp_path / "cases.parquet").value[0].report_id == "R-1"
 

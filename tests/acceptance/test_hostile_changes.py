@@ -17,7 +17,7 @@ from tests.scoring_files import CLASSES, guess, image, write
 import medcontract
 from medcontract.containers import BY_ENDING
 from medcontract.errors import FileChanged
-from medcontract.evaluation import leaderboard, parallel
+from medcontract.evaluation import contest, parallel
 from medcontract.evaluation import score as scoring
 from medcontract.reading import chunks
 from medcontract.reading.source import Source
@@ -109,7 +109,7 @@ def test_a_wrong_moment_on_the_command_line(call: Call, tmp_path: Path, monkeypa
     assert "changed while it was being read" in ran.err
     (tmp_path / "a" / "x" / "lesions-predictions.jsonl").unlink()
     write(tmp_path / "a" / "x", SENT, RIGHT[:100], "jsonl")
-    then(monkeypatch, leaderboard, "score_against", change, first=True)
+    then(monkeypatch, contest, "score_against", change, first=True)
     ran = call("leaderboard", organizer, "a", "b", "--format", "json")
     assert ran.code == 0
     found = {entry["name"]: (entry["rank"], entry["reasons"]) for entry in ran.json["submissions"]}
@@ -294,7 +294,7 @@ def test_the_truth_of_a_ranking(call: Call, tmp_path: Path, monkeypatch: pytest.
         else:
             write(tmp_path, "lesions/truth", [image(f"I-{n:03}", "NV") for n in range(COUNT)])
 
-    then(monkeypatch, leaderboard, "Workers", change, first=True)
+    then(monkeypatch, contest, "Workers", change, first=True)
     ran = call("leaderboard", organizer, "a", "b", "--jobs", "2")
     assert (ran.code, ran.out) == (2 if gone else 1, "")
     assert ("no such file" if gone else "the file changed while it was being read") in ran.err
@@ -356,7 +356,7 @@ def test_a_ranking_with_a_file_that_goes(call: Call, tmp_path: Path, monkeypatch
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         write(tmp_path / name, SENT, RIGHT)
-    then(monkeypatch, leaderboard, "score_against", (tmp_path / "a" / "lesions-predictions.json").unlink, first=True)
+    then(monkeypatch, contest, "score_against", (tmp_path / "a" / "lesions-predictions.json").unlink, first=True)
     ran = call("leaderboard", organizer, "a", "b", "--format", "json")
     assert ran.code == 0
     found = {entry["name"]: (entry["rank"], " ".join(entry["reasons"])) for entry in ran.json["submissions"]}

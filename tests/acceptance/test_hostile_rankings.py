@@ -14,7 +14,7 @@ from tests.deadly import kill, kill_once, refuse
 from tests.scoring_files import CLASSES, drug, evidence, guess, image, pipeline_run, read, rx, write
 
 from medcontract.errors import InvalidData
-from medcontract.evaluation import leaderboard, parallel
+from medcontract.evaluation import contest, parallel
 from medcontract.evaluation.score import score_against
 from medcontract.reading import chunks
 from medcontract.validation import dispatch
@@ -23,9 +23,9 @@ from medcontract.workers import WorkerDied, Workers
 needs_kill = pytest.mark.skipif(sys.platform == "win32", reason="a signal that cannot be caught")
 TROUBLE = """
 import os, signal
-from medcontract.evaluation import leaderboard
+from medcontract.evaluation import contest
 
-real = leaderboard.score_against
+real = contest.score_against
 
 def score_against(truth, files, *more):
     name = os.path.dirname(files.parts()[0].source.name)
@@ -38,7 +38,7 @@ def score_against(truth, files, *more):
 
 import multiprocessing
 multiple = multiprocessing.parent_process() is not None
-leaderboard.score_against = score_against
+contest.score_against = score_against
 METRICS = {}
 """
 """A plugin that changes what is done with some submissions, in this process and in workers."""
@@ -46,7 +46,7 @@ METRICS = {}
 
 @pytest.fixture
 def _troubled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(leaderboard, "score_against", score_against)  # restored afterwards
+    monkeypatch.setattr(contest, "score_against", score_against)  # restored afterwards
     monkeypatch.setattr(sys, "path", [*sys.path])
     (tmp_path / "troubled_scoring.py").write_text(TROUBLE)
     yield
@@ -79,7 +79,7 @@ def test_an_unexpected_exception_is_a_refusal(call: Call, tmp_path: Path, jobs: 
     assert (found["a"][0], found["z"][0]) == (1, 2)
     rank, reasons = found["crashes"]
     assert rank is None
-    assert "internal error (ZeroDivisionError in evaluation/leaderboard.py, line " in reasons[0]
+    assert "internal error (ZeroDivisionError in evaluation/contest.py, line " in reasons[0]
     assert "please report it" in reasons[0]
     assert "MARIA" not in ran.out + ran.err
 
@@ -137,7 +137,7 @@ def test_a_ranking_without_workers(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(leaderboard, "Workers", fail)
+    monkeypatch.setattr(contest, "Workers", fail)
     assert call("leaderboard", *files, "--jobs", "2") == alone
 
 

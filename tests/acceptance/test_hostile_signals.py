@@ -89,13 +89,13 @@ def test_a_half_written_result(tmp_path: Path) -> None:
 
 PLUGIN = """
 import os, time
-from medcontract.evaluation import leaderboard
+from medcontract.evaluation import contest
 
 def score_against(*_):
     open(f"worker-{os.getpid()}", "w").close()
     time.sleep(60)
 
-leaderboard.score_against = score_against
+contest.score_against = score_against
 METRICS = {}
 """
 

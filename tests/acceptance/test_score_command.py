@@ -575,8 +575,8 @@ def test_participants_see_counts_only(score: Call, tmp_path: Path, track: str, f
     whole = score(*files, "--format", format_).out
     ran = score(*files, "--format", format_, "--participant")
     assert ran.code == 1
-    assert "case or whitespace" in whole
-    assert "case or whitespace" not in ran.out
+    assert "from an id of the truth only in case or whitespace" in whole
+    assert "only in" not in ran.out
     assert "85 % processed" in ran.out
     assert ran.out.count("MC102") == whole.count("MC102")
     if format_ == "json":
@@ -1011,7 +1011,8 @@ def test_ids_that_differ_in_case_or_blanks(
     files = truth_file(tmp_path, track), sent_file(tmp_path, track, sent)
     ran = score(*files, "--format", "json")
     assert (ran.code, ran.json["processing"]["processed"]) == (1, 0)
-    assert any("case or whitespace" in warning for warning in ran.json["warnings"])
+    only = "case" if change is str.lower else "whitespace"
+    assert any(warning.endswith(f"from an id of the truth only in {only}") for warning in ran.json["warnings"])
     on_a_terminal(monkeypatch)
     out = score(*files, "--no-color").out
     true = TRUTH[track][0][key]
@@ -1084,12 +1085,16 @@ def test_a_named_contract(score: Call, tmp_path: Path) -> None:
 
 
 def test_files_that_a_score_has_no_use_for(score: Call, tmp_path: Path) -> None:
-    """The list of cases is no input of a score, and is said not to be."""
-    (tmp_path / "cases.csv").write_text("report_id\nR-00\n")
-    ran = score(*all_files(tmp_path, "reports"), "cases.csv", "--format", "json")
-    assert ran.code == 0
-    assert "cases.csv" not in [file["name"] for file in ran.json["inputs"]]
-    assert any("cases.csv" in warning for warning in ran.json["warnings"])
+    """The list of cases is no input of a score, which is reported if the caller names it; a folder may contain one."""
+    folder = tmp_path / "all"
+    files = all_files(folder, "reports")
+    cases = folder / "cases.csv"
+    cases.write_text("report_id\nR-00\n")
+    for arguments, warned in (([*files, cases], True), ([folder], False)):
+        ran = score(*arguments, "--format", "json")
+        assert ran.code == 0
+        assert "cases.csv" not in [file["name"] for file in ran.json["inputs"]]
+        assert any("cases.csv" in warning for warning in ran.json["warnings"]) == warned
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "jsonl.gz", "csv.gz", "json.gz"])

@@ -97,11 +97,14 @@ def test_few_vectors_need_their_contract_named() -> None:
 @pytest.mark.sampled(4)
 @each_recognised_vector
 def test_named_contract_and_bytes(vector: Vector) -> None:
-    """A file has the same problems when its contract is named, and when its content is given as bytes."""
+    """A file has the same problems when its content is given as bytes, and when its contract is named.
+
+    Except for the warning that the contract, if it was recognized, allows any other keys.
+    """
     contract = vector.expected[0].removeprefix("contract ")
     named = medcontract.validate_files([vector.path], contract).files[0]
     as_bytes = medcontract.validate(vector.path.read_bytes(), vector.given, name=vector.path.name)
-    assert report_lines(named) == vector.expected
+    assert report_lines(named) == [line for line in vector.expected if not line.startswith("MC510")]
     assert report_lines(as_bytes) == vector.expected
 
 

@@ -33,9 +33,10 @@ MAY_IMPORT: dict[str, set[str]] = {
         "_version", "atomic_write", "contracts", "errors", "problems", "reading", "results", "schemas", "types",
     },
     "atomic_write": {"errors"},
+    "report_files": {"atomic_write", "errors"},
     "example_files": {"contracts", "errors"},
-    "results": {"extras", "problems", "results"},
-    "rendering": {"catalog", "problems", "rendering", "results"},
+    "results": {"errors", "extras", "problems", "rendering", "results"},  # rendering: to_html, to_markdown, notebooks
+    "rendering": {"_version", "catalog", "problems", "rendering", "results"},
     "images": {"errors", "images", "problems", "workers"},
     "workers": {"errors"},
     "validation": {
@@ -57,10 +58,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "api": {
         "atomic_write", "catalog", "challenges", "contracts", "errors", "evaluation", "example_files", "extras",
-        "jsonschema_files", "normalizers", "problems", "reading", "results", "schemas", "scoring", "validation",
+        "jsonschema_files", "normalizers", "problems", "reading", "report_files", "results", "schemas", "scoring",
+        "validation",
     },
     "benchmark": {"api", "contracts", "errors", "rendering", "results", "scoring"},
     "challenge": {"api", "challenges", "contracts", "results"},
+    "testing": {"api", "errors", "rendering", "results"},
     "modeling": {"contracts", "scoring"},
     "docs": {"catalog", "contracts", "errors", "problems"},
     "cli": {"_version", "api", "cli", "errors", "rendering"},

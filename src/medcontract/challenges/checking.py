@@ -144,4 +144,4 @@ def _warn(definition: Definition, entries: list[Any], findings: Findings) -> Non
         if "unprocessed" in entry.numbers:
             path = (*path, "unprocessed")
         for message in metric.warnings(parameters):
-            findings.add("MC502", path, message, severity="warning")
+            findings.add("MC505", path, message, severity="warning")

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from medcontract.contracts.suggestions import did_you_mean
-from medcontract.problems import Finding, Path, Severity
+from medcontract.problems import Finding, Path, Severity, shorten
 
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 LONGEST_NAME = 64
@@ -16,6 +16,9 @@ _TYPES = {
     str: "a string", bool: "a boolean", int: "an integer", Decimal: "a number", list: "a list", dict: "a table",
 }  # fmt: skip
 _LARGEST_EXACT = 2**53
+_LONGEST_MESSAGE = 1000
+_NOT_PRINTABLE = "contains a control character, or another one that cannot be displayed"
+_LINE_BREAKS = str.maketrans("\r\n\t", "   ")
 _LARGEST = Decimal("1e308")
 
 
@@ -51,7 +54,8 @@ class Findings:
 
     def add(self, code: str, path: Path, message: str, hint: str | None = None, severity: Severity = "error") -> None:
         where = f"{self.dotted(path)}: " if path else ""
-        self.found.append((path, Finding(code, where + message, hint, severity, path)))
+        shown = shorten(where + message, _LONGEST_MESSAGE)
+        self.found.append((path, Finding(code, shown, hint and shorten(hint, _LONGEST_MESSAGE), severity, path)))
 
     # Common mistakes.
 
@@ -83,6 +87,7 @@ class Findings:
         return None
 
     def text(self, parent: dict[str, Any], key: str, path: Path = ()) -> str | None:
+        """A string that can be displayed; only descriptions may have several lines."""
         value = parent.get(key)
         if value is None:
             return None
@@ -91,6 +96,9 @@ class Findings:
             return None
         if not value.strip():
             self.add("MC106", (*path, key), "a blank string")
+            return None
+        if not (value.translate(_LINE_BREAKS) if key == "about" else value).isprintable():
+            self.add("MC107", (*path, key), _NOT_PRINTABLE)
             return None
         return value
 
@@ -167,6 +175,9 @@ class Findings:
                 return None
             if not item.strip():
                 self.add("MC106", (*path, index), "a blank string")
+                return None
+            if not item.isprintable():
+                self.add("MC107", (*path, index), _NOT_PRINTABLE)
                 return None
             if item in seen:
                 self.add("MC225", (*path, index), "repeats an earlier value", "list each value once")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 
 from medcontract.challenges import toml_file
 from medcontract.challenges.checking import check
@@ -54,14 +55,18 @@ def load(file: str | os.PathLike[str] | bytes, name: str | None = None) -> Scope
     with source.open() as stream:
         stream.seek(source.start)
         content = stream.read()
-    return make_scope(definition, source.name, content)
+    return _scope(content, source.name)
 
 
-def make_scope(definition: Definition, name: str, content: bytes) -> Scope:
-    """What a challenge adds to the contracts and tracks."""
+@lru_cache(maxsize=16)
+def _scope(content: bytes, name: str) -> Scope:
+    """What a challenge adds to the contracts and tracks. Cached, because models and schemas stay in memory."""
     from medcontract.challenges.contracts import Ids, compiled_contracts
     from medcontract.challenges.track import ChallengeTrack
 
+    report, definition = check_file(Source(content, name), ProblemCollector(1))
+    if definition is None:
+        raise InvalidData(report)  # the file was changed in the meantime
     ids = Ids.of(definition.id)
     return Scope(
         name=name, source=content, contracts=compiled_contracts(definition), track=ChallengeTrack(definition),

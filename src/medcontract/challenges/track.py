@@ -16,7 +16,7 @@ from medcontract.challenges.definition import Definition
 from medcontract.challenges.metrics import built
 from medcontract.errors import CallError
 from medcontract.results.score import Score
-from medcontract.results.tables import Table, first_rows, number
+from medcontract.results.tables import Bars, Matrix, Table, long_table, number
 from medcontract.scoring.canonical import canonical, sha256
 from medcontract.scoring.comparison import Comparison
 from medcontract.scoring.metrics import Metric, MetricValue, Tally, columns, confusion_matrix, count_all
@@ -226,7 +226,7 @@ class ChallengeTrack(Track):
         self.headline = definition.headline  # type: ignore[misc]
         of_headline = described.get(definition.headline)
         self.lower_is_better = of_headline is not None and not of_headline.kind.higher_is_better  # type: ignore[misc]
-        self.figures = (*_sum_figures(definition), *map(_figure, metrics))  # type: ignore[misc]
+        self.figures = (*_sum_figures(definition, described), *map(_figure, metrics))  # type: ignore[misc]
         self.scorer = _make_scorer(definition, metrics)  # type: ignore[misc]
         self.comparison = Comparison(figures=_flat, headline=_headline)  # type: ignore[misc]
 
@@ -268,7 +268,9 @@ class ChallengeTrack(Track):
             counts = [(name, number(count)) for name, count in left_out.items()]
             yield Table("Cases without a true value", ("metric", "left out"), counts)
         for name, by_class in result.get("by_class", {}).items():
-            yield first_rows(Table(name, ("class", "value"), [(label, number(v)) for label, v in by_class.items()]))
+            rows_of = [(label, number(figure)) for label, figure in by_class.items()]
+            bars = Bars.of(list(by_class), list(by_class.values()))
+            yield long_table(Table(name, ("class", "value"), rows_of, chart=bars))
         for field, matrix in result.get("confusion_matrix", {}).items():
             if len(matrix) <= _MOST_SHOWN:
                 yield _matrix_table(field, matrix)
@@ -277,7 +279,8 @@ class ChallengeTrack(Track):
 def _matrix_table(field: str, matrix: dict[str, dict[str, int]]) -> Table:
     head = ("true \\ predicted", *next(iter(matrix.values())))
     rows = [(true, *(str(times or "·") for times in row.values())) for true, row in matrix.items()]
-    return Table(f"Confusion matrix of {field}", head, rows)
+    chart = Matrix(list(matrix), head[1:], [list(row.values()) for row in matrix.values()])
+    return Table(f"Confusion matrix of {field}", head, rows, chart=chart)
 
 
 def _figure(metric: Metric) -> Figure:
@@ -289,10 +292,11 @@ def _figure(metric: Metric) -> Figure:
     )  # fmt: skip
 
 
-def _sum_figures(definition: Definition) -> Iterator[Figure]:
+def _sum_figures(definition: Definition, metrics: Mapping[str, Metric]) -> Iterator[Figure]:
     for name, weights in definition.sums.items():
         about = " + ".join(f"sums.{name}.{metric}·{metric}" for metric in weights)
-        yield Figure(name=name, about=about, low=None, high=None)
+        positive = all(weight >= 0 and metrics[metric].kind.low == 0 for metric, weight in weights.items())
+        yield Figure(name=name, about=about, low=0 if positive else None, high=None)
 
 
 def _flat(result: Mapping[str, Any]) -> dict[str, Any]:

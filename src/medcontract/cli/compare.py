@@ -18,17 +18,21 @@ Examples:
 @click.command("compare", epilog=_EPILOG, short_help="Compare two scores of the same protocol and truth.")
 @click.argument("baseline", metavar="BASELINE", type=click.Path())
 @click.argument("rerun", metavar="RERUN", type=click.Path())
+@options.contract("The contract of both files. Only scores can be compared: medcontract/score.")
 @options.protocol
 @options.plugins
 @options.result("Comparison")
+@options.limits
 def command(
-    baseline: str, rerun: str, protocol: str | None, chosen: str | None, out: str | None, no_color: bool
-) -> int:
+    baseline: str, rerun: str, contract: str | None, protocol: str | None, chosen: str | None, out: str | None,
+    no_color: bool, max_record: int | None, max_unpacked: int | None,
+) -> int:  # fmt: skip
     """Compare two outputs of `medcontract score --format json`, and show what changed, the largest changes first.
 
     If the protocols or the truths differ, the scores are not comparable: the exit code is 2, and the exact difference
     is reported.
     """
     printer = output.Printer("Comparison", chosen, out, no_color)
-    printer.print(api.compare(baseline, rerun, protocol=protocol))
+    limits = {"max_record": max_record, "max_unpacked": max_unpacked}
+    printer.print(api.compare(baseline, rerun, contract=contract, protocol=protocol, **limits))
     return 0

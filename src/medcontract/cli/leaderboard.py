@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+import os
+from functools import partial
 from typing import Any
 
 import click
 
-from medcontract import api
+from medcontract import api, rendering
 from medcontract.cli import options, output
+from medcontract.errors import CallError
+from medcontract.rendering.view import View
 
 _EPILOG = """\b
 Examples:
   medcontract leaderboard truth.csv submissions/*
   medcontract leaderboard truth/ submissions/* --format markdown --out ranking.md
   medcontract leaderboard truth.csv submissions/* --jobs 8
+  medcontract leaderboard reports/truth=truth.csv submissions/* --contract reports/predictions
   medcontract leaderboard truth.csv submissions/* --measured measured/      measured/NAME/ or measured/NAME.json
+  medcontract leaderboard truth.csv submissions/* --participant --reports feedback/     one report per submission
 """
 
 
 @click.command("leaderboard", cls=options.TrackCommand, epilog=_EPILOG, short_help="Score and rank submissions.")
 @click.argument("truth", metavar="TRUTH", type=click.Path())
 @click.argument("submissions", nargs=-1, required=True, metavar="DIR...", type=click.Path())
+@options.contract()
 @options.pairs("--parameter", "parameters", "Change a parameter of the protocol, and with it the fingerprint.")
 @options.protocol
 @options.pairs("--set", "header", "Set a header field that the files do not contain.")
@@ -31,29 +38,46 @@ Examples:
     help="Use your own measurements of each submission (telemetry, model file, runs, evidence) from DIR/NAME/ or "
     "DIR/NAME.json, and ignore those of the submissions.",
 )
+@click.option(
+    "--reports",
+    metavar="DIR",
+    type=options.OutputFolder(),
+    help="Write a report for each submission to DIR: what score would print, as Markdown or according to --format.",
+)
 @options.jobs("Score in N processes.")
 @options.participant
 @options.plugins
 @options.result("Leaderboard")
 @options.limits
 def command(
-    truth: str, submissions: tuple[str, ...], parameters: dict[str, str],
+    truth: str, submissions: tuple[str, ...], contract: str | None, parameters: dict[str, str],
     protocol: str | None,
-    header: dict[str, str], measured: str | None, jobs: int,
+    header: dict[str, str], measured: str | None, reports: str | None, jobs: int,
     participant: bool, chosen: str | None, out: str | None, no_color: bool,
     max_record: int | None, max_unpacked: int | None, **track_options: Any,
 ) -> int:  # fmt: skip
     """Score each DIR (a folder or a single file) against TRUTH (a file or a folder), and rank them.
 
-    Submissions that are not valid are listed last, with reasons. They do not affect the exit code.
+    The contract of each file is recognized, or specified as CONTRACT=PATH; that of a folder applies to all files in it.
+    Submissions that are not valid are listed last, with reasons. The exit code is 1 if none is valid.
     """
+    if out and reports and os.path.realpath(os.path.dirname(out)) == os.path.realpath(reports):
+        raise CallError(f"--out: {out} is in the folder of --reports", "write the ranking to another folder")
     printer = output.Printer("Leaderboard", chosen, out, no_color)
+    report_format = chosen if chosen in rendering.formats_of("Score") else rendering.REPORT_FORMAT
     with output.Progress() as progress:
         board = api.leaderboard(
-            truth, *submissions, header=header, participant=participant, jobs=jobs, max_record=max_record,
-            parameters=parameters, protocol=protocol,
-            max_unpacked=max_unpacked, measured=measured, plugin_errors=printer.plugin_errors,
-            progress=progress.show, **options.given_by(track_options),
+            truth, *submissions, contract=contract, header=header, participant=participant, jobs=jobs,
+            max_record=max_record, parameters=parameters, protocol=protocol,
+            max_unpacked=max_unpacked, measured=measured, plugin_errors=printer.plugin_errors and not reports,
+            progress=progress.show, reports=reports, report_as=_report_as(report_format),
+            max_alike=output.MAX_ALIKE if report_format == "text" else None, **options.given_by(track_options),
         )  # fmt: skip
     printer.print(board)
-    return 0
+    return 0 if board else 1
+
+
+def _report_as(format_name: str) -> tuple[str, Any]:
+    """The file extension of a format, and a function that renders a score, without values of records."""
+    extension = next(each for each, name in rendering.EXTENSIONS.items() if name == format_name and each)
+    return extension, partial(rendering.render, format_name=format_name, view=View())

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
+from itertools import pairwise
 from typing import Any, TypeVar, cast
 
 import click
 
 from medcontract import api, rendering
 from medcontract.cli import output
+from medcontract.rendering.view import clean
 
 F = TypeVar("F", bound=Callable[..., Any])
 _PLUGINS = f"{__name__}.plugins"
@@ -37,6 +39,10 @@ class PathOrId(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return value
+
+
+class OutputFolder(click.Path):
+    """A folder that the command writes to."""
 
 
 def result(name: str) -> Callable[[F], F]:
@@ -75,11 +81,15 @@ def out(command: F) -> F:
 
 
 def _given_paths() -> list[str]:
-    """The files and folders in the arguments: all paths except --out."""
+    """The files and folders in the arguments: all paths except those that are written."""
     context = click.get_current_context()
     given = [*context.meta.get(_PLUGINS, ()), *context.meta.get(_CHALLENGE, ())]
     for parameter in context.command.get_params(context):
-        if isinstance(parameter.type, click.Path) and parameter.name != "out":
+        if (
+            isinstance(parameter.type, click.Path)
+            and parameter.name != "out"
+            and not isinstance(parameter.type, OutputFolder)
+        ):
             value = context.params.get(parameter.name or "")
             given += value if isinstance(value, tuple) else [value] * (value is not None)
     return [api.path_of(name) for name in given]
@@ -106,6 +116,11 @@ def limits(command: F) -> F:
     return click.option("--max-record", type=Size(), metavar="SIZE", help="Maximum size of a record (default: 16M).")(
         command
     )
+
+
+def contract(about: str = "The contract of all files that are not passed as CONTRACT=PATH.") -> Callable[[F], F]:
+    """--contract ID."""
+    return click.option("--contract", metavar="ID", shell_complete=complete_contract, help=about)
 
 
 def jobs(about: str) -> Callable[[F], F]:
@@ -196,7 +211,7 @@ class ProtocolCommand(TrackCommand):
 
 def _plugins_in(args: Sequence[str]) -> Iterator[str]:
     """The values of --plugin, which are needed before the options can be parsed."""
-    for word, following in zip(args, [*args[1:], ""], strict=True):
+    for word, following in pairwise([*args, ""]):
         if word == "--plugin" and following:
             yield following
         elif word.startswith("--plugin="):
@@ -250,7 +265,7 @@ def _challenge(command: F) -> F:
         if name is None or ctx.resilient_parsing:
             return
         ctx.meta[_CHALLENGE] = (name,)
-        click.echo(f"challenge: {api.use_challenge(name)}", err=True)
+        click.echo(f"challenge: {clean(api.use_challenge(name))}", err=True)
 
     return click.option(
         "--challenge", metavar="FILE", type=click.Path(), envvar="MEDCONTRACT_CHALLENGE", expose_value=False,

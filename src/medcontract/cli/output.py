@@ -19,6 +19,8 @@ from medcontract.rendering.view import Style, View, plain
 if TYPE_CHECKING:
     from medcontract.results.base import Result
 
+MAX_ALIKE = 3
+"""The number of similar problems in text."""
 _COLORS = {
     "error": {"fg": "red", "bold": True},
     "warning": {"fg": "yellow", "bold": True},
@@ -131,8 +133,8 @@ class Printer:
         limit = max_problems if max_problems is not None else 50 if self.as_text else most
         return {
             "max_problems": limit,
-            "max_alike": 3 if self.as_text else None,
-            "excerpts": self.as_text and self.show_values,
+            "max_alike": MAX_ALIKE if self.as_text else None,
+            "excerpts": self.show_values and self.format in rendering.WITH_EXCERPTS,
         }
 
 

@@ -22,6 +22,7 @@ Examples:
     "preflight", cls=options.TrackCommand, epilog=_EPILOG, short_help="Check whether a submission would be accepted."
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE|DIR...", type=click.Path(allow_dash=True))
+@options.contract()
 @click.option("--images", metavar="DIR", type=click.Path(), help="Also check the images of lesions/cases, in DIR.")
 @options.jobs("Check images in N processes.")
 @options.pairs("--parameter", "parameters", "Change a parameter of the protocol.")
@@ -33,9 +34,9 @@ Examples:
 @options.problems
 @options.limits
 def command(
-    files: tuple[str, ...], images: str | None, jobs: int, parameters: dict[str, str], header: dict[str, str],
-    protocol: str | None,
-    participant: bool, chosen: str | None, out: str | None, no_color: bool, max_problems: int | None,
+    files: tuple[str, ...], contract: str | None, images: str | None, jobs: int, parameters: dict[str, str],
+    header: dict[str, str], protocol: str | None, participant: bool, chosen: str | None, out: str | None,
+    no_color: bool, max_problems: int | None,
     show_values: bool, max_record: int | None, max_unpacked: int | None, **track_options: Any,
 ) -> int:  # fmt: skip
     """Check a submission. More files, such as cases or the truth, allow more checks.
@@ -46,10 +47,10 @@ def command(
     settings = printer.problem_settings(max_problems, api.MAX_SCORE_PROBLEMS)
     with output.Progress() as progress:
         checklist = api.preflight(
-            *files, images=images, jobs=jobs, parameters=parameters, protocol=protocol, header=header,
-            participant=participant, show_values=printer.show_values, plugin_errors=printer.plugin_errors,
-            max_record=max_record, max_unpacked=max_unpacked, progress=progress.show,
-            **settings, **options.given_by(track_options),
+            *files, contract=contract, images=images, jobs=jobs, parameters=parameters, protocol=protocol,
+            header=header, participant=participant, show_values=printer.show_values,
+            plugin_errors=printer.plugin_errors, max_record=max_record, max_unpacked=max_unpacked,
+            progress=progress.show, **settings, **options.given_by(track_options),
         )  # fmt: skip
     printer.print(checklist, settings["max_problems"])
     return 0 if checklist else 1

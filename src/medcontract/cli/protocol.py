@@ -57,12 +57,14 @@ def show(track: str, parameters: dict[str, str], chosen: str | None, out: str | 
     multiple=True,
     help="Freeze the content of this truth, too: a file or a folder; may be repeated.",
 )
+@options.contract("The contract of all files of the truth that are not passed as CONTRACT=PATH.")
 @click.option("--note", metavar="WHY", help="Why it is frozen.")
 @options.plugins
 @options.out
+@options.limits
 def freeze(
-    track: str, parameters: dict[str, str], truth: tuple[str, ...], note: str | None, out: str | None,
-    **track_options: Any,
+    track: str, parameters: dict[str, str], truth: tuple[str, ...], contract: str | None, note: str | None,
+    out: str | None, max_record: int | None, max_unpacked: int | None, **track_options: Any,
 ) -> int:  # fmt: skip
     """Write the protocol of a TRACK to the file --out, as JSON: parameters, the version of every step that changes a
     score, and the content of the truth. Pass it to other commands with --protocol.
@@ -70,7 +72,10 @@ def freeze(
     if out is None:
         raise click.UsageError("Missing option '--out'.")
     given = options.given_values(track_options)
-    frozen = api.freeze_protocol(track, parameters=parameters, truth=truth, note=note, **given)
+    frozen = api.freeze_protocol(
+        track, parameters=parameters, truth=truth, contract=contract, note=note, max_record=max_record,
+        max_unpacked=max_unpacked, **given,
+    )  # fmt: skip
     output.write(frozen.to_json(), out)
     click.echo(f"{frozen.id} v{frozen.version}, fingerprint {frozen.fingerprint}", err=True)
     return 0
@@ -80,12 +85,17 @@ def freeze(
     "check", cls=options.ProtocolCommand, short_help="Is a frozen protocol still that of this medcontract?"
 )
 @click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
+@options.contract("The contract of the file. Only frozen protocols can be checked: medcontract/protocol.")
 @options.plugins
 @options.result("ProtocolCheck")
-def check(file: str, chosen: str | None, out: str | None, no_color: bool, **track_options: Any) -> int:
+@options.limits
+def check(
+    file: str, contract: str | None, chosen: str | None, out: str | None, no_color: bool, max_record: int | None,
+    max_unpacked: int | None, **track_options: Any,
+) -> int:  # fmt: skip
     """Compare the frozen protocol in FILE with this medcontract. The exit code is 1 if anything differs."""
     printer = output.Printer("ProtocolCheck", chosen, out, no_color)
     given = options.given_values(track_options)
-    found = api.check_protocol(file, **given)
+    found = api.check_protocol(file, contract=contract, max_record=max_record, max_unpacked=max_unpacked, **given)
     printer.print(found)
     return 0 if found else 1

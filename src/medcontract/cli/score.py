@@ -9,6 +9,7 @@ import click
 from medcontract import api
 from medcontract.cli import options, output
 from medcontract.rendering.json import dumps
+from medcontract.rendering.view import clean
 
 _EPILOG = """\b
 Examples:
@@ -26,6 +27,7 @@ Examples:
 
 @click.command("score", cls=options.TrackCommand, epilog=_EPILOG, short_help="Score a submission against its truth.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
+@options.contract()
 @options.pairs("--parameter", "parameters", "Change a parameter of the protocol, and with it the fingerprint.")
 @options.protocol
 @options.pairs("--set", "header", "Set a header field that the files do not contain.")
@@ -38,7 +40,7 @@ Examples:
 @options.problems
 @options.limits
 def command(
-    files: tuple[str, ...], parameters: dict[str, str], breakdown: bool,
+    files: tuple[str, ...], contract: str | None, parameters: dict[str, str], breakdown: bool,
     protocol: str | None,
     header: dict[str, str], result_only: bool, jobs: int, participant: bool, chosen: str | None, out: str | None,
     no_color: bool, max_problems: int | None, show_values: bool, max_record: int | None, max_unpacked: int | None,
@@ -53,7 +55,7 @@ def command(
     settings = printer.problem_settings(max_problems, api.MAX_SCORE_PROBLEMS)
     with output.Progress() as progress:
         score = api.score(
-            *files, parameters=parameters, protocol=protocol,
+            *files, contract=contract, parameters=parameters, protocol=protocol,
             header=header, breakdown=breakdown, participant=participant,
             show_values=show_values or (printer.show_values and not result_only), jobs=jobs,
             plugin_errors=printer.plugin_errors, max_record=max_record,
@@ -61,6 +63,8 @@ def command(
         )  # fmt: skip
     if result_only:
         output.write(dumps(score.result), out)
+        for reason in score.reasons:  # the result alone does not contain them
+            click.echo(f"medcontract: not valid: {clean(reason)}", err=True)
     else:
         printer.print(score, settings["max_problems"])
     return 0 if score else 1

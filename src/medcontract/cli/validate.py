@@ -22,7 +22,7 @@ Examples:
 
 @click.command("validate", epilog=_EPILOG, short_help="Check files against their contracts.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=click.Path(allow_dash=True))
-@click.option("--contract", metavar="ID", shell_complete=options.complete_contract, help="The contract of all files.")
+@options.contract()
 @click.option("--schema", metavar="FILE", type=click.Path(), help="Check against this JSON Schema instead.")
 @click.option(
     "--allow-refs", metavar="DIR", type=click.Path(), multiple=True,

@@ -1,37 +1,87 @@
-"""Recognizes the contract of a file from its keys, never from its name."""
+"""Recognizes the contract of a file from its keys, never from its name.
+
+A file that matches exactly one contract exactly is decided by its keys alone. For all others, names that are alike
+count as the same (`medcontract.contracts.similar_contracts`, loaded only then), so that predictions with other
+spellings are checked as predictions, and not accepted as something that allows any column.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
-from medcontract.contracts.registry import CompiledContract, candidates, scope
-from medcontract.contracts.suggestions import ALIKE, nearest
+from medcontract.contracts.registry import CompiledContract, candidates, compiled, scope
 from medcontract.errors import NotRecognised
+from medcontract.problems import Ref, is_plain
 from medcontract.types import Outline
+
+if TYPE_CHECKING:
+    from medcontract.contracts.similar_contracts import Match
 
 Costs = list[tuple[int, str]]
 """The distance of each candidate (0: an exact match) and its id."""
+_Matches = Callable[[], list["Match"]]
+"""The candidates if alike names count as the same, best first."""
 
-_URN = re.compile(r"(?:urn:medcontract:|.*/)?([a-z0-9-]+)[:/]([a-z0-9-]+)[:/]v1(?:[.:]draft-07)?(?:\.json)?\Z")
+_URN = re.compile(
+    r"(?:urn:medcontract:|.*/)?([a-z0-9-]+)[:/]([a-z0-9-]+)[:/]v([0-9]{1,9})(?:[.:]draft-07)?(?:\.json)?\Z"
+)
+NO_RENAMES: Mapping[str, str] = MappingProxyType({})
+
+
+class Recognized(NamedTuple):
+    """The contract of a file, and what it was recognized by."""
+
+    contract_id: str
+    by: str
+    """`its $schema`, `its keys` or `its columns`."""
+    renames: Mapping[str, str] = NO_RENAMES
+    """Keys of the file that count as keys of the contract."""
+    extra: tuple[str, ...] = ()
+    """Keys that the contract allows, but does not know."""
+    ref: Ref | None = None
+    """Where these keys are."""
+
+    @property
+    def how(self) -> str:
+        """How it was recognized, in words."""
+        return f"recognized by {self.by}"
 
 
 def by_schema(schema: str | None) -> str | None:
     """The contract that a `$schema` refers to, if it is a known one."""
     match = _URN.match(schema) if schema else None
-    contract_id = "/".join(match.groups()) if match else None
-    return contract_id if contract_id in candidates() else None
+    if match is None:
+        return None
+    track, name, version = match.groups()
+    found = candidates().get(f"{track}/{name}")
+    if found is None or (version != "1" and (found.contract is None or version != str(found.contract.version))):
+        return None
+    return found.id
 
 
-def of_outline(outline: Outline) -> str:
+def of_outline(outline: Outline) -> Recognized:
     """The contract of a `.json` file. Raises `NotRecognised`."""
     named = by_schema(outline.schema)
     if named:
-        return named
+        return Recognized(named, "its $schema")
     if outline.outer == "list":
-        return _choose(lambda: _record_costs(outline.items[""]), "its records", outline.items[""])
+        return _of_record(outline.items[""], "its records", outline.first.get(""))
+
+    def matches() -> list[Match]:
+        from medcontract.contracts import similar_contracts
+
+        return similar_contracts.of_outline(outline, list(_candidates()))
+
     inside = frozenset(key for keys in outline.items.values() for key in keys)
-    return _choose(lambda: _file_costs(outline), "its keys", outline.keys | inside)
+    found = _choose(lambda: _file_costs(outline), matches, "its keys", "its keys", outline.keys | inside)
+    if not outline.complete and not _is_decided(outline, found):
+        raise NotRecognised("the file ends before its contract can be recognized", "specify --contract ID")
+    list_key = compiled()[found.contract_id].list_key
+    name = next((name for name in outline.first if found.renames.get(name, name) == list_key), "")
+    return _with_extra(found, outline.items.get(name, frozenset()), outline.first.get(name))
 
 
 def certain(outline: Outline) -> bool:
@@ -39,40 +89,86 @@ def certain(outline: Outline) -> bool:
     return by_schema(outline.schema) is not None or _perfect(sorted(_file_costs(outline)))
 
 
+def _is_decided(outline: Outline, found: Recognized) -> bool:
+    """Whether the keys before a syntax error are enough.
+
+    They are if they include the list of records, or if they are those of a document and of no collection: the header
+    of a truncated submission may match that of the truth.
+    """
+    entry = compiled()[found.contract_id]
+    keys = {found.renames.get(key, key) for key in outline.keys}
+    if entry.list_key:
+        return entry.list_key in keys
+    return not any(other.list_key and keys <= other.header for other in _candidates())
+
+
+def of_record(keys: frozenset[str], ref: Ref | None = None) -> Recognized:
+    """The contract of a line of JSONL. Raises `NotRecognised`."""
+    return _of_record(keys, "the keys of its first record", ref)
+
+
+def _of_record(keys: frozenset[str], seen: str, ref: Ref | None) -> Recognized:
+    def matches() -> list[Match]:
+        from medcontract.contracts import similar_contracts
+
+        return similar_contracts.of_record(keys, list(_candidates()))
+
+    found = _choose(lambda: _record_costs(keys), matches, seen, "its keys", keys)
+    return _with_extra(found, keys, ref)
+
+
+def of_columns(columns: frozenset[str], ref: Ref | None = None) -> Recognized:
+    """The contract of a table. Raises `NotRecognised`."""
+
+    def matches() -> list[Match]:
+        from medcontract.contracts import similar_contracts
+
+        return similar_contracts.of_columns(columns, list(_candidates()))
+
+    found = _choose(lambda: _column_costs(columns), matches, "its columns", "its columns", columns)
+    return _with_extra(found, columns, ref)
+
+
+def _candidates() -> Iterable[CompiledContract]:
+    """The contracts that a file can be of."""
+    return candidates().values()
+
+
 def _perfect(costs: Costs) -> bool:
     return bool(costs) and costs[0][0] == 0 and (len(costs) == 1 or costs[1][0] > 0)
-
-
-def of_record(keys: frozenset[str]) -> str:
-    """The contract of a line of JSONL. Raises `NotRecognised`."""
-    return _choose(lambda: _record_costs(keys), "the keys of its first record", keys)
-
-
-def of_columns(columns: frozenset[str]) -> str:
-    """The contract of a table. Raises `NotRecognised`."""
-    return _choose(lambda: _column_costs(columns), "its columns", columns)
 
 
 def _file_costs(outline: Outline) -> Costs:
     costs: Costs = []
     keys = outline.keys - {"$schema"}
-    for entry in candidates().values():
-        if entry.list_key in keys or _half(keys, entry.header_required) or _mostly_known(keys, entry):
-            cost = _cost(keys, entry.header_required, entry.header)
-            # A document without required keys: a contract that requires these keys is closer.
-            cost += not entry.header_required and not entry.list_key
-            if entry.list_key and entry.list_key not in keys:
-                cost += min(map(len, entry.forms))  # no list: the required keys of its records are missing too
-            elif first := outline.items.get(entry.list_key or ""):
-                cost += min(_cost(first, form, entry.record) for form in _eligible(first, entry.forms))
+    for entry in _candidates():
+        if may_be_file(keys, entry):
+            cost = header_cost(keys, entry)
+            if first := outline.items.get(entry.list_key or ""):
+                cost += min(key_cost(first, form, entry.record) for form in eligible(first, entry.forms))
             costs.append((cost, entry.id))
     return costs
+
+
+def may_be_file(keys: frozenset[str], entry: CompiledContract) -> bool:
+    """Whether a contract is a candidate for a file with these keys at the top level."""
+    return entry.list_key in keys or half_present(keys, entry.header_required) or _mostly_known(keys, entry)
+
+
+def header_cost(keys: frozenset[str], entry: CompiledContract) -> int:
+    """The missing and unknown keys at the top level."""
+    cost = key_cost(keys, entry.header_required, entry.header)
+    # A document without required keys: a contract that requires these keys is closer.
+    cost += not entry.header_required and not entry.list_key
+    if entry.list_key and entry.list_key not in keys:
+        cost += min(map(len, entry.forms))  # no list: the required keys of its records are missing too
+    return cost
 
 
 def _column_costs(columns: frozenset[str]) -> Costs:
     return [
         (cost, entry.id)
-        for entry in candidates().values()
+        for entry in _candidates()
         if (cost := _form_cost(columns, entry.column_forms, frozenset(column.name for column in entry.columns)))
         is not None
     ]
@@ -80,23 +176,23 @@ def _column_costs(columns: frozenset[str]) -> Costs:
 
 def _record_costs(keys: frozenset[str]) -> Costs:
     return [
-        (cost, entry.id)
-        for entry in candidates().values()
-        if (cost := _form_cost(keys, entry.forms, entry.record)) is not None
+        (cost, entry.id) for entry in _candidates() if (cost := _form_cost(keys, entry.forms, entry.record)) is not None
     ]
 
 
-def _eligible(keys: frozenset[str], forms: tuple[frozenset[str], ...]) -> list[frozenset[str]]:
+def eligible(keys: frozenset[str], forms: tuple[frozenset[str], ...]) -> list[frozenset[str]]:
     """The variants that a record with these keys may be: a failed one only if it has an `error`."""
     return [form for form in forms if "error" not in form or "error" in keys]
 
 
 def _form_cost(keys: frozenset[str], forms: tuple[frozenset[str], ...], known: frozenset[str]) -> int | None:
     """The cost of the best variant, or None if the record has less than half of the keys of each."""
-    return min((_cost(keys, form, known) for form in _eligible(keys, forms) if _half(keys, form)), default=None)
+    costs = (key_cost(keys, form, known) for form in eligible(keys, forms) if half_present(keys, form))
+    return min(costs, default=None)
 
 
-def _half(keys: frozenset[str], required: frozenset[str]) -> bool:
+def half_present(keys: frozenset[str], required: frozenset[str]) -> bool:
+    """Whether at least half of the required keys are present."""
     return bool(required) and 2 * len(keys & required) >= len(required)
 
 
@@ -106,7 +202,7 @@ def _mostly_known(keys: frozenset[str], entry: CompiledContract) -> bool:
     return requires_nothing and 2 * len(keys & entry.header) > len(keys)
 
 
-def _cost(keys: frozenset[str], required: frozenset[str], known: frozenset[str]) -> int:
+def key_cost(keys: frozenset[str], required: frozenset[str], known: frozenset[str]) -> int:
     """Missing plus unknown keys."""
     return len(required - keys) + len(keys - known)
 
@@ -119,26 +215,44 @@ def _load_installed() -> bool:
     return plugins.load_installed()
 
 
-def _choose(rate: Callable[[], Costs], seen: str, keys: frozenset[str]) -> str:
+def _choose(rate: Callable[[], Costs], matches: _Matches, seen: str, by: str, keys: frozenset[str]) -> Recognized:
     """The contract with the lowest cost. Installed plugins are loaded only if no contract matches exactly."""
     costs = sorted(rate())
     if not _perfect(costs) and _load_installed():
         costs = sorted(rate())
-    if not costs:
-        near = _nearest(keys)
-        hint = f"closest: {_join(near)}; try --contract {near[0]}" if near else "specify --contract ID"
-        raise NotRecognised(f"no contract matches {seen}", hint + "; see: medcontract schema list")
-    best = [contract_id for cost, contract_id in costs if cost == costs[0][0]]
-    built_in = [contract_id for contract_id in best if candidates()[contract_id].contract is None]
-    if len(best) == 1 or (len(built_in) == 1 and costs[0][0] == 0):
-        return (built_in or best)[0]
+    if costs and costs[0][0] == 0:
+        best = [contract_id for cost, contract_id in costs if cost == 0]
+        built_in = [contract_id for contract_id in best if compiled()[contract_id].contract is None]
+        if len(best) == 1 or len(built_in) == 1:
+            return Recognized((built_in or best)[0], by)
+        raise _several(best, seen)
+    found = matches()
+    if not found:
+        raise _none(keys, seen)
+    first = found[0]
+    equal = [match for match in found if match.order[:2] == first.order[:2]]
+    if len(equal) > 1:
+        raise _several([match.contract_id for match in equal], seen, first.renames)
+    if first.doubts:
+        raise _in_doubt(first, seen)
+    return Recognized(first.contract_id, by, first.renames)
+
+
+def _with_extra(found: Recognized, keys: frozenset[str], ref: Ref | None) -> Recognized:
+    """With the keys that an open contract does not know, and where they are."""
+    entry = compiled()[found.contract_id]
+    return found._replace(extra=tuple(sorted(keys - entry.record)) if entry.open else (), ref=ref)
+
+
+def _several(best: list[str], seen: str, renames: Mapping[str, str] = NO_RENAMES) -> NotRecognised:
     challenge = scope()
     first = challenge.truth if challenge is not None and challenge.truth in best else best[0]
-    doubt = NotRecognised(
-        f"{seen} match {_join(best[:8])} equally well", f"specify one: --contract {first}, or {first}=PATH"
-    )
+    hint = f"specify one: --contract {first}, or {first}=PATH"
+    if renames:
+        hint += f"; rename {renames_text(renames)}"
+    doubt = NotRecognised(f"{seen} match {_join(best[:8])} equally well", hint)
     doubt.candidates = tuple(best)
-    raise doubt
+    return doubt
 
 
 def is_truth_or_submission(candidates: Collection[str]) -> bool:
@@ -158,20 +272,34 @@ def other_role(contracts: Collection[str]) -> str | None:
     return challenge.submission if challenge.truth in contracts else challenge.truth
 
 
-_MOST_KEYS = 100
+def _none(keys: frozenset[str], seen: str) -> NotRecognised:
+    from medcontract.contracts.similar_contracts import closest
+
+    near = closest(keys, list(_candidates()))
+    hint = f"closest: {_join(near)}; try --contract {near[0]}" if near else "specify --contract ID"
+    return NotRecognised(f"no contract matches {seen}", hint + "; see: medcontract schema list")
 
 
-def _nearest(keys: frozenset[str]) -> list[str]:
-    """The contracts that share most keys with a file, or have similar keys; at most three."""
-    some = sorted(keys)[:_MOST_KEYS]
-    shared = [(-_shared(some, entry), entry.id) for entry in candidates().values()]
-    return [contract_id for count, contract_id in sorted(shared)[:3] if count]
+def _in_doubt(match: Match, seen: str) -> NotRecognised:
+    """An open contract, and others whose fields are there too."""
+    others = [other for other, _ in match.doubts]
+    renames = {name: field for _, pairs in match.doubts for name, field in pairs.items()}
+    fix = f"rename {renames_text(renames)} for {_join(others)}; or " if renames else ""
+    return NotRecognised(
+        f"{seen} match {match.contract_id}, which allows any other, but also most of {_join(others)}",
+        f"{fix}specify one: --contract {others[0]}, or {others[0]}=PATH",
+    )
 
 
-def _shared(keys: list[str], entry: CompiledContract) -> float:
-    """How many of the keys a contract knows; a similar key counts slightly less."""
-    known = sorted(entry.header | entry.record | {column.name for column in entry.columns})
-    return sum(1 if key in known else 0.9 * (nearest(key, known, ALIKE) is not None) for key in keys)
+_MOST_RENAMES = 12
+
+
+def renames_text(renames: Mapping[str, str], most: int = _MOST_RENAMES) -> str:
+    """Which names to change. Those that may be data are only counted."""
+    shown = [f"'{name}' to '{field}'" for name, field in sorted(renames.items()) if is_plain(name)][:most]
+    left = len(renames) - len(shown)
+    more = f"{left} more" if shown else f"{left} of them"
+    return _join([*shown, more] if left else shown)
 
 
 def _join(names: Iterable[str]) -> str:

@@ -254,7 +254,7 @@ RESPONSE = Contract(
         Reference(other="triage/ground-truth", field="segment_id", code="MC303",
                   message="no segment with this id is expected", hint="check case and spaces"),
         SameValue(other="triage/ground-truth", key="segment_id", field="case_id", code="MC304",
-               message="this segment belongs to a different case in the truth"),
+               message="this segment belongs to a different case"),
         SameValue(other="triage/ground-truth", key="segment_id", field="end_of_case", code="MC305",
                message="'end_of_case' differs from the truth"),
     ),

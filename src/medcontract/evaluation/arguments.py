@@ -15,6 +15,8 @@ from medcontract.reading.source import STDIN, Source
 if TYPE_CHECKING:
     import pandas as pd
 
+    from medcontract.evaluation.skipped_files import SkippedFile
+
 FileName = str | os.PathLike[str]
 _NAMED = re.compile(r"([a-z0-9-]+/[a-z0-9-]+)=(.+)", re.DOTALL)
 
@@ -26,6 +28,16 @@ class GivenFiles(NamedTuple):
     """Paths, each with the contract given in the call."""
     found: dict[str, str]
     """The files that were found in a folder, not named in the call, and the folder of each."""
+    skipped: tuple[SkippedFile, ...] = ()
+    """The files in these folders that are not read, because of their names."""
+
+
+class Expanded(NamedTuple):
+    """A path of a call: a file, or the data files in a folder."""
+
+    files: list[str | Source]
+    """Entries of a folder that cannot be read are included, as a source with the reason."""
+    skipped: tuple[SkippedFile, ...] = ()
 
 
 def given_files(
@@ -48,12 +60,17 @@ def given_files(
         elif path == STDIN and not schema:
             raise CallError(
                 "standard input needs a contract",
-                "pass CONTRACT=- instead of -; medcontract schema list shows the ids",
+                "pass CONTRACT=- instead of -; for the ids see: medcontract schema list",
             )
-    walked = [(path, contract_id, walk([path])) for path, contract_id in wanted]
+    expanded = [(path, contract_id, expand(path)) for path, contract_id in wanted]
+    walked = [(path, contract_id, inside.files) for path, contract_id, inside in expanded]
+    found = _found_in_folders(walked)
+    named = {os.path.realpath(path) for path, _, _ in walked if not os.path.isdir(path)}
+    skipped = {file.path: file for _, _, inside in expanded for file in inside.skipped}
     return GivenFiles(
         files=[(inside, contract_id) for _, contract_id, paths in walked for inside in paths],
-        found=_found_in_folders(walked),
+        found=found,
+        skipped=tuple(file for file in skipped.values() if os.path.realpath(file.path) not in named),
     )
 
 
@@ -98,7 +115,7 @@ def _recognized(frame: pd.DataFrame) -> str | None:
     from medcontract.contracts import recognition
 
     try:
-        return recognition.of_columns(frozenset(map(str, frame.columns)))
+        return recognition.of_columns(frozenset(map(str, frame.columns))).contract_id
     except NotRecognised:
         return None
 
@@ -124,27 +141,43 @@ def split(name: FileName, contract: str | None = None) -> tuple[str, str | None]
     return os.fspath(name), contract
 
 
+def split_known(name: FileName, contract: str | None = None) -> tuple[str, str | None]:
+    """Like `split`. Raises `CallError` for an unknown contract."""
+    path, contract_id = split(name, contract)
+    if contract_id is not None:
+        registry.find(contract_id)
+    return path, contract_id
+
+
 def stdin_once(names: Iterable[object]) -> None:
     """Raises `CallError` if more than one file is standard input."""
     if list(names).count(STDIN) > 1:
         raise CallError("standard input was given twice", "save one of the two to a file")
 
 
-def walk(paths: Iterable[str]) -> list[str | Source]:
-    """Files as they are, folders as the data files in them, sorted. Raises `CallError` for a folder without any.
+def expand(path: str) -> Expanded:
+    """A file as it is, a folder as the data files in it. Raises `CallError` for a folder without any."""
+    inside = list_path(path)
+    if not inside.files:
+        raise CallError(f"{path}: {no_data_files(inside)}", f"expected files with {', '.join(BY_ENDING)}")
+    return inside
 
-    Entries of a folder that cannot be read are included, as a source with the reason.
-    """
-    found: list[str | Source] = []
-    for path in paths:
-        if os.path.isdir(path):
-            from medcontract.reading.folders import data_files
 
-            inside = data_files(path, BY_ENDING)
-            if not inside:
-                extensions = ", ".join(BY_ENDING)
-                raise CallError(f"{path}: no data files in this folder", f"expected files with {extensions}")
-            found += [Source(file, refused=refused) if refused else file for file, refused in inside]
-        else:
-            found.append(path)
-    return found
+def list_path(path: str) -> Expanded:
+    """A file as it is, a folder as the data files in it, sorted, which may be none."""
+    if not os.path.isdir(path):
+        return Expanded([path])
+    from medcontract.evaluation.skipped_files import skipped
+    from medcontract.reading.folders import list_files
+
+    inside = list_files(path, BY_ENDING)
+    files = [Source(file, refused=refused) if refused else file for file, refused in inside.data]
+    return Expanded(files, tuple(map(skipped, inside.others)))
+
+
+def no_data_files(inside: Expanded) -> str:
+    """The message for a folder without data files, with what it contains instead."""
+    from medcontract.evaluation.skipped_files import describe_skipped
+
+    others = describe_skipped(inside.skipped)
+    return f"no data files in this folder{f' ({others})' if others else ''}"

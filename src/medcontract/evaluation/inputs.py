@@ -21,12 +21,13 @@ from medcontract.reading.limits import Limits
 from medcontract.reading.source import STDIN, Source
 from medcontract.results.validation import FileReport, Problem
 from medcontract.scoring.scorer import NO_OPTIONS, ScoringOptions
-from medcontract.validation.dispatch import identify, validator_for
+from medcontract.validation.dispatch import Identified, container_for, identify, validator_for
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.records import Progress, RecordsValidator, run_parts
 
 if TYPE_CHECKING:
     from medcontract.evaluation.frozen import FrozenProtocol
+    from medcontract.evaluation.skipped_files import SkippedFile
 
 Header = dict[str, Any]
 _UNREADABLE = ("MC001", "MC002", "MC003")
@@ -62,10 +63,14 @@ DEFAULT = Settings()
 class Part:
     """One file whose contract is known."""
 
-    def __init__(self, source: Source, contract: CompiledContract, collector: ProblemCollector) -> None:
+    def __init__(
+        self, source: Source, contract: CompiledContract, collector: ProblemCollector, how: str | None = None
+    ) -> None:
         self.source = source
         self.contract = contract
         self.collector = collector
+        self.how = how
+        """How the contract is known, such as `recognized by its columns`."""
         self.validator: RecordsValidator | None = None
         self._report: FileReport | None = None
 
@@ -78,7 +83,8 @@ class Part:
     def report(self) -> FileReport:
         """Built on first access: until then, findings may be added to the collector."""
         if self._report is None:
-            self._report = (self.validator or validator_for(self.source, self.contract, self.collector)).report()
+            validator = self.validator or validator_for(self.source, self.contract, self.collector)
+            self._report = replace(validator.report(), _how=self.how)
         return self._report
 
 
@@ -93,6 +99,11 @@ def without_extensions(name: str) -> str:
     return stem if extension.lower() in BY_ENDING else name
 
 
+def has_data_extension(path: str) -> bool:
+    """Whether the extension is one of a data file (`.json`, `.csv.gz`)."""
+    return without_extensions(os.path.basename(path)) != os.path.basename(path)
+
+
 class Files:
     """The files of one call, by contract."""
 
@@ -105,6 +116,10 @@ class Files:
         self._unread_because: dict[str, Problem] = {}
         self.unrecognized: list[FileReport] = []
         """Files in a folder that match no contract."""
+        self.skipped: Sequence[SkippedFile] = ()
+        """Files in a folder that are not read, because they do not have the extension of a data file."""
+        self.found: Collection[str] = ()
+        """Files that were found in a folder, not named in the call."""
         self.notes: list[str] = []
         """Warnings about files that were ignored, or used from an unexpected place."""
 
@@ -126,7 +141,8 @@ class Files:
                     continue
                 self.unread.remove(report)
                 is_link = problem.code == "MC028"
-                why = f": {problem.message}" if is_link else " cannot be read: ignored"
+                place = f"line {problem.line}: " if problem.line is not None else ""
+                why = f": {problem.message}" if is_link else f" cannot be read: ignored ({place}{problem.message})"
                 self.notes.append(base_name(report.path) + why)
 
     def add_unread(self, source: Source, report: FileReport, because: Problem) -> None:
@@ -138,6 +154,7 @@ class Files:
         """Only the files of these contracts."""
         some = Files()
         some.groups = {name: self.groups[name] for name in contracts if name in self.groups}
+        some.found = self.found
         return some
 
 
@@ -154,26 +171,29 @@ def gather(
     """
     files = Files()
     undecided: list[tuple[Source, FileReport]] = []
+    files.found = lenient
     for path, contract_id in _once(given):
         collector = settings.collector()
         source = path if isinstance(path, Source) else Source(path, limits=settings.limits)
         source.watched = True
-        contract = identify(source, contract_id, collector)
-        if isinstance(contract, CompiledContract):
-            files.groups.setdefault(contract.id, []).append(Part(source, contract, collector))
+        identified = identify(source, contract_id, collector)
+        if isinstance(identified, Identified):
+            part = Part(source, identified.contract, collector, identified.how)
+            files.groups.setdefault(part.contract.id, []).append(part)
             continue
-        if is_truth_or_submission(contract._candidates):
-            undecided.append((source, contract))
+        report = identified
+        if is_truth_or_submission(report._candidates):
+            undecided.append((source, report))
             continue
-        problem = _first_problem(contract, source, contract_id)
-        found = contract.path in lenient
-        if not contract.wrong_call or (found and problem.code in (*_UNREADABLE, "MC028")):
-            files.add_unread(source, _without_text(contract) if settings.participant else contract, problem)
+        problem = _first_problem(report, source, contract_id)
+        found = report.path in lenient
+        if not report.wrong_call or (found and problem.code in (*_UNREADABLE, "MC028")):
+            files.add_unread(source, _without_text(report) if settings.participant else report, problem)
         elif found:
-            files.unrecognized.append(contract)
+            files.unrecognized.append(report)
         else:
             kind = NotRecognised if problem.code == "MC009" else CallError
-            raise kind(f"{contract.path}: {problem.message}", _without_contract_option(problem.hint))
+            raise kind(f"{report.path}: {problem.message}", without_contract_option(problem.hint))
     _decide(files, undecided, settings, role, lenient)
     files.groups = {name: _in_order(files.groups[name]) for name in sorted(files.groups)}
     files.unread.sort(key=_by_name_and_problem)
@@ -202,14 +222,16 @@ def _decide(
             hint = f"specify it: {challenge.truth}=PATH, or {challenge.submission}=PATH"
             raise NotRecognised(f"{report.path}: {problem.message}", hint)
         collector = settings.collector()
-        contract = identify(source, decided, collector)
-        if isinstance(contract, CompiledContract):
-            files.groups.setdefault(contract.id, []).append(Part(source, contract, collector))
+        identified = identify(source, decided, collector)
+        if isinstance(identified, Identified):
+            how = "as no other file" if role is None else "by its position"
+            part = Part(source, identified.contract, collector, how)
+            files.groups.setdefault(part.contract.id, []).append(part)
         else:
-            files.add_unread(source, contract, _first_problem(contract, source, decided))
+            files.add_unread(source, identified, _first_problem(identified, source, decided))
 
 
-def _without_contract_option(hint: str | None) -> str | None:
+def without_contract_option(hint: str | None) -> str | None:
     """A hint for commands that have no --contract: `CONTRACT=PATH` instead."""
     if hint is None:
         return None
@@ -282,6 +304,11 @@ def header_fields(contract: CompiledContract) -> frozenset[str]:
     return contract.header - {contract.list_key, "$schema"}
 
 
+def may_have_header(part: Part) -> bool:
+    """Whether the container of the file can store header fields."""
+    return bool(container_for(part.source, part.contract).documents)
+
+
 def header_of(parts: Sequence[Part]) -> Header:
     """The header of the parts. Raises `CallError` if they differ: then they do not belong to one collection."""
     fields = sorted(header_fields(parts[0].contract))
@@ -303,6 +330,11 @@ def header_of(parts: Sequence[Part]) -> Header:
     return known if known is not None else dict.fromkeys(fields)
 
 
+def set_options(names: Iterable[str]) -> str:
+    """How to set header fields that the files lack, for hints."""
+    return " ".join(f"--set {name}=…" for name in names)
+
+
 class HeaderOverrides:
     """Header fields set by the caller (`--set name=value`), for containers that lack them."""
 
@@ -312,6 +344,11 @@ class HeaderOverrides:
         """Setting a field that the files contain is an error."""
         self._used: set[str] = set()
         self._known: set[str] = set()
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the fields that the caller set."""
+        return frozenset(self._values)
 
     def complete(self, header: Header, contract: CompiledContract, known: Collection[str] | None = None) -> Header:
         """The header with missing fields filled in, if the caller set them."""

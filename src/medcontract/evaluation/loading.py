@@ -13,14 +13,44 @@ from medcontract.contracts.contract import Validated
 from medcontract.contracts.rules import OtherFile, RecordCheck, Unique, record_checks, run_checks
 from medcontract.errors import CallError
 from medcontract.evaluation.inputs import Files, Header, HeaderOverrides, Part, Settings, header_of, read
+from medcontract.evaluation.unused_files import describe_unused
 from medcontract.problems import Finding, Ref, plural
-from medcontract.scoring.pairing import Expected, Pair, Pairing, validated
+from medcontract.scoring.pairing import Expected, Pair, Pairing, read_field, validated
 from medcontract.scoring.scorer import Scorer
-from medcontract.scoring.track import Roles, Track
+from medcontract.scoring.track import Auxiliary, Roles, Track
 from medcontract.validation.problem_collector import ProblemCollector
 
 if TYPE_CHECKING:
     from medcontract.evaluation.frozen import FrozenProtocol
+
+
+class InvalidIds:
+    """The ids of the invalid records of a file. They exist, so that a reference to one of them is not wrong."""
+
+    def __init__(self, field: str) -> None:
+        self._field = field
+        self.ids: set[str] = set()
+        self._identified = 0
+        """Records whose id is known, valid or not."""
+        self.complete = True
+        """Whether the ids of all records are known."""
+
+    def pass_over(self, records: Sequence[Any]) -> None:
+        """Count valid records."""
+        self._identified += len(records)
+
+    def add(self, parsed: Any) -> None:
+        """Add an invalid record."""
+        value = read_field(parsed, self._field) if self._field else None
+        if isinstance(value, str):
+            self.ids.add(value)
+            self._identified += 1
+
+    def finish(self, parts: Sequence[Part]) -> None:
+        """Compare the number of ids with that of the records, once the files are read."""
+        counts = [part.validator.records if part.validator else None for part in parts]
+        broken = any(part.validator is None or part.validator.broken for part in parts)
+        self.complete = not broken and sum(count or 0 for count in counts) == self._identified
 
 
 class Truth(Struct, kw_only=True):
@@ -40,6 +70,8 @@ class Truth(Struct, kw_only=True):
     """Used instead of the pairs of the scorer, if given."""
     documents: dict[str, Any] = {}
     """Auxiliary files that rules of the truth refer to."""
+    invalid_ids: dict[str, InvalidIds] = {}
+    """The ids of invalid records of auxiliary files, by contract."""
 
 
 def read_truth(
@@ -103,20 +135,30 @@ def _read_expected(pair: Pair[Any, Any], parts: Sequence[Part], truth: Truth, gi
 def other_files(truth: Truth, documents: Mapping[str, Any]) -> dict[str, OtherFile]:
     """What rules across files can be checked against, by contract.
 
-    Without a truth, a list of expected ids is used where only ids are compared.
+    Without a truth, a list of expected ids is used, for ids and for fields that it has in common with the truth.
     """
     others: dict[str, OtherFile] = {}
     for name, expected in truth.expected.items():
         if name in truth.content:
             others[name] = expected.as_other_file(SimpleNamespace(**truth.headers[name]))
         elif truth.parts:
-            others[name] = OtherFile(ids=expected.index)
+            others[name] = OtherFile(ids=expected.index, find=expected.find)
     for name, document in documents.items():
         if document is not None:
             role = truth.track.roles.find_auxiliary(name)
-            ids = frozenset(role.ids(document)) if role and role.ids else None
+            ids = _referenced_ids(role, document, truth.invalid_ids.get(name)) if role and role.ids else None
             others[name] = OtherFile(ids=ids, header=document)
     return others
+
+
+def _referenced_ids(role: Auxiliary, document: Any, invalid: InvalidIds | None) -> frozenset[str] | None:
+    """The ids of an auxiliary file, those of invalid records included. None if a part of the file is unknown."""
+    if role.ids is None:
+        return None
+    ids = frozenset(role.ids(document))
+    if invalid is None or not role.id_field:
+        return ids
+    return ids | invalid.ids if invalid.complete else None
 
 
 def _read_as_truth(name: str, expected: Expected[Any], parts: Sequence[Part], truth: Truth) -> None:
@@ -136,7 +178,8 @@ def no_truth(roles: Roles, files: Files) -> CallError:
 
 
 def _found(files: Files) -> str:
-    return ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts()) or "found none"
+    known = ", ".join(f"{part.name} is {part.contract.id}" for part in files.parts()) or "found none"
+    return "; ".join([known, *describe_unused(files)])
 
 
 def _errors(what: str, parts: Sequence[Part]) -> list[str]:
@@ -148,9 +191,10 @@ def _errors(what: str, parts: Sequence[Part]) -> list[str]:
 class _Auxiliary:
     """A sink for an auxiliary collection: checks its rules across files, and keeps what the track needs."""
 
-    def __init__(self, checks: Sequence[RecordCheck], keep: Callable[[Any], Any] | None) -> None:
+    def __init__(self, checks: Sequence[RecordCheck], keep: Callable[[Any], Any] | None, invalid: InvalidIds) -> None:
         self._checks = checks
         self._keep = keep
+        self._invalid = invalid
         self.kept: list[Any] = []
 
     def begin(self) -> None:
@@ -158,11 +202,13 @@ class _Auxiliary:
 
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
         rows = validated(records)
+        self._invalid.pass_over(rows)
         if self._keep:
             self.kept += map(self._keep, rows)
         return [(i, finding) for i, record in enumerate(rows) for finding in run_checks(self._checks, record)]
 
     def reject(self, parsed: Any) -> Sequence[Finding]:
+        self._invalid.add(parsed)
         return ()
 
     def end(self, complete: bool) -> None:
@@ -190,8 +236,10 @@ def _read_one(parts: Sequence[Part], truth: Truth, documents: Mapping[str, Any])
     others = other_files(truth, documents)
     role = truth.track.roles.find_auxiliary(contract.id)
     keep = role.keep if role else None
-    sink = _Auxiliary(record_checks(contract.file_rules, others), keep)
+    truth.invalid_ids[contract.id] = InvalidIds(role.id_field if role else "")
+    sink = _Auxiliary(record_checks(contract.file_rules, others), keep, truth.invalid_ids[contract.id])
     read(parts, sink)
+    truth.invalid_ids[contract.id].finish(parts)
     header = parts[0].validator.header if parts[0].validator else None
     if contract.kind == "collection":
         _compare_headers(parts[0], header, others)

@@ -31,7 +31,11 @@ from medcontract.evaluation.loading import (
     read_submission,
     read_truth,
 )
+from medcontract.evaluation.near_misses import near_misses
+from medcontract.evaluation.needed_fields import check_possible_fields, lacking_fields, lacks_fields
 from medcontract.evaluation.ownership import keep_organizers_files
+from medcontract.evaluation.skipped_files import SkippedFile
+from medcontract.evaluation.unused_files import describe_unused, hide_organizers_files, notes_on_files
 from medcontract.problems import plural
 from medcontract.results.score import FailureMode, FileProblem, InputFile, ItemBreakdown, in_file
 from medcontract.results.validation import FileReport
@@ -44,7 +48,6 @@ from medcontract.scoring.scorer import NO_OPTIONS, Answers, Counts, Scorer, Scor
 from medcontract.scoring.track import Figure, Roles, Track
 
 MOST_PROBLEMS = 100
-_EXAMPLES = 3
 
 
 class Scored(Struct, kw_only=True):
@@ -114,6 +117,7 @@ def score_files(
     given: Iterable[GivenFile],
     *,
     found: Mapping[str, str] = MappingProxyType({}),
+    skipped: Sequence[SkippedFile] = (),
     settings: Settings = DEFAULT,
     parameters: Sequence[tuple[str, str]] = (),
     header: Mapping[str, str] | None = None,
@@ -121,10 +125,12 @@ def score_files(
     """Score the submission among the files against the truth among them. Raises `CallError` for a wrong call.
 
     `found`: files that were found in a folder, not named in the call, and the folder of each. They need not match a
-    contract, and those in a submission's folder cannot extend or replace files of the organizer (`ownership`). Raises
-    `InvalidData` if a file is so broken that its contract cannot be recognized.
+    contract, and those in a submission's folder cannot extend or replace files of the organizer (`ownership`).
+    `skipped`: other files in these folders. Raises `InvalidData` if a file is so broken that its contract cannot be
+    recognized.
     """
     files = gather(given, settings, lenient=found)
+    files.skipped = skipped
     track = _track_or_broken(files)
     select_files(track, files, found, settings)
     protocol = protocol_for(track, parameters, settings)
@@ -139,6 +145,7 @@ def score_files(
         if reasons:
             raise CallError("; ".join(reasons))
         return rescore(track, scorer, files, settings, given_header)
+    check_possible_fields(track, scorer, files, given_header)
     truth = read_truth(track, scorer, files, given_header, settings.frozen)
     return score_against(truth, files, settings, given_header)
 
@@ -146,6 +153,8 @@ def score_files(
 def select_files(track: Track, files: Files, found: Mapping[str, str], settings: Settings) -> None:
     """Remove files that the organizer provides elsewhere, and broken files in the folder of a submission."""
     by_option = [option.stands_for for option in track.options if option.name in settings.scoring.options]
+    if settings.participant:
+        hide_organizers_files(track.roles.truths, files, found)
     folders = keep_organizers_files(track.roles, files, found, by_option)
     files.ignore_broken([path for path, folder in found.items() if folder in folders], track.roles.submissions)
 
@@ -213,7 +222,8 @@ def track_of(files: Files) -> Track:
         if name != "medcontract":
             by_track.setdefault(name, parts[0])
     if not by_track:
-        raise CallError("there is nothing to score among these files", "pass a truth and a submission")
+        hint = "; ".join(["pass a truth and a submission", *describe_unused(files)])
+        raise CallError("there is nothing to score among these files", hint)
     if len(by_track) > 1:
         what = "; ".join(f"{part.name} is {part.contract.id}" for part in by_track.values())
         raise CallError("the files belong to different tracks", what)
@@ -258,6 +268,7 @@ def score_against(
     protocol, options = truth.scorer.protocol, truth.scorer.options
     truth = replace(truth, scorer=truth.track.scorer(protocol, options, {*files.groups, *truth.expected}))
     given = given or HeaderOverrides()
+    check_possible_fields(truth.track, truth.scorer, files, given, truth.headers)
     readings = read_files(truth, files, settings, given)
     if not any(files.groups.get(pair.submission) for pair in truth.scorer.pairs) and not files.unread:
         raise no_submission(truth.track.roles, files)
@@ -275,7 +286,8 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     else:
         verdict, counts = _verdict(readings)
     teams = teams_of(readings.headers, readings.documents)
-    verdict.warnings = (*verdict.warnings, *_notes(files, truth), *_remarks(teams, settings))
+    notes = notes_on_files(files, used_contracts(truth.track.roles, truth.scorer), truth.track)
+    verdict.warnings = (*verdict.warnings, *notes, *_remarks(teams, settings))
     if not truth.reasons:
         verdict.reasons = (*verdict.reasons, *_wrong_files(verdict, pairings, files))
     score = _assemble(truth, files, verdict, counts, teams, settings.participant)
@@ -295,14 +307,11 @@ def _verdict(readings: Readings) -> tuple[Verdict, Counts | None]:
     counts = truth.scorer.count(answers)
     verdict = verdict_on(truth.scorer, counts)
     if verdict.result is not None:
-        lacking = _lacking_fields(truth.track, answers.headers)
+        lacking = lacking_fields(truth.track, answers.headers)
         if lacking and not verdict.valid and _has_broken_file(readings):
             verdict.result = None  # the header cannot be read: wrong data, not a wrong call
         elif lacking:
-            raise CallError(
-                f"the result needs {', '.join(lacking)}, which the files do not contain",
-                f"pass it with --set {lacking[0]}=…",
-            )
+            raise lacks_fields(lacking)
     return verdict, counts
 
 
@@ -366,32 +375,9 @@ def _answers(readings: Readings) -> Answers:
     )  # fmt: skip
 
 
-def _lacking_fields(track: Track, headers: Mapping[str, Header]) -> list[str]:
-    """The header fields that the result needs and that no file has."""
-    known = {name for header in headers.values() for name, value in header.items() if value is not None}
-    return [name for name in track.result_fields.needed if name not in known]
-
-
 def used_contracts(roles: Roles, scorer: Scorer) -> set[str]:
     """The contracts of files that a score uses."""
     return {name for pair in scorer.pairs for name in (pair.truth, pair.submission)} | set(roles.auxiliaries())
-
-
-def _notes(files: Files, truth: Truth) -> list[str]:
-    """Warnings about files that are not used for the score."""
-    used = used_contracts(truth.track.roles, truth.scorer)
-    by_option = {option.contract: f"only used with {option.on_command_line}" for option in truth.track.options}
-    unrecognized = [f"{base_name(report.path)} matches no contract: ignored" for report in files.unrecognized]
-    return (
-        files.notes
-        + unrecognized
-        + [
-            f"{part.name} ({contract_id}) is {by_option.get(contract_id, 'not needed for a score')}"
-            for contract_id, parts in sorted(files.groups.items())
-            if contract_id not in used
-            for part in parts
-        ]
-    )
 
 
 def teams_of(headers: Mapping[str, Header], documents: Mapping[str, Any]) -> list[str]:
@@ -399,36 +385,6 @@ def teams_of(headers: Mapping[str, Header], documents: Mapping[str, Any]) -> lis
     named = [getattr(document, "team_name", None) for document in documents.values()]
     named += [header.get("team_name") or header.get("model_id") for header in headers.values()]
     return [name for name in named if name]
-
-
-def near_misses(pairings: Iterable[Pairing[Any, Any]]) -> tuple[list[str], list[str]]:
-    """Unknown ids that differ from one of the truth only in case or whitespace: their number, and which (as hints)."""
-    warnings: list[str] = []
-    hints: list[str] = []
-    for pairing in pairings:
-        if not pairing.unknown:
-            continue
-        index = pairing.expected.index
-        folded = {_folded(key): key for key in index}
-        near = [(key, folded[_folded(key)]) for key in pairing.unknown if _folded(key) in folded]
-        if near:
-            differ = "differ" if len(near) > 1 else "differs"
-            count = plural(len(near), "unknown id")
-            warnings.append(f"{count} {differ} from an id of the truth only in case or whitespace")
-            pairs = "; ".join(f"{_shown(mine)} (truth: {_shown(true)})" for mine, true in near[:_EXAMPLES])
-            hints.append(f"ids that differ only in case or whitespace: {pairs}")
-        if not any(pairing.marks_by_run.values()):
-            mine, true = (", ".join(map(_shown, list(keys)[:_EXAMPLES])) for keys in (pairing.unknown, index))
-            hints.append(f"ids of the submission: {mine}; of the truth: {true}")
-    return warnings, hints
-
-
-def _folded(key: Any) -> Any:
-    return tuple(map(_folded, key)) if isinstance(key, tuple) else "".join(key.split()).casefold()
-
-
-def _shown(key: Any) -> str:
-    return " ".join(repr(part) for part in key) if isinstance(key, tuple) else repr(key)
 
 
 def _wrong_files(verdict: Verdict, pairings: Mapping[str, Pairing[Any, Any]], files: Files) -> list[str]:
@@ -499,4 +455,5 @@ def input_file(part: Part, truth: Truth) -> InputFile:
         sha256=part.source.sha256(),
         content_sha256=truth.content[part.contract.id] if is_truth else None,
         records=part.report.records,
+        _how=part.how,
     )

@@ -19,16 +19,29 @@ class Entry(NamedTuple):
     """Why it cannot be read."""
 
 
+class Listing(NamedTuple):
+    """The files in a folder, sorted by path, without hidden ones."""
+
+    data: list[Entry]
+    others: list[str]
+    """The paths of files with other extensions."""
+
+
 def data_files(folder: str, endings: Collection[str]) -> list[Entry]:
     """The files with one of these extensions (before .gz), sorted by path, without hidden files and folders.
 
     Links to files are followed if they stay within the folder. Links to folders are not: their content is found at
     its real path. Nothing is opened, so that a pipe cannot block.
     """
+    return list_files(folder, endings).data
+
+
+def list_files(folder: str, endings: Collection[str]) -> Listing:
+    """The files that `data_files` returns, and the others."""
     walk = _Walk(folder, endings)
     while walk.waiting:
         walk.step(walk.waiting.pop())
-    return sorted(walk.found)
+    return Listing(sorted(walk.found), sorted(walk.others))
 
 
 class _Walk:
@@ -37,6 +50,7 @@ class _Walk:
     def __init__(self, folder: str, endings: Collection[str]) -> None:
         self.waiting = [folder]
         self.found: list[Entry] = []
+        self.others: list[str] = []
         self._root = _real(folder)
         self._endings = endings
 
@@ -58,10 +72,13 @@ class _Walk:
             self.waiting.append(entry.path)
         elif self._is_data(entry.name):
             yield Entry(entry.path, None if entry.is_file(follow_symlinks=False) else _NO_FILE)
+        else:
+            self.others.append(entry.path)
 
     def _link(self, entry: os.DirEntry[str]) -> Iterator[Entry]:
         is_data = self._is_data(entry.name)
         if not is_data and not os.path.isdir(entry.path):
+            self.others.append(entry.path)
             return
         if _is_endless(entry.path):
             yield Entry(entry.path, _NOWHERE)

@@ -412,13 +412,15 @@ def outline(source: Source, enough: Callable[[Outline], bool]) -> Outline:
     """Read only keys, until `enough` returns true or the file ends. Syntax errors end it silently."""
     keys: set[str] = set()
     items: dict[str, frozenset[str]] = {}
+    places: dict[str, Ref] = {}
     schema: str | None = None
     seen = 0
+    complete = False
     window = Window(source)
     try:
         first = window.space()
         if first == b"[":
-            return Outline(frozenset(), {"": _first_keys(window)}, None, "list")
+            return Outline(frozenset(), {"": _first_keys(window, "", places)}, None, "list", places)
         if first != b"{":
             return Outline(frozenset(), {}, None, "other")
         window.at += 1
@@ -430,8 +432,8 @@ def outline(source: Source, enough: Callable[[Outline], bool]) -> Outline:
                 break
             window.at += 1
             if window.space() == b"[":
-                early = Outline(frozenset(keys), items, schema, "object")
-                items[key] = _first_keys(window)
+                early = Outline(frozenset(keys), items, schema, "object", places)
+                items[key] = _first_keys(window, key, places)
                 if enough(early):
                     return early
                 _skip_items(window)
@@ -442,19 +444,23 @@ def outline(source: Source, enough: Callable[[Outline], bool]) -> Outline:
             if window.space() != b",":
                 break
             window.at += 1
+        complete = window.space() == b"}"
     except (Broken, TooLarge):
         pass
     finally:
         window.close()
-    return Outline(frozenset(keys), items, schema, "object")
+    return Outline(frozenset(keys), items, schema, "object", places, complete)
 
 
-def _first_keys(window: Window) -> frozenset[str]:
+def _first_keys(window: Window, list_key: str, places: dict[str, Ref]) -> frozenset[str]:
     """The keys of the first item of the list that opens here; the window stays after that item."""
     window.at += 1
     if window.space() != b"{":
         return frozenset()
-    value = scan(window.cut()).value
+    offset = window.base + window.at
+    raw = window.cut()
+    places[list_key] = Ref(offset, len(raw), 0, (list_key, 0) if list_key else (0,))
+    value = scan(raw).value
     return frozenset(value) if isinstance(value, dict) else frozenset()
 
 

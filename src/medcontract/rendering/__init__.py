@@ -46,11 +46,46 @@ RENDERERS: dict[tuple[str, str], str | Renderer] = {
     ("Score", "markdown"): "markdown:score",
     ("Leaderboard", "markdown"): "markdown:leaderboard",
     ("Comparison", "markdown"): "markdown:comparison",
+    ("Validation", "markdown"): "markdown:validation",
+    ("Preflight", "markdown"): "markdown:preflight",
+    ("Validation", "csv"): "csv:document",
+    ("Preflight", "csv"): "csv:document",
+    ("Leaderboard", "csv"): "csv:document",
+    ("Comparison", "csv"): "csv:document",
+    ("Validation", "github"): "github:document",
+    ("Preflight", "github"): "github:document",
+    ("Validation", "gitlab"): "gitlab:document",
+    ("Preflight", "gitlab"): "gitlab:document",
+    ("Validation", "sarif"): "sarif:document",
+    ("Preflight", "sarif"): "sarif:document",
+    ("Validation", "junit"): "junit:document",
+    ("Preflight", "junit"): "junit:document",
+    ("Validation", "html"): "html:validation",
+    ("Preflight", "html"): "html:preflight",
+    ("Score", "html"): "html:score",
+    ("Leaderboard", "html"): "html:leaderboard",
+    ("Comparison", "html"): "html:comparison",
 }
 """The function for each class of results and format: itself, or its module in this package and its name."""
 
-EXTENSIONS: dict[str, str] = {".txt": "text", "": "text", ".json": "json", ".md": "markdown"}
-"""The format for each file extension."""
+EXTENSIONS: dict[str, str] = {
+    ".txt": "text",
+    "": "text",
+    ".json": "json",
+    ".md": "markdown",
+    ".html": "html",
+    ".csv": "csv",
+    ".sarif": "sarif",
+    ".xml": "junit",
+}
+"""The format for each file extension. Formats that no extension stands for are selected with `--format`."""
+
+
+WITH_EXCERPTS = frozenset({"text", "html"})
+"""Formats that show the source line of a problem, if values may be shown."""
+
+REPORT_FORMAT = "markdown"
+"""The format of reports for participants, unless another one is chosen."""
 
 
 def formats_of(result: str) -> list[str]:

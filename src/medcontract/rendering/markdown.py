@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from typing import Any
 
-from medcontract.problems import shorten
+from medcontract.problems import plural, shorten
 from medcontract.rendering.shared import (
+    breakdown_table,
     clipped,
     comparison_tables,
     entry_label,
-    item_outcome,
+    files_table,
+    first_problem,
+    inputs_table,
     not_ranked,
+    parameters_table,
     processed,
     ranking,
     ranking_warnings,
     reasons_of,
-    values_of,
+    versions,
     weights,
 )
 from medcontract.rendering.tables import headline, tables
@@ -25,8 +28,48 @@ from medcontract.rendering.view import View
 from medcontract.results.base import printable
 from medcontract.results.comparison import Comparison
 from medcontract.results.leaderboard import Leaderboard
-from medcontract.results.score import FileProblem, ItemBreakdown, Score
-from medcontract.results.tables import Table, number
+from medcontract.results.preflight import Preflight
+from medcontract.results.score import FileProblem, Score, in_file
+from medcontract.results.tables import MOST_CASES, Table, number
+from medcontract.results.validation import Validation
+
+_MOST_PROBLEMS = 200
+"""The number of problems in a table."""
+
+
+def validation(report: Validation, view: View) -> str:
+    """The verdict, a table of the files, then their problems."""
+    errors = sum(file.errors for file in report.files)
+    warnings = sum(file.warnings for file in report.files)
+    state = "**Valid**" if report.ok else "**Not valid**"
+    counts = f"{plural(errors, 'error')}, {plural(warnings, 'warning')} in {plural(len(report.files), 'file')}."
+    lines = ["# Validation", "", f"{state}: {counts}", "", *markdown_table(files_table(report.files))]
+    found = [in_file(file.path, problem) for file in report.files for problem in file.problems]
+    if found:
+        listed = sum(file.errors + file.warnings for file in report.files)
+        lines += ["", *markdown_table(_problems_table(found, listed, view))]
+    return "\n".join(lines) + "\n"
+
+
+def preflight(checklist: Preflight, view: View) -> str:
+    """The verdict, the checks, their problems, then the score if there is one."""
+    failed = sum(check.status == "failed" for check in checklist.checks)
+    skipped = checklist.skipped
+    state = f"**NOT READY**, {plural(failed, 'check')} failed" if failed else "**READY**"
+    state += f", {plural(skipped, 'check')} skipped" if skipped and not failed else ""
+    rows = [(check.title, check.status, check.detail) for check in checklist.checks]
+    lines = [
+        "# Preflight",
+        "",
+        f"{state}.",
+        "",
+        *markdown_table(Table("Checks", ("check", "status", "detail"), rows, numeric=False)),
+    ]
+    found = sum(check._found for check in checklist.checks)
+    if checklist.problems:
+        lines += ["", *markdown_table(_problems_table(checklist.problems, found, view))]
+    text = "\n".join(lines) + "\n"
+    return text if checklist.score is None else f"{text}\n{score(checklist.score, view)}"
 
 
 def score(score: Score, view: View) -> str:
@@ -36,11 +79,11 @@ def score(score: Score, view: View) -> str:
     for table in tables(score):
         lines += ["", *markdown_table(table)] if table.rows else []
     if score.breakdown:
-        lines += ["", *markdown_table(_breakdown_table(score.breakdown, show_values))]
+        lines += ["", *markdown_table(breakdown_table(score.breakdown, show_values))]
     if score._hints and show_values and not score.participant:
         lines += ["", "## Hints", "", *(f"- {escaped(hint)}" for hint in score._hints)]
     if score.problems:
-        lines += ["", *markdown_table(_problems_table(score, show_values))]
+        lines += ["", *markdown_table(_problems_table(score.problems, score._found, view))]
     if score.warnings:
         lines += ["", "## Warnings", "", *(f"- {escaped(warning)}" for warning in score.warnings)]
     lines += ["", *_markdown_provenance(score)]
@@ -61,63 +104,33 @@ def _outcome(score: Score) -> list[str]:
     return lines
 
 
-def _problems_table(score: Score, show_values: bool) -> Table:
-    rows = [_problem_row(found, show_values) for found in score.problems]
-    left = score._found - len(rows)
+def _problems_table(problems: Sequence[FileProblem], found: int, view: View) -> Table:
+    """`found` is the number of problems, including those that are not listed."""
+    shown = problems[:_MOST_PROBLEMS]
+    rows = [_problem_row(each, view.show_values) for each in shown]
+    left = found - len(rows)
     note = f"and {left:,} more" if left > 0 else ""
-    return Table("Problems", ("file", "line", "code", "problem"), rows, note, numeric=False)
+    return Table("Problems", ("file", "place", "code", "problem", "hint"), rows, note, numeric=False)
 
 
 def _markdown_provenance(score: Score) -> Iterator[str]:
     """What is needed to verify the score: inputs, protocol and versions."""
-    rows = [
-        (
-            file.name, file.contract, "" if file.records is None else f"{file.records:,}", file.sha256,
-            file.content_sha256 or "",
-        )
-        for file in score.inputs
-    ]  # fmt: skip
-    yield from markdown_table(
-        Table("Inputs", ("file", "contract", "records", "SHA-256", "content"), rows, numeric=False)
-    )
     protocol = score.protocol
-    values = [(name, _decimal(value)) for name, value in protocol.parameters.items()]
-    yield ""
-    yield from markdown_table(Table("Protocol", ("parameter", "value"), values))
+    if score.inputs:
+        yield from markdown_table(inputs_table(score.inputs))
+        yield ""
+    yield from markdown_table(parameters_table(protocol))
     yield ""
     yield f"Protocol `{protocol.id}` version {protocol.version}, fingerprint `{protocol.fingerprint}`."
-    versions = ", ".join(f"{name} {version}" for name, version in score.environment.to_dict().items())
-    yield f"medcontract {score.medcontract_version}, {versions}."
-
-
-def _decimal(value: float | str | None) -> str:
-    """A parameter as a decimal, with all digits."""
-    if value is None or isinstance(value, str):
-        return value or "null"
-    return f"{Decimal(repr(value)).normalize():f}" if abs(value) < 10**15 else repr(float(value))
+    yield f"{versions(score)}."
 
 
 def _problem_row(found: FileProblem, show_values: bool) -> tuple[str, ...]:
     message = found.message_with_value if show_values else found.message
-    place = str(found.line) if found.line is not None else "" if found.record is None else f"record {found.record}"
-    return found.file, place, found.code, message
-
-
-def _breakdown_table(items: Sequence[ItemBreakdown], show_values: bool) -> Table:
-    """One row for each wrong field, and for each item without a prediction."""
-    rows = []
-    for item in items:
-        name = f" {shorten(item.name or '')}"
-        place = (item.doc_id, item.doc_type, f"{item.item + 1}{name if show_values else ''}")
-        rows += [
-            (*place, field.field, f"{field.difference}{values_of(field) if show_values else ''}")
-            for field in item.fields
-        ]
-        if item.paired_name is None:
-            rows.append((*place, "", item_outcome(item, show_values)))
-    right = sum(item.state == "right" for item in items)
-    note = f"{right:,} of {len(items):,} items are correct."
-    return Table("Breakdown", ("document", "type", "item", "field", "difference"), rows, note, numeric=False)
+    place = ":".join(str(n) for n in (found.line, found.column) if n is not None)
+    if not place and found.record is not None:
+        place = f"record {found.record}"
+    return found.file, place, found.code, message, found.hint or ""
 
 
 def leaderboard(board: Leaderboard, view: View) -> str:
@@ -126,7 +139,7 @@ def leaderboard(board: Leaderboard, view: View) -> str:
         lines += ["", escaped(weights(board.combined))]
     rest = not_ranked(board)
     if rest:
-        rows = [(entry_label(entry), "; ".join(reasons_of(entry))) for entry in rest]
+        rows = [(entry_label(entry), "; ".join([*reasons_of(entry), *first_problem(entry)])) for entry in rest]
         lines += ["", *markdown_table(Table("Not ranked", ("team", "reasons"), rows, numeric=False))]
     warnings = ranking_warnings(board)
     if warnings:
@@ -135,7 +148,7 @@ def leaderboard(board: Leaderboard, view: View) -> str:
     lines += ["", f"Protocol `{protocol.id}` version {protocol.version}, fingerprint `{protocol.fingerprint}`."]
     for file in board.truth:
         content = f"content `{file.content_sha256}`" if file.content_sha256 else f"SHA-256 `{file.sha256}`"
-        lines.append(f"{'Truth' if file.content_sha256 else 'File'} {escaped(file.name)}, {content}.")
+        lines.append(f"{'Truth' if file.content_sha256 else 'File'} {escaped(file.name)} ({file.contract}), {content}.")
     return "\n".join(lines) + "\n"
 
 
@@ -154,6 +167,7 @@ def comparison(comparison: Comparison, view: View) -> str:
 
 
 def markdown_table(table: Table) -> Iterator[str]:
+    table = table.first(MOST_CASES)
     if not table.rows:
         return
     if table.title:

@@ -1,16 +1,18 @@
-"""What text and Markdown have in common."""
+"""What the formats for people have in common."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from typing import Any
 
 from medcontract.problems import plain_name, plural, shorten
 from medcontract.rendering.view import clean
 from medcontract.results.comparison import ComparedRow, Comparison, Delta
 from medcontract.results.leaderboard import CombinedScore, Leaderboard, LeaderboardEntry
-from medcontract.results.score import FieldDifference, ItemBreakdown, Processing
-from medcontract.results.tables import MOST_CASES, Table, more_rows, number
+from medcontract.results.score import FieldDifference, InputFile, ItemBreakdown, Processing, ProtocolUsed, Score
+from medcontract.results.tables import MOST_CASES, MOST_ROWS, Table, more_rows, number
+from medcontract.results.validation import FileReport
 
 WHOLE_DOCUMENT = ("document failed", "no valid record")
 """States that all items of a document share."""
@@ -18,6 +20,21 @@ _MOST_REASONS = 3
 _MOST_OTHERS = 4
 """The number of metrics in the table that are not defined by the track."""
 _LONGEST_NAME, _LONGEST_CELL = 80, 1000
+
+
+# --- validation
+
+
+def files_table(files: Sequence[FileReport]) -> Table:
+    rows = [
+        (
+            file.path, file.contract or "not recognized", "valid" if file.ok else "not valid",
+            "–" if file.records is None else f"{file.records:,}", f"{file.errors:,}", f"{file.warnings:,}",
+        )
+        for file in sorted(files, key=lambda file: file.ok)[:MOST_ROWS]
+    ]  # fmt: skip
+    head = ("file", "contract", "verdict", "records", "errors", "warnings")
+    return Table("", head, rows, text_columns=3, total=len(files))
 
 
 # --- scores
@@ -55,6 +72,52 @@ def clipped(cells: Sequence[Any]) -> list[str]:
     return [text if len(text) <= most else f"{text[: most - 1]}…" for text, most in zip(texts, limits, strict=True)]
 
 
+def breakdown_table(items: Sequence[ItemBreakdown], show_values: bool) -> Table:
+    """One row for each wrong field, and for each item without a prediction."""
+    rows = []
+    for item in items:
+        name = f" {shorten(item.name or '')}"
+        place = (item.doc_id, item.doc_type, f"{item.item + 1}{name if show_values else ''}")
+        rows += [
+            (*place, field.field, f"{field.difference}{values_of(field) if show_values else ''}")
+            for field in item.fields
+        ]
+        if item.paired_name is None:
+            rows.append((*place, "", item_outcome(item, show_values)))
+    right = sum(item.state == "right" for item in items)
+    note = f"{right:,} of {len(items):,} items are correct."
+    return Table("Breakdown", ("document", "type", "item", "field", "difference"), rows, note, numeric=False)
+
+
+def inputs_table(inputs: Sequence[InputFile]) -> Table:
+    rows = [
+        (
+            file.name, file.contract, "" if file.records is None else f"{file.records:,}", file.sha256,
+            file.content_sha256 or "",
+        )
+        for file in inputs
+    ]  # fmt: skip
+    return Table("Inputs", ("file", "contract", "records", "SHA-256", "content"), rows, numeric=False)
+
+
+def parameters_table(protocol: ProtocolUsed) -> Table:
+    values = [(name, _decimal(value)) for name, value in protocol.parameters.items()]
+    return Table("Protocol", ("parameter", "value"), values)
+
+
+def versions(result: Score | Leaderboard | Comparison) -> str:
+    """The versions that the result was computed with."""
+    others = ", ".join(f"{name} {version}" for name, version in result.environment.to_dict().items())
+    return f"medcontract {result.medcontract_version}, {others}"
+
+
+def _decimal(value: float | str | None) -> str:
+    """A parameter as a decimal, with all digits."""
+    if value is None or isinstance(value, str):
+        return value or "null"
+    return f"{Decimal(repr(value)).normalize():f}" if abs(value) < 10**15 else repr(float(value))
+
+
 # --- rankings
 
 
@@ -77,6 +140,16 @@ def reasons_of(entry: LeaderboardEntry) -> list[str]:
     reasons = [clean(reason) for reason in entry.reasons]
     left = len(reasons) - _MOST_REASONS
     return reasons[:_MOST_REASONS] + ([f"… and {left} more reasons"] if left > 0 else [])
+
+
+def first_problem(entry: LeaderboardEntry) -> list[str]:
+    """The first problem of a submission that is not valid, if it has one: one line, without values of records."""
+    if entry.problem is None:
+        return []
+    data = entry.problem.to_dict()
+    place = "".join(f":{n}" for n in (data["line"], data["column"]) if n is not None)
+    hint = f" ({data['hint']})" if data["hint"] else ""
+    return [clean(f"first problem: {data['file']}{place}: {data['code']} {data['message']}{hint}")]
 
 
 def entry_label(entry: LeaderboardEntry) -> str:
@@ -133,7 +206,7 @@ def _cells(delta: Delta) -> tuple[str, ...]:
     return _figure(delta.before), _figure(delta.after), _figure(delta.delta, sign=True)
 
 
-def comparison_tables(comparison: Comparison) -> Iterator[Table]:
+def comparison_tables(comparison: Comparison, most: int = MOST_CASES) -> Iterator[Table]:
     """What changed, starting with the figures of the submission; unchanged rows are counted."""
     changed = [delta for delta in comparison.figures if delta.changed]
     same = len(comparison.figures) - len(changed)
@@ -141,18 +214,18 @@ def comparison_tables(comparison: Comparison) -> Iterator[Table]:
     yield _changes("Figures", "figure", rows, _unchanged("figures", same))
     for kind in comparison._kinds:
         own = [row for row in comparison.rows if row.kind == kind.kind]
-        yield from [_gate_rows(kind.title, own)] if kind.judged else _compared_rows(kind.title, own)
+        yield from [_gate_rows(kind.title, own)] if kind.judged else _compared_rows(kind.title, own, most)
 
 
-def _compared_rows(title: str, rows: Sequence[ComparedRow]) -> Iterator[Table]:
+def _compared_rows(title: str, rows: Sequence[ComparedRow], most: int) -> Iterator[Table]:
     moved = [row for row in rows if row.changed]
     for word, some in (
         ("improved", [row for row in moved if row._trend > 0]),
         ("worsened", [row for row in moved if row._trend < 0]),
         ("changed in other ways", [row for row in moved if not row._trend]),
     ):
-        lines = [line for row in some[:MOST_CASES] for line in _lines(row)]
-        yield _changes(f"{title.capitalize()} that {word}", title[:-1], lines, more_rows(len(some)))
+        lines = [line for row in some[:most] for line in _lines(row)]
+        yield _changes(f"{title.capitalize()} that {word}", title[:-1], lines, more_rows(len(some), most))
     yield Table("", ("",), [(note,)] if (note := _unchanged(title, len(rows) - len(moved))) else [])
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from msgspec import Struct
 
+from medcontract.errors import CallError
 from medcontract.extras import require
 
 if TYPE_CHECKING:
@@ -60,6 +61,29 @@ class Result(Item, frozen=True, kw_only=True):
     def to_json(self, show_values: bool = False) -> str:
         """Exactly what the command prints with `--format json`."""
         return dumps(self.to_dict(show_values))
+
+    def to_html(self, show_values: bool = False) -> str:
+        """A page, like `--format html`. Raises `CallError` for results without pages."""
+        return self._rendered("html", show_values)
+
+    def to_markdown(self, show_values: bool = False) -> str:
+        """A page, like `--format markdown`. Raises `CallError` for results without pages."""
+        return self._rendered("markdown", show_values)
+
+    def _rendered(self, format_name: str, show_values: bool) -> str:
+        from medcontract.rendering import formats_of, render
+        from medcontract.rendering.view import View
+
+        name = type(self).__name__
+        if format_name not in formats_of(name):
+            raise CallError(f"a {name} has no format {format_name}", f"it has {', '.join(formats_of(name)) or 'none'}")
+        return render(self, format_name, View(show_values=show_values))
+
+    def _repr_html_(self) -> str:
+        """The display of notebooks, without values of records."""
+        from medcontract.rendering.html import notebook
+
+        return notebook(self)
 
     def to_frame(self, show_values: bool = False) -> DataFrame:
         """The rows of the result as a pandas DataFrame, such as problems, figures or submissions.

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from medcontract.problems import plural
 from medcontract.results.base import Item, Result, Row, plain
-from medcontract.results.score import Environment, InputFile, Processing, ProtocolUsed
+from medcontract.results.score import Environment, FileProblem, InputFile, Processing, ProtocolUsed
 from medcontract.results.types import NonNegative, Position, Str
 
 
@@ -35,12 +35,14 @@ class LeaderboardEntry(Item, frozen=True, kw_only=True):
     """The processing gate; null if the submission was refused before anything was counted."""
     reasons: tuple[Str, ...]
     """Why it is not valid."""
+    problem: FileProblem | None = None
+    """The first error in its files, if it is not valid and there is one."""
     warnings: tuple[Str, ...]
     """Warnings about the submission."""
     inputs: tuple[InputFile, ...]
     """The files of the submission."""
 
-    _optional = frozenset({"decision"})
+    _optional = frozenset({"decision", "problem"})
 
 
 class CombinedScore(Item, frozen=True, kw_only=True):

@@ -30,6 +30,11 @@ class Check(Item, frozen=True, kw_only=True):
     _found: int = 0
     """The number of problems, including those that are not listed."""
 
+    @property
+    def warnings(self) -> int:
+        """The number of listed warnings."""
+        return sum(problem.severity == "warning" for problem in self.problems)
+
     def _summary(self) -> str:
         return f"{self.id}: {self.status}"
 
@@ -52,6 +57,11 @@ class Preflight(Result, frozen=True, kw_only=True):
     def skipped(self) -> int:
         """The number of skipped checks."""
         return sum(check.status == "skipped" for check in self.checks)
+
+    @property
+    def warnings(self) -> int:
+        """The number of listed warnings of checks that passed: each needs a look before the submission is sent."""
+        return sum(check.warnings for check in self.checks if check.status == "passed")
 
     @property
     def problems(self) -> tuple[FileProblem, ...]:

@@ -24,10 +24,13 @@ class FileProblem(Problem, frozen=True, kw_only=True):
     file: Str
     """The base name of the file."""
 
+    _path: str | None = None
+    """The path as given, for formats that open the file; it is never part of the output of a score."""
 
-def in_file(name: str, problem: Problem) -> FileProblem:
+
+def in_file(name: str, problem: Problem, path: str | None = None) -> FileProblem:
     """The problem, with the name of its file."""
-    return FileProblem(**asdict(problem), file=name)
+    return FileProblem(**asdict(problem), file=name, _path=path)
 
 
 class ProtocolUsed(Item, frozen=True, kw_only=True):
@@ -56,6 +59,9 @@ class InputFile(Item, frozen=True, kw_only=True):
     """Truths: SHA-256 of the sorted canonical records of all files, independent of order, container and parts."""
     records: Count | None
     """The number of records; null for documents."""
+
+    _how: str | None = None
+    """How the contract is known, such as `recognized by its columns`."""
 
 
 class Processing(Item, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Small tables with a title: how a track presents a result, for text and Markdown."""
+"""Tables with a title, and charts of the same numbers: how a track presents a result, for all formats for people."""
 
 from __future__ import annotations
 
@@ -9,6 +9,51 @@ if TYPE_CHECKING:
     from medcontract.results.score import Score
 
 MOST_CASES = 20
+"""The number of rows of a long table in text and Markdown."""
+MOST_ROWS = 200
+"""The number of rows of a long table in HTML, the largest of all formats except JSON."""
+
+
+class Bars(NamedTuple):
+    """A bar for each label, from 0 to `high`; a missing value has no bar."""
+
+    labels: Sequence[str]
+    values: Sequence[float | None]
+    high: float = 1
+    unit: str = ""
+
+    @classmethod
+    def of(cls, labels: Sequence[str], values: Sequence[float | None], unit: str = "") -> Bars | None:
+        """Bars up to 1, or to the largest value if that is more; None if they cannot start at 0."""
+        known = [value for value in values if value is not None]
+        if not known or min(known) < 0:
+            return None
+        return cls(labels, values, max(1.0, *known), unit)
+
+
+class Matrix(NamedTuple):
+    """Counts by row and column, shown as a heat map: each cell in proportion to its row."""
+
+    rows: Sequence[str]
+    columns: Sequence[str]
+    counts: Sequence[Sequence[int]]
+    row_title: str = "true"
+    column_title: str = "predicted"
+
+
+class Distribution(NamedTuple):
+    """A histogram of values from `low` to `high`."""
+
+    name: str
+    """What is counted, in the plural."""
+    axis: str
+    """The name of the values."""
+    values: Sequence[float]
+    low: float = 0
+    high: float = 1
+
+
+Chart = Bars | Matrix | Distribution
 
 
 class Table(NamedTuple):
@@ -20,6 +65,18 @@ class Table(NamedTuple):
     note: str = ""
     numeric: bool = True
     text_columns: int = 1
+    total: int | None = None
+    """The number of rows before the table was limited to `MOST_ROWS`. None: the table is never truncated."""
+    chart: Chart | None = None
+    """The same numbers as a chart, for formats that can show one."""
+
+    def first(self, most: int) -> Table:
+        """The table with at most this many rows, if it is a long one; a note counts the others."""
+        if self.total is None:
+            return self
+        left = self.total - min(most, len(self.rows))
+        notes = [f"and {left:,} more (--format json lists all)"] if left > 0 else []
+        return self._replace(rows=self.rows[:most], note="; ".join([*notes, *filter(None, [self.note])]))
 
     @property
     def right_aligned(self) -> tuple[bool, ...]:
@@ -57,17 +114,18 @@ def failure_modes_table(score: Score) -> Iterator[Table]:
     """What to fix first, if the track reports it."""
     if score.failure_modes:
         rows = [(mode.field, mode.difference, number(mode.count)) for mode in score.failure_modes]
-        yield first_rows(Table("What to fix first", ("field", "difference", "count"), rows, numeric=False))
+        yield long_table(Table("What to fix first", ("field", "difference", "count"), rows, numeric=False))
 
 
 def by_class_table(title: str, values: Mapping[str, float]) -> Table:
-    return Table(title, ("class", "F1"), [(name, number(value)) for name, value in values.items()])
+    rows = [(name, number(value)) for name, value in values.items()]
+    return Table(title, ("class", "F1"), rows, chart=Bars(list(values), list(values.values())))
 
 
-def first_rows(table: Table) -> Table:
-    """The table, truncated if it is long."""
-    return table._replace(rows=table.rows[:MOST_CASES], note=more_rows(len(table.rows)))
+def long_table(table: Table) -> Table:
+    """A table that formats may truncate."""
+    return table._replace(rows=table.rows[:MOST_ROWS], total=len(table.rows))
 
 
-def more_rows(rows: int) -> str:
-    return f"and {rows - MOST_CASES:,} more (--format json lists all)" if rows > MOST_CASES else ""
+def more_rows(rows: int, most: int = MOST_CASES) -> str:
+    return f"and {rows - most:,} more (--format json lists all)" if rows > most else ""

@@ -101,6 +101,8 @@ class FileReport(Result, frozen=True, kw_only=True):
     _wrong_call: bool = False
     _candidates: tuple[str, ...] = ()
     """The contracts that it matches equally well, if it is not recognized for that reason."""
+    _how: str | None = None
+    """How the contract is known, such as `recognized by its columns`."""
     _images: NamedFiles | None = None
 
     @property
@@ -139,6 +141,18 @@ class FileReport(Result, frozen=True, kw_only=True):
         return f"{self.contract or 'no contract'}: {found}{records}"
 
 
+class SkippedFile(Item, frozen=True, kw_only=True):
+    """A file in a folder that was not read."""
+
+    path: str
+    """Its path, starting with the folder as given."""
+    reason: Str
+    """Why it was not read."""
+
+    def _summary(self) -> str:
+        return self.reason
+
+
 class Validation(Result, frozen=True, kw_only=True):
     """The output of `medcontract validate`."""
 
@@ -146,10 +160,14 @@ class Validation(Result, frozen=True, kw_only=True):
     """Whether there are no errors in any file."""
     files: tuple[FileReport, ...]
     """The files, in the order in which they were given."""
+    skipped: tuple[SkippedFile, ...] | None = None
+    """Files in folders that were not read, because they are not data files; absent if there are none."""
+
+    _optional = frozenset({"skipped"})
 
     @classmethod
-    def of(cls, files: tuple[FileReport, ...]) -> Validation:
-        return cls(ok=all(file.ok for file in files), files=files)
+    def of(cls, files: tuple[FileReport, ...], skipped: tuple[SkippedFile, ...] = ()) -> Validation:
+        return cls(ok=bool(files) and all(file.ok for file in files), files=files, skipped=skipped or None)
 
     @property
     def problems(self) -> tuple[Problem, ...]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from medcontract.contracts.lesion_classes import CLASSES, LESION_CLASSES, symbols_of
 from medcontract.errors import CallError
 from medcontract.results.score import Score
-from medcontract.results.tables import Table, by_class_table, figures_table
+from medcontract.results.tables import Matrix, Table, by_class_table, figures_table
 from medcontract.scoring.pairing import Pair, Pairing, marks
 from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol, parameters
@@ -294,7 +294,8 @@ class Lesions(Track):
 def _matrix_table(matrix: dict[str, dict[str, int]]) -> Table:
     head = ("true \\ predicted", *(name if name != "unprocessed" else "none" for name in next(iter(matrix.values()))))
     rows = [(true, *(str(times or "·") for times in row.values())) for true, row in matrix.items()]
-    return Table("Confusion matrix", head, rows, "none: not processed")
+    chart = Matrix(list(matrix), head[1:], [list(row.values()) for row in matrix.values()])
+    return Table("Confusion matrix", head, rows, "none: not processed", chart=chart)
 
 
 def _f1_of(confusion: Counter[tuple[int, int | None]], index: int) -> Fraction:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from operator import attrgetter
 from types import MappingProxyType
@@ -40,6 +40,25 @@ class Unscored(NamedTuple):
 INVALID, REPEATED = Unscored("invalid"), Unscored("repeated")
 
 
+def _only_equal(label: str) -> tuple[str, ...]:
+    return (label,)
+
+
+class Vocabulary(Struct, frozen=True, kw_only=True):
+    """Labels that no contract lists, such as names. `preflight` reports a submission that uses other labels."""
+
+    name: str
+    """What they are, in the plural."""
+    expected: Callable[[Any], Iterable[str]]
+    """The labels in an expected item."""
+    predicted: Callable[[Any], Iterable[str]]
+    """The labels in a record of the submission."""
+    forms: Callable[[str], Iterable[str]] = _only_equal
+    """Two labels are equal if they have a form in common."""
+    required: bool = False
+    """Whether every expected item has labels, so that a submission without any cannot be right."""
+
+
 class Pair(Struct, Generic[Item, Mark], frozen=True, kw_only=True):
     """A truth and its submission: how their records are paired, and what is measured."""
 
@@ -56,6 +75,8 @@ class Pair(Struct, Generic[Item, Mark], frozen=True, kw_only=True):
     can_fail: bool = True
     """Records have an `error`; an item whose record has a non-blank one is not processed."""
 
+    vocabularies: tuple[Vocabulary, ...] = ()
+    """Labels that truth and submission must have in common."""
     own_truth: Callable[[], Expected[Item]] | None = None
     """Set if the submission is its own truth: creates the sink that reads it first, for the expected items."""
 
@@ -322,6 +343,11 @@ class Pairing(Generic[Item, Mark]):
         """The marks of each run that counts, sorted by name."""
         names = self.named if self.known_runs is None else self.known_runs
         return {run: self.marks_by_run.get(run, {}) for run in sorted(names or {self.pair.default_run})}
+
+    def mark_of(self, key: Key) -> Any:
+        """The mark of an item in the default run; None without a record."""
+        number = self.expected.index.get(key)
+        return None if number is None else self.marks_by_run.get(self.pair.default_run, {}).get(number)
 
     def missing(self) -> list[Key]:
         """Expected ids without a record in at least one run, in the order of the truth."""

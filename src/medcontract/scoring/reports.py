@@ -12,7 +12,7 @@ from msgspec import Struct
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.problems import plural
 from medcontract.results.score import Score
-from medcontract.results.tables import Table, by_class_table, figures_table, first_rows, number
+from medcontract.results.tables import Table, by_class_table, figures_table, long_table, number
 from medcontract.scoring.comparison import Comparison, Rows
 from medcontract.scoring.pairing import Pair, Pairing, marks
 from medcontract.scoring.processing_gate import processed_counts, shown_id
@@ -337,7 +337,7 @@ def _runs_table(score: Score, runs: Sequence[dict[str, Any]]) -> Iterator[Table]
         )
         for run in runs
     ]
-    yield first_rows(Table("Runs", ("run", *columns, "valid"), rows))
+    yield long_table(Table("Runs", ("run", *columns, "valid"), rows))
 
 
 def _count_run(

@@ -107,6 +107,15 @@ class Limit(Struct, frozen=True, kw_only=True):
     """Message and hint if it is not passed."""
 
 
+class Remark(Struct, frozen=True, kw_only=True):
+    """Something that looks like a mistake, as reported by `preflight`."""
+
+    contract: str
+    """The contract of the files that it is about."""
+    message: str
+    hint: str | None = None
+
+
 class Scorer(ABC):
     """How a track scores one submission. Required: `pairs`, `count`, `finish`."""
 
@@ -146,6 +155,10 @@ class Scorer(ABC):
         result: Mapping[str, Any] | None,
     ) -> Iterable[Limit]:
         """Check the limits of the track, on probed records and, if there is one, on the result."""
+        return ()
+
+    def remarks(self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any]) -> Iterable[Remark]:
+        """What looks like a mistake, even without a truth: in probed records and auxiliary files."""
         return ()
 
     # Optional: explanations of a score.

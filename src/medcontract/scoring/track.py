@@ -45,6 +45,12 @@ class Auxiliary(Struct, frozen=True, kw_only=True):
     """Extracts what is kept of each record of a collection."""
     ids: Callable[[Any], Iterable[str]] | None = None
     """The ids that rules of other files refer to, from a document or from what is kept of a collection."""
+    id_field: str = ""
+    """The field of a collection with these ids: a reference to an invalid record is not reported again."""
+
+
+def _nothing(record: Any) -> None:
+    """Only the id of the record is used."""
 
 
 class ExpectedIds(Struct, frozen=True, kw_only=True):
@@ -55,6 +61,8 @@ class ExpectedIds(Struct, frozen=True, kw_only=True):
     """The contract of the truth that it replaces."""
     only: Callable[[Any], bool] | None = None
     """Selects the records that correspond to that truth, if not all do."""
+    item: Callable[[Any], Any] = _nothing
+    """Extracts what rules across files compare with the submission: an object with fields of that truth."""
 
 
 class Roles(Struct, frozen=True, kw_only=True):

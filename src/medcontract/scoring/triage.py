@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from medcontract.problems import plural
 from medcontract.results.score import Score
-from medcontract.results.tables import Table, figures_table, first_rows, number
+from medcontract.results.tables import Distribution, Table, figures_table, long_table, number
 from medcontract.scoring.comparison import Comparison, Rows
-from medcontract.scoring.pairing import Pair, Unscored
+from medcontract.scoring.pairing import Pair, Pairing, Unscored, Vocabulary
 from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol
 from medcontract.scoring.rational import ONE, ZERO, exact_sum, mean, rounded
-from medcontract.scoring.scorer import Answers, Counts, Finished, Scorer
+from medcontract.scoring.scorer import Answers, Counts, Finished, Remark, Scorer
 from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, ResultFields, Roles, Track
 
 _TEXTS = {
@@ -52,6 +53,21 @@ def _segment(record: Any) -> Segment:
 
 def _measure(truth: Segment, record: Any) -> frozenset[str]:
     return frozenset(record.model_predictions)
+
+
+def _predicted(record: Any) -> list[str]:
+    return list(record.model_predictions)
+
+
+class ListedSegment(NamedTuple):
+    """A segment of the inventory."""
+
+    case_id: str
+    segment_id: str
+
+
+def _listed(record: Any) -> ListedSegment:
+    return ListedSegment(record.case_id, record.segment_id)
 
 
 PROTOCOL = Protocol(
@@ -136,11 +152,18 @@ def _mean_jaccard_index(result: Mapping[str, Any]) -> float | None:
     return mean_index if isinstance(mean_index, float) else None
 
 
+def _listed_groups(segment: Segment) -> set[str]:
+    return {group for group, _ in segment.instances}
+
+
+_GROUPS = Vocabulary(name="groups", expected=_listed_groups, predicted=_predicted)
+
+
 class TriageScorer(Scorer):
     pairs = (
         Pair(
             truth="triage/ground-truth", submission="triage/response", key=("segment_id",), item=_segment,
-            measure=_measure,
+            measure=_measure, vocabularies=(_GROUPS,),
         ),
     )  # fmt: skip
     result_below_gate = True
@@ -171,6 +194,26 @@ class TriageScorer(Scorer):
             headline=average,
         )
 
+    def probe(self, record: Any) -> bool:
+        ends: bool = record.end_of_case
+        return ends
+
+    def remarks(self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any]) -> Iterator[Remark]:
+        """Cases of the inventory that are answered completely, but have no record with `end_of_case`."""
+        (pairing,) = pairings.values()
+        cases: dict[str, list[Any]] = {}
+        for segment in documents.get("triage/inventory") or ():
+            cases.setdefault(segment.case_id, []).append(pairing.mark_of(segment.segment_id))
+        answered = [marks for marks in cases.values() if all(type(mark) is bool for mark in marks)]
+        endless = sum(not any(marks) for marks in answered)
+        if endless:
+            yield Remark(
+                contract="triage/response",
+                message=f"{endless:,} of {plural(len(answered), 'case')} of the inventory "
+                f"{'have' if endless > 1 else 'has'} no record with 'end_of_case' true",
+                hint="set it for the last segment of each case: records that differ from the truth do not count",
+            )
+
 
 class Triage(Track):
     id = "triage"
@@ -178,8 +221,8 @@ class Triage(Track):
         truths=("triage/ground-truth",),
         submissions=("triage/response",),
         result="triage/metrics",
-        auxiliary=(Auxiliary(contract="triage/inventory"),),
-        expected_ids=(ExpectedIds(contract="triage/inventory", truth="triage/ground-truth"),),
+        auxiliary=(Auxiliary(contract="triage/inventory", keep=_listed),),
+        expected_ids=(ExpectedIds(contract="triage/inventory", truth="triage/ground-truth", item=_listed),),
     )
     protocol = PROTOCOL
     figures = _FIGURES
@@ -214,9 +257,10 @@ def _cases_table(cases: Sequence[dict[str, Any]]) -> Table:
             number(len(case["incorrect_predictions"]["misses"])),
             number(len(case["errors"])),
         )
-        for case in cases
+        for case in sorted(cases, key=lambda case: (case["jaccard_index"], case["case_id"]))
     ]
-    return first_rows(Table("Cases", head, rows))
+    chart = Distribution("cases", "Jaccard index", [case["jaccard_index"] for case in cases])
+    return long_table(Table("Cases, lowest Jaccard index first", head, rows, chart=chart))
 
 
 def _case(case_id: str, marked: Sequence[tuple[Segment, Any]]) -> CaseCounts:
@@ -239,10 +283,6 @@ def _case(case_id: str, marked: Sequence[tuple[Segment, Any]]) -> CaseCounts:
 def _predicted_groups(mark: Any) -> frozenset[str]:
     """Empty if the segment was not processed."""
     return frozenset() if mark is None or type(mark) is Unscored else mark
-
-
-def _listed_groups(segment: Segment) -> set[str]:
-    return {group for group, _ in segment.instances}
 
 
 def _union(sets: Iterable[Iterable[str]]) -> set[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from medcontract.contracts import recognition
 from medcontract.contracts.contract import RecordSink
+from medcontract.contracts.recognition import Recognized
 from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.rules import UNKNOWN
 from medcontract.contracts.suggestions import did_you_mean
@@ -16,6 +17,7 @@ from medcontract.reading.csv_file import CsvFile, Row, header_findings
 from medcontract.reading.json_file import Block, Cut
 from medcontract.reading.source import Source
 from medcontract.validation.problem_collector import ProblemCollector
+from medcontract.validation.record_errors import rename_hint
 from medcontract.validation.records import Progress, RecordsValidator
 
 _MOST_NAMED = 1000
@@ -65,8 +67,9 @@ class TableValidator(RecordsValidator):
         known = [column.name for column in self.columns]
         there = set(self.names)
         self.collector.columns = list(self.names)
+        self.collector.renames = _renames(there, known)
         for finding in header_findings(self.names, known, self.contract.open, self.header_ref()):
-            guess = did_you_mean(str(finding.path[0]), set(known) - there) if finding.code == "MC102" else None
+            guess = self._guess(str(finding.path[0])) if finding.code == "MC102" else None
             self.collector.add(finding._replace(hint=guess) if guess else finding)
             self.all_invalid = True  # every row has that column
         for column in self.columns:
@@ -77,11 +80,22 @@ class TableValidator(RecordsValidator):
     def header_ref(self) -> Ref:
         return header_ref(self.source)
 
+    def _guess(self, unknown: str) -> str | None:
+        """The hint about an unknown column."""
+        if unknown in self.collector.renames:
+            return f"rename it to '{self.collector.renames[unknown]}'"
+        if group := self.contract.spread.get(unknown):
+            return f"use one column each: {', '.join(group)}"
+        return did_you_mean(unknown, {column.name for column in self.columns} - set(self.names))
+
     def _lacks(self, name: str) -> None:
         if name not in self.lacking:
             self.lacking.add(name)
-            ref = self.header_ref()
-            self.collector.defer(Finding("MC101", f"column '{name}' is missing", path=(name,), ref=ref, field=name))
+            given = next((given for given, meant in self.collector.renames.items() if meant == name), None)
+            self.collector.defer(
+                Finding("MC101", f"column '{name}' is missing", rename_hint(given), path=(name,),
+                        ref=self.header_ref(), field=name)
+            )  # fmt: skip
 
     def ref(self, index: int, offset: int, length: int) -> Ref:
         return Ref(offset, length, index, (), self.line + max(0, index - self.number))
@@ -146,19 +160,30 @@ class TableValidator(RecordsValidator):
         return finding._replace(path=(column,) if column else (), field=column, hint=hint, message=message)
 
 
+def _renames(names: set[str], known: list[str]) -> dict[str, str]:
+    unknown, missing = names.difference(known), set(known) - names
+    if not unknown or not missing:
+        return {}
+    from medcontract.contracts.alike import pair_renamed
+
+    return pair_renamed(unknown, missing)
+
+
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 class CsvValidator(TableValidator):
     @classmethod
-    def recognise(cls, source: Source) -> str:
+    def recognise(cls, source: Source) -> Recognized:
         header = CsvFile(source).header
         try:
-            return recognition.of_columns(frozenset(header))
+            return recognition.of_columns(frozenset(header), header_ref(source))
         except NotRecognised as doubt:
             other = next((name for char, name in _SEPARATORS.items() if len(header) == 1 and char in header[0]), None)
             if other:
-                raise NotRecognised(str(doubt), f"the columns seem to be separated by {other}; use commas") from None
+                raise NotRecognised(
+                    doubt.as_options[0], f"the columns seem to be separated by {other}; use commas"
+                ) from None
             raise
 
     @classmethod

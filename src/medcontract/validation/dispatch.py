@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -12,9 +13,10 @@ from medcontract.containers import BY_ENDING, CSV, FRAME, JSON, JSONL, Container
 from medcontract.contracts import registry
 from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.fast_decoder import quick_parse
+from medcontract.contracts.recognition import NO_RENAMES, Recognized, renames_text
 from medcontract.contracts.registry import CompiledContract
 from medcontract.errors import NotRecognised
-from medcontract.problems import Finding
+from medcontract.problems import Finding, is_plain, plural, shorten
 from medcontract.reading.limits import MAX_DEPTH
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
@@ -26,6 +28,24 @@ if TYPE_CHECKING:
     from medcontract.validation.referenced_files import ReferencedFiles
 
 
+GIVEN = "given"
+"""How a contract is known that the caller specified."""
+
+
+class Identified(NamedTuple):
+    """The contract of a file, and how it is known."""
+
+    contract: CompiledContract
+    how: str
+    """In words, such as `recognized by its columns`."""
+    renames: Mapping[str, str] = NO_RENAMES
+    """Keys of the file that count as keys of the contract."""
+
+    @property
+    def how_and_renames(self) -> str:
+        return self.how + (f"; rename {renames_text(self.renames, 3)}" if self.renames else "")
+
+
 def validate_source(
     source: Source,
     contract_id: str | None,
@@ -34,21 +54,22 @@ def validate_source(
     referenced: ReferencedFiles | None = None,
 ) -> FileReport:
     """Everything that is wrong with a file and the files it refers to. Never raises because of the file's content."""
-    contract = identify(source, contract_id, collector)
-    if isinstance(contract, FileReport):
-        return contract
+    identified = identify(source, contract_id, collector)
+    if isinstance(identified, FileReport):
+        return identified
+    contract, how = identified.contract, identified.how_and_renames
     validator = validator_for(source, contract, collector, progress)
     validator.run()
     field = referenced.field(contract.id) if referenced else None
     if referenced is None or field is None:
-        return validator.report()
+        return replace(validator.report(), _how=how)
     from medcontract.validation.referenced_files import check_referenced_files
 
     images = check_referenced_files(validator, field, referenced)
-    return replace(validator.report(), _images=images)
+    return replace(validator.report(), _how=how, _images=images)
 
 
-def identify(source: Source, contract_id: str | None, collector: ProblemCollector) -> CompiledContract | FileReport:
+def identify(source: Source, contract_id: str | None, collector: ProblemCollector) -> Identified | FileReport:
     """The contract of a file, or a report that says why it cannot be checked."""
     try:
         source.prepare()
@@ -58,20 +79,48 @@ def identify(source: Source, contract_id: str | None, collector: ProblemCollecto
         return make_report(source, contract_id, None, collector, wrong_call=unreadable.wrong_call)
 
 
-def _identify(source: Source, contract_id: str | None, collector: ProblemCollector) -> CompiledContract | FileReport:
+def _identify(source: Source, contract_id: str | None, collector: ProblemCollector) -> Identified | FileReport:
+    how, renames, recognized = GIVEN, NO_RENAMES, None
     if contract_id is None:
         container = container_of(source)
         try:
-            contract_id = _validator(container.collections).recognise(source)
+            recognized = _validator(container.collections).recognise(source)
         except NotRecognised as doubt:
             return _unrecognised(source, container, doubt, collector)
+        contract_id, how, renames = recognized.contract_id, recognized.how, recognized.renames
     contract = registry.find(contract_id)
     container = container_for(source, contract)
     if container.name in contract.containers or (container is FRAME and contract.columns):
-        return contract
+        if recognized and recognized.extra:
+            collector.add(_extra_keys(recognized))
+        return Identified(contract, how, renames)
     what = "; ".join(f".{name}" for name in contract.containers)
     collector.add(Finding("MC033", f"{contract_id} cannot be stored as .{container.name}", f"use one of: {what}"))
-    return make_report(source, contract_id, None, collector, wrong_call=True)
+    return replace(make_report(source, contract_id, None, collector, wrong_call=True), _how=how)
+
+
+_MOST_NAMED = 8
+
+
+def _extra_keys(recognized: Recognized) -> Finding:
+    """The warning about keys that the contract allows, but does not know: the file may be something else."""
+    what = "column" if recognized.by == "its columns" else "key"
+    plain = [name for name in recognized.extra if is_plain(name)]
+    hidden = [name for name in recognized.extra if not is_plain(name)]
+    shown, left = plain[:_MOST_NAMED], len(recognized.extra) - len(plain[:_MOST_NAMED])
+    names = f": {', '.join(shown)}" if shown else ""
+    more = f" and {left:,} more" if shown and left else ""
+    contract_id = recognized.contract_id
+    renames = {name: field for name, field in recognized.renames.items() if name in recognized.extra}
+    rename = f"rename {renames_text(renames)}, or " if renames else ""
+    return Finding(
+        "MC510",
+        f"{plural(len(recognized.extra), what)} not in {contract_id}{names}{more}",
+        f"{rename}check that the file is meant as {contract_id}; to accept it without this warning: {contract_id}=PATH",
+        severity="warning",
+        ref=recognized.ref,
+        value=shorten(", ".join(hidden)) if hidden else None,
+    )
 
 
 def validator_for(

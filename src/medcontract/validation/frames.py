@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from medcontract.containers import FRAME
 from medcontract.contracts import recognition, registry
+from medcontract.contracts.recognition import Recognized
 from medcontract.errors import CallError
 from medcontract.extras import is_frame, require
 from medcontract.problems import Ref
@@ -108,8 +109,8 @@ class FrameValidator(TableValidator):
     source: FrameSource
 
     @classmethod
-    def recognise(cls, source: Source) -> str:
-        return recognition.of_columns(frozenset(source.columns if isinstance(source, FrameSource) else ()))
+    def recognise(cls, source: Source) -> Recognized:
+        return recognition.of_columns(frozenset(source.columns if isinstance(source, FrameSource) else ()), NO_LINE)
 
     def begin(self) -> bool:
         self.names = self.source.columns
@@ -133,8 +134,8 @@ class ParquetValidator(TableValidator):
     """A Parquet file. Size limits apply to its records as JSON."""
 
     @classmethod
-    def recognise(cls, source: Source) -> str:
-        return recognition.of_columns(frozenset(parquet_columns(source)))
+    def recognise(cls, source: Source) -> Recognized:
+        return recognition.of_columns(frozenset(parquet_columns(source)), NO_LINE)
 
     def begin(self) -> bool:
         self.names = parquet_columns(self.source)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from medcontract.contracts import recognition
+from medcontract.contracts.recognition import Recognized
 from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.rules import check_list
 from medcontract.problems import Finding, Path, Ref, empty_file
@@ -16,7 +17,7 @@ from medcontract.reading.json_pointer import find
 from medcontract.reading.json_scanner import Broken, has_surrogate, scan, surrogate_in_key, without_surrogates
 from medcontract.reading.limits import MAX_DOCUMENT
 from medcontract.reading.source import Source
-from medcontract.validation.record_errors import Examined, Rest, counted_only, examine, with_hint
+from medcontract.validation.record_errors import Examined, Rest, counted_only, examine, with_hints
 from medcontract.validation.records import RecordsValidator, broken_finding
 
 
@@ -25,7 +26,7 @@ class JsonValidator(RecordsValidator):
     file: JsonFile
 
     @classmethod
-    def recognise(cls, source: Source) -> str:
+    def recognise(cls, source: Source) -> Recognized:
         return recognition.of_outline(outline(source, recognition.certain))
 
     @classmethod
@@ -121,9 +122,9 @@ class JsonValidator(RecordsValidator):
             for fault in faults:
                 self.collector.defer(fault)
         value, findings = check_structure(self.contract.whole_adapter, header)
-        for finding in findings:
+        for finding in with_hints(findings, self.contract.schema, header):
             if not any(finding.path[: len(path)] == path for path in spoilt):
-                self.collector.defer(self._placed(with_hint(finding, self.contract.schema), members))
+                self.collector.defer(self._placed(finding, members))
         return None if findings or spoilt else value
 
     def _placed(self, finding: Finding, members: dict[str, Member]) -> Finding:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from medcontract.contracts import recognition
+from medcontract.contracts.recognition import Recognized
 from medcontract.errors import NotRecognised
 from medcontract.problems import Finding, Ref, empty_file
 from medcontract.reading import jsonl_file
@@ -25,14 +26,14 @@ def one_line_hint(broken: Broken) -> Broken:
 
 class JsonLinesValidator(RecordsValidator):
     @classmethod
-    def recognise(cls, source: Source) -> str:
-        for raw, _, _ in islice(jsonl_file.records(source, lambda raw: None), 1000):
+    def recognise(cls, source: Source) -> Recognized:
+        for number, (raw, offset, _) in enumerate(islice(jsonl_file.records(source, lambda raw: None), 1000)):
             try:
                 value = scan(raw).value
             except Broken:
                 continue
             if isinstance(value, dict):
-                return recognition.of_record(frozenset(value))
+                return recognition.of_record(frozenset(value), Ref(offset, len(raw), number))
         raise NotRecognised(
             "none of the first 1000 lines is a JSON object", "write one record per line, or name the file .json"
         )

@@ -31,6 +31,8 @@ class ProblemCollector:
         self.excerpts = excerpts
         self.columns: list[str] = []
         """For tables: problems of one row are sorted by column."""
+        self.renames: dict[str, str] = {}
+        """For tables: unknown columns that mean a missing one. The problems of both are listed together."""
         self.errors = 0
         self.warnings = 0
         self._kept: list[Finding] = []

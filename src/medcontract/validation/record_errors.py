@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -14,7 +14,7 @@ from medcontract.contracts.messages import unknown_key
 from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.string_patterns import NON_BLANK
 from medcontract.contracts.suggestions import did_you_mean
-from medcontract.problems import Finding, Path
+from medcontract.problems import Finding, Path, is_plain
 from medcontract.reading.json_scanner import Fault, Scanned, scan
 from medcontract.reading.limits import MAX_DEPTH
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from medcontract.contracts.signature import Signature
 
 _MOST_HINTS = 100
+_MOST_KEYS = 1000
+"""Objects with more keys get no hints about renamed ones."""
 _MOST_KNOWN = 4096
 _LONGEST_KNOWN = 2000
 _PLAIN_TEXT = re.compile(r"[!-~][ -~]{0,63}")
@@ -174,7 +176,7 @@ def _examine_structure(
     from medcontract.contracts.error_mapping import check_structure
 
     value, errors = check_structure(adapter, parsed, all_keys(schema))
-    errors = _with_hints(_without_consequences(errors, faults, rest), schema)
+    errors = _with_hints(_without_consequences(errors, faults, rest), schema, parsed)
     findings = faults + errors if faults else errors
     return Examined(None if findings else value, findings, parsed, rest)
 
@@ -188,8 +190,8 @@ def counted_only(scanned: Scanned) -> Rest:
     return [(fault_finding(fault), times) for fault, times in scanned.rest.items()]
 
 
-def _with_hints(findings: list[Finding], schema: dict[str, Any]) -> list[Finding]:
-    return [with_hint(f, schema) for f in findings[:_MOST_HINTS]] + findings[_MOST_HINTS:]
+def _with_hints(findings: list[Finding], schema: dict[str, Any], parsed: Any) -> list[Finding]:
+    return with_hints(findings[:_MOST_HINTS], schema, parsed) + findings[_MOST_HINTS:]
 
 
 def _is_inside(path: Path, others: set[Path]) -> bool:
@@ -216,10 +218,61 @@ def _without_consequences(errors: list[Finding], faults: list[Finding], rest: Re
     return [finding for finding in errors if not is_consequence(finding)]
 
 
-def with_hint(finding: Finding, schema: dict[str, Any]) -> Finding:
-    """The finding about an unknown key, with the most similar known one as a hint."""
-    if finding.code != "MC102" or finding.hint:
-        return finding
+def with_hints(findings: list[Finding], schema: dict[str, Any], parsed: Any) -> list[Finding]:
+    """The findings with hints for missing and unknown keys, which may be one key under another name."""
+    missing: dict[Path, set[str]] = {}
+    for finding in findings:
+        if finding.code == "MC101" and finding.field:
+            missing.setdefault(finding.path, set()).add(finding.field)
+    renames = {path: _renames(parsed, path, fields, schema) for path, fields in missing.items()}
+    return [_with_hint(finding, renames, schema) for finding in findings]
+
+
+def _renames(parsed: Any, path: Path, missing: set[str], schema: dict[str, Any]) -> dict[str, str]:
+    """The unknown keys of an object that mean one of its missing keys."""
     from medcontract.contracts.compile import known_keys
 
-    return finding._replace(hint=did_you_mean(str(finding.path[-1]), known_keys(schema, finding.path[:-1])))
+    for token in path:
+        parsed = parsed[token]
+    if not isinstance(parsed, dict) or len(parsed) > _MOST_KEYS:
+        return {}
+    unknown = frozenset(parsed) - frozenset(known_keys(schema, path))
+    if not unknown:
+        return {}
+    pairs = _paired(unknown, frozenset(missing))
+    return pairs if path else {**pairs, **_renamed_list(parsed, unknown - pairs.keys(), missing, schema)}
+
+
+def _renamed_list(parsed: dict[str, Any], unknown: frozenset[str], missing: set[str], schema: Any) -> dict[str, str]:
+    """The only list with an unknown key, if one list is missing."""
+    given = [key for key in unknown if isinstance(parsed[key], list)]
+    wanted = [key for key in missing if schema.get("properties", {}).get(key, {}).get("type") == "array"]
+    return {given[0]: wanted[0]} if len(given) == len(wanted) == 1 else {}
+
+
+@lru_cache(1024)
+def _paired(unknown: frozenset[str], missing: frozenset[str]) -> dict[str, str]:
+    from medcontract.contracts.alike import pair_renamed
+
+    return pair_renamed(unknown, missing)
+
+
+def _with_hint(finding: Finding, renames: dict[Path, dict[str, str]], schema: dict[str, Any]) -> Finding:
+    if finding.hint or finding.code not in ("MC101", "MC102"):
+        return finding
+    if finding.code == "MC101":
+        pairs = renames.get(finding.path, {})
+        return finding._replace(hint=rename_hint(next((n for n, f in pairs.items() if f == finding.field), None)))
+    from medcontract.contracts.compile import known_keys
+
+    key, path = str(finding.path[-1]), finding.path[:-1]
+    if field := renames.get(path, {}).get(key):
+        return finding._replace(hint=f"rename it to '{field}'")
+    return finding._replace(hint=did_you_mean(key, known_keys(schema, path)))
+
+
+def rename_hint(name: str | None) -> str | None:
+    """The hint about a missing key or column that is there under another name. A name that may be data is not shown."""
+    if name is None:
+        return None
+    return f"rename '{name}'" if is_plain(name) else "rename the one with the similar name"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from medcontract.contracts.contract import RecordSink, mark_validated
+from medcontract.contracts.recognition import Recognized
 from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.rules import UNKNOWN, Accumulator, UniqueIndex
 from medcontract.contracts.rules.collection import Part
@@ -85,7 +86,7 @@ class RecordsValidator:
         """Records whose findings are only counted, so that they need not be checked again."""
 
     @classmethod
-    def recognise(cls, source: Source) -> str:
+    def recognise(cls, source: Source) -> Recognized:
         """The contract of a file, from its keys. Raises `NotRecognised`."""
         raise NotImplementedError
 

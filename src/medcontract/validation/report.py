@@ -42,11 +42,13 @@ def _problems(source: Source, findings: Sequence[Finding], collector: ProblemCol
     placed = [offset for offset in offsets if offset is not None] + firsts
     found = places(source, placed) if placed else {}
     cells = {name: number for number, name in enumerate(collector.columns)}
+    cells.update({missing: cells[name] for name, missing in collector.renames.items()})
 
-    def in_file(i: int) -> tuple[int, int, int]:
+    def in_file(i: int) -> tuple[int, int, bool, int]:
         finding, offset = findings[i], offsets[i]
         where = offset if offset is not None else finding.ref.offset if finding.ref else _NOWHERE
-        return where, cells.get(finding.field or "", -1), i
+        cell = cells.get(finding.field or "", -1)
+        return where, cell, cell >= 0 and finding.code != "MC101", i
 
     order = sorted(range(len(findings)), key=in_file)[: collector.keep]
     problems: list[Problem] = []

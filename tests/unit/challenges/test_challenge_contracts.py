@@ -224,7 +224,7 @@ def test_cases_with_other_columns() -> None:
     report = challenge.validate(b"case_id,age,sex\n1,60,f\n2,70,m\n", name="cases.csv")
     assert (report.ok, report.contract, report.records) == (True, "risk/cases", 2)
     report = challenge.validate(b"case_id,age\n1,60\n1,70\n", name="cases.csv")
-    assert [problem.code for problem in report.problems] == ["MC201"]
+    assert [problem.code for problem in report.problems] == ["MC510", "MC201"]
 
 
 def test_reserved_words_are_fields(tmp_path: Path) -> None:
@@ -250,6 +250,17 @@ def test_examples_are_valid(tmp_path: Path) -> None:
     assert [problem.message for problem in report.problems] == []
     assert {file.contract for file in report.files} == {"risk/truth", "risk/predictions", "risk/cases"}
     assert challenge.score(tmp_path)
+
+
+def test_schema_key() -> None:
+    """`$schema` names a contract of the challenge, with its version."""
+    challenge = Challenge.load(changed(SMALL, 'id = "risk"', 'id = "risk"\nversion = 3').encode())
+    schema = challenge.json_schema("risk/truth")["$id"]
+    assert schema == "urn:medcontract:risk:truth:v3"
+    assert challenge.validate(as_line({"$schema": schema, "truth": []}), name="x.json").contract == "risk/truth"
+    assert challenge.validate(as_line({"$schema": schema, "x": []}), name="x.json").contract == "risk/truth"
+    other = as_line({"$schema": schema.replace("v3", "v2"), "x": []})
+    assert challenge.validate(other, name="x.json").contract is None
 
 
 def test_nothing_is_left_behind() -> None:

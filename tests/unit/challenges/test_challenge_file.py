@@ -212,7 +212,7 @@ MISTAKES: list[tuple[str, str, str, str]] = [
 ]
 
 
-CODES = {code for _, _, code, _ in MISTAKES} | {"MC035", "MC226", "MC227", "MC228", "MC502"}
+CODES = {code for _, _, code, _ in MISTAKES} | {"MC035", "MC226", "MC227", "MC228", "MC505"}
 """The codes that tests of challenges show."""
 
 
@@ -295,6 +295,29 @@ def test_hostile_file(content: bytes, code: str) -> None:
     assert problem.code == code
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Stroke type", r"Stroke\u001b[31m type"),
+        ('"none"]', r'"none", "\u001b[31m"]'),
+        ("[gate]", r'"a\u001b[31m" = 1' + "\n[gate]"),
+        ('headline = "total"', r'headline = "\u001b[31m"'),
+        ('field = "label"', r'field = "\n\u001b"'),
+        ("version = 1", r'about = "\u001b"'),
+    ],
+)
+def test_control_characters(old: str, new: str) -> None:
+    """Nothing from the file can control a terminal: names, texts and values are printable."""
+    report = medcontract.check_challenge(changed(STROKE, old, new).encode())
+    assert not report
+    assert all(problem.message.isprintable() and (problem.hint or "").isprintable() for problem in report.problems)
+
+
+def test_long_description() -> None:
+    """Descriptions may have several lines."""
+    assert medcontract.check_challenge(changed(STROKE, "version = 1", 'about = """\nA\n\tB\n"""').encode())
+
+
 def test_huge_enumeration() -> None:
     """Ten thousand values are the limit."""
     values = ", ".join(f'"v{number}"' for number in range(10_001))
@@ -325,7 +348,7 @@ def test_leaving_out_would_pay(old: str, new: str) -> None:
     report = medcontract.check_challenge(REGRESSION.replace(old, new).encode())
     assert report
     (problem,) = report.problems
-    assert (problem.code, problem.severity) == ("MC502", "warning")
+    assert (problem.code, problem.severity) == ("MC505", "warning")
     assert problem.message.startswith("metric.mae.unprocessed: ")
     assert "would pay" in problem.message
 

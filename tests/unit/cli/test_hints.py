@@ -27,7 +27,8 @@ Both = tuple[Callable[[], Any], tuple[str, ...], str, str]
 BOTH: dict[str, Both] = {
     "header": (
         lambda: medcontract.score(TRIAGE + "/ground-truth.json", "lines.jsonl"),
-        ("score", TRIAGE + "/ground-truth.json", "lines.jsonl"), 'header={"team_name": …}', "--set team_name=…",
+        ("score", TRIAGE + "/ground-truth.json", "lines.jsonl"), 'header={"team_name": …, "evaluation_date": …}',
+        "--set team_name=… --set evaluation_date=…",
     ),
     "parameter": (
         lambda: medcontract.score(LESIONS, parameters={"min_procesed": 1}),

@@ -943,9 +943,8 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
 
 def test_good_images(run: Run) -> None:
     """All is well: exit 0, and the images are counted. Other files may stand beside the cases."""
-    assert run("--images", ".", "good.csv") == (
-        0, "good.csv: ok  lesions/cases, 3 records, 3 images\nNo problems found in 1 file, 3 records.\n", ""
-    )  # fmt: skip
+    ok = "good.csv: ok  lesions/cases, 3 records, 3 images (recognized by its columns)\n"
+    assert run("--images", ".", "good.csv") == (0, f"{ok}No problems found in 1 file, 3 records.\n", "")
     assert run("--images", ".", "--jobs", "1", "truth.csv", "good.csv")[0] == 0
 
 

@@ -743,7 +743,7 @@ def test_recognition(keys: set[str], contract: str | None) -> None:
         with pytest.raises(medcontract.NotRecognised):
             recognition.of_outline(outline)
     else:
-        assert recognition.of_outline(outline) == contract
+        assert recognition.of_outline(outline).contract_id == contract
 
 
 @pytest.mark.parametrize(

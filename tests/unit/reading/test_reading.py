@@ -631,9 +631,9 @@ def test_no_traceback_for_spoilt_vectors(
 @pytest.mark.parametrize(
     ("content", "name", "near"),
     [
-        (b"Image_ID,Prob\na,1\n", "x.csv", "lesions/cases, lesions/predictions and lesions/truth"),
-        (b'{"Predictions": [{"Image_ID": "a", "Probabilities": []}]}', "x.json", "lesions/predictions"),
-        (b'{"image-id": "a", "lable": "MEL"}', "x.jsonl", "lesions/truth"),
+        (b"Age,Sexo\n50,f\n", "x.csv", "lesions/cases"),
+        (b'{"Model-Size-MB": 1, "hardwear": "laptop"}', "x.json", "lesions/model"),
+        (b'{"doc-type": "lab", "anotador": "a", "Notes": ""}', "x.jsonl", "extraction/"),
         (b'{"something": "else"}', "x.json", None),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import sys
 from collections.abc import Container, Iterator
@@ -133,6 +134,28 @@ def test_a_track_of_a_plugin_has_a_preflight(started: Call) -> None:
     assert ran.code == 0
     states = {check["id"]: check["status"] for check in ran.json["checks"]}
     assert {states[name] for name in ("files", "toy/answers", "coverage", "gate", "score")} == {"passed"}
+
+
+def test_preflight_uses_what_a_plugin_describes(started: Call) -> None:
+    """The labels and the remarks of a track in a plugin are checked like those of the built-in ones."""
+
+    def checks(*said: str) -> dict[str, Any]:
+        answers = [{"item": item, "said": word} for item, word in zip("abcd", said, strict=False)]
+        Path("answers.json").write_text(json.dumps({"answers": answers}))
+        ran = started("preflight", *PLUGIN, "toy/answers=answers.json", "demo/truth.json", "--format", "json")
+        return {each["id"]: each for each in ran.json["checks"]}
+
+    found = checks("yes", "no", "YES", "no")["labels"]
+    assert (found["status"], found["detail"]) == ("passed", "3 of 4 words")
+    assert [each["message"] for each in found["problems"]] == [
+        "1 label among the words differs from the truth only in case"
+    ]
+    assert checks("oui", "non", "oui", "non")["labels"]["status"] == "failed"
+    assert checks()["answers"]["status"] == "failed"
+    Path("demo", "truth.json").unlink()
+    Path("answers.json").write_text('{"answers": [{"item": "a", "said": "yes"}]}')
+    ran = started("preflight", *PLUGIN, "answers.json")
+    assert "warning MC503 there is only one item" in ran.out
 
 
 def test_a_track_of_a_plugin_is_ranked(started: Call, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ import medcontract
 from medcontract import containers
 from medcontract.containers import BY_ENDING, CONTAINERS, Container
 from medcontract.contracts import registry
+from medcontract.contracts.recognition import Recognized
 from medcontract.contracts.registry import contract
 from medcontract.reading.csv_file import CsvFile
 from medcontract.reading.source import Source
@@ -137,7 +138,7 @@ class _TabsValidator(CsvValidator):
         super().__init__(_with_commas(source), *arguments)  # type: ignore[arg-type]  # passed on
 
     @classmethod
-    def recognise(cls, source: Source) -> str:
+    def recognise(cls, source: Source) -> Recognized:
         return super().recognise(_with_commas(source))
 
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from medcontract.problems import plural, shorten
-from medcontract.rendering.shared import entry_label, not_ranked, ranked, ranking, ranking_warnings, reasons_of, weights
+from medcontract.rendering.shared import (
+    entry_label,
+    first_problem,
+    not_ranked,
+    ranked,
+    ranking,
+    ranking_warnings,
+    reasons_of,
+    weights,
+)
 from medcontract.rendering.text.score import aligned
 from medcontract.rendering.view import View, clean
 from medcontract.results.leaderboard import Leaderboard
@@ -18,6 +27,7 @@ def leaderboard(board: Leaderboard, view: View) -> str:
         word = style("not valid", "error") if not entry.valid else style("not ranked", "warning")
         lines.append(f"{word}  {entry_label(entry)}")
         lines += [f"  reason: {reason}" for reason in reasons_of(entry)]
+        lines += [f"  {problem}" for problem in first_problem(entry)]
     lines += [""] * bool(not_ranked(board))
     lines += [f"{style('warning:', 'warning')} {warning}" for warning in ranking_warnings(board)]
     lines += [style(line, "dim") for line in _provenance(board)]
@@ -34,4 +44,5 @@ def _provenance(board: Leaderboard) -> Iterator[str]:
     yield f"protocol {protocol.id} v{protocol.version}, fingerprint {protocol.fingerprint[:16]}"
     for file in board.truth:
         content = f", content {file.content_sha256[:16]}" if file.content_sha256 else ""
-        yield f"{file.contract} {clean(file.name)}, sha256 {file.sha256[:16]}{content}"
+        how = f" ({file._how})" if file._how else ""
+        yield f"{clean(file.name)}: {file.contract}{how}, sha256 {file.sha256[:16]}{content}"

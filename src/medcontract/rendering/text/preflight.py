@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from medcontract.problems import plural
 from medcontract.rendering.text.score import problem_lines
 from medcontract.rendering.view import Style, View, clean
-from medcontract.results.preflight import Preflight
+from medcontract.results.preflight import Check, Preflight
 
-_WORDS = {"passed": ("pass", "good"), "failed": ("FAIL", "error"), "skipped": ("skip", "dim")}
+_WORDS = {"passed": ("pass", "good"), "failed": ("FAIL", "error"), "skipped": ("skip", "warning")}
 
 
 def preflight(checklist: Preflight, view: View) -> str:
-    style = view.style
-    lines: list[str] = []
-    for check in checklist.checks:
-        word, role = _WORDS[check.status]
-        line = clean(f"{check.title}: {check.detail}" if check.detail else check.title)
-        lines.append(f"{style(word, role)}  {style(line, 'dim') if check.status == 'skipped' else line}")
-        shown = problem_lines(check.problems, check._found, view)
-        if shown:
-            lines += ["", *(f"      {each}" if each else "" for each in shown)]
-    lines += ["", _last_line(checklist, style)]
+    """The checks that ran, those that could not, and whether the submission is ready."""
+    ran = [check for check in checklist.checks if check.status != "skipped"]
+    skipped = [check for check in checklist.checks if check.status == "skipped"]
+    lines = [line for check in ran for line in _check(check, view)]
+    if skipped:
+        lines += [""] * (bool(lines) and bool(lines[-1])) + ["Not checked:"]
+        lines += [line for check in skipped for line in _check(check, view)]
+    lines += [""] * bool(lines[-1]) + [_last_line(checklist, view.style)]
     return "\n".join(lines) + "\n"
+
+
+def _check(check: Check, view: View) -> Iterator[str]:
+    word, role = ("WARN", "warning") if check.status == "passed" and check.warnings else _WORDS[check.status]
+    yield f"{view.style(word, role)}  {clean(f'{check.title}: {check.detail}' if check.detail else check.title)}"
+    shown = problem_lines(check.problems, check._found, view)
+    if shown:
+        yield from ("", *(f"      {each}" if each else "" for each in shown))
 
 
 def _last_line(checklist: Preflight, style: Style) -> str:
     failed = sum(check.status == "failed" for check in checklist.checks)
+    warnings = [plural(checklist.warnings, "warning")] * bool(checklist.warnings)
     if failed:
-        return f"{style('NOT READY', 'error')}: {plural(failed, 'check')} failed."
-    skipped = checklist.skipped
-    if skipped:
-        return f"{style('READY', 'warning')}, {plural(skipped, 'check')} skipped."
-    return f"{style('READY', 'good')}."
+        return f"{style('NOT READY', 'error')}: {', '.join([plural(failed, 'check') + ' failed', *warnings])}."
+    notes = [*warnings, *[f"{plural(checklist.skipped, 'check')} skipped"] * bool(checklist.skipped)]
+    return f"{style('READY', 'warning' if notes else 'good')}{''.join(f', {note}' for note in notes)}."

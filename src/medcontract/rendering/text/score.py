@@ -11,7 +11,7 @@ from medcontract.rendering.tables import headline, tables
 from medcontract.rendering.text.validation import one_problem
 from medcontract.rendering.view import Style, View, clean
 from medcontract.results.score import FileProblem, ItemBreakdown, Score
-from medcontract.results.tables import Table, number
+from medcontract.results.tables import MOST_CASES, Table, number
 
 
 def score(score: Score, view: View) -> str:
@@ -76,6 +76,7 @@ def _breakdown(items: Sequence[ItemBreakdown], style: Style, show_values: bool) 
 
 def aligned(table: Table, style: Style) -> Iterator[str]:
     """The table in columns, with text aligned left and numbers aligned right."""
+    table = table.first(MOST_CASES)
     if not table.rows:
         return
     rows = [tuple(map(clean, clipped(row))) for row in table.rows]
@@ -110,4 +111,5 @@ def _provenance(score: Score) -> Iterator[str]:
     for file in score.inputs:
         records = "" if file.records is None else f", {plural(file.records, 'record')}"
         content = f", content {file.content_sha256[:16]}" if file.content_sha256 else ""
-        yield f"{file.contract} {clean(file.name)}, sha256 {file.sha256[:16]}{content}{records}"
+        how = f" ({file._how})" if file._how else ""
+        yield f"{clean(file.name)}: {file.contract}{how}, sha256 {file.sha256[:16]}{content}{records}"

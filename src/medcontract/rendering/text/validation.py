@@ -8,11 +8,15 @@ from medcontract.problems import plural
 from medcontract.rendering.view import Style, View, clean
 from medcontract.results.validation import FileReport, Problem, Validation
 
+_MOST_SKIPPED = 5
+"""The number of files that are listed for each reason."""
+
 
 def validation(report: Validation, view: View) -> str:
     lines: list[str] = []
     for file in report.files:
         lines += _file(file, view.style, view.show_values)
+    lines += [view.style(line, "dim") for line in _skipped(report)]
     lines.append(_summary(report, view.style))
     return "\n".join(lines) + "\n"
 
@@ -28,12 +32,26 @@ def _file(file: FileReport, style: Style, show_values: bool) -> Iterator[str]:
         yield ""
     if file.ok and not file.wrong_call:
         yield f"{path}: {style('ok', 'good')}  {style(_about(file), 'dim')}"
+    elif file.contract:
+        yield f"{path}: {style('not ok', 'error')}  {style(_about(file), 'dim')}"
 
 
 def _about(file: FileReport) -> str:
     records = "" if file.records is None else f", {plural(file.records, 'record')}"
     images = "" if file.images is None else f", {plural(file.images.checked, 'image')}"
-    return f"{file.contract or 'JSON Schema'}{records}{images}"
+    how = f" ({file._how})" if file._how else ""
+    return f"{file.contract or 'JSON Schema'}{records}{images}{how}"
+
+
+def _skipped(report: Validation) -> Iterator[str]:
+    """The files that were not read, grouped by the reason."""
+    by_reason: dict[str, list[str]] = {}
+    for file in report.skipped or ():
+        by_reason.setdefault(file.reason, []).append(clean(file.path))
+    for reason, paths in by_reason.items():
+        left = len(paths) - _MOST_SKIPPED
+        more = f" and {plural(left, 'other')}" if left > 0 else ""
+        yield f"skipped {', '.join(paths[:_MOST_SKIPPED])}{more}: {clean(reason)}"
 
 
 def one_problem(path: str, problem: Problem, style: Style, show_values: bool) -> Iterator[str]:
@@ -72,8 +90,9 @@ def _summary(report: Validation, style: Style) -> str:
     errors = sum(file.errors for file in report.files)
     warnings = sum(file.warnings for file in report.files)
     invalid = sum(not file.ok for file in report.files)
-    records = sum(file.records or 0 for file in report.files)
-    files = f"{plural(len(report.files), 'file')}, {plural(records, 'record')}"
+    known = [file.records for file in report.files if file.records is not None]
+    records = f", {plural(sum(known), 'record')}" if known else ""  # documents have none
+    files = f"{plural(len(report.files), 'file')}{records}"
     if not errors and not warnings:
         return f"{style('No problems found', 'good')} in {files}."
     counts = [plural(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]

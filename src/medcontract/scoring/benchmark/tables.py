@@ -7,7 +7,7 @@ from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
 
 from medcontract.problems import plain_name, plural
-from medcontract.results.tables import MOST_CASES, Table, more_rows, number
+from medcontract.results.tables import MOST_CASES, MOST_ROWS, Bars, Distribution, Table, more_rows, number
 from medcontract.scoring.benchmark.comparing import table_in
 
 if TYPE_CHECKING:
@@ -34,7 +34,10 @@ def report_tables(report: dict[str, Any], headline: str, counted_here: bool) -> 
         yield _weights(headline, combined)
     others = [(plain_name(name), number(value)) for name, value in overall.items() if not combined or name != headline]
     notes = report["metadata"]["notes"] if counted_here else []  # those of another tool may be anything
-    yield Table("Metrics", ("metric", "overall"), others[:_MOST_ROWS], "; ".join([*_left(others, _MOST_ROWS), *notes]))
+    note = "; ".join([*_left(others, _MOST_ROWS), *notes])
+    shown = [name for name in overall if not combined or name != headline][:_MOST_ROWS]
+    chart = Bars.of([plain_name(name) for name in shown], [overall[name] for name in shown])
+    yield Table("Metrics", ("metric", "overall"), others[:_MOST_ROWS], note, chart=chart)
     yield from _finer(report, headline if combined else None, counted_here)
 
 
@@ -62,8 +65,17 @@ def _finer(report: dict[str, Any], combined: str | None, counted_here: bool) -> 
     yield _worst("Tasks", ("task",), tasks, columns, _left(names, _MOST_METRICS))
     if counted_here and "detailed_results" in report:
         rows = [((row["task_id"], row["sample_id"]), row["scores"]) for row in report["detailed_results"]]
-        yield _worst("Samples", ("task", "sample"), rows, [name for name in columns if name != combined], [])
+        yield _worst(
+            "Samples", ("task", "sample"), rows, [name for name in columns if name != combined], [], _lowest(rows)
+        )
         yield _parts(report["detailed_results"])
+
+
+def _lowest(rows: Sequence[Scored]) -> Distribution | None:
+    """The distribution of the lowest metric of each sample."""
+    values = [min(metrics.values()) for _, metrics in rows if metrics]
+    inside = all(0 <= value <= 1 for value in values)
+    return Distribution("samples", "lowest metric of the sample", values) if values and inside else None
 
 
 def _parts(rows: Sequence[dict[str, Any]]) -> Table:
@@ -106,7 +118,12 @@ Scored = tuple[tuple[str, ...], dict[str, float]]
 
 
 def _worst(
-    title: str, names: tuple[str, ...], rows: Sequence[Scored], columns: Sequence[str], notes: Sequence[str]
+    title: str,
+    names: tuple[str, ...],
+    rows: Sequence[Scored],
+    columns: Sequence[str],
+    notes: Sequence[str],
+    chart: Distribution | None = None,
 ) -> Table:
     """Tasks with the lowest first metric, samples with the lowest metric."""
 
@@ -115,9 +132,10 @@ def _worst(
             return min(row[1].values(), default=2.0), row[0]
         return next((row[1][name] for name in columns if name in row[1]), 2.0), row[0]
 
-    worst = nsmallest(MOST_CASES, rows, low)
+    worst = nsmallest(MOST_ROWS, rows, low)
     cells = [(*name, *(number(metrics.get(column)) for column in columns)) for name, metrics in worst]
-    more = more_rows(len(rows))
-    note = "; ".join([*([more] if more else []), *notes])
     head = (*names, *map(plain_name, columns))
-    return Table(f"{title}, the worst first", head, cells, note, text_columns=len(names))
+    return Table(
+        f"{title}, the worst first", head, cells, "; ".join(notes), text_columns=len(names), total=len(rows),
+        chart=chart,
+    )  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from medcontract.contracts.string_patterns import BLANKS
 from medcontract.normalizers import names, text
 from medcontract.normalizers.names import look_alikes_sha256
 from medcontract.normalizers.text import normalize
@@ -34,17 +35,19 @@ from medcontract.scoring.extraction.documents import (
     DocMark,
     FieldMiss,
     ItemReport,
+    Kind,
     Label,
     Options,
+    failed,
     label_of,
     measure,
 )
 from medcontract.scoring.extraction.tables import PROCESSING_GATE, tables
-from medcontract.scoring.pairing import Pair, Pairing, Unscored
+from medcontract.scoring.pairing import Pair, Pairing, Unscored, Vocabulary
 from medcontract.scoring.processing_gate import processed
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters, version_parameter
 from medcontract.scoring.rational import ZERO, exact_sum, mean, rounded, rounded_or_none
-from medcontract.scoring.scorer import Answers, Counts, Finished, Limit, Scorer, ScoringOptions
+from medcontract.scoring.scorer import Answers, Counts, Finished, Limit, Remark, Scorer, ScoringOptions
 from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, Option, Roles, Track
 
 _MOST_HINTS = 5
@@ -136,6 +139,26 @@ def _doc_ids(manifest: Sequence[ManifestEntry]) -> frozenset[str]:
     return frozenset(row.doc_id for row in manifest)
 
 
+def _labeled_names(label: Label) -> Iterator[str]:
+    return (item[0] for item in label.items)
+
+
+def _predicted_names(kind: Kind, record: Any) -> list[str]:
+    named = [] if failed(record) else [getattr(item, kind.name) for item in getattr(record, kind.predicted)]
+    return [name for name in named if name.strip(BLANKS)]
+
+
+def _equal_forms(name: str) -> tuple[str, str]:
+    return text.normalize(name), text.tight(name)
+
+
+def _names_of(kind: Kind) -> Vocabulary:
+    return Vocabulary(
+        name="medications" if kind is PRESCRIPTION else "tests", expected=_labeled_names,
+        predicted=partial(_predicted_names, kind), forms=_equal_forms, required=True,
+    )  # fmt: skip
+
+
 class _Document(NamedTuple):
     doc_type: str
     label: Label
@@ -159,6 +182,7 @@ class ExtractionScorer(Scorer):
             Pair(
                 truth=kind.labels, submission=kind.predictions, key=("doc_id",), can_fail=False,
                 item=partial(label_of, kind), measure=partial(measure, kind, comparing),
+                vocabularies=() if fuzzy else (_names_of(kind),),  # fuzzy names need not be equal
             )
             for kind in (PRESCRIPTION, LAB)
         )  # fmt: skip
@@ -179,7 +203,8 @@ class ExtractionScorer(Scorer):
         files = AuxiliaryFiles.of(answers.documents)
         return Counts(
             expected=len(documents), processed={"": counted}, data=_Data(documents=documents, files=files),
-            warnings=(*_not_compared(documents), *files.warnings()), about_truth=tuple(_extra_items(documents)),
+            warnings=(*_not_compared(documents), *(message for _, message in files.warnings())),
+            about_truth=tuple(_extra_items(documents)),
         )  # fmt: skip
 
     def finish(self, counts: Counts) -> Finished:
@@ -239,6 +264,10 @@ class ExtractionScorer(Scorer):
                 failure=("a gate is not passed", "the decision is NO-GO"),
             )  # fmt: skip
 
+    def remarks(self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any]) -> Iterator[Remark]:
+        for contract, message in AuxiliaryFiles.of(documents).warnings():
+            yield Remark(contract=contract, message=message)
+
     def remediation(self, counts: Counts) -> list[FailureMode]:
         return failure_modes(counts)
 
@@ -290,7 +319,13 @@ class Extraction(Track):
         submissions=(PRESCRIPTION.predictions, LAB.predictions),
         result="extraction/decision",
         auxiliary=(
-            Auxiliary(contract="extraction/manifest", about="competition", keep=manifest_entry_of, ids=_doc_ids),
+            Auxiliary(
+                contract="extraction/manifest",
+                about="competition",
+                keep=manifest_entry_of,
+                ids=_doc_ids,
+                id_field="doc_id",
+            ),
             Auxiliary(contract="extraction/runs", about="submission", keep=run_of),
             Auxiliary(contract="extraction/evidence", about="submission"),
         ),

@@ -66,13 +66,15 @@ class AuxiliaryFiles(Struct, kw_only=True):
             manifest=files.get("extraction/manifest"),
         )
 
-    def warnings(self) -> Iterator[str]:
-        """Manifest rows that are not ready, and offline runs that were probably not offline."""
-        yield from _not_ready(self.manifest or ())
+    def warnings(self) -> Iterator[tuple[str, str]]:
+        """Manifest rows that are not ready, and offline runs that were probably not offline: (contract, message)."""
+        for message in _not_ready(self.manifest or ()):
+            yield "extraction/manifest", message
         remote = sum(map(is_remote, self.offline_backends or ()))
         if remote:
             runs = "1 offline run names" if remote == 1 else f"{remote:,} offline runs name"
-            yield f"{runs} a remote or hosted backend: check that nothing was sent over the network"
+            message = f"{runs} a remote or hosted backend: check that nothing was sent over the network"
+            yield "extraction/evidence", message
 
 
 def _not_ready(manifest: Sequence[ManifestEntry]) -> Iterator[str]:

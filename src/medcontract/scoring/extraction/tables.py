@@ -6,7 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
 
-from medcontract.results.tables import MOST_CASES, Table, failure_modes_table, figures_table, more_rows, number
+from medcontract.results.tables import (
+    MOST_ROWS,
+    Distribution,
+    Table,
+    failure_modes_table,
+    figures_table,
+    number,
+)
 
 if TYPE_CHECKING:
     from medcontract.results.score import Processing, Score
@@ -58,6 +65,9 @@ def _documents(documents: Sequence[dict[str, Any]]) -> Table:
             f"{document['matched']} of {document['labeled']}",
             f"{document['correct_fields']} of {document['total_fields']}",
         )
-        for document in nsmallest(MOST_CASES, documents, order)
+        for document in nsmallest(MOST_ROWS, documents, order)
     ]
-    return Table("Documents, lowest score first", head, rows, more_rows(len(documents)), text_columns=2)
+    chart = Distribution("documents", "score", [document["score"] for document in documents])
+    return Table(
+        "Documents, lowest score first", head, rows, text_columns=2, total=len(documents), chart=chart
+    )  # fmt: skip

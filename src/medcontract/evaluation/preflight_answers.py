@@ -1,0 +1,160 @@
+"""Checks of what a submission answers: whether there is anything to score, and whether it can be right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from medcontract.evaluation.inputs import Part
+from medcontract.evaluation.label_tally import LabelTally
+from medcontract.evaluation.near_misses import differences, near_pairs, shown_key
+from medcontract.evaluation.preflight_problems import error, in_files, warning
+from medcontract.evaluation.preflight_session import Session
+from medcontract.evaluation.score import Scored
+from medcontract.problems import plain_name, plural, shorten
+from medcontract.results.preflight import Check, Status
+from medcontract.results.score import FileProblem
+from medcontract.results.validation import Problem
+from medcontract.scoring.pairing import Pair, Unscored
+
+_EXAMPLES = 3
+
+
+def answers_check(session: Session) -> Check:
+    """Check that the files of the submission contain answers: without any, nothing else needs to be checked."""
+    title = "The submission contains answers"
+    if not session.submissions():
+        return Check(id="answers", title=title, status="skipped", detail="needs a submission")
+    problems = [problem for pair in session.scorer.pairs for problem in _no_answers(session, pair)]
+    status: Status = "failed" if any(problem.severity == "error" for problem in problems) else "passed"
+    return Check(
+        id="answers", title=title, status=status, detail=plural(_records(session.submissions()), "record"),
+        problems=tuple(problems), _found=len(problems),
+    )  # fmt: skip
+
+
+def _no_answers(session: Session, pair: Pair[Any, Any]) -> Iterator[FileProblem]:
+    """Why the files of one kind contain no answers."""
+    parts = session.files.groups.get(pair.submission, [])
+    pairing = session.pairings.get(pair.truth)
+    if not parts or pairing is None or (session.id_files and not pairing.expected.items):  # none is expected
+        return
+    if not _records(parts):
+        if not any(part.validator and part.validator.broken for part in parts):
+            yield in_files(parts, error("MC403", "there are no records", "check that the predictions were written"))
+        return
+    marks = [mark for by_item in pairing.marks_by_run.values() for mark in by_item.values()]
+    if marks and all(type(mark) is Unscored and mark.why == "failed" for mark in marks):
+        yield in_files(parts, error("MC403", "every record reports an error", "check the log of the model"))
+    elif any(type(mark) is not Unscored for mark in marks):
+        for tally in session.tallies:
+            if tally.pair.truth == pair.truth and not tally.total:
+                yield in_files(parts, _no_labels(tally))
+
+
+def _records(parts: Iterable[Part]) -> int:
+    return sum((part.validator.records if part.validator else 0) or 0 for part in parts)
+
+
+def _no_labels(tally: LabelTally) -> Problem:
+    make = error if tally.vocabulary.required else warning
+    message = f"no record predicts any {tally.vocabulary.name}"
+    return make("MC403", message, "check that the predictions were written into the records")
+
+
+def labels_check(session: Session) -> Iterator[Check]:
+    """Check that some of the predicted labels, if no contract lists them, occur in the truth."""
+    if not session.tallies:
+        return
+    names = " and ".join(dict.fromkeys(tally.vocabulary.name for tally in session.tallies))
+    title = f"The submission and the truth have {names} in common"
+    tallies = [tally for tally in session.tallies if tally.expected and tally.total]
+    if not tallies:
+        yield Check(id="labels", title=title, status="skipped", detail=_no_comparison(session, names))
+        return
+    problems = [problem for tally in tallies for problem in _label_problems(session, tally)]
+    status: Status = "failed" if any(problem.severity == "error" for problem in problems) else "passed"
+    counts = [f"{tally.matched:,} of {tally.total:,} {tally.vocabulary.name}" for tally in tallies]
+    yield Check(
+        id="labels", title=title, status=status, detail="" if session.participant else ", ".join(counts),
+        problems=tuple(problems), _found=len(problems),
+    )  # fmt: skip
+
+
+def _no_comparison(session: Session, names: str) -> str:
+    """Why no labels can be compared."""
+    if not session.submissions():
+        return "needs a submission"
+    if not session.has_truth:
+        return f"needs a truth ({' or '.join(session.track.roles.truths)})"
+    if session.truth.reasons:
+        return "needs a truth without errors"
+    of = "submission" if any(tally.expected for tally in session.tallies) else "truth"
+    return f"needs {names} in the {of}"
+
+
+def _label_problems(session: Session, tally: LabelTally) -> Iterator[FileProblem]:
+    """A problem if no label is known, and one if labels only differ in spelling, which participants do not see."""
+    parts = session.files.groups.get(tally.pair.submission, [])
+    name = tally.vocabulary.name
+    near = [] if session.participant else tally.near()
+    if not tally.matched:
+        message = f"none of the predicted {name} occurs in the truth"
+        shown = None if session.participant else _examples(tally.unknown, tally.expected)
+        yield in_files(parts, error("MC404", message, "check how they are written", shown))
+    if near:
+        differ = "differ" if len(near) > 1 else "differs"
+        message = f"{plural(len(near), 'label')} among the {name} {differ} from the truth only in {differences(near)}"
+        mine, true = zip(*near, strict=True)
+        yield in_files(parts, warning("MC502", message, "write them as in the truth", _examples(mine, true)))
+
+
+def _examples(mine: Iterable[str], true: Iterable[str]) -> str:
+    def few(labels: Iterable[str]) -> str:
+        return ", ".join(repr(shorten(label)) for label in list(labels)[:_EXAMPLES])
+
+    return f"{few(mine)}; in the truth: {few(true)}"
+
+
+def near_ids(session: Session) -> tuple[FileProblem, ...]:
+    """Unknown ids that differ from an expected one only in spelling. Those of a truth are not shown to participants."""
+    if session.participant and session.has_truth:
+        return ()
+    found = []
+    for pairing in session.pairings.values():
+        near = near_pairs(pairing.unknown, pairing.expected.index)
+        if near:
+            differ = "differ" if len(near) > 1 else "differs"
+            message = f"{plural(len(near), 'id')} {differ} from an expected one only in {differences(near)}"
+            pairs = "; ".join(f"{shown_key(mine)}, expected {shown_key(true)}" for mine, true in near[:_EXAMPLES])
+            parts = session.files.groups.get(pairing.pair.submission, [])
+            found.append(in_files(parts, warning("MC502", message, "write the ids as in the list or the truth", pairs)))
+    return tuple(found)
+
+
+def remarks_on(session: Session, parts: Sequence[Part]) -> tuple[FileProblem, ...]:
+    """What the track finds suspicious in files of one contract."""
+    return tuple(
+        in_files(parts, warning("MC503", remark.message, remark.hint))
+        for remark in session.remarks
+        if remark.contract == parts[0].contract.id
+    )
+
+
+def zero_headlines(session: Session, score: Scored) -> tuple[FileProblem, ...]:
+    """A warning if the figure that submissions are ranked by is 0, or the one that is used without it.
+
+    Not if 0 is nothing special: if lower is better, or if the figure has no bounds.
+    """
+    if session.track.lower_is_better:
+        return ()
+    unbounded = {figure.name for figure in session.track.figures if figure.low is None and figure.high is None}
+    figures = {score.headline: score.verdict.headline, score.second: score.verdict.second}
+    return tuple(
+        in_files(
+            session.submissions(),
+            warning("MC504", f"{plain_name(name)} is {float(value):g}", "check that answers and truth belong together"),
+        )
+        for name, value in figures.items()
+        if score.valid and value is not None and value <= 0 and name not in unbounded
+    )

@@ -1,0 +1,130 @@
+"""Finds the submissions of a ranking, and measurements by the organizer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from medcontract.errors import CallError
+from medcontract.evaluation.arguments import expand, list_path, no_data_files
+from medcontract.evaluation.inputs import GivenFile, base_name, has_data_extension, without_extensions
+from medcontract.evaluation.skipped_files import SkippedFile, skipped
+from medcontract.reading.source import Source
+from medcontract.validation.dispatch import Identified, identify
+from medcontract.validation.problem_collector import ProblemCollector
+
+
+class Submission(Struct, frozen=True, kw_only=True):
+    """The files of one participant, and the name of the folder."""
+
+    name: str
+    files: tuple[GivenFile, ...]
+    error: str | None = None
+    """Why there are no files."""
+    is_folder: bool = True
+    skipped: tuple[SkippedFile, ...] = ()
+    """Files in the folder that are not read, because of their names."""
+    measured: tuple[str, ...] | None = None
+    """Files with measurements by the organizer; None if there are none for any submission."""
+
+    @property
+    def paths(self) -> frozenset[str]:
+        return frozenset(file.name if isinstance(file, Source) else file for file, _ in self.files)
+
+    @property
+    def plain_name(self) -> str:
+        """The name of the folder, or of the file without its extension."""
+        return self.name if self.is_folder else without_extensions(self.name)
+
+
+class Measured(Struct, frozen=True, kw_only=True):
+    """Measurements by the organizer (`--measured`): files, by name of the submission."""
+
+    files: dict[str, tuple[str, ...]]
+
+    def assigned_to(self, submissions: Sequence[Submission]) -> list[Submission]:
+        """The submissions with their measurements. Raises `CallError` if two have the same name."""
+        names = [submission.plain_name for submission in submissions]
+        for name in self.files:
+            if names.count(name) > 1:
+                raise CallError(f"two submissions are named {name}, so --measured is ambiguous")
+        return [
+            replace(submission, measured=self.files.get(name, ()))
+            for submission, name in zip(submissions, names, strict=True)
+        ]
+
+    def unknown(self, submissions: Sequence[Submission]) -> list[str]:
+        """Warnings about measurements without a submission."""
+        names = {submission.plain_name for submission in submissions}
+        return [f"--measured: there is no submission {name}: ignored" for name in sorted(self.files.keys() - names)]
+
+
+def measured_in(folder: str) -> Measured:
+    """`folder/NAME/` and `folder/NAME.json` contain measurements of the submission NAME. Raises `CallError`."""
+    if not os.path.isdir(folder):
+        raise CallError(f"{folder}: no such folder", "pass to --measured a folder with an entry for each submission")
+    found: dict[str, tuple[str, ...]] = {}
+    for entry in sorted(name for name in os.listdir(folder) if not name.startswith(".")):
+        path = os.path.join(folder, entry)
+        name = base_name(entry) if os.path.isdir(path) else without_extensions(base_name(entry))
+        files = (file.name if isinstance(file, Source) else file for file in expand(path).files)
+        found[name] = (*found.get(name, ()), *files)
+    return Measured(files=found)
+
+
+class FoundSubmissions(NamedTuple):
+    """The submissions of a ranking."""
+
+    submissions: list[Submission]
+    notes: list[str]
+    """Warnings about files among them that are not submissions."""
+
+
+def submissions_in(given: Sequence[tuple[str, str | None]]) -> FoundSubmissions:
+    """Each folder or data file is a submission; it may have a contract, which is that of all its files.
+
+    Raises `CallError` if there are none.
+    """
+    found: list[Submission] = []
+    notes: list[str] = []
+    unique = {os.path.realpath(path): (path, contract_id) for path, contract_id in reversed(given)}
+    for path, contract_id in reversed(unique.values()):
+        if not os.path.lexists(path):
+            raise CallError(f"{path}: no such file or folder", "check the path")
+        reason = None if contract_id else _no_submission(path)
+        if reason:
+            notes.append(f"{base_name(path)} is not a submission: ignored ({reason})")
+        else:
+            found.append(_submission(path, contract_id))
+    if not found:
+        hint = "; ".join(["pass each submission, a folder or a file, after the truth", *notes])
+        raise CallError("there are no submissions to rank", hint)
+    return FoundSubmissions(found, notes)
+
+
+def _submission(path: str, contract_id: str | None) -> Submission:
+    name = base_name(os.path.abspath(path))
+    inside = list_path(path)
+    files = tuple((file, contract_id) for file in inside.files)
+    error = None if files else no_data_files(inside)
+    is_folder = inside.files != [path]
+    return Submission(name=name, files=files, error=error, is_folder=is_folder, skipped=inside.skipped)
+
+
+def _no_submission(path: str) -> str | None:
+    """Why a file among the submissions is not one, such as a readme or a script; None if it may be one.
+
+    A file that may be meant as data, such as a spreadsheet, is a submission: it is refused with the reason. Any other
+    file is one only if its contract is recognized.
+    """
+    if not os.path.isfile(path) or has_data_extension(path):
+        return None
+    file = skipped(path)
+    if file.may_be_data:
+        return None
+    found = identify(Source(path), None, ProblemCollector(1))
+    return None if isinstance(found, Identified) else file.reason

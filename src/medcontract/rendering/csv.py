@@ -1,0 +1,35 @@
+"""Results as CSV, for spreadsheets: one row per problem, submission or figure."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+from medcontract.rendering.view import View
+from medcontract.results.base import Result, printable
+
+_RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""A text that starts with one of these may be taken for a formula."""
+
+
+def document(result: Result, view: View) -> str:
+    rows = result._rows(view.show_values)
+    names = list(dict.fromkeys([*result._columns(), *(name for row in rows for name in row)]))
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n")
+    writer.writerow(map(_cell, names))
+    writer.writerows([_cell(row.get(name)) for name in names] for row in rows)
+    return written.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """The value; a text that a spreadsheet would run gets an apostrophe in front."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    return f"'{text}" if text.startswith(_RUN_BY_SPREADSHEETS) else text

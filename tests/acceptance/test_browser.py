@@ -1,0 +1,148 @@
+"""Pages in a real browser: headless Chromium, driven by playwright. Skipped where either is not installed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.html_pages import examples
+
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--no-first-run",
+]  # fmt: skip
+_TALLER_THAN_WIDE = {"width": 360, "height": 740}
+
+
+def chromium() -> str | None:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return os.environ.get("CHROMIUM") or next((path for name in names if (path := shutil.which(name))), None)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip(
+        "playwright.sync_api", reason="playwright is not installed (pip install playwright)"
+    )
+    path = chromium()
+    if path is None:
+        pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=path, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("browser")
+    written = {}
+    for name, result in examples(folder / "data").items():
+        written[name] = folder / f"{name}.html"
+        written[name].write_text(result.to_html(), encoding="utf-8")
+    return written
+
+
+class _Seen:
+    """What a page did while it was open."""
+
+    def __init__(self, browser: Any, file: Path, **settings: Any) -> None:
+        self.page = browser.new_page(**settings)
+        self.messages: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.messages.append(message.text))
+        self.page.on("pageerror", lambda error: self.messages.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("dialog", lambda dialog: self.messages.append(dialog.message))
+        self.page.goto(file.as_uri())
+
+    def evaluate(self, script: str) -> Any:
+        return self.page.evaluate(script)
+
+
+_OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+_OUTSIDE = """() => [...document.querySelectorAll('svg text')].filter(text => {
+  const box = text.getBoundingClientRect();
+  return box.width && (box.left < -1 || box.right > window.innerWidth + 1);
+}).map(text => text.textContent)"""
+_OVERLAPS = """() => [...document.querySelectorAll('svg')].flatMap(svg => {
+  const boxes = [...svg.querySelectorAll('text')].map(t => [t.textContent, t.getBoundingClientRect()]);
+  return boxes.flatMap(([a, x], i) => boxes.slice(i + 1).filter(([b, y]) =>
+    x.left < y.right - 1 && y.left < x.right - 1 && x.top < y.bottom - 3 && y.top < x.bottom - 3
+  ).map(([b]) => a + ' / ' + b));
+})"""
+_CONTRAST = """() => {
+  const rgb = text => (text.match(/[\\d.]+/g) || []).map(Number);
+  const linear = v => v <= 10 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4;
+  const luminance = ([r, g, b]) => [r, g, b].map(linear)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const background = element => {
+    const layers = [];
+    for (let each = element; each; each = each.parentElement) {
+      const [r, g, b, a = 1] = rgb(getComputedStyle(each).backgroundColor);
+      if (a) layers.push([r, g, b, a]);
+      if (a === 1) break;
+    }
+    const over = (under, [r, g, b, a]) => [r, g, b].map((v, i) => v * a + under[i] * (1 - a));
+    return layers.reverse().reduce(over, [255, 255, 255]);
+  };
+  return [...document.querySelectorAll('h1,h2,h3,p,strong,li,dt,dd,th,td,span,summary,footer')]
+    .filter(e => [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()))
+    .map(e => {
+      const [one, other] = [luminance(rgb(getComputedStyle(e).color)), luminance(background(e))].sort((a, b) => b - a);
+      return [(one + 0.05) / (other + 0.05), e.className + ' ' + e.textContent.trim().slice(0, 40)];
+    }).filter(([ratio]) => ratio < 4.5);
+}"""
+"""Texts with less contrast than WCAG AA requires."""
+
+
+def test_no_error_no_request_and_nothing_outside_of_a_phone(browser: Any, pages: dict[str, Path]) -> None:
+    for name, file in pages.items():
+        seen = _Seen(browser, file, viewport=_TALLER_THAN_WIDE)
+        assert seen.messages == [], name
+        assert seen.requests == [file.as_uri()], name
+        assert seen.evaluate(_OVERFLOW) <= 0, name
+        assert seen.evaluate(_OUTSIDE) == [], name
+        assert seen.evaluate(_OVERLAPS) == [], name
+        seen.page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_have_contrast(scheme: str, browser: Any, pages: dict[str, Path]) -> None:
+    for name, file in pages.items():
+        seen = _Seen(browser, file, viewport={"width": 1000, "height": 800}, color_scheme=scheme)
+        assert seen.evaluate(_CONTRAST) == [], name
+        seen.page.close()
+
+
+def test_hostile_names_do_not_run(browser: Any, pages: dict[str, Path]) -> None:
+    for name in ("hostile", "refused"):
+        seen = _Seen(browser, pages[name])
+        assert "run" not in seen.page.title().split(), name
+        assert seen.evaluate("document.scripts.length + document.images.length") == 0
+        assert seen.messages == []
+        assert "<script>" in seen.evaluate("document.body.innerText")
+        seen.page.close()
+
+
+def test_landmarks_and_table_headers(browser: Any, pages: dict[str, Path]) -> None:
+    """The tree that screen readers use has the landmarks, and headers for the rows and columns of each table."""
+    for name in ("score-lesions", "leaderboard-lesions", "preflight-reports", "validate-triage"):
+        seen = _Seen(browser, pages[name])
+        for role in ("banner", "main", "contentinfo"):
+            assert seen.page.get_by_role(role).count() == 1, (name, role)
+        for table in seen.page.get_by_role("table").all():
+            assert table.get_by_role("columnheader").count() > 0, name
+            assert table.get_by_role("rowheader").count() > 0, name
+        seen.page.close()
+
+
+def test_pages_print(browser: Any, pages: dict[str, Path]) -> None:
+    """A PDF of a score has several pages, and dark colors are not printed on white paper."""
+    seen = _Seen(browser, pages["score-lesions"], color_scheme="light")
+    assert seen.page.pdf(format="A4")[:5] == b"%PDF-"
+    seen.page.close()

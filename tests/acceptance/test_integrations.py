@@ -1,0 +1,187 @@
+"""medcontract inside other tools: pytest, pre-commit, GitHub Actions, notebooks and shells."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.support import ROOT
+
+import medcontract
+from medcontract.errors import CallError
+from medcontract.testing import assert_valid
+
+BAD = ROOT / "examples" / "bad" / "predictions.json"
+EXAMPLES = Path(medcontract.__file__).parent / "examples"
+GOOD = EXAMPLES / "lesions" / "truth.csv"
+BIN = Path(sys.executable).parent
+
+
+# --- pytest
+
+
+def test_assert_valid_passes_for_valid_data() -> None:
+    assert_valid(GOOD)
+    assert_valid(GOOD, "lesions/truth")
+    assert_valid(GOOD.read_bytes(), name="truth.csv")
+
+
+def test_assert_valid_reports_every_problem_without_values() -> None:
+    with pytest.raises(AssertionError) as caught:
+        assert_valid(BAD)
+    text = str(caught.value)
+    assert text.startswith("the data violates reports/predictions\n")
+    assert text.count("error MC") == 6
+    assert "predictions.json:16:18: error MC104" in text
+    assert '"urgent"' not in text
+    with pytest.raises(AssertionError, match='"urgent"'):
+        assert_valid(BAD, show_values=True)
+
+
+def test_assert_valid_of_a_frame() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"image_id": ["i1"], "label": ["NV"]})
+    assert_valid(frame, "lesions/truth")
+    with pytest.raises(AssertionError, match="MC104"):
+        assert_valid(frame.assign(label="nv"), "lesions/truth")
+
+
+def test_assert_valid_of_what_cannot_be_checked() -> None:
+    with pytest.raises(CallError):
+        assert_valid("missing.json")
+    with pytest.raises(CallError):
+        assert_valid(GOOD, "lesions/nonsense")
+
+
+def test_assert_valid_in_a_test_run(tmp_path: Path) -> None:
+    """pytest shows the line of the test, and the problems."""
+    test = tmp_path / "test_out.py"
+    test.write_text(f"from medcontract.testing import assert_valid\n\ndef test_it():\n    assert_valid({str(BAD)!r})\n")
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 1
+    assert "test_out.py:4: AssertionError" in ran.stdout
+    assert "src/medcontract/testing.py" not in ran.stdout
+
+
+# --- pre-commit
+
+
+def test_the_hooks_are_declared() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
+    assert [hook["id"] for hook in hooks] == ["medcontract-validate", "medcontract-schemas"]
+    wanted = re.compile(hooks[0]["files"])
+    assert all(wanted.search(name) for name in ("a/out.json", "x.jsonl.gz", "t.csv", "n.ndjson"))
+    assert not any(wanted.search(name) for name in ("a.py", "json", "a.json.bak"))
+
+
+@pytest.mark.slow
+def test_pre_commit_runs_the_hook(tmp_path: Path) -> None:
+    """A repository with a valid and an invalid file: pre-commit installs medcontract and reports the invalid one."""
+    if not os.environ.get("MEDCONTRACT_TEST_NETWORK"):
+        pytest.skip("pre-commit installs packages: set MEDCONTRACT_TEST_NETWORK=1 to allow it, as .ci/run does")
+    if not (BIN / "pre-commit").exists():
+        pytest.skip("pre-commit is not installed")
+    hooks = tmp_path / "hooks"
+    shutil.copytree(ROOT, hooks, ignore=shutil.ignore_patterns(".venv", ".git", "node_modules", "data", "__pycache__"))
+    repository = tmp_path / "repository"
+    repository.mkdir()
+    shutil.copy(GOOD, repository / "truth.csv")
+    shutil.copy(BAD, repository / "predictions.json")
+    git = ["git", "-c", "user.name=test", "-c", "user.email=test@example.org"]
+    for folder in (hooks, repository):
+        for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "files"]):
+            subprocess.run([*git, *command], cwd=folder, check=True)
+    environment = {**os.environ, "PRE_COMMIT_HOME": str(tmp_path / "cache")}
+    ran = subprocess.run(
+        [BIN / "pre-commit", "try-repo", hooks, "medcontract-validate", "--all-files"],
+        cwd=repository, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "predictions.json:16:18: error MC104" in ran.stdout
+    assert "6 errors in 1 of 2 files" in ran.stdout
+
+
+# --- GitHub Actions
+
+
+def _action() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
+    return found
+
+
+def _step(name: str, inputs: dict[str, str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a step of the action as the runner does: inputs reach it through its environment."""
+    action = _action()
+    (step,) = [each for each in action["runs"]["steps"] if each.get("id") == name]
+    known = {key: each.get("default", "") for key, each in action["inputs"].items()} | inputs
+    filled = {
+        key: re.sub(r"\$\{\{ inputs\.([a-z-]+) \}\}", lambda match: known[match[1]], value)
+        for key, value in step["env"].items()
+    }
+    files = {"GITHUB_OUTPUT": str(folder / "output"), "GITHUB_STEP_SUMMARY": str(folder / "summary")}
+    environment = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", **filled, **files}
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_the_action_annotates_and_fails(tmp_path: Path) -> None:
+    ran = _step(
+        "check", {"files": f"{GOOD}\n{BAD}\n", "sarif": "out.sarif", "arguments": "--max-problems\n2"}, tmp_path
+    )
+    assert ran.returncode == 1
+    assert ran.stdout.startswith(f"::error file={BAD},line=16,col=18,title=MC104")
+    assert (tmp_path / "output").read_text() == "exit-code=1\n"
+    assert "**Not valid**" in (tmp_path / "summary").read_text()
+    assert len(json.loads((tmp_path / "out.sarif").read_text())["runs"][0]["results"]) == 2
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_the_action_passes_for_valid_files(tmp_path: Path) -> None:
+    ran = _step("check", {"files": str(EXAMPLES / "lesions"), "command": "preflight"}, tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert "READY" in ran.stdout
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+@pytest.mark.parametrize("files", ["$(touch run)", "; touch run", "`touch run`", "--plugin\n./x.py", "a b"])
+def test_inputs_of_the_action_are_not_run(files: str, tmp_path: Path) -> None:
+    ran = _step("check", {"files": files}, tmp_path)
+    assert ran.returncode == 2
+    assert not (tmp_path / "run").exists()
+    refused = _step("check", {"files": "x", "command": "score; touch run"}, tmp_path)
+    assert refused.returncode == 2
+    assert not (tmp_path / "run").exists()
+
+
+# --- shells
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(shell: str) -> None:
+    """Each shell gets a script, and the script gets the names of commands and options."""
+    program = [sys.executable, "-m", "medcontract"]
+    script = _completed(program, f"{shell}_source")
+    assert "_MEDCONTRACT_COMPLETE" in script
+    words = {"COMP_WORDS": "medcontract val", "COMP_CWORD": "val" if shell == "fish" else "1"}
+    assert "validate" in _completed(program, f"{shell}_complete", **words)
+    words = {"COMP_WORDS": "medcontract validate --max-", "COMP_CWORD": "--max-" if shell == "fish" else "2"}
+    assert "--max-problems" in _completed(program, f"{shell}_complete", **words)
+
+
+def _completed(program: list[str], what: str, **words: str) -> str:
+    environment = {**os.environ, **words, "_MEDCONTRACT_COMPLETE": what}
+    return subprocess.run(program, env=environment, capture_output=True, text=True, check=False).stdout

@@ -1,0 +1,64 @@
+"""Writes the screenshots of the documentation. Run with `script/screenshots`."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+from tests.acceptance.test_browser import FLAGS, chromium
+from tests.html_pages import EXAMPLES
+from tests.scoring_files import CLASSES
+from tests.support import ROOT
+
+import medcontract
+
+IMAGES = ROOT / "docs" / "images"
+TEAMS = {"Andes": 0.93, "Nordlicht": 0.88, "Kranich": 0.86, "Zespół Żuraw": 0.79, "Abendstern": 0.61}
+
+
+def _submissions(folder: Path) -> tuple[Path, Path]:
+    """A made-up truth of 400 images, and teams that are right as often as `TEAMS` says; one answers half."""
+    chance = random.Random(7)
+    weights = [3, 8, 6, 4, 2, 2, 30, 1, 9, 5]
+    labels = {f"img-{n:04}": chance.choices(CLASSES, weights)[0] for n in range(400)}
+    truth = folder / "truth.csv"
+    truth.write_text("image_id,label\n" + "".join(f"{name},{label}\n" for name, label in labels.items()))
+    teams = folder / "teams"
+    teams.mkdir()
+    for team, share in {**TEAMS, "Half done": 0.9}.items():
+        rows = [f"image_id,{','.join(CLASSES)}"]
+        for name, label in list(labels.items())[: 200 if team == "Half done" else 400]:
+            guess = label if chance.random() < share else chance.choices(CLASSES, weights)[0]
+            rows.append(f"{name},{','.join('0.91' if each == guess else '0.01' for each in CLASSES)}")
+        (teams / f"{team}.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return truth, teams
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as started:
+        folder = Path(name)
+        truth, teams = _submissions(folder)
+        pages = {
+            "score": medcontract.score(truth, teams / "Kranich.csv"),
+            "leaderboard": medcontract.leaderboard(truth, *sorted(teams.iterdir())),
+            "preflight": medcontract.preflight(EXAMPLES / "lesions"),
+            "validate": medcontract.validate_files([str(ROOT / "examples/bad/predictions.json")]),
+        }
+        browser = started.chromium.launch(executable_path=chromium(), args=FLAGS)
+        for page, result in pages.items():
+            file = folder / f"{page}.html"
+            text = result.to_html(show_values=page == "validate")
+            file.write_text(text.replace(f"{ROOT}/", ""), encoding="utf-8")
+            for scheme in ("light", "dark") if page == "score" else ("light",):
+                tab = browser.new_page(viewport={"width": 900, "height": 1000}, color_scheme=scheme)
+                tab.goto(file.as_uri())
+                tab.screenshot(path=IMAGES / f"{page}{'-dark' if scheme == 'dark' else ''}.png")
+                tab.close()
+        browser.close()
+
+
+if __name__ == "__main__":
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    main()
