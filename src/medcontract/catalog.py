@@ -28,14 +28,14 @@ _ENTRIES = (
     ),
     Entry(
         "MC002", "Expected a file, got a folder",
-        "The path is a folder. `medcontract validate` checks the files in a folder; other calls expect a file.",
+        "The path is a folder or an archive. `medcontract validate` checks the files in it; other calls expect a file.",
         'medcontract.load("submission/")',
         'medcontract.load("submission/predictions.json")',
     ),
     Entry(
         "MC003", "The file cannot be read",
         "The operating system could not open or read it: no permission, a device, a failing disk, a broken link. The "
-        "message says which. Also reported for subfolders that cannot be read.",
+        "message says which. Also reported for subfolders that cannot be read, and for links and devices in archives.",
         "-rw------- root predictions.json",
         "chmod a+r predictions.json",
     ),
@@ -48,8 +48,9 @@ _ENTRIES = (
     ),
     Entry(
         "MC005", "Wrong file format",
-        "The content is an archive, an image, a web page or some other format that does not match the file name. "
-        "Supported: .json, .jsonl, .csv (each may be gzipped, once) and .parquet (which is compressed already).",
+        "The content is an archive, an image, a web page or some other format that does not match the file name: JSON "
+        "in a .jsonl, or a .csv without commas or without a header row. Supported: .json, .jsonl, .csv (each may be "
+        "gzipped, once) and .parquet (which is compressed already), also in a .zip or .tar.gz archive.",
         "medcontract validate predictions.xlsx",
         "Export the sheet as CSV in UTF-8: medcontract validate predictions.csv",
     ),
@@ -61,7 +62,8 @@ _ENTRIES = (
     ),
     Entry(
         "MC007", "Invalid UTF-8",
-        "This byte is not valid UTF-8. Most often the file is in Latin-1 or Windows-1252, where é is one byte.",
+        "This byte is not valid UTF-8. Most often the file is in Windows-1252 (or Latin-1), where é is one byte. "
+        "The hint has the most likely encoding.",
         'open("out.json", "w", encoding="latin-1")',
         'open("out.json", "w", encoding="utf-8")',
     ),
@@ -189,8 +191,9 @@ _ENTRIES = (
     ),
     Entry(
         "MC027", "Decompressed size too large",
-        "The gzip archive or Parquet file decompresses to more than the limit (--max-unpacked), or one page of a "
-        "Parquet file to more than 128 MiB. The limit protects against decompression bombs.",
+        "The gzip archive, the files of a .zip or .tar archive together, or the Parquet file decompress to more than "
+        "the limit (--max-unpacked), one page of a Parquet file to more than 128 MiB, or a file in an archive to more "
+        "than 200 times its compressed size. The limits protect against decompression bombs.",
         "medcontract validate bomb.json.gz",
         "medcontract validate --max-unpacked 20G large.json.gz",
     ),
@@ -244,6 +247,21 @@ _ENTRIES = (
         "A challenge file is not valid TOML. The message says what was expected, and where.",
         "title = Stroke type from CT reports",
         'title = "Stroke type from CT reports"',
+    ),
+    Entry(
+        "MC036", "Damaged archive",
+        "The .zip or .tar archive cannot be read, or only a part of it: it is truncated, bytes were changed, or what "
+        "it states about its files (position, size, checksum) is not true.",
+        "head -c 1000 submission.zip > part.zip",
+        "cp submission.zip part.zip",
+    ),
+    Entry(
+        "MC037", "Archive refused",
+        "The archive is not read, for safety or because it is ambiguous: a path leads out of it or is not portable, "
+        "two files have the same name (or names that differ in case only), files overlap, there are more than 10,000, "
+        "or it is encrypted, split or sparse.",
+        "zip -P secret submission.zip predictions.csv",
+        "zip submission.zip predictions.csv",
     ),
     # --- structure
     Entry(

@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     import pandas as pd
     import pandera.pandas as pa
 
-    from medcontract.api import FileName, FileNames
+    from medcontract.arguments import FileName, FileNames
     from medcontract.contracts.contract import Contract, Validated
     from medcontract.contracts.registry import Scope
     from medcontract.results.comparison import Comparison
+    from medcontract.results.fix import Fix
     from medcontract.results.leaderboard import Leaderboard
     from medcontract.results.preflight import Preflight
     from medcontract.results.reference import ContractList, Protocol, ProtocolCheck, ProtocolList
-    from medcontract.results.schemas import SchemaCheck, SchemaDiff, SchemaExport
+    from medcontract.results.schemas import DataDictionary, SchemaCheck, SchemaDiff, SchemaExport
     from medcontract.results.score import Score
     from medcontract.results.validation import FileReport, Validation
 
@@ -126,6 +127,14 @@ class Challenge:
         """Compare two scores."""
         return self._call(api.compare, baseline, rerun, **named)
 
+    def template(self, contract_id: str, cases: FileName, **named: Any) -> str:
+        """The text of an empty submission for given cases."""
+        return self._call(api.template, contract_id, cases, **named)
+
+    def fix(self, file: FileName, contract: str | None = None, **named: Any) -> Fix:
+        """Repair what has exactly one right repair in a file."""
+        return self._call(api.fix, file, contract, **named)
+
     def list_contracts(self) -> ContractList:
         """The contracts of the challenge."""
         return self._call(api.list_contracts)
@@ -153,6 +162,10 @@ class Challenge:
     def json_schema(self, contract_id: str, **named: Any) -> dict[str, Any]:
         """The JSON Schema of a contract."""
         return self._call(api.json_schema, contract_id, **named)
+
+    def data_dictionary(self, contract_id: str, **named: Any) -> DataDictionary:
+        """A contract as tables: fields, types, allowed values, rules and examples."""
+        return self._call(api.data_dictionary, contract_id, **named)
 
     def export_schemas(self, folder: FileName, *contract_ids: str, **named: Any) -> SchemaExport:
         """Write the schemas of the challenge to a folder."""

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from tests.acceptance.test_preflight import PREFLIGHT_CODES
 from tests.acceptance.test_preflight_answers import ANSWER_CODES
+from tests.archive_files import pack
 from tests.support import MANIFEST, ROOT, VECTORS, expectations, lesion
 from tests.unit.challenges import test_challenge_file
 
@@ -134,6 +135,16 @@ def _an_archive_of_too_much(folder: Path, patch: pytest.MonkeyPatch) -> medcontr
     return medcontract.validate(_PACKED, "lesions/truth", name="x.json.gz")
 
 
+def _half_a_zip(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
+    path = pack(folder / "x.zip", {"truth.csv": b"image_id,label\nI-1,MEL\n"})
+    path.write_bytes(path.read_bytes()[:60])
+    return medcontract.validate(path)
+
+
+def _a_path_out_of_a_zip(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
+    return medcontract.validate(pack(folder / "x.zip", {"../truth.csv": b"image_id,label\nI-1,MEL\n"}))
+
+
 def _no_parquet(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
     return medcontract.validate(b"image_id,label\nI-1,MEL\n", "lesions/truth", name="x.parquet")
 
@@ -168,6 +179,8 @@ OWN: list[tuple[str, bool, Case]] = [
     ("MC026", False, _half_an_archive),
     ("MC027", False, _an_archive_of_too_much),
     ("MC034", False, _no_parquet),
+    ("MC036", False, _half_a_zip),
+    ("MC037", False, _a_path_out_of_a_zip),
     ("MC110", False, _against_a_schema),
     ("MC001", True, _no_such_file),
     ("MC002", True, _a_folder),

@@ -56,14 +56,20 @@ MAY_IMPORT: dict[str, set[str]] = {
         "_version", "catalog", "challenges", "containers", "contracts", "errors", "evaluation", "images", "problems",
         "reading", "results", "scoring", "validation", "workers",
     },
-    "api": {
-        "atomic_write", "catalog", "challenges", "contracts", "errors", "evaluation", "example_files", "extras",
-        "jsonschema_files", "normalizers", "problems", "reading", "report_files", "results", "schemas", "scoring",
+    "fixing": {"containers", "contracts", "errors", "fixing", "reading", "results", "types", "validation"},
+    "arguments": {
+        "contracts", "errors", "evaluation", "extras", "jsonschema_files", "reading", "results", "schemas", "scoring",
         "validation",
     },
-    "benchmark": {"api", "contracts", "errors", "rendering", "results", "scoring"},
-    "challenge": {"api", "challenges", "contracts", "results"},
-    "testing": {"api", "errors", "rendering", "results"},
+    "api": {
+        "arguments", "atomic_write", "catalog", "challenges", "contracts", "errors", "evaluation", "example_files",
+        "extras",
+        "fixing", "jsonschema_files", "normalizers", "problems", "reading", "report_files", "results", "schemas",
+        "scoring", "validation",
+    },
+    "benchmark": {"api", "arguments", "contracts", "errors", "rendering", "results", "scoring"},
+    "challenge": {"api", "arguments", "challenges", "contracts", "results"},
+    "testing": {"api", "arguments", "errors", "rendering", "results"},
     "modeling": {"contracts", "scoring"},
     "docs": {"catalog", "contracts", "errors", "problems"},
     "cli": {"_version", "api", "cli", "errors", "rendering"},
@@ -193,7 +199,7 @@ FUNCTIONS = (
     "validate", "validate_files", "validate_frame", "frame_schema", "load", "preflight", "score", "leaderboard",
     "compare", "normalize", "explain", "init", "list_contracts", "get_contract", "json_schema", "export_schemas",
     "check_schemas", "diff_schemas", "list_protocols", "get_protocol", "freeze_protocol", "check_protocol",
-    "load_plugin", "check_challenge", "new_challenge",
+    "load_plugin", "template", "data_dictionary", "fix", "check_challenge", "new_challenge",
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ import click
 
 from medcontract._version import __version__
 from medcontract.cli.main import COMMANDS
+from medcontract.cli.suggesting import SuggestingGroup
 from medcontract.errors import CallError, MedcontractError, internal_error
 
 _EPILOG = """\b
@@ -25,7 +26,7 @@ Shell completion: eval "$(_MEDCONTRACT_COMPLETE=bash_source medcontract)" (or zs
 """
 
 
-class LazyGroup(click.Group):
+class LazyGroup(SuggestingGroup):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 

@@ -20,6 +20,8 @@ COMMANDS = {
     "protocol": "List and show the frozen parameters of each track.",
     "challenge": "Create and check a challenge of your own.",
     "init": "Create a small, valid set of example files.",
+    "fix": "Repair what has exactly one right repair.",
+    "template": "Create an empty submission for given cases.",
 }
 
 

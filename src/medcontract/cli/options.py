@@ -50,10 +50,11 @@ def result(name: str) -> Callable[[F], F]:
     wrappers = (
         click.option(
             "--format", "chosen", type=click.Choice(rendering.formats_of(name)),
-            help="Output format. Default: text, or according to the extension of --out.",
+            help=f"Output format. Default: {rendering.formats_of(name)[0]}, or according to the extension of --out.",
         ),
         out,
-        click.option("--no-color", is_flag=True, help="Disable colors, like NO_COLOR=1."),
+        click.option("--no-color", is_flag=True, help="Disable colors, like NO_COLOR=1 or TERM=dumb."),
+        *([quiet] if name in rendering.QUIET else []),
     )  # fmt: skip
 
     def wrap(command: F) -> F:
@@ -62,6 +63,29 @@ def result(name: str) -> Callable[[F], F]:
         return command
 
     return wrap
+
+
+def quiet(command: F) -> F:
+    """--quiet, --no-quiet. `output.is_quiet` returns it."""
+
+    def keep(ctx: click.Context, param: click.Parameter, given: bool | None) -> None:
+        output.set_quiet(given)
+
+    return click.option(
+        "--quiet/--no-quiet", "-q", default=None, expose_value=False, is_eager=True, callback=keep,
+        help="Only show the outcome, without details and notices. The exit code stays the same.",
+    )(command)  # fmt: skip
+
+
+def strict(command: F) -> F:
+    return click.option("--strict", is_flag=True, help="Fail if there are warnings: the exit code is 1.")(command)
+
+
+def exclude(command: F) -> F:
+    return click.option(
+        "--exclude", metavar="GLOB", multiple=True,
+        help="Skip files and folders in folders that match GLOB, such as 'draft*' or 'old/**'. May be repeated.",
+    )(command)  # fmt: skip
 
 
 def out(command: F) -> F:
@@ -111,7 +135,10 @@ def problems(command: F) -> F:
 def limits(command: F) -> F:
     """--max-record, --max-unpacked."""
     command = click.option(
-        "--max-unpacked", type=Size(), metavar="SIZE", help="Maximum decompressed size of a .gz file (default: 4G)."
+        "--max-unpacked",
+        type=Size(),
+        metavar="SIZE",
+        help="Maximum decompressed size of a .gz file or an archive (default: 4G).",
     )(command)
     return click.option("--max-record", type=Size(), metavar="SIZE", help="Maximum size of a record (default: 16M).")(
         command

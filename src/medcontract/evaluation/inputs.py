@@ -17,6 +17,7 @@ from medcontract.contracts.recognition import is_truth_or_submission, other_role
 from medcontract.contracts.registry import CompiledContract, scope
 from medcontract.errors import CallError, NotRecognised
 from medcontract.problems import Finding
+from medcontract.reading.archive_paths import open_source, without_ending
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import STDIN, Source
 from medcontract.results.validation import FileReport, Problem
@@ -93,7 +94,9 @@ def base_name(path: str) -> str:
 
 
 def without_extensions(name: str) -> str:
-    """The name of a data file without its extensions (`.json`, `.csv.gz`)."""
+    """The name of a data file or an archive without its extensions (`.json`, `.csv.gz`, `.tar.gz`)."""
+    if without_ending(name) != name:
+        return without_ending(name)
     plain = name[:-3] if name.lower().endswith(".gz") else name
     stem, extension = os.path.splitext(plain)
     return stem if extension.lower() in BY_ENDING else name
@@ -174,7 +177,7 @@ def gather(
     files.found = lenient
     for path, contract_id in _once(given):
         collector = settings.collector()
-        source = path if isinstance(path, Source) else Source(path, limits=settings.limits)
+        source = path if isinstance(path, Source) else open_source(path, settings.limits)
         source.watched = True
         identified = identify(source, contract_id, collector)
         if isinstance(identified, Identified):

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from medcontract.contracts.rules.base import Rule
+from medcontract.contracts.rules.id_hints import lost_zeros_hint
 from medcontract.problems import Finding, Path, shorten
 
 Key = str | tuple[str, ...]
@@ -125,7 +126,8 @@ class Reference(CrossFileRule, frozen=True, kw_only=True):
             mine = id_of(record)
             if mine in ids:
                 return None
-            return self.finding((self.field,))._replace(value=None if mine is None else shorten(_shown(mine)))
+            finding = self.finding((self.field,))._replace(value=None if mine is None else shorten(_shown(mine)))
+            return finding._replace(hint=lost_zeros_hint(mine, ids) or finding.hint)
 
         return check
 
