@@ -797,7 +797,7 @@ def new_challenge(
     from medcontract.challenges.new.create import challenge_files, write_files
     from medcontract.reading.source import Source
 
-    _require_strings([] if challenge_id is None else [challenge_id])
+    arguments.require_strings([] if challenge_id is None else [challenge_id])
     files = challenge_files(Path(folder), None if truth is None else Source(truth), challenge_id)
     write_files(files, force)
     *examples, challenge = files

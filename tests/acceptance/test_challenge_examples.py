@@ -64,7 +64,9 @@ def test_everything_works(folder: Path) -> None:
     assert report.files[0].problems == ()
     challenge = Challenge.load(folder / "challenge.toml")
     assert challenge.id == folder.name
-    checked = challenge.validate_files([truth_of(folder), folder / "cases.csv", folder / "submissions"])
+    checked = challenge.validate_files(
+        [truth_of(folder), f"{challenge.id}/cases={folder / 'cases.csv'}", folder / "submissions"]
+    )
     assert [problem for file in checked.files for problem in file.problems] == []
     assert len(checked.files) == 4
     for submission in submissions(folder):

@@ -18,7 +18,7 @@ from medcontract.reading.source import Source, Unreadable
 from medcontract.validation.csv_file import broken_header, header_ref
 from medcontract.validation.dispatch import container_of
 from medcontract.validation.frames import cell_json, parquet_columns
-from medcontract.validation.jsonl_file import one_line_hint
+from medcontract.validation.jsonl_file import JsonLinesValidator
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.records import broken_finding
 
@@ -131,8 +131,8 @@ def _jsonl_records(source: Source) -> Iterator[Record]:
         try:
             yield _record(raw, offset, value, ref)
         except Broken as broken:
-            broken.offset -= offset
-            raise _Stop(broken_finding(one_line_hint(broken), offset, ref)) from None
+            explained = next(JsonLinesValidator.syntax_errors(source), None)
+            raise _Stop(explained or broken_finding(broken)) from None
 
 
 def _object(raw: bytes) -> Record | None:
