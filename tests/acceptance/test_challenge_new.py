@@ -159,6 +159,8 @@ TYPES: list[tuple[str, list[Any], dict[str, Any], dict[str, Any]]] = [
     ("specialty", ["Internal Medicine", "Emergency Medicine"], {"one_of": ["Emergency Medicine", "Internal Medicine"]},
      {"kind": "f1", "average": "macro"}),
     ("sepsis", [True, False], {"type": "boolean"}, {"kind": "f1", "positive": True}),
+    ("covid", [True, False], {"type": "boolean"}, {"kind": "f1", "positive": True}),
+    ("patient_outcome", ["died", "alive"], {"one_of": ["alive", "died"]}, {"kind": "f1", "average": "macro"}),
     ("grade", [0, 1, 2, 3], {"type": "integer", "min": 0, "max": 3}, {"kind": "kappa", "weights": "quadratic"}),
     ("stay", [3, 17, 140], {"type": "integer", "min": 0, "max": 200}, {"kind": "mae", "unprocessed": 200}),
     ("risk", [0.25, 0.5], {"type": "number", "min": 0, "max": 1}, {"kind": "mae", "unprocessed": 1}),
@@ -182,6 +184,13 @@ def test_types(tmp_path: Path, name: str, values: list[Any], field: dict[str, An
     assert found["prediction"] == found["truth"] == {name: field}
     assert found["metric"] == [{"name": metric["kind"], "field": name, **metric}]
     assert found["score"] == {"headline": metric["kind"]}
+    works(tmp_path / "new", tmp_path / "truth.jsonl")
+
+
+def test_several_labels_in_a_cell(tmp_path: Path) -> None:
+    """Labels that are separated within a cell are one string; a comment says how to write them as a set."""
+    inferred(tmp_path, cases(findings=["edema;shift", "edema", "shift;edema"]))
+    assert "# several labels per cell? Write them as lists" in (tmp_path / "new" / "challenge.toml").read_text()
     works(tmp_path / "new", tmp_path / "truth.jsonl")
 
 
@@ -282,6 +291,9 @@ _PEOPLE = ["Maria Lopez", "John Smith", "Ana Ruiz"]
     [
         ("patient_name", _PEOPLE),
         ("patient_id", ["P-1", "P-2", "P-3"]),
+        ("patient_code", ["XA", "XB", "XC"]),
+        ("subjectid", ["XA", "XB", "XC"]),
+        ("diagnosis_comment", ["see Lopez", "call Smith"]),
         ("physician", ["Lopez", "Smith", "Ruiz"]),
         ("who", _PEOPLE),
         ("signed_by", ["Dr. Lopez", "Dr. Smith"]),

@@ -28,6 +28,7 @@ _LARGEST = 2**53
 _SMALLEST = Decimal("0.000001")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
+_SEPARATORS = (";", "|", '["')
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -135,6 +136,8 @@ def _string(field: Field, present: list[str]) -> Profile:
     if all(_is_date(value) for value in present):
         return Profile(replace(field, type="date"), "a date; no metric compares dates", distinct=distinct)
     classes, note, is_ordered = _classes(field.name, present)
+    if 2 * sum(any(each in value for each in _SEPARATORS) for value in present) >= len(present):
+        note = "several labels per cell? Write them as lists in JSON Lines, for the type set"
     if classes:
         return Profile(replace(field, type="one_of", one_of=classes), note, is_ordered, distinct)
     if _is_text(present):

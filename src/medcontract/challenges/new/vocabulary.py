@@ -27,9 +27,9 @@ METADATA = _words(
 )
 PERSONS = _words(
     "address annotator author birth birthdate birthday city clinician comment comments contact dob doctor email "
-    "family firstname insurance lastname mail mrn name names nhs note notes nurse operator pathologist patient phone "
-    "physician postcode radiologist rater reader remark remarks reviewer signed ssn street surname technician "
-    "telephone text zip"
+    "family firstname insurance lastname mail mrn name names nhs note notes nurse operator pathologist patient person "
+    "phone physician postcode radiologist rater reader remark remarks reviewer signed ssn street subject surname "
+    "technician telephone text zip"
 )
 IDS = _words("accession case exam id identifier image key mrn record sample series study subject uid uuid")
 PARTS = _words(
@@ -37,6 +37,9 @@ PARTS = _words(
     "slice time timepoint tooth view visit week year"
 )
 """Columns that may be the second part of a compound key."""
+_REMARKS = _words("comment comments note notes remark remarks")
+_WEAK_LABELS = _words("code codes")
+"""Not enough for a label if the column is also about a person: a patient code is an id."""
 _RUN_TOGETHER = ("address", "birth", "email", "name", "phone", "surname")
 
 _SCALES = tuple(
@@ -66,7 +69,7 @@ def words(name: str) -> frozenset[str]:
 
 
 def is_label(name: str) -> bool:
-    return bool(words(name) & LABELS)
+    return bool(words(name) & LABELS) and not is_personal(name)
 
 
 def is_metadata(name: str) -> bool:
@@ -75,12 +78,16 @@ def is_metadata(name: str) -> bool:
 
 
 def is_id(name: str) -> bool:
-    return bool(words(name) & {"id", "uid", "uuid", "identifier", "accession", "mrn"}) or name.endswith("id")
+    if words(name) & {"id", "uid", "uuid", "identifier", "accession", "mrn"}:
+        return True
+    return name.endswith("id") and name[:-2] in IDS | PERSONS  # caseid, but not covid
 
 
 def is_personal(name: str) -> bool:
     """Whether a column may contain names, contact data or remarks."""
-    return not is_label(name) and (bool(words(name) & PERSONS) or any(part in name for part in _RUN_TOGETHER))
+    if not words(name) & PERSONS and not any(part in name for part in _RUN_TOGETHER):
+        return False
+    return bool(words(name) & _REMARKS) or not words(name) & (LABELS - _WEAK_LABELS)
 
 
 def looks_like_persons(values: Collection[str], is_label: bool) -> bool:
