@@ -54,24 +54,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in gone]
 
 
-@pytest.fixture
-def forget_plugins() -> Iterator[None]:
-    """What plugins register in a test is gone after it: contracts, tracks, codes and modules."""
-    tables: list[Any] = [
-        registry.compiled(), tracks._registered, tracks._origins, CATALOGUE, CODES_OF_MISSING_VALUES,
-        errors._plugin_modules,
-    ]  # fmt: skip
-    kept, modules, path = [table.copy() for table in tables], set(sys.modules), list(sys.path)
-    yield
-    for table, before in zip(tables, kept, strict=True):
-        table.clear()
-        table.update(before)
-    sys.path[:] = path
-    for name in set(sys.modules) - modules:
-        if not name.startswith(("medcontract", "tests")) and getattr(sys.modules[name], "CONTRACTS", None) is not None:
-            del sys.modules[name]
-
-
 def left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     """Slow tests, and all cases of sampled tests except every n-th."""
     found = []
@@ -91,6 +73,24 @@ def call(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("NO_COLOR", raising=False)
     return caller(capsys)
+
+
+@pytest.fixture
+def forget_plugins() -> Iterator[None]:
+    """What a test registers is gone after it: contracts, tracks, codes and modules."""
+    tables: list[Any] = [
+        registry.registered(), tracks._registered, tracks._origins, CATALOGUE, CODES_OF_MISSING_VALUES,
+        errors._plugin_modules,
+    ]  # fmt: skip
+    kept, modules, path = [table.copy() for table in tables], set(sys.modules), list(sys.path)
+    yield
+    for table, before in zip(tables, kept, strict=True):
+        table.clear()
+        table.update(before)
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        if not name.startswith(("medcontract", "tests")) and getattr(sys.modules[name], "CONTRACTS", None) is not None:
+            del sys.modules[name]
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ from medcontract.results.tables import Table
 from medcontract.scoring import processing_gate, tracks
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded_or_none
+from medcontract.scoring.track import Track
 
 
 def protocol_used(protocol: Protocol) -> ProtocolUsed:
@@ -86,26 +87,26 @@ def score_result(scored: Any) -> Score:
         _figures=scored.figures,
         _headline=(scored.headline, rounded_or_none(verdict.headline)),
         _second=(scored.second, rounded_or_none(verdict.second)),
-        _tables=_tables_of(scored.track),
+        _tables=_tables_of(tracks.track(scored.track)),
         _counted_here=scored.counts is not None,
     )
 
 
 @cache
-def _tables_of(track: str) -> Callable[[Score], Iterator[Table]]:
+def _tables_of(track: Track) -> Callable[[Score], Iterator[Table]]:
     """The function that builds the tables of a score; one object per track, so that equal scores compare equal."""
     return partial(_tables, track)
 
 
-def _tables(track: str, score: Score) -> Iterator[Table]:
+def _tables(track: Track, score: Score) -> Iterator[Table]:
     """The tables. A plugin may raise anything, also while they are iterated over."""
     with report_plugin_errors():
-        tables: Any = tracks.track(track).tables(score)
+        tables: Any = track.tables(score)
         if not isinstance(tables, Iterable):
-            raise BrokenPlugin(f"tables of the track '{track}' must return Tables, not {type(tables).__name__}")
+            raise BrokenPlugin(f"tables of the track '{track.id}' must return Tables, not {type(tables).__name__}")
         for table in tables:
             if not isinstance(table, Table):
-                raise BrokenPlugin(f"the tables of the track '{track}' must be Tables, not {type(table).__name__}")
+                raise BrokenPlugin(f"the tables of the track '{track.id}' must be Tables, not {type(table).__name__}")
             yield table
 
 

@@ -20,13 +20,13 @@ from medcontract.errors import (
 )
 from medcontract.evaluation.inputs import Files, GivenFile, HeaderOverrides, Settings, base_name, gather
 from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth
+from medcontract.evaluation.parallel import options_for_workers
 from medcontract.evaluation.plugin_checks import for_participants
 from medcontract.evaluation.score import Scored, protocol_for, score_against, track_of
 from medcontract.evaluation.submissions import Submission
 from medcontract.evaluation.unused_files import reason_for, skipped_problems, unused_problems
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import FileReport
-from medcontract.scoring import tracks
 from medcontract.scoring.rational import rounded_or_none
 from medcontract.scoring.scorer import Counts, Scorer
 from medcontract.scoring.track import Track
@@ -65,7 +65,7 @@ class Contest:
 
     def __init__(self, job: Job) -> None:
         self.job = job
-        files = gather(job.truth, job.settings)
+        files = gather(job.truth, job.settings, role="truth")
         if files.unread:
             raise InvalidData(files.unread[0])
         self.track = track_of(files)
@@ -134,7 +134,7 @@ class Contest:
             return Refused(reason=submission.error, problems=skipped_problems(submission.skipped))
         files = Files()
         try:
-            files = gather(submission.files, self.job.settings, lenient=submission.paths)
+            files = gather(submission.files, self.job.settings, submission.paths, role="submission")
             files.skipped = submission.skipped
             if files.unrecognized and not submission.is_folder:
                 return _unrecognized(files)
@@ -257,10 +257,11 @@ _contest: Contest | None = None
 """Set in worker processes."""
 
 
-def _prepare(job: Job, plugins: tuple[str, ...]) -> None:
+def _prepare(job: Job) -> None:
     global _contest  # noqa: PLW0603  # initializes a worker process
-    for plugin in plugins:
-        tracks.load_plugin(plugin)
+    from medcontract.challenges.loading import prepare_worker
+
+    prepare_worker(job.settings.scoring)
     contest = Contest(job)
     for part, digest in zip(contest.parts, job.digests, strict=True):
         if part.source.sha256() != digest:
@@ -277,13 +278,14 @@ def _score_in_worker(submission: Submission) -> Scored | Refused:
 def scores(contest: Contest, submissions: Sequence[Submission], jobs: int) -> Iterator[Scored | Refused]:
     """The score of each submission, in order."""
     count = min(jobs, len(submissions))
-    plugins = tracks.plugins_for_workers(contest.track.id, contest.job.settings.scoring.plugins)
-    if count < 2 or plugins is None:
+    options = options_for_workers(contest.track, contest.job.settings.scoring)
+    if count < 2 or options is None:
         yield from map(contest.score, submissions)
         return
     try:
         digests = tuple(part.source.sha256() for part in contest.parts)
-        workers = Workers(count, _prepare, replace(contest.job, digests=digests), plugins)
+        settings = contest.job.settings._replace(scoring=options)
+        workers = Workers(count, _prepare, replace(contest.job, digests=digests, settings=settings))
     except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: try with one process
         yield from map(contest.score, submissions)
         return

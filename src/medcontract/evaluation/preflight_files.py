@@ -10,7 +10,9 @@ from medcontract.evaluation.inputs import Part
 from medcontract.evaluation.preflight_problems import count_of, error, problems_of
 from medcontract.evaluation.preflight_session import Session
 from medcontract.problems import plural
+from medcontract.reading.archive_paths import split_member
 from medcontract.reading.folders import leads_out_of
+from medcontract.reading.limits import Limits
 from medcontract.results.preflight import Check
 from medcontract.results.score import in_file
 from medcontract.results.validation import NamedFiles, Problem
@@ -100,10 +102,12 @@ def _unnamed_file_check(wanted: NamedFile, check_id: str, document: str | None) 
 
 def _named_file_problem(part: Part, named: str, stated_mb: float | None, folder: str) -> Problem | None:
     path = os.path.join(os.path.dirname(part.source.name), *named.split("/"))
-    if leads_out_of(folder, path):
+    archived = split_member(path)
+    if not archived and leads_out_of(folder, path):
         message = f"{named} is a link that leads out of its folder and is not followed"
         return error("MC028", message, "replace it by the file")
-    if not os.path.isfile(path):
+    size = _size_of(path, archived, part.source.limits)
+    if size is None:
         return error(
             "MC311",
             f"{part.name} refers to {named}, which does not exist",
@@ -111,10 +115,18 @@ def _named_file_problem(part: Part, named: str, stated_mb: float | None, folder:
         )
     if stated_mb is None:
         return None
-    size = os.path.getsize(path)
     if abs(Fraction(size, _MB) - Fraction(stated_mb)) <= Fraction(stated_mb) / 100:
         return None
     hint = f"state {size / _MB:.4g}"
     if abs(size / (1 << 20) - stated_mb) <= stated_mb / 100:
         hint += "; 1 MB is 1,000,000 bytes, not 1,048,576"
     return error("MC312", f"the size of {named} is {size / _MB:.4g} MB, not {stated_mb:g} MB", hint)
+
+
+def _size_of(path: str, archived: tuple[str, str] | None, limits: Limits) -> int | None:
+    """The size of a file, also in an archive; None if it does not exist."""
+    if archived:
+        from medcontract.reading.archives import member_size
+
+        return member_size(*archived, limits)
+    return os.path.getsize(path) if os.path.isfile(path) else None
