@@ -535,17 +535,17 @@ def normalize(*texts: str) -> Normalization:
 def explain(*codes: str) -> Explanation:
     """Explain problem codes such as "MC104", with an example of the mistake and its fix; all codes if none is given."""
     from medcontract.catalog import CATALOGUE
-    from medcontract.contracts.suggestions import did_you_mean
+    from medcontract.contracts import plugins
+    from medcontract.contracts.custom_codes import unknown_code
     from medcontract.results.reference import ExplainedCode, Explanation
 
     arguments.require_strings(codes)
     wanted = [f"MC{code}" if code[:1].isdecimal() else code.upper() for code in codes]
     if not codes or not all(name in CATALOGUE for name in wanted):
-        list_track_options()  # loads the codes of installed plugins
+        plugins.load_installed()
     for code, name in zip(codes, wanted, strict=True):
         if name not in CATALOGUE:
-            hint = did_you_mean(name, CATALOGUE) or "codes of a plugin that is not installed need --plugin"
-            raise CallError(f"unknown problem code '{code}'", hint)
+            raise unknown_code(code, name)
     found = (ExplainedCode(**CATALOGUE[name]._asdict()) for name in wanted or CATALOGUE)
     return Explanation(codes=tuple(found), _all=not codes)
 

@@ -233,7 +233,9 @@ def test_explain(call: Call) -> None:
     ran = call("explain", *PLUGIN, "ECG303")
     assert (ran.code, "did you mean 'ECG301'" in ran.err) == (2, True)
     ran = call("explain", "STROKE101")
-    assert (ran.code, "need --plugin" in ran.err) == (2, True)
+    assert (ran.code, "the prefix STROKE may be those of a plugin: pass --plugin" in ran.err) == (2, True)
+    ran = call("explain", "MC140")
+    assert (ran.code, "did you mean 'MC" in ran.err) == (2, True)
 
 
 def test_in_python(started: Call) -> None:
@@ -355,6 +357,19 @@ def test_an_installed_package(installed: Path, tmp_path: Path) -> None:
     assert "1. Heron" in board
     assert "Onset after the end" in run("explain", "ECG301").out
     assert run("explain").out.endswith("ECG501  The same answer for all recordings\n")
+
+
+@pytest.mark.parametrize("value", ["ecg_challenge:TRACKS", "ecg_challenge:Ecg"])
+def test_an_entry_point_of_a_value(installed: Path, tmp_path: Path, value: str) -> None:
+    """The codes and contracts of its module are registered, too. A class is not a track."""
+    folder = tmp_path / "other"
+    shutil.copytree(installed, folder)
+    (folder / "ecg_challenge-1.0.dist-info" / "entry_points.txt").write_text(f"[medcontract.tracks]\necg = {value}\n")
+    ran = _run(tmp_path, "score", ECG / "ecg_data", path=(folder,))
+    if value.endswith("Ecg"):
+        assert (ran.code, "'ecg_challenge:Ecg' cannot be loaded: CallError: Ecg is not a Track" in ran.err) == (2, True)
+    else:
+        assert (ran.code, ran.err) == (0, "")
 
 
 def test_an_installed_package_that_is_broken(installed: Path, tmp_path: Path) -> None:

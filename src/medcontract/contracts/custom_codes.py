@@ -7,11 +7,13 @@ from typing import Any
 
 from medcontract.catalog import CATALOGUE
 from medcontract.catalog import Entry as ProblemCode
+from medcontract.contracts.suggestions import did_you_mean
 from medcontract.errors import CallError
 
-__all__ = ["ProblemCode", "register_codes", "require_code"]
+__all__ = ["ProblemCode", "register_codes", "require_code", "unknown_code"]
 
 _CODE = re.compile(r"([A-Z]{2,12})[1-5][0-9]{2}")
+_LETTERS = re.compile(r"[A-Z]{2,12}(?=[0-9])")
 _OURS = "MC"
 
 
@@ -41,6 +43,16 @@ def _check(found: Any) -> None:
     for name, text in found._asdict().items():
         if not isinstance(text, str) or not text.strip():
             raise CallError(f"the problem code {found.code} has no {name}", f"write {name}='…'")
+
+
+def unknown_code(given: str, name: str) -> CallError:
+    """The error about a code that does not exist, given by a user as it is and as a complete name."""
+    prefix = _LETTERS.match(name)
+    known = [code for code in CATALOGUE if prefix and code.startswith(prefix[0])]
+    hint = did_you_mean(name, known or CATALOGUE)
+    if prefix and not known:
+        hint = f"codes with the prefix {prefix[0]} may be those of a plugin: pass --plugin"
+    return CallError(f"unknown problem code '{given}'", hint)
 
 
 def require_code(code: Any, where: str) -> None:

@@ -296,7 +296,7 @@ def load_installed() -> bool:
     """Register the contracts of installed packages (entry points of the group `medcontract.contracts`), once.
 
     An entry point refers to a Contract, several of them, or a module with `CONTRACTS`. One of the group
-    `medcontract.tracks` that refers to a module also brings the contracts in it. Returns whether there were any.
+    `medcontract.tracks` also brings the `CONTRACTS` of its module. Returns whether there were any.
     """
     from importlib.metadata import entry_points
 
@@ -304,7 +304,7 @@ def load_installed() -> bool:
     for entry in entries:
         try:
             load_codes_of_entry(entry)
-            value = entry.load()
+            value = import_module(entry.module) if entry.group == TRACKS_GROUP else entry.load()
             value = getattr(value, "CONTRACTS", () if entry.group == TRACKS_GROUP else value)
             register(*(value if isinstance(value, tuple | list) else (value,)))
         except (Exception, SystemExit) as error:  # noqa: BLE001  # a plugin may raise anything
