@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from medcontract.api import (
+        bundle,
         check_protocol,
         check_schemas,
         compare,
@@ -65,6 +66,7 @@ __all__ = [
     "Validated",
     "Validation",
     "__version__",
+    "bundle",
     "check_protocol",
     "check_schemas",
     "compare",

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pandera.pandas as pa
 
+    from medcontract.bundles.writing import Bundle
     from medcontract.contracts.contract import Contract, Validated
     from medcontract.evaluation.arguments import GivenFiles
     from medcontract.evaluation.frozen import FrozenProtocol
@@ -402,6 +403,28 @@ def _report_folder(
     return ReportFolder(os.fspath(reports), names, extension, *paths)
 
 
+def score_submission(
+    submission: FileName,
+    *,
+    truth: Sequence[tuple[FileName, str]],
+    protocol: FileName,
+    ignored: Sequence[str] = (),
+) -> tuple[Score, dict[str, float]]:
+    """Score one submission that is not trusted: what the entry points of bundles call.
+
+    `truth`: the files of the organizer, each with its contract. `ignored`: names of files in the submission's folder
+    that a platform adds. Returns the score for participants, and its defined figures, the headline first. Raises
+    `MedcontractError` if the truth or the protocol cannot be used, never because of the submission.
+    """
+    from medcontract.evaluation.single_submission import figures_of, find_submission, open_contest, score_alone
+
+    settings = _settings(MAX_SCORE_PROBLEMS, None, False, None, None, True, (), options={})
+    files = [(os.fspath(path), contract) for path, contract in truth]
+    contest = open_contest(files, settings._replace(frozen=_read_frozen(protocol, ())))
+    score = score_alone(contest, find_submission(os.fspath(submission), ignored))
+    return score, figures_of(contest.track, score)
+
+
 def compare(
     baseline: FileName | Score,
     rerun: FileName | Score,
@@ -650,6 +673,73 @@ def diff_schemas(old: FileName, new: FileName, *, record: bool = False) -> Schem
     from medcontract.schemas.files import diff
 
     return diff(old, new, record)
+
+
+# --- challenge platforms ------------------------------------------------------------------------------------------
+
+
+def bundle(
+    platform: str,
+    truth: FileNames,
+    out: FileName,
+    *,
+    contract: str | None = None,
+    parameters: Mapping[str, Number] | None = None,
+    protocol: FileName | Protocol | None = None,
+    rank_by: str | None = None,
+    title: str | None = None,
+    force: bool = False,
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
+) -> Bundle:
+    """Write what a challenge platform ("codabench", "grand-challenge", "evalai") needs to score with medcontract.
+
+    `truth`: the files or folders of the organizer, `out`: the folder to write to. The protocol is frozen, with
+    `parameters` changed, or that of a file. Submissions are ranked by the headline of the track, or by `rank_by`. A
+    file in `out` with another content is replaced only with `force`. The same arguments give the same bytes. Raises
+    `MedcontractError` for a truth with errors.
+    """
+    from pathlib import Path
+
+    from medcontract.bundles.plan import make_plan
+    from medcontract.bundles.writing import refuse_inputs, require_platform, write_bundle
+    from medcontract.evaluation.arguments import given_files, split_known
+    from medcontract.evaluation.freeze import freeze
+    from medcontract.evaluation.single_submission import open_contest, parameters_for
+
+    require_platform(platform)
+    _require_contract(contract)
+    paths = _paths(truth)
+    if not paths:
+        raise CallError("there is no truth", "pass its files with --truth FILE")
+    if "-" in [split_known(path)[0] for path in paths]:
+        raise CallError("a bundle needs files, not standard input", "save the truth to a file")
+    refuse_inputs(Path(out), [split_known(path)[0] for path in paths])
+    limits = _limits(max_record, max_unpacked)
+    changes = _changes(parameters)
+    frozen = _frozen(protocol, changes, limits)
+    settings = _settings(MAX_SCORE_PROBLEMS, None, False, max_record, max_unpacked, False, (), options={})
+    given = given_files(paths, contract, others=[protocol], limits=limits)
+    contest = open_contest(given.files, settings._replace(frozen=frozen), changes)
+    if protocol is None:
+        protocol = freeze(contest.track, parameters_for(contest), (), settings)
+    plan = make_plan(
+        platform, contest, protocol=_protocol_bytes(protocol), rank_by=rank_by, title=title, challenge=None
+    )
+    return write_bundle(plan, Path(out), force)
+
+
+def _protocol_bytes(protocol: FileName | Protocol) -> bytes:
+    if isinstance(protocol, str | os.PathLike):
+        return _source(_path_of_contract(protocol, _PROTOCOL), None).content()
+    return f"{protocol.to_json()}\n".encode()
+
+
+def platforms() -> tuple[str, ...]:
+    """The challenge platforms that `bundle` supports."""
+    from medcontract.bundles.writing import PLATFORMS
+
+    return tuple(PLATFORMS)
 
 
 # --- plugins ------------------------------------------------------------------------------------------------------

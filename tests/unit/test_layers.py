@@ -52,9 +52,12 @@ MAY_IMPORT: dict[str, set[str]] = {
         "_version", "catalog", "containers", "contracts", "errors", "evaluation", "images", "problems", "reading",
         "results", "scoring", "validation", "workers",
     },
+    "bundles": {"_version", "atomic_write", "bundles", "contracts", "errors", "evaluation"},
+    "platforms": {"api", "bundles", "errors", "platforms", "rendering", "results"},
     "api": {
-        "atomic_write", "catalog", "contracts", "errors", "evaluation", "example_files", "extras", "jsonschema_files",
-        "normalizers", "problems", "reading", "report_files", "results", "schemas", "scoring", "validation",
+        "atomic_write", "bundles", "catalog", "contracts", "errors", "evaluation", "example_files", "extras",
+        "jsonschema_files", "normalizers", "problems", "reading", "report_files", "results", "schemas", "scoring",
+        "validation",
     },
     "benchmark": {"api", "contracts", "errors", "rendering", "results", "scoring"},
     "testing": {"api", "errors", "rendering", "results"},
@@ -187,7 +190,7 @@ FUNCTIONS = (
     "validate", "validate_files", "validate_frame", "frame_schema", "load", "preflight", "score", "leaderboard",
     "compare", "normalize", "explain", "init", "list_contracts", "get_contract", "json_schema", "export_schemas",
     "check_schemas", "diff_schemas", "list_protocols", "get_protocol", "freeze_protocol", "check_protocol",
-    "load_plugin",
+    "load_plugin", "bundle",
 )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ COMMANDS = {
     "explain": "Explain problem codes: what they mean and how to fix them.",
     "schema": "List, show, export, check and diff the published JSON Schemas.",
     "protocol": "List and show the frozen parameters of each track.",
+    "bundle": "Write a scoring bundle for a challenge platform.",
     "init": "Create a small, valid set of example files.",
 }
 
