@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 def main() -> None:
     index = msgspec.json.format(msgspec.json.encode(registry.build_index()), indent=1)
     Path(registry.COMPILED).write_bytes(index + b"\n")
-    registry.compiled.cache_clear()
+    registry.registered.cache_clear()
     for name, content in export(registry.contracts(), __version__).items():
         path = ROOT / "schemas" / name
         path.parent.mkdir(parents=True, exist_ok=True)

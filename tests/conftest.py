@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 from tests.commands import Call, caller
 from tests.support import TEST_ALL
+
+from medcontract.contracts import registry
+from medcontract.scoring import tracks
 
 PROPERTIES = Path(__file__).parent / "properties"
 
@@ -65,6 +69,22 @@ def call(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("NO_COLOR", raising=False)
     return caller(capsys)
+
+
+@pytest.fixture
+def forget_plugins() -> Iterator[None]:
+    """What a test registers is gone after it."""
+    contracts, known = dict(registry.compiled()), dict(tracks._registered)
+    path, modules = list(sys.path), set(sys.modules)
+    yield
+    registry.compiled().clear()
+    registry.compiled().update(contracts)
+    tracks._registered.clear()
+    tracks._registered.update(known)
+    sys.path[:] = path
+    for name in ("toy_track", "notes_plugin"):
+        if name not in modules:
+            sys.modules.pop(name, None)
 
 
 @pytest.fixture

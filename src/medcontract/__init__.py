@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 
     from medcontract.api import (
         bundle,
+        check_challenge,
         check_protocol,
         check_schemas,
         compare,
+        data_dictionary,
         diff_schemas,
         explain,
         export_schemas,
+        fix,
         frame_schema,
         freeze_protocol,
         get_contract,
@@ -38,10 +41,12 @@ if TYPE_CHECKING:
         normalize,
         preflight,
         score,
+        template,
         validate,
         validate_files,
         validate_frame,
     )
+    from medcontract.challenge import Challenge
     from medcontract.contracts.contract import Contract, Validated
     from medcontract.errors import CallError, InvalidData, MedcontractError, NotRecognised, UnknownContract
     from medcontract.results.comparison import Comparison
@@ -52,6 +57,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CallError",
+    "Challenge",
     "Comparison",
     "Contract",
     "FileReport",
@@ -67,12 +73,15 @@ __all__ = [
     "Validation",
     "__version__",
     "bundle",
+    "check_challenge",
     "check_protocol",
     "check_schemas",
     "compare",
+    "data_dictionary",
     "diff_schemas",
     "explain",
     "export_schemas",
+    "fix",
     "frame_schema",
     "freeze_protocol",
     "get_contract",
@@ -87,6 +96,7 @@ __all__ = [
     "normalize",
     "preflight",
     "score",
+    "template",
     "validate",
     "validate_files",
     "validate_frame",
@@ -94,6 +104,7 @@ __all__ = [
 
 _MODULES = {
     "CallError": "errors",
+    "Challenge": "challenge",
     "Comparison": "results.comparison",
     "Contract": "contracts.contract",
     "FileReport": "results.validation",

@@ -37,7 +37,7 @@ from medcontract.scoring.rational import mean, rounded
 from medcontract.scoring.scorer import ScoringOptions
 
 if TYPE_CHECKING:
-    from medcontract.api import FileName
+    from medcontract.arguments import FileName
     from medcontract.rendering.html.page import Page
 
 __all__ = ["BenchmarkReport", "ClinicalAccuracyMetric", "ReasoningQualityMetric"]

@@ -56,6 +56,7 @@ CALLS = [
     ("leaderboard truth.json sub", "sub/sent.json"),
     ("compare truth.json sub/sent.json", "truth.json"),
     ("compare truth.json sub/sent.json", "sub/sent.json"),
+    ("template lesions/predictions --cases truth.json", "truth.json"),
     ("schema diff plain.schema.json plain.schema.json", "plain.schema.json"),
     ("schema show lesions/truth --plugin ./plugin_of_out.py", "plugin_of_out.py"),
 ]
@@ -124,4 +125,4 @@ def test_what_is_no_input(call: Call, folder: Path) -> None:
 def test_every_command_with_out_was_tried() -> None:
     """All that read files; the others have no input to lose."""
     tried = {arguments.split()[0] for arguments, _ in CALLS}
-    assert set(COMMANDS) - tried == {"normalize", "explain", "protocol", "init"}
+    assert set(COMMANDS) - tried == {"normalize", "explain", "protocol", "init", "fix"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from medcontract import api
-from medcontract.cli import options
+from medcontract.cli import options, output
 from medcontract.rendering.view import clean
 
 _EPILOG = """\b
@@ -15,6 +15,7 @@ Examples:
   medcontract bundle evalai --truth references.json weights.json --out bundle/
   medcontract bundle codabench --truth truth.csv --parameter t_min_ms=20 --parameter t_max_ms=500 --out bundle/
   medcontract bundle codabench --truth truth.json --rank-by accuracy_score --out bundle/
+  medcontract bundle codabench --truth truth.csv --challenge challenge.toml --out bundle/
 """
 
 
@@ -28,6 +29,7 @@ Examples:
     help="The files or folders of the truth. More of them may follow, or the option is repeated.",
 )
 @click.argument("more", nargs=-1, type=click.Path(), metavar="")
+@options.challenge
 @options.contract("The contract of all files of the truth that are not passed as CONTRACT=PATH.")
 @options.pairs("--parameter", "parameters", "Change a parameter of the protocol.")
 @options.protocol
@@ -35,6 +37,7 @@ Examples:
 @click.option("--title", metavar="TEXT", help="The title of the challenge.")
 @click.option("--out", metavar="DIR", required=True, type=options.OutputFolder(), help="The folder to write to.")
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
+@options.quiet
 @options.limits
 def command(
     platform: str, truth: tuple[str, ...], more: tuple[str, ...], contract: str | None, parameters: dict[str, str],
@@ -52,8 +55,9 @@ def command(
         platform, (*truth, *more), out, contract=contract, parameters=parameters, protocol=protocol, rank_by=rank_by,
         title=title, force=force, max_record=max_record, max_unpacked=max_unpacked,
     )  # fmt: skip
-    for path in bundle.files:
-        click.echo(str(path))
+    if not output.is_quiet():
+        for path in bundle.files:
+            click.echo(str(path))
     for warning in bundle.warnings:
         click.echo(f"medcontract: warning: {clean(warning)}", err=True)
     click.echo(

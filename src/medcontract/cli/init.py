@@ -7,7 +7,7 @@ import shlex
 import click
 
 from medcontract import api
-from medcontract.cli import options
+from medcontract.cli import options, output
 
 TRACKS = api.example_tracks()
 
@@ -30,10 +30,14 @@ def _complete_track(ctx: click.Context, param: click.Parameter, incomplete: str)
 @options.plugins
 @click.argument("track", shell_complete=_complete_track)
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
+@options.quiet
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 def command(track: str, folder: str, force: bool) -> int:
     """Create a small, valid set of example files of TRACK in DIR. All data in them is fictitious."""
-    for path in api.init(track, folder, force=force):
+    written = api.init(track, folder, force=force)
+    if output.is_quiet():
+        return 0
+    for path in written:
         click.echo(str(path))
     click.echo("Next: " + shlex.join(["medcontract", "validate", *options.plugin_arguments(), folder]), err=True)
     return 0

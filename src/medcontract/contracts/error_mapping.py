@@ -8,7 +8,17 @@ from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
 
-from medcontract.contracts.messages import boolean_hint, kind, name, number_hint, shown, unknown_key, without
+from medcontract.contracts.messages import (
+    boolean_hint,
+    kind,
+    list_hint,
+    name,
+    number_hint,
+    shown,
+    string_hint,
+    unknown_key,
+    without,
+)
 from medcontract.contracts.string_patterns import ANSWERED, FAILED, NON_BLANK, PATTERN_DESCRIPTIONS
 from medcontract.problems import Finding, Path, plural, shorten
 
@@ -144,9 +154,14 @@ def _format_hint(given: str) -> str | None:
     return None
 
 
+_MOST_PERCENT = 100
+_SHARE = "if it is a percentage, divide it by 100: 25 % is 0.25"
+
+
 def _bound(word: str, key: str) -> Any:
     def make(path: Path, context: dict[str, Any], given: Any) -> Made:
-        return "MC105", f"{name(path)} must be {word} {context[key]:g}", None
+        is_percentage = key == "le" and context[key] == 1 and 1 < given <= _MOST_PERCENT
+        return "MC105", f"{name(path)} must be {word} {context[key]:g}", _SHARE if is_percentage else None
 
     return make
 
@@ -201,12 +216,12 @@ _BY_TYPE: dict[str, Callable[[Path, dict[str, Any], Any], Made | None]] = {
     "less_than": _bound("below", "lt"),
     "value_error": _custom_check,
     "assertion_error": _custom_check,
-    "string_type": _wrong_type("a string"),
+    "string_type": _wrong_type("a string", string_hint),
     "float_type": _wrong_type("a number", number_hint),
     "int_type": _wrong_type("an integer", number_hint),
     "bool_type": _wrong_type("true or false", boolean_hint),
-    "tuple_type": _wrong_type("a list"),
-    "list_type": _wrong_type("a list"),
+    "tuple_type": _wrong_type("a list", list_hint),
+    "list_type": _wrong_type("a list", list_hint),
     "dict_type": _wrong_type("an object"),
     "model_type": _wrong_type("an object"),
     "model_attributes_type": _wrong_type("an object"),

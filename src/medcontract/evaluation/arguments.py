@@ -11,6 +11,7 @@ from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.errors import CallError, NotRecognised
 from medcontract.reading.archive_paths import is_archive, open_source
+from medcontract.reading.exclude import Exclude
 from medcontract.reading.source import STDIN, Source
 
 if TYPE_CHECKING:
@@ -50,10 +51,11 @@ def given_files(
     schema: FileName | None = None,
     others: Iterable[object] = (),
     limits: Limits | None = None,
+    exclude: Exclude | None = None,
 ) -> GivenFiles:
     """The files of a call. Raises `CallError` for an unknown contract, and for standard input without one.
 
-    `others`: other files that the call reads. `limits`: for archives.
+    `others`: other files that the call reads. `limits`: for archives. `exclude`: files in folders that are not read.
     """
     wanted = [split(name, contract) for name in names]
     stdin_once([*(path for path, _ in wanted), schema, *others])
@@ -67,7 +69,7 @@ def given_files(
                 "standard input needs a contract",
                 "pass CONTRACT=- instead of -; for the ids see: medcontract schema list",
             )
-    expanded = [(path, contract_id, expand(path, limits)) for path, contract_id in wanted]
+    expanded = [(path, contract_id, expand(path, limits, exclude)) for path, contract_id in wanted]
     walked = [(path, contract_id, inside.files) for path, contract_id, inside in expanded]
     found = _found_in_folders(walked)
     named = {os.path.realpath(path) for path, _, files in walked if files == [path]}
@@ -160,20 +162,22 @@ def stdin_once(names: Iterable[object]) -> None:
         raise CallError("standard input was given twice", "save one of the two to a file")
 
 
-def expand(path: str, limits: Limits | None = None) -> Expanded:
+def expand(path: str, limits: Limits | None = None, exclude: Exclude | None = None) -> Expanded:
     """A file as it is, a folder or an archive as the data files in it. Raises `CallError` if there are none."""
-    inside = list_path(path, limits)
+    inside = list_path(path, limits, exclude)
+    if not inside.files and exclude and list_path(path, limits).files:
+        raise CallError(f"{path}: all data files in this folder are excluded", "pass fewer --exclude patterns")
     if not inside.files:
         raise CallError(f"{path}: {no_data_files(inside)}", f"expected files with {', '.join(BY_ENDING)}")
     return inside
 
 
-def list_path(path: str, limits: Limits | None = None) -> Expanded:
+def list_path(path: str, limits: Limits | None = None, exclude: Exclude | None = None) -> Expanded:
     """A file as it is, a folder or an archive as the data files in it, sorted, which may be none.
 
     An archive that cannot be read is a file.
     """
-    inside = _list_folder(path, limits)
+    inside = _list_folder(path, limits, exclude)
     if inside is None:
         return Expanded([path])
     from medcontract.evaluation.skipped_files import skipped
@@ -182,16 +186,25 @@ def list_path(path: str, limits: Limits | None = None) -> Expanded:
     return Expanded(files, tuple(map(skipped, inside.others)), is_archive(path))
 
 
-def _list_folder(path: str, limits: Limits | None) -> Listing | None:
+def _list_folder(path: str, limits: Limits | None, exclude: Exclude | None) -> Listing | None:
     if os.path.isdir(path):
         from medcontract.reading.folders import list_files
 
-        return list_files(path, BY_ENDING)
+        return list_files(path, BY_ENDING, exclude)
     if is_archive(path):
         from medcontract.reading.archives import list_archive
 
-        return list_archive(path, BY_ENDING, limits)
+        return list_archive(path, BY_ENDING, limits, exclude)
     return None
+
+
+def input_file(file: FileName | bytes, name: str | None) -> Source:
+    """A file or bytes, with the name that messages show."""
+    if isinstance(file, bytes):
+        return Source(file, name)
+    source = single_file(file)
+    source.name = source.name if name is None else name
+    return source
 
 
 def single_file(path: FileName) -> Source:

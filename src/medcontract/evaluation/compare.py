@@ -170,7 +170,7 @@ def _figures(track: str, result: Mapping[str, Any]) -> Mapping[str, Any]:
         return without_metadata(result)
     figures = found.comparison.figures_in(result)
     if found.headline in figures:
-        return figures
+        return {found.headline: figures[found.headline], **figures}
     headline = _headline(found, result)
     return figures if headline is None else {found.headline: headline, **figures}
 

@@ -17,7 +17,6 @@ from medcontract.evaluation.submissions import Submission
 from medcontract.evaluation.unused_files import reason_for, skipped_problems, unused_problems
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import FileReport
-from medcontract.scoring import tracks
 from medcontract.scoring.rational import rounded_or_none
 from medcontract.scoring.scorer import Counts, Scorer
 from medcontract.scoring.track import Track
@@ -56,7 +55,7 @@ class Contest:
 
     def __init__(self, job: Job) -> None:
         self.job = job
-        files = gather(job.truth, job.settings)
+        files = gather(job.truth, job.settings, role="truth")
         if files.unread:
             raise InvalidData(files.unread[0])
         self.track = track_of(files)
@@ -125,7 +124,7 @@ class Contest:
             return Refused(reason=submission.error, problems=skipped_problems(submission.skipped))
         files = Files()
         try:
-            files = gather(submission.files, self.job.settings, lenient=submission.paths)
+            files = gather(submission.files, self.job.settings, submission.paths, role="submission")
             files.skipped = submission.skipped
             if files.unrecognized and not submission.is_folder:
                 return _unrecognized(files)
@@ -242,8 +241,9 @@ _contest: Contest | None = None
 
 def _prepare(job: Job) -> None:
     global _contest  # noqa: PLW0603  # initializes a worker process
-    for plugin in job.settings.scoring.plugins:
-        tracks.load_plugin(plugin)
+    from medcontract.challenges.loading import prepare_worker
+
+    prepare_worker(job.settings.scoring)
     contest = Contest(job)
     for part, digest in zip(contest.parts, job.digests, strict=True):
         if part.source.sha256() != digest:

@@ -31,6 +31,9 @@ def open_contest(truth: Sequence[GivenFile], settings: Settings, parameters: Seq
 
 def parameters_for(contest: Contest) -> list[tuple[str, str]]:
     """The changed parameters of its protocol, to freeze it: those of the call, and those of a ranking."""
+    frozen = contest.job.settings.frozen
+    if frozen is not None:
+        return frozen.changes(contest.track)
     return for_rankings(contest.track, contest.job.parameters)
 
 

@@ -14,6 +14,7 @@ from medcontract.evaluation.arguments import expand, list_path, no_data_files
 from medcontract.evaluation.inputs import GivenFile, base_name, has_data_extension, without_extensions
 from medcontract.evaluation.skipped_files import SkippedFile, skipped
 from medcontract.reading.archive_paths import split_member
+from medcontract.reading.exclude import Exclude
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source
 from medcontract.validation.dispatch import Identified, identify
@@ -88,7 +89,9 @@ class FoundSubmissions(NamedTuple):
     """Warnings about files among them that are not submissions."""
 
 
-def submissions_in(given: Sequence[tuple[str, str | None]], limits: Limits | None = None) -> FoundSubmissions:
+def submissions_in(
+    given: Sequence[tuple[str, str | None]], limits: Limits | None = None, exclude: Exclude | None = None
+) -> FoundSubmissions:
     """Each folder, archive or data file is a submission; it may have a contract, which is that of all its files.
 
     Raises `CallError` if there are none.
@@ -103,17 +106,19 @@ def submissions_in(given: Sequence[tuple[str, str | None]], limits: Limits | Non
         if reason:
             notes.append(f"{base_name(path)} is not a submission: ignored ({reason})")
         else:
-            found.append(submission_at(path, contract_id, limits))
+            found.append(submission_at(path, contract_id, limits, exclude))
     if not found:
         hint = "; ".join(["pass each submission, a folder or a file, after the truth", *notes])
         raise CallError("there are no submissions to rank", hint)
     return FoundSubmissions(found, notes)
 
 
-def submission_at(path: str, contract_id: str | None = None, limits: Limits | None = None) -> Submission:
+def submission_at(
+    path: str, contract_id: str | None = None, limits: Limits | None = None, exclude: Exclude | None = None
+) -> Submission:
     """The submission in a folder, an archive or a file."""
     name = base_name(os.path.abspath(path))
-    inside = list_path(path, limits)
+    inside = list_path(path, limits, exclude)
     files = tuple((file, contract_id) for file in inside.files)
     error = None if files else no_data_files(inside)
     is_folder = inside.files != [path]

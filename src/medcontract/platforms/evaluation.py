@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from medcontract import api, rendering
-from medcontract.bundles.settings import PROTOCOL, BundleSettings, read_settings
+from medcontract.bundles.settings import CHALLENGE, PROTOCOL, BundleSettings, read_settings
 from medcontract.errors import DEBUG, CallError, MedcontractError, internal_error
 from medcontract.rendering.view import clean
 from medcontract.results.score import FileProblem, Score
@@ -65,6 +65,8 @@ def evaluate_submission(program: str, truth: str, submission: str, ignored: Sequ
 
 def _evaluate(program: str, truth: str, submission: str, ignored: Sequence[str]) -> Evaluation:
     settings = read_settings(program)
+    if settings.challenge:
+        api.use_challenge(os.path.join(program, CHALLENGE))
     score, figures = api.score_submission(
         submission, truth=_truth_files(settings, truth), protocol=os.path.join(program, PROTOCOL), ignored=ignored
     )

@@ -18,6 +18,7 @@ from medcontract.problems import Finding, shorten
 from medcontract.reading import tar_archive, zip_archive
 from medcontract.reading.archive_members import Member, visible
 from medcontract.reading.archive_paths import SEPARATOR
+from medcontract.reading.exclude import Exclude
 from medcontract.reading.folders import Entry, Listing, has_ending
 from medcontract.reading.gunzip import MAGIC, Unreadable, size_text
 from medcontract.reading.limits import Limits
@@ -30,7 +31,9 @@ _KEPT = 4
 Identity = tuple[int, ...]
 
 
-def list_archive(path: str, endings: Collection[str], limits: Limits | None = None) -> Listing | None:
+def list_archive(
+    path: str, endings: Collection[str], limits: Limits | None = None, exclude: Exclude | None = None
+) -> Listing | None:
     """The data files in an archive, and its other files; None if it cannot be read, which `open_source` explains."""
     try:
         archive = _open_archive(path, limits or Limits())
@@ -39,6 +42,8 @@ def list_archive(path: str, endings: Collection[str], limits: Limits | None = No
     found = Listing([], [])
     for name in sorted(archive.members):
         inside = f"{path}{SEPARATOR}{name}"
+        if exclude and exclude.in_archive(path, name):
+            continue
         if has_ending(name, endings):
             found.data.append(Entry(inside))
         else:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import msgspec
 
 from medcontract.problems import Finding, Ref, empty_file, is_plain, plural, shorten
+from medcontract.reading.diagnosis import index_hint
 from medcontract.reading.json_file import Decode, too_large
 from medcontract.reading.json_scanner import LATE_MARK_HINT, not_utf8
 from medcontract.reading.limits import BLOCK, MAX_MEMBERS
@@ -205,7 +207,7 @@ class CsvFile:
         if isinstance(cells, Finding):
             return Row(b"", offset, len(raw), line, cells)
         if len(cells) != len(self.header):
-            return Row(b"", offset, len(raw), line, _ragged(len(cells), len(self.header)))
+            return Row(b"", offset, len(raw), line, _ragged(cells, len(self.header)))
         record = layout.record(cells, _json_cell)
         return Row(record, offset, len(raw), line, None, decode(record))
 
@@ -360,7 +362,7 @@ def _cells(raw: bytes, offset: int | None) -> list[str | None] | Finding:
     try:
         text = text_bytes.decode()
     except UnicodeDecodeError as error:
-        bad = not_utf8(error.start)
+        bad = not_utf8(text_bytes, error.start)
         return Finding(bad.code, bad.message, bad.hint, offset=None if offset is None else offset + error.start)
     if '"' not in text:
         return [cell or None for cell in text.split(",")]
@@ -396,32 +398,46 @@ def _never_closed(offset: int | None) -> Finding:
     return Finding("MC030", "a quote in this row is not closed", 'close it with "', offset=offset)
 
 
-def _ragged(cells: int, columns: int) -> Finding:
-    message = f"the row has {plural(cells, 'cell')}, the header {columns}"
-    hint = (
-        "put cells that contain a comma in double quotes"
-        if cells > columns
-        else "add the missing cells, which may be empty"
-    )
-    return Finding("MC031", message, hint)
+def _ragged(cells: Sequence[str | None], columns: int) -> Finding:
+    message = f"the row has {plural(len(cells), 'cell')}, the header {columns}"
+    return Finding("MC031", message, _ragged_hint(cells, columns))
+
+
+def _ragged_hint(cells: Sequence[str | None], columns: int) -> str:
+    if len(cells) > columns:
+        halves = sum(bool(a and b and a.isdecimal() and b.isdecimal()) for a, b in pairwise(cells))
+        if halves >= len(cells) - columns:
+            return "write decimal numbers with a dot, not a comma: 0.5"
+        return "put cells that contain a comma in double quotes"
+    only = cells[0] or ""
+    if len(cells) == 1 and only.count(",") == columns - 1:
+        return "remove the quotes around the row: only cells that contain a comma need quotes"
+    if len(cells) == 1 and any(only.count(other) == columns - 1 for other in ";\t|"):
+        return "separate the cells by commas, as in the header"
+    if len(cells) == 1 and only.startswith("```"):
+        return "remove this line: it is Markdown, not data"
+    return "add the missing cells, which may be empty"
 
 
 def header_findings(header: Sequence[str], known: Sequence[str], open_record: bool, ref: Ref) -> list[Finding]:
-    """The findings about a header row: repeated and unknown columns."""
+    """The findings about a header row: repeated and unknown columns. Columns without a name are one finding."""
     findings: list[Finding] = []
     seen: set[str] = set()
     for name in header:
-        shown = f"column '{name}'" if is_plain(name) else "a column"
-        if name in seen:
+        shown = f"column '{name}'" if is_plain(name) else "a column" if name else "a column without a name"
+        if name in seen and (name or open_record):
             findings.append(
                 Finding("MC015", f"{shown} is repeated", "keep one of them", path=(name,), ref=ref, field=name,
                         value=shorten(name))
             )  # fmt: skip
-        elif name not in known and not open_record:
+        elif name not in seen and name not in known and not open_record:
+            hint = index_hint(name) if any(header[header.index(name) :]) else _EMPTY_AT_THE_END
             findings.append(
-                Finding(
-                    "MC102", f"{shown} is not in this contract", path=(name,), ref=ref, field=name, value=shorten(name)
-                )
-            )
+                Finding("MC102", f"{shown} is not in this contract", hint, path=(name,), ref=ref, field=name,
+                        value=shorten(name))
+            )  # fmt: skip
         seen.add(name)
     return findings
+
+
+_EMPTY_AT_THE_END = "remove the commas at the end of each line, or the empty columns at the end of the sheet"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from medcontract.problems import plural, shorten
+from medcontract.rendering.json import dumps
 from medcontract.rendering.shared import (
     breakdown_table,
     clipped,
@@ -29,6 +30,7 @@ from medcontract.results.base import printable
 from medcontract.results.comparison import Comparison
 from medcontract.results.leaderboard import Leaderboard
 from medcontract.results.preflight import Preflight
+from medcontract.results.schemas import ContractSchema, DataDictionary, DictionarySection
 from medcontract.results.score import FileProblem, Score, in_file
 from medcontract.results.tables import MOST_CASES, Table, number
 from medcontract.results.validation import Validation
@@ -164,6 +166,66 @@ def comparison(comparison: Comparison, view: View) -> str:
         lines += ["", "## Warnings", "", *(f"- {escaped(warning)}" for warning in comparison.warnings)]
     lines += ["", f"Protocol fingerprint `{comparison.fingerprint}` in both."]
     return "\n".join(lines) + "\n"
+
+
+def contract_schema(schema: ContractSchema, view: View) -> str:
+    """The data dictionary of a contract."""
+    found = schema._dictionary
+    lines = [f"# {found.id}, version {found.version}", "", escaped(found.description or found.title), ""]
+    lines += [f"- {line}" for line in _dictionary_facts(found)]
+    for section in found.sections:
+        lines += ["", *_dictionary_section(section)]
+    if found.rules:
+        lines += ["", "## Rules", "", *_table_head("code", "severity", "message", "how to fix it", "rule")]
+        lines += [
+            _row(escaped(each) for each in (rule.code, rule.severity, rule.message, rule.hint or "", rule.details))
+            for rule in found.rules
+        ]
+    for position, example in enumerate(found.examples, 1):
+        title = "Example" if len(found.examples) == 1 else f"Example {position}"
+        lines += ["", f"## {title}", "", "```json", dumps(example).rstrip("\n"), "```"]
+    return "\n".join(lines) + "\n"
+
+
+def _dictionary_facts(found: DataDictionary) -> Iterator[str]:
+    formats = ", ".join(f"`.{name}`" for name in found.containers)
+    if found.list_key:
+        yield f"A collection: one record per line or row, or a JSON object with the records under `{found.list_key}`."
+    else:
+        yield "A document: one JSON object."
+    yield f"Formats: {formats}, also gzipped where they are text."
+    if found.columns:
+        yield f"Columns of a table: {', '.join(map(_code, found.columns))}."
+    if found.source:
+        yield f"Source: {escaped(found.source)}"
+
+
+def _dictionary_section(section: DictionarySection) -> Iterator[str]:
+    yield f"## {escaped(section.title)}"
+    yield ""
+    if section.description:
+        yield escaped(section.description)
+        yield ""
+    yield from _table_head("field", "type", "required", "values", "description")
+    for field in section.fields:
+        words = (field.type, "yes" if field.required else "no", field.values, field.description)
+        yield _row([_code(field.name), *map(escaped, words)])
+    if section.open:
+        yield ""
+        yield "Other fields are allowed."
+
+
+def _table_head(*head: str) -> list[str]:
+    return [_row(head), "|" + "---|" * len(head)]
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _code(name: str) -> str:
+    """A name from a contract, in backticks if possible."""
+    return escaped(name) if set(name) & set("`|") or not name.isprintable() else f"`{name}`"
 
 
 def markdown_table(table: Table) -> Iterator[str]:

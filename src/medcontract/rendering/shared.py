@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -208,7 +208,8 @@ def _cells(delta: Delta) -> tuple[str, ...]:
 
 def comparison_tables(comparison: Comparison, most: int = MOST_CASES) -> Iterator[Table]:
     """What changed, starting with the figures of the submission; unchanged rows are counted."""
-    changed = [delta for delta in comparison.figures if delta.changed]
+    changed = [delta for delta in comparison.figures[:1] if delta.changed]  # the headline
+    changed += _largest_first(delta for delta in comparison.figures[1:] if delta.changed)
     same = len(comparison.figures) - len(changed)
     rows = [(delta.name, *_cells(delta)) for delta in changed]
     yield _changes("Figures", "figure", rows, _unchanged("figures", same))
@@ -246,13 +247,19 @@ def _changes(title: str, what: str, rows: list[tuple[str, ...]], note: str) -> T
     return Table(title, (what, "before", "after", "change"), rows, note)
 
 
+def _largest_first(deltas: Iterable[Delta]) -> list[Delta]:
+    """Sorted by the size of the change; those without a number last."""
+    return sorted(deltas, key=lambda delta: -abs(delta.delta) if delta.delta is not None else 0.0)
+
+
 def _unchanged(what: str, count: int) -> str:
     return f"unchanged {what}: {count:,}" if count else ""
 
 
 def _lines(row: ComparedRow) -> Iterator[tuple[str, ...]]:
-    """Each figure that changed, and the state if it changed."""
-    for figure in row.figures:
+    """Each figure that changed: the one that rows are sorted by, then the largest change first; and the state."""
+    main = [figure for figure in row.figures if figure == row._main]
+    for figure in [*main, *_largest_first(figure for figure in row.figures if figure not in main)]:
         if figure.changed:
             yield (f"{row.id} {figure.name}", *_cells(figure))
     if row.before != row.after:

@@ -94,6 +94,11 @@ class Leaderboard(Result, frozen=True, kw_only=True):
             {**{name: plain(getattr(entry, name)) for name in names}, **entry.figures} for entry in self.submissions
         ]
 
+    @property
+    def warned(self) -> bool:
+        """Whether there are warnings, about the ranking or a submission."""
+        return bool(self.warnings) or any(entry.warnings for entry in self.submissions)
+
     def __bool__(self) -> bool:
         """At least one submission is valid."""
         return any(entry.valid for entry in self.submissions)

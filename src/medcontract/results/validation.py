@@ -39,6 +39,8 @@ class Problem(Item, frozen=True, kw_only=True):
     _excerpt: str | None = None
     """The source line, shortened; `_caret` is the column of the problem in it."""
     _caret: int = NO_CARET
+    _letter: str | None = None
+    """The column as spreadsheets name it (C), for cells of a CSV file."""
     _more: int = 0
     """The number of similar problems that are not listed; set on the last one that is."""
     _more_are: str = "record"
@@ -86,7 +88,7 @@ class FileReport(Result, frozen=True, kw_only=True):
     contract: Str | None
     """The contract that the file was checked against; null if it is unknown."""
     ok: bool
-    """Whether there are no errors."""
+    """Whether there are no errors; with --strict, no warnings either."""
     records: Count | None
     """The number of records; null for documents, and if nothing could be read."""
     errors: Count
@@ -99,6 +101,8 @@ class FileReport(Result, frozen=True, kw_only=True):
     """The problems, in file order."""
 
     _wrong_call: bool = False
+    _candidates: tuple[str, ...] = ()
+    """The contracts that it matches equally well, if it is not recognized for that reason."""
     _how: str | None = None
     """How the contract is known, such as `recognized by its columns`."""
     _images: NamedFiles | None = None
@@ -155,7 +159,7 @@ class Validation(Result, frozen=True, kw_only=True):
     """The output of `medcontract validate`."""
 
     ok: bool
-    """Whether there are no errors in any file."""
+    """Whether there are no errors in any file; with --strict, no warnings either."""
     files: tuple[FileReport, ...]
     """The files, in the order in which they were given."""
     skipped: tuple[SkippedFile, ...] | None = None

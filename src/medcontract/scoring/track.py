@@ -190,6 +190,8 @@ class Track:
     """The name of the figure that submissions are ranked by."""
     scorer: ClassVar[type[Scorer]]
 
+    lower_is_better: ClassVar[bool] = False
+    """Whether a lower headline ranks first."""
     second: ClassVar[str] = ""
     """The name of the figure that they are ranked by if there is no headline."""
     options: ClassVar[tuple[Option, ...]] = ()

@@ -342,6 +342,12 @@ def test_a_type_that_is_accepted_has_one_verdict(name: str, default: Any) -> Non
             assert good, record
 
 
+def test_a_valid_record_is_not_taken_for_a_table_by_column() -> None:
+    """A record of objects with numbers as keys looks like the output of a DataFrame, and is valid nevertheless."""
+    register(_with_field(dict[str, float]))
+    assert medcontract.validate(b'{"x": {"0": 1.5, "1": 2.5}}\n', "my/file", name="x.jsonl").ok
+
+
 @pytest.mark.parametrize("name", [name for name in SOUND if name not in ("whole", "long", "full dict", "tree")])
 def test_a_registered_contract_is_as_fast_as_a_built_in_one(name: str) -> None:
     """What the schema tells in full takes the fast path, where that knows its keywords."""

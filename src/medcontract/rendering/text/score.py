@@ -17,7 +17,7 @@ from medcontract.results.tables import MOST_CASES, Table, number
 def score(score: Score, view: View) -> str:
     """The outcome and the headline, the tables, then the problems."""
     style, show_values = view.style, view.show_values
-    lines = [*_outcome(score, style), ""]
+    lines = [*outcome(score, style), ""]
     for table in tables(score):
         if table.rows:
             lines += [*aligned(table, style), ""]
@@ -32,7 +32,7 @@ def score(score: Score, view: View) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _outcome(score: Score, style: Style) -> Iterator[str]:
+def outcome(score: Score, style: Style) -> Iterator[str]:
     team = f", {shorten(score.team_name)}" if score.team_name else ""
     subject = f"{score.track}{team}"
     gate = score.processing
