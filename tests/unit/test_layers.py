@@ -69,7 +69,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "results", "schemas", "scoring", "validation",
     },
     "benchmark": {"api", "arguments", "contracts", "errors", "rendering", "results", "scoring"},
-    "challenge": {"api", "arguments", "challenges", "contracts", "results"},
+    "challenge": {"api", "arguments", "bundles", "challenges", "contracts", "results"},
     "testing": {"api", "arguments", "errors", "rendering", "results"},
     "modeling": {"contracts", "scoring"},
     "docs": {"catalog", "contracts", "errors", "problems"},

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from medcontract.bundles.plan import Plan
+import sys
 
-PYTHON = "3.12"
+from medcontract.bundles.plan import Plan
+from medcontract.evaluation.build_results import versions
+
+PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
+"""That of the organizer: its Unicode data can change how texts are compared."""
 NOT_TRIED = (
     "The entry point is tested in the folder layout of the platform, but not on the platform, and no container image\n"
     "is built in the tests of medcontract. Send a submission of your own before the challenge opens: a good one, one\n"
@@ -13,7 +17,9 @@ NOT_TRIED = (
 
 
 def requirements(plan: Plan) -> bytes:
-    return f"medcontract=={plan.settings.medcontract_version}\n".encode()
+    """What pip installs: this medcontract, and the packages that can change a score, in these versions."""
+    unidecode = versions()["environment"].unidecode
+    return f"medcontract[parquet]=={plan.settings.medcontract_version}\nUnidecode=={unidecode}\n".encode()
 
 
 WHEELS = b"""# Wheels

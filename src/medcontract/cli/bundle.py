@@ -60,7 +60,7 @@ def command(
             click.echo(str(path))
     for warning in bundle.warnings:
         click.echo(f"medcontract: warning: {clean(warning)}", err=True)
-    click.echo(
-        f"Submissions are ranked by {bundle.figures[0]}. Next: read {bundle.files[0].parent / 'README.md'}", err=True
-    )
+    if not output.is_quiet():
+        readme = bundle.files[0].parent / "README.md"
+        click.echo(f"Submissions are ranked by {bundle.figures[0]}. Next: read {readme}", err=True)
     return 0

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 
 from medcontract import api
-from medcontract.platforms.evaluation import evaluate_submission
+from medcontract.platforms.evaluation import evaluate_submission, run_guarded
 
 _INPUT, _OUTPUT = "/app/input", "/app/output"
 _ADDED = ("metadata",)
@@ -27,14 +27,16 @@ def main(program: str, arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("input", nargs="?", default=_INPUT, help="the folder with ref and res")
     parser.add_argument("output", nargs="?", default=_OUTPUT, help="the folder for scores.json")
     folders = parser.parse_args(arguments)
-    scores = os.path.join(folders.output, "scores.json")
+    return run_guarded(lambda: _score(program, folders.input, folders.output))
+
+
+def _score(program: str, sent: str, output: str) -> int:
+    scores = os.path.join(output, "scores.json")
     if os.path.lexists(scores):
         os.remove(scores)
-    found = evaluate_submission(
-        program, os.path.join(folders.input, "ref"), os.path.join(folders.input, "res"), ignored=_ADDED
-    )
-    os.makedirs(folders.output, exist_ok=True)
-    api.write_file(found.page(), os.path.join(folders.output, "detailed_results.html"))
+    found = evaluate_submission(program, os.path.join(sent, "ref"), os.path.join(sent, "res"), ignored=_ADDED)
+    os.makedirs(output, exist_ok=True)
+    api.write_file(found.page(), os.path.join(output, "detailed_results.html"))
     if found.reason:
         sys.stderr.write(f"{found.reason}\n")
         return found.exit_code

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextvars import copy_context
 from typing import NamedTuple
 
@@ -46,6 +47,17 @@ class Evaluation(NamedTuple):
             return rendering.render(self.score, "html")
         text = self.reason.replace("&", "&amp;").replace("<", "&lt;")
         return f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><title>Not scored</title><p>{text}</p></html>\n'
+
+
+def run_guarded(score: Callable[[], int]) -> int:
+    """Run what an entry point does. Whatever goes wrong is one line on standard error, without details."""
+    try:
+        return score()
+    except Exception as error:  # noqa: BLE001  # a folder that cannot be written to, or any bug
+        what = "cannot write the result" if isinstance(error, OSError | MedcontractError) else internal_error(error)
+        _print_if_debugging(error)
+        sys.stderr.write(f"{_misconfigured(what).reason}\n")
+        return MISCONFIGURED
 
 
 def evaluate_submission(program: str, truth: str, submission: str, ignored: Sequence[str] = ()) -> Evaluation:

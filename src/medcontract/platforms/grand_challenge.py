@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 
 from medcontract import api
-from medcontract.platforms.evaluation import evaluate_submission
+from medcontract.platforms.evaluation import evaluate_submission, run_guarded
 
 _INPUT, _GROUND_TRUTH, _OUTPUT = "/input", "/opt/ml/input/data/ground_truth", "/output"
 _ADDED = ("inputs.json",)
@@ -28,13 +28,17 @@ def main(program: str, arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--ground-truth", default=_GROUND_TRUTH, help="the folder with the ground truth")
     parser.add_argument("--output", default=_OUTPUT, help="the folder for metrics.json")
     folders = parser.parse_args(arguments)
-    metrics = os.path.join(folders.output, "metrics.json")
+    return run_guarded(lambda: _score(program, folders.input, folders.ground_truth, folders.output))
+
+
+def _score(program: str, sent: str, ground_truth: str, output: str) -> int:
+    metrics = os.path.join(output, "metrics.json")
     if os.path.lexists(metrics):
         os.remove(metrics)
-    found = evaluate_submission(program, folders.ground_truth, folders.input, ignored=_ADDED)
+    found = evaluate_submission(program, ground_truth, sent, ignored=_ADDED)
     if found.reason:
         sys.stderr.write(f"{found.reason}\n")
         return found.exit_code
-    os.makedirs(folders.output, exist_ok=True)
+    os.makedirs(output, exist_ok=True)
     api.write_file(json.dumps({"aggregates": found.figures}, indent=2) + "\n", metrics)
     return 0
