@@ -845,7 +845,7 @@ def bundle(
     from pathlib import Path
 
     from medcontract.bundles.plan import make_plan
-    from medcontract.bundles.writing import refuse_inputs, require_platform, write_bundle
+    from medcontract.bundles.writing import check_folder, require_platform, write_bundle
     from medcontract.contracts import registry
     from medcontract.evaluation.arguments import given_files, split_known
     from medcontract.evaluation.freeze import freeze
@@ -858,7 +858,7 @@ def bundle(
         raise CallError("there is no truth", "pass its files with --truth FILE")
     if "-" in files:
         raise CallError("a bundle needs files, not standard input", "save the truth to a file")
-    refuse_inputs(Path(out), files)
+    check_folder(Path(out), files)
     limits = arguments.limits(max_record, max_unpacked)
     changes = arguments.changes(parameters)
     settings = arguments.settings(

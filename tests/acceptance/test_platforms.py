@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from tests.commands import (
     truth_file,
 )
 from tests.platform_runs import RUNS, Files, Outcome, unzip
+from tests.support import ROOT
 
 import medcontract
 from medcontract import CallError
@@ -102,6 +104,7 @@ BROKEN = (
     "20 errors, the first in sent.json, line 1, column {column}: MC104 'urgency' must be one of Emergency, Urgent, "
     "Routine (did you mean 'Urgent'?)"
 )
+COLUMN = 119
 HALF = "Submission not scored: run 1: 50 % processed (10 of 20), at least 95 % required: 9 more records needed"
 
 
@@ -117,9 +120,9 @@ def test_broken(reports: Platform, tmp_path: Path) -> None:
     """Invalid values: the reason names the first, with its place; also in a .zip."""
     _, run = reports
     files = changed(good(tmp_path, "reports"), urgency="urgent")
-    column = files["sent.json"].decode().index('"urgent"') + 1
-    assert refused(run(files)) == BROKEN.format(column=column)
-    assert refused(run({"a.zip": pack(tmp_path / "a.zip", files).read_bytes()})) == BROKEN.format(column=column)
+    assert files["sent.json"].decode().index('"urgent"') + 1 == COLUMN
+    assert refused(run(files)) == BROKEN.format(column=COLUMN)
+    assert refused(run({"a.zip": pack(tmp_path / "a.zip", files).read_bytes()})) == BROKEN.format(column=COLUMN)
 
 
 def test_half_answered(reports: Platform, tmp_path: Path) -> None:
@@ -364,6 +367,38 @@ def test_same_bytes(platform: str, tmp_path: Path) -> None:
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize(
+    ("platform", "script"),
+    [
+        ("codabench", "scoring_program/scoring.py"),
+        ("grand-challenge", "evaluation/evaluate.py"),
+        ("evalai", "evaluation_script/__init__.py"),
+    ],
+)
+def test_entry_points_explain_an_old_python(platform: str, script: str, tmp_path: Path) -> None:
+    """Entry points can be read by Python 3.7, which some platforms use, and say what is missing."""
+    medcontract.bundle(platform, truth_file(tmp_path, "reports"), tmp_path / "bundle")
+    text = (tmp_path / "bundle" / script).read_text(encoding="utf-8")
+    ast.parse(text, feature_version=(3, 7))
+    assert "it needs Python 3.11" in text
+
+
+def test_measurements_in_the_truth(tmp_path: Path) -> None:
+    """Measurements that are passed with the truth are reported without an option that only leaderboard has."""
+    paths = [truth_file(tmp_path, "reports"), *beside_files(tmp_path, "reports")]
+    [warning] = medcontract.bundle("evalai", paths, tmp_path / "bundle").warnings
+    assert warning == (
+        "telemetry.json (reports/telemetry) was passed with the truth: ignored, since it belongs to a submission"
+    )
+
+
+def test_documented_reasons() -> None:
+    """The page about platforms shows what participants read."""
+    page = (ROOT / "docs/platforms.md").read_text(encoding="utf-8")
+    assert HALF in page
+    assert BROKEN.format(column=COLUMN) in page
+
+
 def test_direction(tmp_path: Path) -> None:
     """Times and penalties are better if they are lower."""
     yaml = pytest.importorskip("yaml")
@@ -512,6 +547,8 @@ def test_wrong_calls(tmp_path: Path, call: Call) -> None:
         assert (ran.code, message in ran.err) == (2, True), ran.err
     inside = call("bundle", "codabench", "--truth", truth.parent, "--out", truth.parent / "out")
     assert (inside.code, "the folder of the truth" in inside.err) == (2, True)
+    file = call("bundle", "codabench", "--truth", truth, "--out", truth)
+    assert (file.code, "is not a folder" in file.err) == (2, True)
     same = truth_file(tmp_path / "other", "reports", SECRET)
     twice = call("bundle", "codabench", "--truth", truth, same, "--out", out)
     assert (twice.code, "two files of the truth are named truth.json" in twice.err) == (2, True)

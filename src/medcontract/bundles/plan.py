@@ -76,8 +76,13 @@ def make_plan(
         protocol=protocol,
         challenge=challenge,
         optional=tuple(name for name in track.roles.auxiliaries("submission") if name not in contest.truth.documents),
-        warnings=(*contest.notes, *_undefined_parameters(contest)),
+        warnings=(*map(_without_measured, contest.notes), *_undefined_parameters(contest)),
     )
+
+
+def _without_measured(note: str) -> str:
+    """A note on a file, without the option that only `leaderboard` has."""
+    return note.removesuffix(" (see --measured)").removesuffix(" without one in --measured")
 
 
 def _title(given: str | None, default: str) -> str:

@@ -50,8 +50,10 @@ def write_bundle(plan: Plan, folder: Path, force: bool) -> Bundle:
     return Bundle(tuple(files), tuple(column.key for column in plan.columns), plan.warnings)
 
 
-def refuse_inputs(folder: Path, inputs: Iterable[str]) -> None:
-    """Raise `CallError` if the folder is in a folder of the truth: the bundle would become a part of the truth."""
+def check_folder(folder: Path, inputs: Iterable[str]) -> None:
+    """Raise `CallError` if it is not a folder, or in a folder of the truth: the bundle would become a part of it."""
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise CallError(f"--out: {folder} is not a folder", "write it to another folder")
     target = os.path.join(os.path.realpath(folder), "")
     for name in inputs:
         if os.path.isdir(name) and target.startswith(os.path.join(os.path.realpath(name), "")):

@@ -53,11 +53,13 @@ def run_guarded(score: Callable[[], int]) -> int:
     """Run what an entry point does. Whatever goes wrong is one line on standard error, without details."""
     try:
         return score()
-    except Exception as error:  # noqa: BLE001  # a folder that cannot be written to, or any bug
-        what = "cannot write the result" if isinstance(error, OSError | MedcontractError) else internal_error(error)
+    except (OSError, MedcontractError) as error:  # the folder for the output
         _print_if_debugging(error)
-        sys.stderr.write(f"{_misconfigured(what).reason}\n")
-        return MISCONFIGURED
+        what = "cannot write the result"
+    except Exception as error:  # noqa: BLE001  # any bug
+        what = internal_error(error)
+    sys.stderr.write(f"{_misconfigured(what).reason}\n")
+    return MISCONFIGURED
 
 
 def evaluate_submission(program: str, truth: str, submission: str, ignored: Sequence[str] = ()) -> Evaluation:
