@@ -874,7 +874,8 @@ def bundle(
         platform, contest, protocol=f"{frozen.to_json()}\n".encode(), rank_by=rank_by, title=title,
         challenge=None if challenge is None else challenge.source,
     )  # fmt: skip
-    return write_bundle(plan, Path(out), force)
+    inputs = [*files, *([os.fspath(protocol)] if isinstance(protocol, str | os.PathLike) else [])]
+    return write_bundle(plan, Path(out), inputs, force)
 
 
 def platforms() -> tuple[str, ...]:

@@ -529,6 +529,17 @@ def test_other_files_stay(tmp_path: Path, call: Call) -> None:
     assert (out / "notes.txt").read_text() == "mine"
 
 
+def test_inputs_stay(tmp_path: Path, call: Call) -> None:
+    """An input in the folder is not replaced by other content, also with --force."""
+    out = tmp_path / "out"
+    truth = put(out / "evaluation/protocol.json", "reports/truth", TRUTH["reports"])
+    before = truth.read_bytes()
+    ran = call("bundle", "grand-challenge", "--truth", truth, "--out", out, "--force")
+    assert (ran.code, "an input of this call" in ran.err) == (2, True)
+    assert [path.name for path in out.rglob("*") if path.is_file()] == ["protocol.json"]
+    assert truth.read_bytes() == before
+
+
 def test_wrong_calls(tmp_path: Path, call: Call) -> None:
     """Each wrong call says what to do instead."""
     truth, out = truth_file(tmp_path / "truth", "reports"), tmp_path / "out"

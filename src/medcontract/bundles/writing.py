@@ -32,11 +32,15 @@ def require_platform(platform: str) -> None:
         raise CallError(f"unknown platform '{platform}'", guess or f"use one of: {', '.join(PLATFORMS)}")
 
 
-def write_bundle(plan: Plan, folder: Path, force: bool) -> Bundle:
-    """Write the files. Raises `CallError`, before anything is written, for a file that would be replaced."""
+def write_bundle(plan: Plan, folder: Path, inputs: Iterable[str], force: bool) -> Bundle:
+    """Write the files. Raises `CallError`, before anything is written, for a file that would be replaced.
+
+    `inputs`: files that the bundle is made from, which are not replaced with `force` either.
+    """
     files_of: Callable[[Plan], dict[str, bytes]]
     files_of = import_module(f"medcontract.bundles.{PLATFORMS[plan.settings.platform]}").files
     files = {folder / name: data for name, data in sorted(files_of(plan).items())}
+    _refuse_inputs(files, inputs)
     if not force:
         _refuse_to_replace(folder, files)
     for path, data in files.items():
@@ -58,6 +62,13 @@ def check_folder(folder: Path, inputs: Iterable[str]) -> None:
     for name in inputs:
         if os.path.isdir(name) and target.startswith(os.path.join(os.path.realpath(name), "")):
             raise CallError(f"--out: {folder} is in {name}, the folder of the truth", "write it to another folder")
+
+
+def _refuse_inputs(files: Mapping[Path, bytes], inputs: Iterable[str]) -> None:
+    given = {os.path.realpath(name) for name in inputs}
+    for path, data in files.items():
+        if os.path.realpath(path) in given and not _is_free(path, data):
+            raise CallError(f"--out: {path} is an input of this call", "write it to another folder")
 
 
 def _refuse_to_replace(folder: Path, files: Mapping[Path, bytes]) -> None:
