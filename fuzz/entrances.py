@@ -56,6 +56,25 @@ def validate(source: random.Random) -> Trial:
     return Trial(lambda: contradiction(_validated(text)), {text.name: text.data})
 
 
+def new_challenge(source: random.Random) -> Trial:
+    """A challenge for any table: it is rejected with a report, or what is written is valid."""
+    text = a_text(source)
+
+    def run() -> str | None:
+        Path(text.name).write_bytes(text.data)
+        try:
+            challenge, *examples = medcontract.new_challenge("new", truth=text.name, challenge_id="new", force=True)
+        except medcontract.InvalidData as invalid:
+            return contradiction(invalid.report)
+        except medcontract.CallError:
+            return None
+        loaded = medcontract.Challenge.load(challenge)
+        truth, predictions, _ = examples
+        return None if loaded.validate_files(examples) and loaded.score(truth, predictions) else "examples are invalid"
+
+    return Trial(run, {text.name: text.data}, passes=3)
+
+
 def parquet(source: random.Random) -> Trial:
     text = tables.a_parquet(source)
     return Trial(lambda: _loaded(text), {text.name: text.data}, passes=2)
@@ -292,6 +311,7 @@ def explain(source: random.Random) -> Trial:
 
 ENTRANCES: dict[Entrance, int] = {
     validate: 36, both_paths: 10, load: 8, plugin: 4, parquet: 6, frame: 6, same_rows: 3, any_schema: 9, command: 6,
+    new_challenge: 4,
     standard_input: 2, schema_diff: 5, explain: 1, image: 2, scoring.one_score: 12, scoring.ranking: 6,
     scoring.markers: 6, time_growth: 2,
 }  # fmt: skip

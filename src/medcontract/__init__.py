@@ -93,6 +93,7 @@ __all__ = [
     "list_protocols",
     "load",
     "load_plugin",
+    "new_challenge",
     "normalize",
     "preflight",
     "score",

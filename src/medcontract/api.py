@@ -805,6 +805,28 @@ def check_challenge(
     return Validation.of((report,))
 
 
+def new_challenge(
+    folder: FileName, *, truth: FileName | None = None, challenge_id: str | None = None, force: bool = False
+) -> tuple[Path, ...]:
+    """Create a challenge file to start from in a folder, and example files in its folder `example`.
+
+    Fields, key and first metrics are inferred from the table `truth`, if it is given. Its values are not copied, except
+    for classes: few short values that occur often. The default of `challenge_id` is the name of the folder.
+    Returns the paths, the challenge file first. Existing files are overwritten only with `force`. Raises `CallError`,
+    and `InvalidData` if the table cannot be the truth of a challenge: the report says why.
+    """
+    from pathlib import Path
+
+    from medcontract.challenges.new.create import challenge_files, write_files
+    from medcontract.reading.source import Source
+
+    arguments.require_strings([] if challenge_id is None else [challenge_id])
+    files = challenge_files(Path(folder), None if truth is None else Source(truth), challenge_id)
+    write_files(files, force)
+    *examples, challenge = files
+    return (challenge, *examples)
+
+
 def use_challenge(file: FileName) -> str:
     """Use a challenge for all calls in the current context (see `contextvars`). Returns its id, version and file.
 

@@ -49,8 +49,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "normalizers": {"normalizers"},
     "scoring": {"contracts", "errors", "normalizers", "problems", "results", "scoring"},
     "challenges": {
-        "catalog", "challenges", "contracts", "errors", "normalizers", "problems", "reading", "results", "scoring",
-        "validation",
+        "atomic_write", "catalog", "challenges", "containers", "contracts", "errors", "normalizers", "problems",
+        "reading", "results", "scoring", "validation",
     },
     "evaluation": {
         "_version", "catalog", "challenges", "containers", "contracts", "errors", "evaluation", "images", "problems",
@@ -200,7 +200,7 @@ FUNCTIONS = (
     "validate", "validate_files", "validate_frame", "frame_schema", "load", "preflight", "score", "leaderboard",
     "compare", "normalize", "explain", "init", "list_contracts", "get_contract", "json_schema", "export_schemas",
     "check_schemas", "diff_schemas", "list_protocols", "get_protocol", "freeze_protocol", "check_protocol",
-    "load_plugin", "template", "data_dictionary", "fix", "check_challenge", "bundle",
+    "load_plugin", "template", "data_dictionary", "fix", "check_challenge", "new_challenge", "bundle",
 )  # fmt: skip
 
 
