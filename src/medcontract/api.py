@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pandera.pandas as pa
 
+    from medcontract.bundles.writing import Bundle
     from medcontract.contracts.contract import Contract, Validated
     from medcontract.reading.limits import Limits
     from medcontract.reading.source import Source
@@ -457,6 +458,28 @@ def _report_folder(
     return ReportFolder(os.fspath(reports), names, extension, *paths)
 
 
+def score_submission(
+    submission: FileName,
+    *,
+    truth: Sequence[tuple[FileName, str]],
+    protocol: FileName,
+    ignored: Sequence[str] = (),
+) -> tuple[Score, dict[str, float]]:
+    """Score one submission that is not trusted: what the entry points of bundles call.
+
+    `truth`: the files of the organizer, each with its contract. `ignored`: names of files in the submission's folder
+    that a platform adds. Returns the score for participants, and its defined figures, the headline first. Raises
+    `MedcontractError` if the truth or the protocol cannot be used, never because of the submission.
+    """
+    from medcontract.evaluation.single_submission import figures_of, find_submission, open_contest, score_alone
+
+    settings = arguments.settings(MAX_SCORE_PROBLEMS, None, False, None, None, True, (), options={})
+    files = [(os.fspath(path), contract) for path, contract in truth]
+    contest = open_contest(files, settings._replace(frozen=arguments.frozen(protocol)))
+    score = score_alone(contest, find_submission(os.fspath(submission), ignored))
+    return score, figures_of(contest.track, score)
+
+
 def compare(
     baseline: FileName | Score,
     rerun: FileName | Score,
@@ -817,6 +840,73 @@ def use_challenge(file: FileName) -> str:
     scope = load(file)
     registry.use(scope)
     return f"{scope.track.id} v{scope.track.protocol.version} ({scope.name})"
+
+
+# --- challenge platforms ------------------------------------------------------------------------------------------
+
+
+def bundle(
+    platform: str,
+    truth: FileNames,
+    out: FileName,
+    *,
+    contract: str | None = None,
+    parameters: Mapping[str, Number] | None = None,
+    protocol: FileName | Protocol | None = None,
+    rank_by: str | None = None,
+    title: str | None = None,
+    force: bool = False,
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
+) -> Bundle:
+    """Write what a challenge platform ("codabench", "grand-challenge", "evalai") needs to score with medcontract.
+
+    `truth`: the files or folders of the organizer, `out`: the folder to write to. The protocol is frozen, with
+    `parameters` changed, or that of a file. Submissions are ranked by the headline of the track, or by `rank_by`. A
+    file in `out` with another content is replaced only with `force`. The same arguments give the same bytes. Raises
+    `MedcontractError` for a truth with errors.
+    """
+    from pathlib import Path
+
+    from medcontract.bundles.plan import make_plan
+    from medcontract.bundles.writing import check_folder, require_platform, write_bundle
+    from medcontract.contracts import registry
+    from medcontract.evaluation.arguments import given_files, split_known
+    from medcontract.evaluation.freeze import freeze
+    from medcontract.evaluation.single_submission import open_contest, parameters_for
+
+    require_platform(platform)
+    arguments.require_contract(contract)
+    files = [split_known(path)[0] for path in arguments.paths(truth)]
+    if not files:
+        raise CallError("there is no truth", "pass its files with --truth FILE")
+    if "-" in files:
+        raise CallError("a bundle needs files, not standard input", "save the truth to a file")
+    check_folder(Path(out), files)
+    limits = arguments.limits(max_record, max_unpacked)
+    changes = arguments.changes(parameters)
+    settings = arguments.settings(
+        MAX_SCORE_PROBLEMS, None, False, max_record, max_unpacked, False, (), options={}
+    )._replace(frozen=arguments.frozen(protocol, changes, limits))
+    given = given_files(arguments.paths(truth), contract, others=[protocol], limits=limits)
+    contest = open_contest(given.files, settings, changes)
+    frozen = freeze(contest.track, parameters_for(contest), (), settings)
+    challenge = registry.scope()
+    if challenge is not None and title is None:
+        title = challenge.track.definition.title
+    plan = make_plan(
+        platform, contest, protocol=f"{frozen.to_json()}\n".encode(), rank_by=rank_by, title=title,
+        challenge=None if challenge is None else challenge.source,
+    )  # fmt: skip
+    inputs = [*files, *([os.fspath(protocol)] if isinstance(protocol, str | os.PathLike) else [])]
+    return write_bundle(plan, Path(out), inputs, force)
+
+
+def platforms() -> tuple[str, ...]:
+    """The challenge platforms that `bundle` supports."""
+    from medcontract.bundles.writing import PLATFORMS
+
+    return tuple(PLATFORMS)
 
 
 # --- plugins ------------------------------------------------------------------------------------------------------

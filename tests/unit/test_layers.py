@@ -61,14 +61,15 @@ MAY_IMPORT: dict[str, set[str]] = {
         "contracts", "errors", "evaluation", "extras", "jsonschema_files", "reading", "results", "schemas", "scoring",
         "validation",
     },
+    "bundles": {"_version", "atomic_write", "bundles", "contracts", "errors", "evaluation"},
+    "platforms": {"api", "bundles", "errors", "platforms", "rendering", "results"},
     "api": {
-        "arguments", "atomic_write", "catalog", "challenges", "contracts", "errors", "evaluation", "example_files",
-        "extras",
-        "fixing", "jsonschema_files", "normalizers", "problems", "reading", "report_files", "results", "schemas",
-        "scoring", "validation",
+        "arguments", "atomic_write", "bundles", "catalog", "challenges", "contracts", "errors", "evaluation",
+        "example_files", "extras", "fixing", "jsonschema_files", "normalizers", "problems", "reading", "report_files",
+        "results", "schemas", "scoring", "validation",
     },
     "benchmark": {"api", "arguments", "contracts", "errors", "rendering", "results", "scoring"},
-    "challenge": {"api", "arguments", "challenges", "contracts", "results"},
+    "challenge": {"api", "arguments", "bundles", "challenges", "contracts", "results"},
     "testing": {"api", "arguments", "errors", "rendering", "results"},
     "modeling": {"contracts", "problems", "results", "scoring"},
     "docs": {"catalog", "contracts", "errors", "problems"},
@@ -199,7 +200,7 @@ FUNCTIONS = (
     "validate", "validate_files", "validate_frame", "frame_schema", "load", "preflight", "score", "leaderboard",
     "compare", "normalize", "explain", "init", "list_contracts", "get_contract", "json_schema", "export_schemas",
     "check_schemas", "diff_schemas", "list_protocols", "get_protocol", "freeze_protocol", "check_protocol",
-    "load_plugin", "template", "data_dictionary", "fix", "check_challenge", "new_challenge",
+    "load_plugin", "template", "data_dictionary", "fix", "check_challenge", "new_challenge", "bundle",
 )  # fmt: skip
 
 

@@ -70,7 +70,7 @@ class Contest:
             raise InvalidData(files.unread[0])
         self.track = track_of(files)
         self.roles, options = self.track.roles, job.settings.scoring
-        protocol = protocol_for(self.track, _for_rankings(self.track, job.parameters), job.settings)
+        protocol = protocol_for(self.track, for_rankings(self.track, job.parameters), job.settings)
         self.scorer = self.track.scorer(protocol, options, files.groups)
         _check_has_truth(self.track, files)
         names = [name for pair in self.scorer.pairs for name in (pair.truth, pair.submission)]
@@ -219,7 +219,7 @@ def first_error(problems: Sequence[FileProblem]) -> tuple[FileProblem, ...]:
     return tuple(problem for problem in problems if problem.severity == "error")[:1]
 
 
-def _for_rankings(track: Track, parameters: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def for_rankings(track: Track, parameters: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The parameters of the call, and those with a different default in a ranking."""
     given = {name for name, _ in parameters}
     return [*((name, value) for name, value in track.ranking.parameters.items() if name not in given), *parameters]
