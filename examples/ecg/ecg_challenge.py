@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 from medcontract import Score as ScoreResult
+
 from medcontract.modeling import (  # isort: skip
     MIN_PROCESSED, Answers, Auxiliary, Bars, Change, Comparison, Contract, Count, Counts, CrossFileRule, Document,
     Either, ExpectedIds, FailureMode, Figure, Finding, Finished, ListOf, Matrix, NonNegative, Option, OtherFile,
