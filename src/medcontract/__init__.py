@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from medcontract.api import (
+        bundle,
         check_challenge,
         check_protocol,
         check_schemas,
@@ -71,6 +72,7 @@ __all__ = [
     "Validated",
     "Validation",
     "__version__",
+    "bundle",
     "check_challenge",
     "check_protocol",
     "check_schemas",
@@ -91,6 +93,7 @@ __all__ = [
     "list_protocols",
     "load",
     "load_plugin",
+    "new_challenge",
     "normalize",
     "preflight",
     "score",

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from medcontract import arguments
 from medcontract.arguments import FileName, FileNames, Notice, Number, Progress
-from medcontract.errors import CallError, InvalidData
+from medcontract.errors import CallError, InvalidData, report_plugin_errors
 from medcontract.extras import is_frame
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pandera.pandas as pa
 
+    from medcontract.bundles.writing import Bundle
     from medcontract.contracts.contract import Contract, Validated
     from medcontract.reading.limits import Limits
     from medcontract.reading.source import Source
@@ -191,6 +192,7 @@ def validate_files(
     return report
 
 
+@report_plugin_errors()
 def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = MAX_PROBLEMS) -> FileReport:
     """Check the rows of a DataFrame against a flat contract.
 
@@ -456,6 +458,28 @@ def _report_folder(
     return ReportFolder(os.fspath(reports), names, extension, *paths)
 
 
+def score_submission(
+    submission: FileName,
+    *,
+    truth: Sequence[tuple[FileName, str]],
+    protocol: FileName,
+    ignored: Sequence[str] = (),
+) -> tuple[Score, dict[str, float]]:
+    """Score one submission that is not trusted: what the entry points of bundles call.
+
+    `truth`: the files of the organizer, each with its contract. `ignored`: names of files in the submission's folder
+    that a platform adds. Returns the score for participants, and its defined figures, the headline first. Raises
+    `MedcontractError` if the truth or the protocol cannot be used, never because of the submission.
+    """
+    from medcontract.evaluation.single_submission import figures_of, find_submission, open_contest, score_alone
+
+    settings = arguments.settings(MAX_SCORE_PROBLEMS, None, False, None, None, True, (), options={})
+    files = [(os.fspath(path), contract) for path, contract in truth]
+    contest = open_contest(files, settings._replace(frozen=arguments.frozen(protocol)))
+    score = score_alone(contest, find_submission(os.fspath(submission), ignored))
+    return score, figures_of(contest.track, score)
+
+
 def compare(
     baseline: FileName | Score,
     rerun: FileName | Score,
@@ -534,16 +558,17 @@ def normalize(*texts: str) -> Normalization:
 def explain(*codes: str) -> Explanation:
     """Explain problem codes such as "MC104", with an example of the mistake and its fix; all codes if none is given."""
     from medcontract.catalog import CATALOGUE
-    from medcontract.contracts.suggestions import did_you_mean
+    from medcontract.contracts import plugins
+    from medcontract.contracts.custom_codes import unknown_code
     from medcontract.results.reference import ExplainedCode, Explanation
 
     arguments.require_strings(codes)
-    wanted = []
-    for code in codes:
-        name = code.upper() if code.upper().startswith("MC") else f"MC{code}"
+    wanted = [f"MC{code}" if code[:1].isdecimal() else code.upper() for code in codes]
+    if not codes or not all(name in CATALOGUE for name in wanted):
+        plugins.load_installed()
+    for code, name in zip(codes, wanted, strict=True):
         if name not in CATALOGUE:
-            raise CallError(f"unknown problem code '{code}'", did_you_mean(name, CATALOGUE))
-        wanted.append(name)
+            raise unknown_code(code, name)
     found = (ExplainedCode(**CATALOGUE[name]._asdict()) for name in wanted or CATALOGUE)
     return Explanation(codes=tuple(found), _all=not codes)
 
@@ -782,6 +807,28 @@ def check_challenge(
     return Validation.of((report,))
 
 
+def new_challenge(
+    folder: FileName, *, truth: FileName | None = None, challenge_id: str | None = None, force: bool = False
+) -> tuple[Path, ...]:
+    """Create a challenge file to start from in a folder, and example files in its folder `example`.
+
+    Fields, key and first metrics are inferred from the table `truth`, if it is given. Its values are not copied, except
+    for classes: few short values that occur often. The default of `challenge_id` is the name of the folder.
+    Returns the paths, the challenge file first. Existing files are overwritten only with `force`. Raises `CallError`,
+    and `InvalidData` if the table cannot be the truth of a challenge: the report says why.
+    """
+    from pathlib import Path
+
+    from medcontract.challenges.new.create import challenge_files, write_files
+    from medcontract.reading.source import Source
+
+    arguments.require_strings([] if challenge_id is None else [challenge_id])
+    files = challenge_files(Path(folder), None if truth is None else Source(truth), challenge_id)
+    write_files(files, force)
+    *examples, challenge = files
+    return (challenge, *examples)
+
+
 def use_challenge(file: FileName) -> str:
     """Use a challenge for all calls in the current context (see `contextvars`). Returns its id, version and file.
 
@@ -793,6 +840,73 @@ def use_challenge(file: FileName) -> str:
     scope = load(file)
     registry.use(scope)
     return f"{scope.track.id} v{scope.track.protocol.version} ({scope.name})"
+
+
+# --- challenge platforms ------------------------------------------------------------------------------------------
+
+
+def bundle(
+    platform: str,
+    truth: FileNames,
+    out: FileName,
+    *,
+    contract: str | None = None,
+    parameters: Mapping[str, Number] | None = None,
+    protocol: FileName | Protocol | None = None,
+    rank_by: str | None = None,
+    title: str | None = None,
+    force: bool = False,
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
+) -> Bundle:
+    """Write what a challenge platform ("codabench", "grand-challenge", "evalai") needs to score with medcontract.
+
+    `truth`: the files or folders of the organizer, `out`: the folder to write to. The protocol is frozen, with
+    `parameters` changed, or that of a file. Submissions are ranked by the headline of the track, or by `rank_by`. A
+    file in `out` with another content is replaced only with `force`. The same arguments give the same bytes. Raises
+    `MedcontractError` for a truth with errors.
+    """
+    from pathlib import Path
+
+    from medcontract.bundles.plan import make_plan
+    from medcontract.bundles.writing import check_folder, require_platform, write_bundle
+    from medcontract.contracts import registry
+    from medcontract.evaluation.arguments import given_files, split_known
+    from medcontract.evaluation.freeze import freeze
+    from medcontract.evaluation.single_submission import open_contest, parameters_for
+
+    require_platform(platform)
+    arguments.require_contract(contract)
+    files = [split_known(path)[0] for path in arguments.paths(truth)]
+    if not files:
+        raise CallError("there is no truth", "pass its files with --truth FILE")
+    if "-" in files:
+        raise CallError("a bundle needs files, not standard input", "save the truth to a file")
+    check_folder(Path(out), files)
+    limits = arguments.limits(max_record, max_unpacked)
+    changes = arguments.changes(parameters)
+    settings = arguments.settings(
+        MAX_SCORE_PROBLEMS, None, False, max_record, max_unpacked, False, (), options={}
+    )._replace(frozen=arguments.frozen(protocol, changes, limits))
+    given = given_files(arguments.paths(truth), contract, others=[protocol], limits=limits)
+    contest = open_contest(given.files, settings, changes)
+    frozen = freeze(contest.track, parameters_for(contest), (), settings)
+    challenge = registry.scope()
+    if challenge is not None and title is None:
+        title = challenge.track.definition.title
+    plan = make_plan(
+        platform, contest, protocol=f"{frozen.to_json()}\n".encode(), rank_by=rank_by, title=title,
+        challenge=None if challenge is None else challenge.source,
+    )  # fmt: skip
+    inputs = [*files, *([os.fspath(protocol)] if isinstance(protocol, str | os.PathLike) else [])]
+    return write_bundle(plan, Path(out), inputs, force)
+
+
+def platforms() -> tuple[str, ...]:
+    """The challenge platforms that `bundle` supports."""
+    from medcontract.bundles.writing import PLATFORMS
+
+    return tuple(PLATFORMS)
 
 
 # --- plugins ------------------------------------------------------------------------------------------------------

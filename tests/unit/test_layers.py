@@ -49,8 +49,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "normalizers": {"normalizers"},
     "scoring": {"contracts", "errors", "normalizers", "problems", "results", "scoring"},
     "challenges": {
-        "catalog", "challenges", "contracts", "errors", "normalizers", "problems", "reading", "results", "scoring",
-        "validation",
+        "atomic_write", "catalog", "challenges", "containers", "contracts", "errors", "normalizers", "problems",
+        "reading", "results", "scoring", "validation",
     },
     "evaluation": {
         "_version", "catalog", "challenges", "containers", "contracts", "errors", "evaluation", "images", "problems",
@@ -61,16 +61,17 @@ MAY_IMPORT: dict[str, set[str]] = {
         "contracts", "errors", "evaluation", "extras", "jsonschema_files", "reading", "results", "schemas", "scoring",
         "validation",
     },
+    "bundles": {"_version", "atomic_write", "bundles", "contracts", "errors", "evaluation"},
+    "platforms": {"api", "bundles", "errors", "platforms", "rendering", "results"},
     "api": {
-        "arguments", "atomic_write", "catalog", "challenges", "contracts", "errors", "evaluation", "example_files",
-        "extras",
-        "fixing", "jsonschema_files", "normalizers", "problems", "reading", "report_files", "results", "schemas",
-        "scoring", "validation",
+        "arguments", "atomic_write", "bundles", "catalog", "challenges", "contracts", "errors", "evaluation",
+        "example_files", "extras", "fixing", "jsonschema_files", "normalizers", "problems", "reading", "report_files",
+        "results", "schemas", "scoring", "validation",
     },
     "benchmark": {"api", "arguments", "contracts", "errors", "rendering", "results", "scoring"},
-    "challenge": {"api", "arguments", "challenges", "contracts", "results"},
+    "challenge": {"api", "arguments", "bundles", "challenges", "contracts", "results"},
     "testing": {"api", "arguments", "errors", "rendering", "results"},
-    "modeling": {"contracts", "scoring"},
+    "modeling": {"contracts", "problems", "results", "scoring"},
     "docs": {"catalog", "contracts", "errors", "problems"},
     "cli": {"_version", "api", "cli", "errors", "rendering"},
     "__init__": {"_version", "api", "challenge", "contracts", "errors", "results"},
@@ -199,7 +200,7 @@ FUNCTIONS = (
     "validate", "validate_files", "validate_frame", "frame_schema", "load", "preflight", "score", "leaderboard",
     "compare", "normalize", "explain", "init", "list_contracts", "get_contract", "json_schema", "export_schemas",
     "check_schemas", "diff_schemas", "list_protocols", "get_protocol", "freeze_protocol", "check_protocol",
-    "load_plugin", "template", "data_dictionary", "fix", "check_challenge",
+    "load_plugin", "template", "data_dictionary", "fix", "check_challenge", "new_challenge", "bundle",
 )  # fmt: skip
 
 

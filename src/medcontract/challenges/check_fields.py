@@ -11,7 +11,7 @@ from medcontract.errors import CallError
 from medcontract.problems import Path
 
 TYPES = ("text", "str", "integer", "number", "boolean", "date", "set", "list")
-_ALLOWED = {
+ALLOWED = {
     "text": ("min_length", "max_length", "pattern"),
     "str": ("min_length", "max_length", "pattern"),
     "integer": ("min", "max"),
@@ -79,7 +79,7 @@ def check_field(name: str, value: Any, path: Path, findings: Findings, item: boo
     kind = _check_type(value, path, findings, item)
     if kind is None:
         return None
-    allowed = _ALLOWED.get(kind, ())
+    allowed = ALLOWED.get(kind, ())
     for key in _BOUNDS:
         if key in value and key not in allowed and not (item and key == "of"):
             findings.add("MC109", (*path, key), f"not allowed for the type {kind}")

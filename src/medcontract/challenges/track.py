@@ -291,7 +291,7 @@ def _figure(metric: Metric) -> Figure:
     choices = f" ({', '.join(described)})" if described else ""
     return Figure(
         name=metric.name, about=f"{kind.name} of {metric.prediction.name}{choices}: {kind.about}", low=kind.low,
-        high=kind.high, perfect=kind.perfect, leaving_out=kind.leaving_out,
+        high=kind.high, perfect=kind.perfect, leaving_out=kind.leaving_out, lower_is_better=not kind.higher_is_better,
     )  # fmt: skip
 
 

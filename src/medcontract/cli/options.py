@@ -282,14 +282,16 @@ def plugins(command: F) -> F:
             for name in names:
                 api.load_plugin(name)
 
-    command = _challenge(command)
+    command = challenge(command)
     return click.option(
         "--plugin", metavar="MODULE", multiple=True, expose_value=False, is_eager=True, callback=load,
         help="Load custom contracts, metrics or tracks from a module or a .py file. May be repeated.",
     )(command)  # fmt: skip
 
 
-def _challenge(command: F) -> F:
+def challenge(command: F) -> F:
+    """--challenge FILE: a challenge to use in this call."""
+
     def load(ctx: click.Context, param: click.Parameter, name: str | None) -> None:
         if name is None or ctx.resilient_parsing:
             return

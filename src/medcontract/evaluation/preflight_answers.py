@@ -135,7 +135,7 @@ def near_ids(session: Session) -> tuple[FileProblem, ...]:
 def remarks_on(session: Session, parts: Sequence[Part]) -> tuple[FileProblem, ...]:
     """What the track finds suspicious in files of one contract."""
     return tuple(
-        in_files(parts, warning("MC503", remark.message, remark.hint))
+        in_files(parts, warning(remark.code, remark.message, remark.hint))
         for remark in session.remarks
         if remark.contract == parts[0].contract.id
     )
