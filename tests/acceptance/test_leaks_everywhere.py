@@ -4,8 +4,8 @@ Without `--show-values` no output contains a marker, except `result`, which cont
 path of a file where a path is shown. With `--participant` no output contains a marker of the truth, not even with
 `--show-values`. The last tests prove that the markers are where they could leak.
 
-Three commands print what they are given, on purpose: `normalize` texts, `template` ids, and `challenge new` the labels of
-the truth that it describes.
+Three commands write what they are given, on purpose: `normalize` texts, `template` ids, and `challenge new` the classes
+of the truth that it describes, but no other values.
 """
 
 from __future__ import annotations
@@ -164,6 +164,17 @@ def test_fix_and_template(case: Case, call: Call) -> None:
     ran = call("protocol", "freeze", track, "--truth", case.truth, "--out", "protocol.json", *case.options)
     assert ran.code == 0, ran.err
     assert found(ran.out + ran.err + Path("protocol.json").read_text(encoding="utf-8"), *ALL) == []
+
+
+def test_a_new_challenge(call: Call, tmp_path: Path) -> None:
+    """Classes are copied from the truth, comments are not."""
+    rows = [f"C-{n},{'yes' if n % 2 else 'no'},{marked(OF_TRUTH).replace(',', '')} {n}\n" for n in range(40)]
+    (tmp_path / "truth.csv").write_text("case_id,label,comment\n" + "".join(rows), encoding="utf-8")
+    ran = call("challenge", "new", "mine", "--truth", "truth.csv")
+    assert ran.code == 0, ran.err
+    written = "".join(path.read_text(encoding="utf-8") for path in (tmp_path / "mine").rglob("*") if path.is_file())
+    assert "yes" in written
+    assert found(ran.out + ran.err + written, OF_TRUTH) == []
 
 
 @pytest.mark.parametrize("platform", RUNS)
