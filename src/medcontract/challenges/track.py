@@ -288,6 +288,8 @@ def _matrix_table(field: str, matrix: dict[str, dict[str, int]]) -> Table:
 
 def _figure(metric: Metric) -> Figure:
     kind, described = metric.kind, [f"{key}: {value}" for key, value in metric.choices.items()]
+    if kind.positive_case:
+        described = [f"positive: {metric.truth.name} is {metric.choices['positive']}"]
     choices = f" ({', '.join(described)})" if described else ""
     return Figure(
         name=metric.name, about=f"{kind.name} of {metric.prediction.name}{choices}: {kind.about}", low=kind.low,

@@ -174,11 +174,13 @@ def protocol(command: F) -> F:
 
 def pairs(flag: str, name: str, about: str) -> Callable[[F], F]:
     """An option NAME=VALUE that may be repeated. Its value is a dict."""
+    # the name of a parameter may contain the name of a class, with any characters; its value never contains '='
+    split = str.rpartition if flag == "--parameter" else str.partition
 
     def parse(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
         found: dict[str, str] = {}
         for item in given:
-            key, equals, value = item.partition("=")
+            key, equals, value = split(item, "=")
             if not equals or not key.strip():
                 raise click.BadParameter(f"'{item}' is not of the form NAME=VALUE", ctx, param)
             if key.strip() in found:

@@ -187,7 +187,7 @@ def gather(
             files.groups.setdefault(part.contract.id, []).append(part)
             continue
         report = identified
-        if is_truth_or_submission(report._candidates):
+        if _is_decided_later(report._candidates, role):
             undecided.append((source, report))
             continue
         problem = _first_problem(report, source, contract_id)
@@ -204,6 +204,14 @@ def gather(
     files.unread.sort(key=_by_name_and_problem)
     files.unrecognized.sort(key=lambda report: base_name(report.path))
     return files
+
+
+def _is_decided_later(candidates: Collection[str], role: str | None) -> bool:
+    """Whether the other files, or the role of a file, decide which of these contracts of a challenge it has."""
+    challenge = scope()
+    if challenge is None or role is None:
+        return is_truth_or_submission(candidates)
+    return getattr(challenge, role) in candidates
 
 
 def _decide(
