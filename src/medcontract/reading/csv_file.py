@@ -17,7 +17,7 @@ import msgspec
 from medcontract.problems import Finding, Ref, empty_file, is_plain, plural, shorten
 from medcontract.reading.json_file import Decode, DecodeLines, Lines, too_large
 from medcontract.reading.json_scanner import LATE_MARK_HINT, not_utf8
-from medcontract.reading.limits import BLOCK, MAX_MEMBERS
+from medcontract.reading.limits import LINES_BLOCK, MAX_MEMBERS
 from medcontract.reading.source import Source
 from medcontract.types import CellKind, Column
 
@@ -175,7 +175,7 @@ class CsvFile:
             offset, line = source.start, 1
             data, ended = b"", False
             while not ended:
-                block = stream.read(max(BLOCK, len(data)))
+                block = stream.read(max(LINES_BLOCK, len(data)))
                 ended = not block
                 data += block
                 # a CR at the end may be half of a CRLF: wait for more bytes

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from medcontract.reading.json_file import Block, Cut, Decode, DecodeLines, Lines
-from medcontract.reading.limits import BLOCK
+from medcontract.reading.limits import LINES_BLOCK
 from medcontract.reading.source import Source
 
 _LINE_BREAK = re.compile(rb"[\r\n]")
@@ -72,7 +72,7 @@ def _texts(source: Source) -> Iterator[tuple[bytes | None, int]]:
         offset = source.start
         rest = b""
         skipping = False
-        while block := stream.read(max(BLOCK, len(rest))):
+        while block := stream.read(max(LINES_BLOCK, len(rest))):
             if skipping:
                 end = _LINE_BREAK.search(block)
                 passed = end.start() if end else len(block)

@@ -112,7 +112,7 @@ class UniqueIndex:
         key = self.key(value)
         self._hashes.append(hash(key))
         if self._ascending:
-            self._ascending = self._last is None or _is_ascending([self._last, key])
+            self._ascending = self._last is None or is_ascending([self._last, key])
             self._last = key
         return None
 
@@ -120,7 +120,7 @@ class UniqueIndex:
         keys = list(map(self.key, values))
         self._hashes.extend(map(hash, keys))
         if self._ascending and keys:
-            self._ascending = _is_ascending(keys if self._last is None else [self._last, *keys])
+            self._ascending = is_ascending(keys if self._last is None else [self._last, *keys])
             self._last = keys[-1]
         return True
 
@@ -169,7 +169,7 @@ class UniqueIndex:
         return finding._replace(hint=f"first used in {first[1][1]}")
 
 
-def _is_ascending(keys: list[Any]) -> bool:
+def is_ascending(keys: list[Any]) -> bool:
     """Whether each key is larger than the one before it."""
     try:
         return all(map(lt, keys, islice(keys, 1, None)))
