@@ -234,7 +234,7 @@ def _coverage(session: Session, expected: int, missing: int, unknown: int) -> st
     detail += f", {missing:,} without a record" if missing else ""
     detail += f", {plural(unknown, 'record')} with other ids" if unknown else ""
     if unknown and not any(marks for pairing in pairings for marks in pairing.marks_by_run.values()):
-        detail += "; none of the ids is expected: is this the right list?"
+        detail += "; none of the ids is expected: check how they are written, and that this is the right list"
     return detail
 
 
