@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
+from medcontract.problems import Severity
 from medcontract.results.leaderboard import CombinedScore
 from medcontract.results.score import FailureMode, ItemBreakdown
 from medcontract.scoring.pairing import Pair, Pairing
@@ -112,6 +113,7 @@ class Remark(Struct, frozen=True, kw_only=True):
     """The contract of the files that it is about."""
     message: str
     hint: str | None = None
+    severity: Severity = "warning"
 
 
 class Scorer(ABC):

@@ -39,7 +39,7 @@ class _Start(NamedTuple):
 
 def other_format(source: Source, fits: Fits, columns: Sequence[str] = ()) -> Finding | None:
     """The finding about a table whose first line has no column of a contract. `columns`: those of the contract."""
-    start = _read(source)
+    start = read_start(source)
     if not start.lines:
         return None
     if start.lines[0].startswith(_MARK):
@@ -54,7 +54,8 @@ def known_column(header: Sequence[str], known: Collection[str]) -> bool:
     return not hidden and any(name in known for name in header)
 
 
-def _read(source: Source) -> _Start:
+def read_start(source: Source) -> _Start:
+    """The first lines of a table."""
     raw = source.read(source.start, MOST_BYTES)
     encoding = None
     try:

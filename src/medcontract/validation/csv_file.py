@@ -8,7 +8,7 @@ from typing import Any
 from medcontract.contracts import recognition
 from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.recognition import Recognized
-from medcontract.contracts.registry import CompiledContract
+from medcontract.contracts.registry import CompiledContract, find
 from medcontract.contracts.rules import UNKNOWN
 from medcontract.contracts.suggestions import did_you_mean
 from medcontract.errors import NotRecognised
@@ -20,6 +20,7 @@ from medcontract.validation.csv_diagnosis import known_column, other_format
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.record_errors import rename_hint
 from medcontract.validation.records import Progress, RecordsValidator
+from medcontract.validation.table_arrangement import matches_exactly, other_arrangement
 
 _MOST_NAMED = 1000
 """The number of cached findings with their column: the same mistake tends to occur many times."""
@@ -79,6 +80,12 @@ class TableValidator(RecordsValidator):
             if not column.nullable and column.name not in there:
                 self._lacks(column.name)
         return True
+
+    def finish(self) -> None:
+        super().finish()
+        if self.records == 0 and not self.broken:
+            hint = "check that the rows were written"
+            self.collector.add(Finding("MC511", "there are no rows", hint, severity="warning", ref=self.header_ref()))
 
     def header_ref(self) -> Ref:
         return header_ref(self.source)
@@ -186,7 +193,17 @@ def _in_cells(hint: str) -> str:
 class CsvValidator(TableValidator):
     @classmethod
     def recognise(cls, source: Source) -> Recognized:
-        return recognition.of_columns(frozenset(CsvFile(source).header), header_ref(source))
+        header = CsvFile(source).header
+        try:
+            found = recognition.of_columns(frozenset(header), header_ref(source))
+        except NotRecognised as doubt:
+            raise other_arrangement(source, header) or doubt from None
+        if matches_exactly(header, find(found.contract_id)):
+            return found
+        other = other_arrangement(source, header, found.renames)
+        if other:
+            raise other
+        return found
 
     @classmethod
     def syntax_errors(cls, source: Source) -> Iterator[Finding]:
