@@ -25,6 +25,8 @@ from medcontract.validation.table_arrangement import matches_exactly, other_arra
 _MOST_NAMED = 1000
 """The number of cached findings with their column: the same mistake tends to occur many times."""
 
+_REPEATED_HEADER = "the row repeats the column names: remove it"
+
 
 class TableValidator(RecordsValidator):
     """A table: its header once, then its rows as records."""
@@ -50,6 +52,8 @@ class TableValidator(RecordsValidator):
         self.lacking: set[str] = set()
         self.bad_row = Finding("MC031", "")
         self._named: dict[Finding, Finding] = {}
+        self.row_hint: str | None = None
+        """The hint for all findings of the current row."""
 
     def rows(self) -> Iterator[Row]:
         """The rows, each as a JSON record."""
@@ -118,11 +122,21 @@ class TableValidator(RecordsValidator):
         if not raw:
             self.add(self.bad_row, index, offset, 0)
             return None, None
-        return super()._slow_path(raw, offset, index)
+        self.row_hint = _REPEATED_HEADER if self._repeats_header(raw) else None
+        outcome = super()._slow_path(raw, offset, index)
+        self.row_hint = None
+        return outcome
+
+    def _repeats_header(self, raw: bytes) -> bool:
+        """Whether the cells of a row are the column names: tables were joined with their headers."""
+        first = self.columns[0].name if self.columns else ""
+        return raw.startswith(f'{{"{first}":"{first}"'.encode()) and len(self.names) > 1
 
     def collect(self, finding: Finding, ref: Ref) -> bool:
         """Add the column to findings; a missing column is reported once, not for each row."""
         named = self._in_a_column(finding)
+        if named is not None and self.row_hint:
+            named = named._replace(hint=self.row_hint)
         return named is not None and super().collect(named, ref)
 
     def collect_more(self, finding: Finding, times: int) -> None:
