@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.commands import SENT, TRUTH, sent_file, truth_file
+from tests.commands import SENT, TRUTH, Call, sent_file, truth_file
 from tests.scoring_files import CLASSES, drug, read_rx
 
 import medcontract
@@ -99,3 +99,87 @@ def test_an_event_in_another_spelling(tmp_path: Path) -> None:
     other = sent_file(tmp_path, "reports", event="Autumn")
     (problem,) = medcontract.score(truth, other).problems
     assert problem.hint == "check that this is the right truth"
+
+
+# --- the arrangement of a file ---------------------------------------------------------------------
+
+
+def test_fields_in_an_object_of_the_record() -> None:
+    """Answers nested in one more object: one hint, and the contract is that of the id, not of another track."""
+    nested = {"report_id": "R-1", "prediction": {k: v for k, v in SENT["reports"][0].items() if k != "report_id"}}
+    found = medcontract.validate(json.dumps(nested).encode(), "reports/predictions", name="x.jsonl").problems
+    (unknown,) = [problem for problem in found if problem.code == "MC102"]
+    assert unknown.hint == "write its fields into the record itself, not into an object in it"
+    whole = {"team_name": "a", "predictions": [nested]}
+    report = medcontract.validate(json.dumps(whole).encode(), name="x.json")
+    assert report.contract is None
+    assert "lesions" not in report.problems[0].message
+    assert "reports/predictions" in report.problems[0].message
+
+
+@pytest.mark.parametrize(
+    ("content", "message", "hint"),
+    [
+        (
+            {"data": {"team_name": "a", "predictions": SENT["reports"]}},
+            "expected an object with a list of records, got such an object in another",
+            'write the inner object itself, without the outer {"data": … }',
+        ),
+        (
+            {image["image_id"]: image["label"] for image in TRUTH["lesions"]},
+            "expected an object with a list of records, got an object with a value for each key",
+            "[{'image_id': key, 'label': value} for key, value in data.items()]",
+        ),
+        (
+            {"event": "x", "team_name": "a", "evaluation_date": "2026-05-31", "responses": {"C-0": SENT["triage"][:2]}},
+            "'responses' must be a list, not an object",
+            "[record for records in data.values() for record in records]",
+        ),
+        (
+            {"C-0": SENT["triage"][:2], "C-1": SENT["triage"][2:4]},
+            "expected an object with a list of records, got an object with a list of records for each key",
+            "[record for records in data.values() for record in records]",
+        ),
+    ],
+)
+def test_arrangements(content: Any, message: str, hint: str) -> None:
+    """Other arrangements of the same data."""
+    (problem,) = medcontract.validate(json.dumps(content).encode(), name="x.json").problems
+    assert problem.message == message
+    assert hint in (problem.hint or "")
+
+
+def test_lines_that_are_complete_files() -> None:
+    """One file per line is not one record per line."""
+    line = json.dumps({"team_name": "a", "predictions": SENT["reports"][:1]})
+    (problem,) = medcontract.validate(f"{line}\n{line}\n".encode(), name="x.jsonl").problems
+    assert problem.message.startswith("its first line is a complete file with a list of records under 'predictions'")
+
+
+def test_a_markdown_table() -> None:
+    """The line of dashes and the bars at both ends are not CSV either."""
+    table = b"| image_id | label |\n|---|---|\n| I-1 | MEL |\n"
+    (problem,) = medcontract.validate(table, name="x.csv").problems
+    assert (problem.code, problem.message) == ("MC005", "the table is in Markdown, not in CSV")
+
+
+@pytest.mark.parametrize(
+    ("records", "contract"),
+    [
+        ([{"doc_id": "P-1", "kind": "measured", "evidence": "a", "interpretation": "b"}], "extraction/evidence"),
+        ([{"doc_id": "P-1", **drug("Losartán")}], "extraction/prescription-"),
+    ],
+)
+def test_keys_of_inner_objects(records: Any, contract: str) -> None:
+    """Keys of objects in the records of a contract make it one of the closest."""
+    (problem,) = medcontract.validate(json.dumps(records).encode(), name="x.json").problems
+    assert f"closest: {contract}" in (problem.hint or "")
+
+
+def test_records_that_are_not_found(call: Call, tmp_path: Path) -> None:
+    """The line about a file does not say that it has 0 records if its list has another name."""
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"team_name": "a", "answers": SENT["reports"]}), "utf-8")
+    *_, verdict, last = call("validate", path).out.splitlines()
+    assert "reports/predictions, no records read (recognized by its keys; rename 'answers' to 'predictions')" in verdict
+    assert last == "2 errors in 1 of 1 file, no records read."

@@ -22,6 +22,7 @@ _MOST_LINES = 50
 _MOST_ABOVE = 20
 """Lines above the header."""
 _SEP = re.compile(r'"?sep=(.)"?\s*\Z')
+_MARKDOWN_RULE = re.compile(r"\s*\|[\s:|-]*-[\s:|-]*\Z")
 _DECIMAL_COMMA = re.compile(r"\s*-?[0-9]+,[0-9]+\s*%?\s*\Z")
 _VALUE = re.compile(r"\s*(?:[-+]?[0-9]+(?:[.,][0-9]+)?(?:[eE][-+]?[0-9]+)?\s*%?|[0-9]{4}-[0-9]{2}-[0-9]{2}.*)?\s*\Z")
 
@@ -71,6 +72,9 @@ def _delimiter(start: _Start, fits: Fits) -> Finding | None:
     """Another delimiter: one hint for everything that such exports do differently."""
     above = 1 if _SEP.match(start.lines[0]) else 0
     rows = start.lines[above:]
+    if len(rows) > 1 and rows[0].lstrip().startswith("|") and _MARKDOWN_RULE.match(rows[1]):
+        hint = "separate the columns by commas, and remove the line of dashes and the bars at both ends of each line"
+        return Finding("MC005", "the table is in Markdown, not in CSV", hint)
     for delimiter, name in _DELIMITERS.items():
         if rows and rows[0].count(delimiter) > rows[0].count(","):
             header, *records = csv.reader(rows, delimiter=delimiter)

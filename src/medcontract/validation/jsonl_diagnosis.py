@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import islice
+from typing import Any
 
 from medcontract.contracts import recognition
 from medcontract.contracts.registry import CompiledContract
@@ -14,7 +15,7 @@ from medcontract.reading.diagnosis import FENCE, MOST_BYTES
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.source import Source
 from medcontract.types import Outline
-from medcontract.validation.json_shapes import by_column, parsed, start_of
+from medcontract.validation.json_shapes import by_column, list_keys, parsed, start_of
 
 _ENOUGH = 3
 """Lines that are checked."""
@@ -44,6 +45,17 @@ def one_value(source: Source, contract: CompiledContract | None = None) -> Findi
     else:
         made = _of_object(value, contract) if isinstance(value, dict) and len(lines) == 1 else None
     return Finding("MC005", *made, offset=source.start) if made else None
+
+
+def whole_files(value: dict[str, Any]) -> NotRecognised | None:
+    """Why a line is not a record: it is a complete file, with a list of records."""
+    keys = [key for key in list_keys() if isinstance(value.get(key), list)]
+    if not keys:
+        return None
+    return NotRecognised(
+        f"its first line is a complete file with a list of records under '{keys[0]}', not a record",
+        "write one record per line, without header; or one .json file with all records in one list",
+    )
 
 
 def _first_lines(text: bytes) -> list[bytes]:

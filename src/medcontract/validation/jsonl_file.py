@@ -14,7 +14,7 @@ from medcontract.reading import jsonl_file
 from medcontract.reading.json_file import Block, Cut, check_syntax, too_large
 from medcontract.reading.json_scanner import Broken, scan
 from medcontract.reading.source import Source
-from medcontract.validation.jsonl_diagnosis import LastLine, explain_line, one_value
+from medcontract.validation.jsonl_diagnosis import LastLine, explain_line, one_value, whole_files
 from medcontract.validation.record_errors import Examined
 from medcontract.validation.records import RecordsValidator, broken_finding
 
@@ -28,7 +28,10 @@ class JsonLinesValidator(RecordsValidator):
             except Broken:
                 continue
             if isinstance(value, dict):
-                return recognition.of_record(frozenset(value), Ref(offset, len(raw), number))
+                try:
+                    return recognition.of_record(frozenset(value), Ref(offset, len(raw), number))
+                except NotRecognised as doubt:
+                    raise whole_files(value) or doubt from None
         raise NotRecognised(
             "none of the first 1000 lines is a JSON object", "write one record per line, or name the file .json"
         )

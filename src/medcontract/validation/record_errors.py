@@ -229,7 +229,16 @@ def with_hints(findings: list[Finding], schema: dict[str, Any], parsed: Any) -> 
             missing.setdefault(finding.path, set()).add(finding.field)
     renames = {path: _renames(parsed, path, fields, schema) for path, fields in missing.items()}
     other = other_contract(parsed) if () in renames else None
-    return [_with_hint(finding, renames, schema, other) for finding in findings]
+    inner = _nested(parsed, missing.get((), set()))
+    return [_with_hint(finding, renames, schema, other, inner) for finding in findings]
+
+
+def _nested(parsed: Any, missing: set[str]) -> str | None:
+    """The key of an object in a record that contains most of its missing fields."""
+    if not missing or not isinstance(parsed, dict) or len(parsed) > _MOST_KEYS:
+        return None
+    objects = ((key, value) for key, value in parsed.items() if isinstance(value, dict))
+    return next((key for key, value in objects if 2 * len(missing & value.keys()) > len(missing)), None)
 
 
 def _renames(parsed: Any, path: Path, missing: set[str], schema: dict[str, Any]) -> dict[str, str]:
@@ -275,9 +284,16 @@ def _paired(unknown: frozenset[str], missing: frozenset[str]) -> dict[str, str]:
 
 
 def _with_hint(
-    finding: Finding, renames: dict[Path, dict[str, str]], schema: dict[str, Any], other: str | None
+    finding: Finding,
+    renames: dict[Path, dict[str, str]],
+    schema: dict[str, Any],
+    other: str | None = None,
+    inner: str | None = None,
 ) -> Finding:
-    """The finding with a hint. `other`: another contract that the record satisfies."""
+    """The finding with a hint.
+
+    `other`: another contract that the record satisfies. `inner`: the key of an object with most missing fields.
+    """
     if finding.code not in ("MC101", "MC102"):
         hint = value_hint(finding, schema)
         return finding if hint == finding.hint else finding._replace(hint=hint)
@@ -291,6 +307,8 @@ def _with_hint(
     key, path = str(finding.path[-1]), finding.path[:-1]
     if field := renames.get(path, {}).get(key):
         return finding._replace(hint=f"rename it to '{field}'")
+    if inner == key and not path:
+        return finding._replace(hint="write its fields into the record itself, not into an object in it")
     if other and not path:
         return finding._replace(hint=f"the record is one of {other}: move it to a file of that contract")
     return finding._replace(hint=index_hint(key, _WITHOUT_INDEX) or did_you_mean(key, known_keys(schema, path)))
