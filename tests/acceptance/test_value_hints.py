@@ -183,3 +183,10 @@ def test_records_that_are_not_found(call: Call, tmp_path: Path) -> None:
     *_, verdict, last = call("validate", path).out.splitlines()
     assert "reports/predictions, no records read (recognized by its keys; rename 'answers' to 'predictions')" in verdict
     assert last == "2 errors in 1 of 1 file, no records read."
+
+
+@pytest.mark.parametrize("time", ["tiempo", "time", "Runtime"])
+def test_short_names_of_the_time(time: str) -> None:
+    """Predictions are not taken for a truth because of the name of their time."""
+    table = f"id_informe,especialidad,urgencia,seguimiento,{time}\nR-1,Oncology,Urgent,true,0.5\n"
+    assert medcontract.validate(table.encode(), name="x.csv").contract == "reports/predictions"
