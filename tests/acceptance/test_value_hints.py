@@ -190,3 +190,53 @@ def test_short_names_of_the_time(time: str) -> None:
     """Predictions are not taken for a truth because of the name of their time."""
     table = f"id_informe,especialidad,urgencia,seguimiento,{time}\nR-1,Oncology,Urgent,true,0.5\n"
     assert medcontract.validate(table.encode(), name="x.csv").contract == "reports/predictions"
+
+
+def test_names_of_a_list() -> None:
+    """Probabilities with the classes as keys: the hint has their order."""
+    order = f"write a list under 'probabilities', in this order: {', '.join(CLASSES)}"
+    shares = dict.fromkeys(CLASSES, 0.1)
+    assert hints("lesions/predictions", {"image_id": "I-1", "probabilities": shares}) == [order]
+    assert hints("lesions/predictions", {"image_id": "I-1", **shares}) == [None, order]  # it is missing, too
+
+
+def test_empty_rows() -> None:
+    """Rows without any content, as spreadsheets leave them at the end."""
+    table = f"image_id,{','.join(CLASSES)},error\nI-1,1{',0' * 9},\n{',' * 11}\n"
+    found = medcontract.validate(table.encode(), name="x.csv").problems
+    assert {(problem.line, problem.hint) for problem in found} == {(3, "the row is empty: remove it")}
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("prediction.json", "did you mean 'predictions.json'?"),
+        ("other.csv", "check the name and the folder"),
+        ("predictions=predictions.json", "to specify a contract, write TRACK/NAME=PATH without spaces"),
+        ("reports/predictions = predictions.json", "to specify a contract, write TRACK/NAME=PATH without spaces"),
+    ],
+)
+def test_a_path_that_does_not_exist(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, hint: str
+) -> None:
+    """A similar name in the folder is suggested."""
+    monkeypatch.chdir(tmp_path)
+    sent_file(tmp_path, "reports", name="predictions.json")
+    ran = call("validate", given)
+    assert ran.code == 2
+    assert hint in ran.out
+    assert hint in call("leaderboard", truth_file(tmp_path, "reports"), given).err
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "message"),
+    [
+        (b"{}", "x.json", "it is empty"),
+        (b"[]", "x.json", "it is empty"),
+        (b"{}\n", "x.jsonl", "its first record is empty"),
+    ],
+)
+def test_no_data(content: bytes, name: str, message: str) -> None:
+    """No contract is guessed for nothing."""
+    (problem,) = medcontract.validate(content, name=name).problems
+    assert (problem.code, problem.message) == ("MC009", message)

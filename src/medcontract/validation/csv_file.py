@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
+
 from medcontract.contracts import recognition
 from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.recognition import Recognized
@@ -26,6 +28,7 @@ _MOST_NAMED = 1000
 """The number of cached findings with their column: the same mistake tends to occur many times."""
 
 _REPEATED_HEADER = "the row repeats the column names: remove it"
+_EMPTY_ROW = "the row is empty: remove it"
 
 
 class TableValidator(RecordsValidator):
@@ -122,7 +125,7 @@ class TableValidator(RecordsValidator):
         if not raw:
             self.add(self.bad_row, index, offset, 0)
             return None, None
-        self.row_hint = _REPEATED_HEADER if self._repeats_header(raw) else None
+        self.row_hint = _REPEATED_HEADER if self._repeats_header(raw) else _EMPTY_ROW if self._is_empty(raw) else None
         outcome = super()._slow_path(raw, offset, index)
         self.row_hint = None
         return outcome
@@ -131,6 +134,14 @@ class TableValidator(RecordsValidator):
         """Whether the cells of a row are the column names: tables were joined with their headers."""
         first = self.columns[0].name if self.columns else ""
         return raw.startswith(f'{{"{first}":"{first}"'.encode()) and len(self.names) > 1
+
+    def _is_empty(self, raw: bytes) -> bool:
+        """Whether no cell of a row has content, as in rows that a spreadsheet leaves at the end."""
+        first = self.columns[0].name if self.columns else ""
+        if not raw.startswith((f'{{"{first}":""'.encode(), f'{{"{first}":null'.encode())):
+            return False
+        values = msgspec.json.decode(raw).values()
+        return not any(any(value) if isinstance(value, list) else value for value in values)
 
     def collect(self, finding: Finding, ref: Ref) -> bool:
         """Add the column to findings; a missing column is reported once, not for each row."""

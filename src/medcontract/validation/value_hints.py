@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from medcontract.contracts.compile import known_keys, schemas_at, variants_of
@@ -25,6 +26,15 @@ def value_hint(finding: Finding, schema: dict[str, Any]) -> str | None:
     if finding.code == "MC103":
         return _object_hint(finding, schema) or _empty_text_hint(finding, schema)
     return _share_hint(finding, schema) if finding.code == "MC105" else None
+
+
+def list_of_names_hint(finding: Finding, spread: Mapping[str, Sequence[str]]) -> str | None:
+    """The hint about a list that has one item per name, which is written with the names as keys."""
+    for field, names in spread.items():
+        as_object = finding.path == (field,) and finding.message.endswith("must be a list, not an object")
+        if as_object or (finding.code == "MC102" and len(finding.path) == 1 and finding.path[0] in names):
+            return f"write a list under '{field}', in this order: {', '.join(names)}"
+    return finding.hint
 
 
 def _may_be_failed(finding: Finding, schema: dict[str, Any]) -> bool:
