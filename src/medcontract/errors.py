@@ -64,6 +64,9 @@ class CallError(MedcontractError):
 class NotRecognised(CallError):
     """The content of the file matches no contract, or several equally well."""
 
+    candidates: tuple[str, ...] = ()
+    """The contracts that it matches equally well."""
+
 
 class UnknownContract(CallError):
     """No contract has this id."""

@@ -7,8 +7,10 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import copy_context
+from functools import partial
 from importlib import import_module
 
 import click
@@ -93,7 +95,10 @@ def run(arguments: Sequence[str]) -> int:
     gc.set_threshold(50_000, 20, 50)  # millions of short-lived records, none of them in cycles
     try:
         with _signals_as_exceptions():
-            outcome = group.main(list(arguments), prog_name="medcontract", standalone_mode=False)
+            main: Callable[[], object] = partial(
+                group.main, list(arguments), prog_name="medcontract", standalone_mode=False
+            )
+            outcome: object = copy_context().run(main)  # a challenge is used in this call only
             sys.stdout.flush()
     except click.exceptions.Exit as stop:
         return stop.exit_code

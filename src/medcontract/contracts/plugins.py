@@ -33,17 +33,18 @@ def register(*contracts: Contract[Any]) -> None:
     for contract in contracts:
         try:
             _check(contract)
-            compiled = _compile(contract)
+            compiled = compiled_form(contract)
         except CallError:
             raise
         except Exception as error:  # noqa: BLE001  # any value in the wrong place
             raise CallError(f"{contract.id}: not a valid contract: {error_text(error)}") from None
-        known = registry.compiled().setdefault(contract.id, compiled)
+        known = registry.registered().setdefault(contract.id, compiled)
         if known.contract is not contract:
             raise CallError(f"{contract.id}: this id is already taken", "choose another track or name")
 
 
-def _compile(contract: Contract[Any]) -> registry.CompiledContract:
+def compiled_form(contract: Contract[Any]) -> registry.CompiledContract:
+    """A contract that is made at run time, in the form that files are checked with. Raises `CallError`."""
     from medcontract.contracts.compile import compile_contract
     from medcontract.contracts.schema_parity import schema_is_complete
 

@@ -22,6 +22,7 @@ from medcontract.results.tables import Table
 from medcontract.scoring import processing_gate, tracks
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded_or_none
+from medcontract.scoring.track import Track
 
 
 def protocol_used(protocol: Protocol) -> ProtocolUsed:
@@ -84,19 +85,15 @@ def score_result(scored: Any) -> Score:
         _figures=scored.figures,
         _headline=(scored.headline, rounded_or_none(verdict.headline)),
         _second=(scored.second, rounded_or_none(verdict.second)),
-        _tables=_tables_of(scored.track),
+        _tables=_tables_of(tracks.track(scored.track)),
         _counted_here=scored.counts is not None,
     )
 
 
 @cache
-def _tables_of(track: str) -> Callable[[Score], Iterator[Table]]:
+def _tables_of(track: Track) -> Callable[[Score], Iterator[Table]]:
     """The function that builds the tables of a score; one object per track, so that equal scores compare equal."""
-    return partial(_tables, track)
-
-
-def _tables(track: str, score: Score) -> Iterator[Table]:
-    return tracks.track(track).tables(score)
+    return partial(track.__class__.tables, track)
 
 
 def _broken_rules(counted: tuple[tuple[str, int], ...]) -> tuple[str, ...]:

@@ -18,7 +18,6 @@ from medcontract.evaluation.submissions import Submission
 from medcontract.evaluation.unused_files import reason_for, skipped_problems, unused_problems
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import FileReport
-from medcontract.scoring import tracks
 from medcontract.scoring.rational import rounded_or_none
 from medcontract.scoring.scorer import Counts, Scorer
 from medcontract.scoring.track import Track
@@ -57,12 +56,12 @@ class Contest:
 
     def __init__(self, job: Job) -> None:
         self.job = job
-        files = gather(job.truth, job.settings)
+        files = gather(job.truth, job.settings, role="truth")
         if files.unread:
             raise InvalidData(files.unread[0])
         self.track = track_of(files)
         self.roles, options = self.track.roles, job.settings.scoring
-        protocol = protocol_for(self.track, _for_rankings(self.track, job.parameters), job.settings)
+        protocol = protocol_for(self.track, for_rankings(self.track, job.parameters), job.settings)
         self.scorer = self.track.scorer(protocol, options, files.groups)
         _check_has_truth(self.track, files)
         names = [name for pair in self.scorer.pairs for name in (pair.truth, pair.submission)]
@@ -127,7 +126,7 @@ class Contest:
             return Refused(reason=reason, problems=skipped_problems(submission.skipped))
         files = Files()
         try:
-            files = gather(submission.files, self.job.settings, lenient=submission.paths)
+            files = gather(submission.files, self.job.settings, submission.paths, role="submission")
             files.skipped = submission.skipped
             if files.unrecognized and not submission.is_folder:
                 return _unrecognized(files)
@@ -221,7 +220,7 @@ def first_error(problems: Sequence[FileProblem]) -> tuple[FileProblem, ...]:
     return tuple(problem for problem in problems if problem.severity == "error")[:1]
 
 
-def _for_rankings(track: Track, parameters: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def for_rankings(track: Track, parameters: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The parameters of the call, and those with a different default in a ranking."""
     given = {name for name, _ in parameters}
     return [*((name, value) for name, value in track.ranking.parameters.items() if name not in given), *parameters]
@@ -261,8 +260,9 @@ _contest: Contest | None = None
 
 def _prepare(job: Job) -> None:
     global _contest  # noqa: PLW0603  # initializes a worker process
-    for plugin in job.settings.scoring.plugins:
-        tracks.load_plugin(plugin)
+    from medcontract.challenges.loading import prepare_worker
+
+    prepare_worker(job.settings.scoring)
     contest = Contest(job)
     for part, digest in zip(contest.parts, job.digests, strict=True):
         if part.source.sha256() != digest:

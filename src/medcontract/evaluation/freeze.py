@@ -61,7 +61,7 @@ def freeze(
 def _contents(
     track: Track, protocol: Protocol, given: Sequence[GivenFile], settings: Settings
 ) -> Iterator[reference.FrozenTruth]:
-    files = gather(given, settings)
+    files = gather(given, settings, role="truth")
     if files.unread:
         raise InvalidData(files.unread[0])
     found = track_of(files)

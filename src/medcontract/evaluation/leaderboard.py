@@ -101,8 +101,8 @@ def _board(
         _entry_or_error(submission, outcome, track, scorer)
         for submission, outcome in zip(submissions, scored, strict=True)
     ]
-    by = _ranked_by(entries)
-    ranked = _ranked(entries, by)
+    by = _ranked_by(entries) if track.second else "headline"
+    ranked = _ranked(entries, by, track.lower_is_better)
     warnings = (
         *contest.notes,
         *notes,
@@ -215,11 +215,14 @@ def _ranked_by(entries: Sequence[Candidate]) -> Literal["headline", "second"]:
     return "second" if 2 * having < len(valid) else "headline"
 
 
-def _ranked(entries: Sequence[Candidate], by: Literal["headline", "second"]) -> list[Candidate]:
+def _ranked(
+    entries: Sequence[Candidate], by: Literal["headline", "second"], lower_is_better: bool = False
+) -> list[Candidate]:
     """Sorted by the exact figure, ties by team name; entries that are not valid last, by name."""
     values = {id(entry): getattr(entry.verdict, by) for entry in entries if entry.verdict.valid}
     good = [entry for entry in entries if values.get(id(entry)) is not None]
-    good.sort(key=lambda entry: (-values[id(entry)], *_by_name(entry)))
+    sign = 1 if lower_is_better else -1
+    good.sort(key=lambda entry: (sign * values[id(entry)], *_by_name(entry)))
     for rank, entry in enumerate(good, 1):
         entry.rank, entry.headline = rank, rounded(values[id(entry)])
     rest = sorted(

@@ -174,9 +174,10 @@ _pairing: Pairing[Any, Any] | None = None
 
 def _prepare(pickled: bytes) -> None:
     global _pairing  # noqa: PLW0603  # initializes a worker process
+    from medcontract.challenges.loading import prepare_worker
+
     truth: _Truth = pickle.loads(pickled)  # noqa: S301  # from the process that started this one
-    for plugin in truth.options.plugins:
-        tracks.load_plugin(plugin)
+    prepare_worker(truth.options)
     scorer = tracks.track(truth.track).scorer(truth.protocol, truth.options, truth.contracts)
     pair = scorer.pairs[truth.pair]
     expected: Expected[Any] = Expected.of(pair, truth.index, truth.items)

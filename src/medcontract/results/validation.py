@@ -101,6 +101,8 @@ class FileReport(Result, frozen=True, kw_only=True):
     """The problems, in file order."""
 
     _wrong_call: bool = False
+    _candidates: tuple[str, ...] = ()
+    """The contracts that it matches equally well, if it is not recognized for that reason."""
     _how: str | None = None
     """How the contract is known, such as `recognized by its columns`."""
     _images: NamedFiles | None = None

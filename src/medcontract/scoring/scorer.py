@@ -35,6 +35,8 @@ class ScoringOptions(Struct, frozen=True, kw_only=True):
     """Parsed values of the options that the track declares (`Track.options`), by name."""
     plugins: tuple[str, ...] = ()
     """Modules that worker processes must load."""
+    challenge: tuple[str, bytes] | None = None
+    """The name and content of the challenge file in use, which worker processes must load."""
 
 
 NO_OPTIONS = ScoringOptions()

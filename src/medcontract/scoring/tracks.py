@@ -23,22 +23,35 @@ def names() -> tuple[str, ...]:
 
 
 def _names() -> tuple[str, ...]:
-    """The names of built-in and registered tracks, without loading installed plugins."""
-    return (*registry.TRACKS, *sorted(_registered))
+    """The names of built-in and registered tracks and of the challenge in use, without loading installed plugins."""
+    challenge = registry.scope()
+    own = () if challenge is None else (challenge.track.id,)
+    return (*registry.TRACKS, *sorted({*_registered, *own}))
 
 
 def every() -> Iterator[Track]:
     return map(track, names())
 
 
+def listed() -> Iterator[Track]:
+    """All tracks; with a challenge, only that of it."""
+    challenge = registry.scope()
+    return every() if challenge is None else iter((challenge.track,))
+
+
 def find(name: str) -> Track | None:
     """The track with this name, if there is one."""
-    if name not in registry.TRACKS:
+    challenge = registry.scope()
+    if name not in registry.TRACKS and (challenge is None or challenge.track.id != name):
         _load_installed()
     return _known(name)
 
 
 def _known(name: str) -> Track | None:
+    challenge = registry.scope()
+    if challenge is not None and challenge.track.id == name:
+        found: Track = challenge.track
+        return found
     return _built_in(name) if name in registry.TRACKS else _registered.get(name)
 
 
@@ -89,7 +102,7 @@ def _check(found: Any) -> None:
         raise CallError(f"{found.id}: another track already has this id", "choose another id")
     _check_options(found)
     for name in sorted(found.roles.all):
-        if name not in registry.compiled():
+        if name not in registry.registered():
             raise CallError(
                 f"the track {found.id} refers to the unknown contract {name}", "register its contracts first"
             )
