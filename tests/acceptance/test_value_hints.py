@@ -153,7 +153,7 @@ def test_lines_that_are_complete_files() -> None:
     """One file per line is not one record per line."""
     line = json.dumps({"team_name": "a", "predictions": SENT["reports"][:1]})
     (problem,) = medcontract.validate(f"{line}\n{line}\n".encode(), name="x.jsonl").problems
-    assert problem.message.startswith("its first line is a complete file with a list of records under 'predictions'")
+    assert problem.message.startswith("the first line is a complete file with a list of records under 'predictions'")
 
 
 def test_a_markdown_table() -> None:
@@ -212,6 +212,7 @@ def test_empty_rows() -> None:
     [
         ("prediction.json", "did you mean 'predictions.json'?"),
         ("other.csv", "check the name and the folder"),
+        ("predictions2.json", "check the name and the folder"),
         ("predictions=predictions.json", "to specify a contract, write TRACK/NAME=PATH without spaces"),
         ("reports/predictions = predictions.json", "to specify a contract, write TRACK/NAME=PATH without spaces"),
     ],

@@ -257,7 +257,7 @@ def _check_document(part: Part, document: Any, others: Mapping[str, OtherFile]) 
 
 
 def no_submission(roles: Roles, files: Files) -> CallError:
-    names = " or ".join(map(_with_fields, roles.submissions))
+    names = ", or of ".join(map(_with_fields, roles.submissions))
     return CallError("there is no submission among these files", f"expected a file of {names}; {_found(files)}")
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 from itertools import islice
 
 _MOST_NAMES = 1000
 _CLOSE = 0.8
+_DIGITS = re.compile(r"[0-9]+")
 
 
 def missing_file_hint(path: str) -> str:
@@ -24,7 +26,8 @@ def _similar(name: str, folder: str) -> str | None:
 
     try:
         with os.scandir(folder or os.curdir) as entries:
-            names = [entry.name for entry in islice(entries, _MOST_NAMES)]
+            found = [entry.name for entry in islice(entries, _MOST_NAMES)]
     except (OSError, ValueError):
         return None
-    return next(iter(get_close_matches(name, names, 1, _CLOSE)), None)
+    same = [other for other in found if _DIGITS.findall(other) == _DIGITS.findall(name)]  # 1.json is not 2.json
+    return next(iter(get_close_matches(name, same, 1, _CLOSE)), None)

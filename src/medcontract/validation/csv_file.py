@@ -219,20 +219,17 @@ class CsvValidator(TableValidator):
     @classmethod
     def recognise(cls, source: Source) -> Recognized:
         header = CsvFile(source).header
-        try:
-            found = recognition.of_columns(frozenset(header), header_ref(source))
-        except NotRecognised as doubt:
-            raise other_arrangement(source, header) or doubt from None
-        if matches_exactly(header, find(found.contract_id)):
-            return found
-        other = other_arrangement(source, header, found.renames)
+        found = recognition.of_columns(frozenset(header), header_ref(source))
+        exact = matches_exactly(header, find(found.contract_id))
+        other = None if exact else other_arrangement(source, header, found.renames)
         if other:
-            raise other
+            raise NotRecognised(other.message, other.hint)
         return found
 
     @classmethod
     def syntax_errors(cls, source: Source) -> Iterator[Finding]:
-        broken = CsvFile(source).broken or other_format(source, _of_any_contract)
+        table = CsvFile(source)
+        broken = table.broken or other_format(source, _of_any_contract) or other_arrangement(source, table.header)
         if broken:
             yield broken_header(broken, source)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import islice
-from typing import Any
 
 from medcontract.contracts import recognition
 from medcontract.contracts.registry import CompiledContract
@@ -47,15 +46,16 @@ def one_value(source: Source, contract: CompiledContract | None = None) -> Findi
     return Finding("MC005", *made, offset=source.start) if made else None
 
 
-def whole_files(value: dict[str, Any]) -> NotRecognised | None:
-    """Why a line is not a record: it is a complete file, with a list of records."""
-    keys = [key for key in list_keys() if isinstance(value.get(key), list)]
+def whole_files(source: Source) -> Finding | None:
+    """The finding about a file whose first line is not a record, but a complete file with a list of records."""
+    lines = _first_lines(source.head[source.start :])
+    value = parsed(lines[0]) if lines else None
+    keys = [key for key in list_keys() if isinstance(value.get(key), list)] if isinstance(value, dict) else []
     if not keys:
         return None
-    return NotRecognised(
-        f"its first line is a complete file with a list of records under '{keys[0]}', not a record",
-        "write one record per line, without header; or one .json file with all records in one list",
-    )
+    message = f"the first line is a complete file with a list of records under '{keys[0]}', not a record"
+    hint = "write one record per line, without header; or one .json file with all records in one list"
+    return Finding("MC005", message, hint, offset=source.start)
 
 
 def _first_lines(text: bytes) -> list[bytes]:

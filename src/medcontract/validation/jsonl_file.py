@@ -28,17 +28,14 @@ class JsonLinesValidator(RecordsValidator):
             except Broken:
                 continue
             if isinstance(value, dict):
-                try:
-                    return recognition.of_record(frozenset(value), Ref(offset, len(raw), number))
-                except NotRecognised as doubt:
-                    raise whole_files(value) or doubt from None
+                return recognition.of_record(frozenset(value), Ref(offset, len(raw), number))
         raise NotRecognised(
             "none of the first 1000 lines is a JSON object", "write one record per line, or name the file .json"
         )
 
     @classmethod
     def syntax_errors(cls, source: Source) -> Iterator[Finding]:
-        if whole := one_value(source):
+        if whole := one_value(source) or whole_files(source):
             yield whole
             return
         index = -1
