@@ -210,7 +210,7 @@ def test_empty_rows() -> None:
 @pytest.mark.parametrize(
     ("given", "hint"),
     [
-        ("prediction.json", "did you mean 'predictions.json'?"),
+        ("prediction.json", "a similar name exists: 'predictions.json'"),
         ("other.csv", "check the name and the folder"),
         ("predictions2.json", "check the name and the folder"),
         ("predictions=predictions.json", "to specify a contract, write TRACK/NAME=PATH without spaces"),

@@ -94,11 +94,15 @@ _NUMBER_HINTS = (
 """For strings that were meant as a number: the first pattern that matches."""
 
 
+_LONGEST_NUMBER = 200
+
+
 def number_hint(given: Any) -> str | None:
     """How to write the value as a number."""
-    if not isinstance(given, str):
+    text = given.strip() if isinstance(given, str) else None
+    if text is None or len(text) > _LONGEST_NUMBER:
         return None
-    return next((hint for pattern, hint in _NUMBER_HINTS if pattern.fullmatch(given)), None)
+    return next((hint for pattern, hint in _NUMBER_HINTS if pattern.fullmatch(text)), None)
 
 
 def string_hint(given: Any) -> str | None:

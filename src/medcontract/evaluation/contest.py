@@ -141,7 +141,8 @@ class Contest:
         except MedcontractError as error:
             problems = _problems_of(error) or unused_problems(files)
             wrong_call = isinstance(error, BrokenPlugin | WrongWeights)
-            reason = "; ".join(filter(None, (_error_text(error, submission), self._if_several(submission, files))))
+            advice = self._if_several(submission, files) if isinstance(error, CallError) else None
+            reason = "; ".join(filter(None, (_error_text(error, submission), advice)))
             return Refused(reason=reason, problems=problems, notes=tuple(files.notes), wrong_call=wrong_call)
 
     def _with_advice(self, scored: Scored, submission: Submission, files: Files) -> Scored:

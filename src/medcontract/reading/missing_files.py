@@ -18,7 +18,7 @@ def missing_file_hint(path: str) -> str:
     if contract and os.path.exists(given.strip()):
         return "to specify a contract, write TRACK/NAME=PATH without spaces; see: medcontract schema list"
     similar = _similar(name, folder)
-    return f"did you mean '{similar}'?" if similar else "check the name and the folder"
+    return f"a similar name exists: '{similar}'" if similar else "check the name and the folder"
 
 
 def _similar(name: str, folder: str) -> str | None:
