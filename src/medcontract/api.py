@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 
 from medcontract import arguments
 from medcontract.arguments import FileName, FileNames, Notice, Number, Progress
-from medcontract.errors import CallError, InvalidData
+from medcontract.errors import CallError, InvalidData, report_plugin_errors
 from medcontract.extras import is_frame
 
 if TYPE_CHECKING:
@@ -192,6 +192,7 @@ def validate_files(
     return report
 
 
+@report_plugin_errors()
 def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = MAX_PROBLEMS) -> FileReport:
     """Check the rows of a DataFrame against a flat contract.
 
@@ -557,16 +558,17 @@ def normalize(*texts: str) -> Normalization:
 def explain(*codes: str) -> Explanation:
     """Explain problem codes such as "MC104", with an example of the mistake and its fix; all codes if none is given."""
     from medcontract.catalog import CATALOGUE
-    from medcontract.contracts.suggestions import did_you_mean
+    from medcontract.contracts import plugins
+    from medcontract.contracts.custom_codes import unknown_code
     from medcontract.results.reference import ExplainedCode, Explanation
 
     arguments.require_strings(codes)
-    wanted = []
-    for code in codes:
-        name = code.upper() if code.upper().startswith("MC") else f"MC{code}"
+    wanted = [f"MC{code}" if code[:1].isdecimal() else code.upper() for code in codes]
+    if not codes or not all(name in CATALOGUE for name in wanted):
+        plugins.load_installed()
+    for code, name in zip(codes, wanted, strict=True):
         if name not in CATALOGUE:
-            raise CallError(f"unknown problem code '{code}'", did_you_mean(name, CATALOGUE))
-        wanted.append(name)
+            raise unknown_code(code, name)
     found = (ExplainedCode(**CATALOGUE[name]._asdict()) for name in wanted or CATALOGUE)
     return Explanation(codes=tuple(found), _all=not codes)
 

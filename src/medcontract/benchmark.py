@@ -216,7 +216,7 @@ class BenchmarkReport:
         headline = self._headline()
         value = self.overall_scores.get(headline)
         shown = list(report_tables(self._report, headline, counted_here=False))
-        return report_page(f"{TRACK.id}: {self.model_id}", headline, value, shown)
+        return report_page(f"Report: {TRACK.id}", self.model_id, headline, value, shown)
 
     def _headline(self) -> str:
         """The first combined score whose weights are known; a report of another tool may contain anything there."""

@@ -1,6 +1,7 @@
-"""The closed list of problem codes: what each means, an example of the mistake, and its fix.
+"""The list of problem codes: what each means, an example of the mistake, and its fix.
 
-`medcontract explain` and `docs/codes.md` are generated from it, and a test proves that each code can occur.
+`medcontract explain` and `docs/codes.md` are generated from it, and a test proves that each code can occur. Plugins can
+add codes with another prefix (`contracts.custom_codes`).
 MC0xx: file and syntax, MC1xx: structure (what JSON Schema can express), MC2xx: rules within a file,
 MC3xx: rules across files, MC4xx: gates, MC5xx: advice.
 """
@@ -11,11 +12,15 @@ from typing import NamedTuple
 
 
 class Entry(NamedTuple):
+    """A problem code."""
+
     code: str
     title: str
     meaning: str
     mistake: str
+    """An example of the mistake."""
     fix: str
+    """The same example without the mistake."""
 
 
 _ENTRIES = (

@@ -71,7 +71,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "benchmark": {"api", "arguments", "contracts", "errors", "rendering", "results", "scoring"},
     "challenge": {"api", "arguments", "bundles", "challenges", "contracts", "results"},
     "testing": {"api", "arguments", "errors", "rendering", "results"},
-    "modeling": {"contracts", "scoring"},
+    "modeling": {"contracts", "problems", "results", "scoring"},
     "docs": {"catalog", "contracts", "errors", "problems"},
     "cli": {"_version", "api", "cli", "errors", "rendering"},
     "__init__": {"_version", "api", "challenge", "contracts", "errors", "results"},

@@ -18,7 +18,7 @@ import click
 from medcontract._version import __version__
 from medcontract.cli.main import COMMANDS
 from medcontract.cli.suggesting import SuggestingGroup
-from medcontract.errors import CallError, MedcontractError, internal_error
+from medcontract.errors import CallError, MedcontractError, internal_error, plugin_failure
 
 _EPILOG = """\b
 Exit codes: 0 success, 1 the data is not valid or a score does not count, 2 wrong usage.
@@ -138,6 +138,9 @@ def _failed(error: Exception) -> int:
         what = "cannot write" if error.filename is None else f"cannot read or write {_safe(str(error.filename))}"
         click.echo(f"medcontract: {what}: {(error.strerror or str(error)).lower()}", err=True)
         return 2
+    failure = plugin_failure(error)
+    if failure is not None:
+        return _failed(failure)
     click.echo(f"medcontract: {internal_error(error)}", err=True)
     return 1
 

@@ -10,9 +10,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.contracts import registry
-from medcontract.errors import BrokenPlugin, CallError, InvalidData, MedcontractError, WrongWeights, internal_error
+from medcontract.errors import (
+    BrokenPlugin,
+    CallError,
+    InvalidData,
+    MedcontractError,
+    WrongWeights,
+    internal_error,
+    plugin_failure,
+)
 from medcontract.evaluation.inputs import Files, GivenFile, HeaderOverrides, Settings, base_name, gather
 from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth
+from medcontract.evaluation.parallel import options_for_workers
+from medcontract.evaluation.plugin_checks import for_participants
 from medcontract.evaluation.score import Scored, protocol_for, score_against, track_of
 from medcontract.evaluation.submissions import Submission
 from medcontract.evaluation.unused_files import reason_for, skipped_problems, unused_problems
@@ -118,7 +128,7 @@ class Contest:
         except MedcontractError:
             raise
         except Exception as error:  # noqa: BLE001  # any bug that a file triggers
-            return Refused(reason=internal_error(error))
+            return _unexpected(error)
 
     def _score(self, submission: Submission) -> Scored | Refused:
         if submission.error:
@@ -201,7 +211,7 @@ class Contest:
         except MedcontractError:
             raise
         except Exception as error:  # noqa: BLE001  # as in `score`
-            return Refused(reason=internal_error(error))
+            return _unexpected(error)
 
     def _slim(self, score: Scored | Refused) -> Scored | Refused:
         if isinstance(score, Refused):
@@ -210,10 +220,18 @@ class Contest:
         if not self.job.settings.participant:
             verdict.warnings += score.private
         if verdict.result is not None:
-            verdict.result = self.track.for_participants(verdict.result, rounded_or_none(verdict.headline))
+            verdict.result = for_participants(self.track, verdict.result, rounded_or_none(verdict.headline))
         counts = score.counts if self.track.ranking.protocol else None
         first = () if score.valid else first_error(score.problems)
         return replace(score, verdict=verdict, problems=first, hints=(), remediation=(), breakdown=None, counts=counts)
+
+
+def _unexpected(error: Exception) -> Refused:
+    """The refusal for an exception in a plugin, or for a bug."""
+    failure = plugin_failure(error)
+    if failure is None:
+        return Refused(reason=internal_error(error))
+    return Refused(reason=failure.as_options[0], wrong_call=True)
 
 
 def first_error(problems: Sequence[FileProblem]) -> tuple[FileProblem, ...]:
@@ -280,12 +298,14 @@ def _score_in_worker(submission: Submission) -> Scored | Refused:
 def scores(contest: Contest, submissions: Sequence[Submission], jobs: int) -> Iterator[Scored | Refused]:
     """The score of each submission, in order."""
     count = min(jobs, len(submissions))
-    if count < 2:
+    options = options_for_workers(contest.track, contest.job.settings.scoring)
+    if count < 2 or options is None:
         yield from map(contest.score, submissions)
         return
     try:
         digests = tuple(part.source.sha256() for part in contest.parts)
-        workers = Workers(count, _prepare, replace(contest.job, digests=digests))
+        settings = contest.job.settings._replace(scoring=options)
+        workers = Workers(count, _prepare, replace(contest.job, digests=digests, settings=settings))
     except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: try with one process
         yield from map(contest.score, submissions)
         return

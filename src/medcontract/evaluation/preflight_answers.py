@@ -135,7 +135,7 @@ def near_ids(session: Session) -> tuple[FileProblem, ...]:
 def remarks_on(session: Session, parts: Sequence[Part]) -> tuple[FileProblem, ...]:
     """What the track finds suspicious in files of one contract."""
     return tuple(
-        in_files(parts, Problem(code="MC503", severity=remark.severity, message=remark.message, hint=remark.hint))
+        in_files(parts, Problem(code=remark.code, severity=remark.severity, message=remark.message, hint=remark.hint))
         for remark in session.remarks
         if remark.contract == parts[0].contract.id
     )
