@@ -338,7 +338,7 @@ def header_of(parts: Sequence[Part]) -> Header:
             field = next(name for name in fields if mine[name] != known[name])
             raise CallError(
                 f"'{field}' differs between two files of {part.contract.id}: {first.name}, {part.name}",
-                "the parts of a collection must have equal headers; pass one collection only",
+                "the parts of a collection must have equal headers; pass the files of one team or model only",
             )
     return known if known is not None else dict.fromkeys(fields)
 

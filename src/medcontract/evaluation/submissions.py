@@ -16,6 +16,7 @@ from medcontract.evaluation.skipped_files import SkippedFile, skipped
 from medcontract.reading.archive_paths import split_member
 from medcontract.reading.exclude import Exclude
 from medcontract.reading.limits import Limits
+from medcontract.reading.missing_files import missing_file_hint
 from medcontract.reading.source import Source
 from medcontract.validation.dispatch import Identified, identify
 from medcontract.validation.problem_collector import ProblemCollector
@@ -101,7 +102,7 @@ def submissions_in(
     unique = {os.path.realpath(path): (path, contract_id) for path, contract_id in reversed(given)}
     for path, contract_id in reversed(unique.values()):
         if not os.path.lexists(path) and not split_member(path):
-            raise CallError(f"{path}: no such file or folder", "check the path")
+            raise CallError(f"{path}: no such file or folder", missing_file_hint(path))
         reason = None if contract_id else _no_submission(path)
         if reason:
             notes.append(f"{base_name(path)} is not a submission: ignored ({reason})")

@@ -318,11 +318,17 @@ def _standard_input() -> BinaryIO:
 
 def unreadable(error: OSError) -> Unreadable:
     if isinstance(error, FileNotFoundError):
-        return Unreadable(Finding("MC001", "no such file", "check the name and the folder"), wrong_call=True)
+        return Unreadable(Finding("MC001", "no such file", _missing_hint(error.filename)), wrong_call=True)
     if isinstance(error, IsADirectoryError):
         return Unreadable(Finding("MC002", "this is a folder, not a file"), wrong_call=True)
     reason = (error.strerror or type(error).__name__).lower()
     return Unreadable(Finding("MC003", f"the file cannot be read: {reason}"), wrong_call=True)
+
+
+def _missing_hint(path: Any) -> str:
+    from medcontract.reading.missing_files import missing_file_hint  # rarely needed
+
+    return missing_file_hint(os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else "")
 
 
 def _wide_encoding(head: bytes) -> str | None:
