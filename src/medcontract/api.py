@@ -401,7 +401,7 @@ def leaderboard(
     in it that was not written as a report, or was changed since, is never replaced: that raises `CallError` before
     anything is scored. `max_alike` limits the similar problems in each report.
     """
-    from medcontract.evaluation.arguments import given_files, split_known
+    from medcontract.evaluation.arguments import given_files, matching, split_known
     from medcontract.evaluation.leaderboard import leaderboard as rank
     from medcontract.evaluation.submissions import measured_in, submissions_in
 
@@ -418,7 +418,7 @@ def leaderboard(
         *keep, False, max_record, max_unpacked, participant, plugins, plugin_errors=plugin_errors, options=options,
     )._replace(frozen=frozen)  # fmt: skip
     excluded = arguments.exclusion(exclude)
-    split = [split_known(each, contract) for each in arguments.paths(submissions)]
+    split = matching([split_known(each, contract) for each in arguments.paths(submissions)])
     found = submissions_in(split, limits, excluded)
     referenced = None if measured is None else measured_in(os.fspath(measured), limits)
     extension, render = report_as or (".json", _as_json)
@@ -548,8 +548,10 @@ def init(track: str, folder: FileName, *, force: bool = False) -> tuple[Path, ..
     """Create a small, valid set of example files of a track in a folder. Returns their paths."""
     from pathlib import Path
 
+    from medcontract.addresses import require_local
     from medcontract.example_files import copy_examples
 
+    require_local(folder, "cannot write", "write to a local folder, and copy it")
     return copy_examples(track, Path(folder), force)
 
 
@@ -783,6 +785,20 @@ def path_of(name: str) -> str:
     path, _ = split(name)
     member = split_member(path)
     return member[0] if member else path
+
+
+def require_local(path: FileName | None, what: str, hint: str) -> None:
+    """Raises `CallError` for an address where only a path is supported."""
+    from medcontract import addresses
+
+    addresses.require_local(path, what, hint)
+
+
+def hide_credentials(text: str) -> str:
+    """A text without the credentials of the addresses in it."""
+    from medcontract import addresses
+
+    return addresses.hide_credentials(text)
 
 
 def suggestion(word: str, known: Iterable[str]) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from medcontract.addresses import require_local
 from medcontract.errors import CallError
 from medcontract.extras import is_frame
 
@@ -128,6 +129,7 @@ def referenced_files(
 ) -> ReferencedFiles | None:
     if images is None:
         return None
+    require_local(images, "--images", "download the images first")
     from medcontract.evaluation.image_refs import images_named_by
 
     return images_named_by(images, jobs, progress)
@@ -201,6 +203,7 @@ def validator_for(
         from medcontract.validation.dispatch import validate_source
 
         return partial(validate_source, referenced=referenced)
+    require_local(schema, "--schema", "download the schema first")
     if referenced is not None:
         wanted = " or ".join(referenced.contracts())
         raise CallError(f"images are checked for {wanted}, not for a schema", "pass only one of them")

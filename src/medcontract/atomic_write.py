@@ -6,11 +6,13 @@ import os
 import tempfile
 from pathlib import Path
 
+from medcontract.addresses import require_local
 from medcontract.errors import CallError
 
 
 def write_file(text: str, out: str | os.PathLike[str]) -> None:
     """Write to a temporary file and rename it, so that a crash cannot leave a partial file. Raises `CallError`."""
+    require_local(out, "cannot write", "write to a local file, and copy it")
     target = Path(out)
     try:
         if target.is_dir():

@@ -73,7 +73,7 @@ def is_quiet() -> bool:
 def notice(message: str) -> None:
     """Print a message about the call to standard error, except with --quiet."""
     if not is_quiet():
-        click.echo(f"medcontract: {clean(message)}", err=True)
+        click.echo(f"medcontract: {clean(api.hide_credentials(message))}", err=True)
 
 
 def style(no_color: bool, out: str | None = None) -> Style:
@@ -103,6 +103,7 @@ def format_of(result: str, chosen: str | None, out: str | None) -> str:
 
     Raises `CallError` for an unknown extension.
     """
+    api.require_local(out, "--out", "write to a local file, and copy it")
     if chosen:
         return chosen
     if not out:
