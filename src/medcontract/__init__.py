@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from medcontract.api import (
+        cache_info,
         check_protocol,
         check_schemas,
+        clear_cache,
         compare,
         data_dictionary,
         diff_schemas,
@@ -68,8 +70,10 @@ __all__ = [
     "Validated",
     "Validation",
     "__version__",
+    "cache_info",
     "check_protocol",
     "check_schemas",
+    "clear_cache",
     "compare",
     "data_dictionary",
     "diff_schemas",

@@ -41,9 +41,12 @@ if TYPE_CHECKING:
     import pandas as pd
     import pandera.pandas as pa
 
+    from medcontract.cache import ResultCache
     from medcontract.contracts.contract import Contract, Validated
     from medcontract.reading.limits import Limits
+    from medcontract.reading.source import Source
     from medcontract.report_files import ReportFolder
+    from medcontract.results.cache import CacheInfo
     from medcontract.results.comparison import Comparison
     from medcontract.results.fix import Fix
     from medcontract.results.leaderboard import Leaderboard
@@ -138,13 +141,15 @@ def validate_files(
     jobs: int | None = None,
     exclude: str | Iterable[str] = (),
     strict: bool = False,
+    cache: FileName | None = None,
     notice: Notice | None = None,
     progress: Progress | None = None,
 ) -> Validation:
     """Check files and folders, or a single one. `contract`, `schema`, `images` and `jobs` are those of `validate`.
 
     An internal error while checking a file is reported as a problem of that file; the others are still checked.
-    `skipped` of the result lists files in folders that were not read, because they are not data files.
+    `skipped` of the result lists files in folders that were not read, because they are not data files. `cache` is a
+    folder that reports are kept in: a file that was already checked with the same settings is not checked again.
     """
     from medcontract.evaluation.arguments import given_files
     from medcontract.results.validation import SkippedFile, Validation
@@ -162,17 +167,26 @@ def validate_files(
     arguments.notify_unused(excluded, notice)
     referenced = arguments.referenced_files(images, jobs, arguments.stage(progress, "checking images"))
     validator = arguments.validator_for(schema, referenced, allow_refs)
-    checking = arguments.stage(progress, "checking")
-    reports = [
-        check_guarded(
-            validator,
-            arguments.source(path, limits),
-            contract_id,
-            ProblemCollector(max_problems, max_alike, excerpts),
-            checking,
-        )
-        for path, contract_id in given.files
-    ]
+    if cache is not None and (schema is not None or images is not None):
+        raise CallError("--cache cannot be used with --schema or --images", "pass only one of them")
+    checking = arguments.FileProgress(progress, [path for path, _ in given.files])
+    settings = (max_problems, max_alike, excerpts)
+
+    def check(path: str | Source, contract_id: str | None, results: ResultCache | None) -> FileReport:
+        advance = checking.start(path)
+
+        def checked() -> FileReport:
+            source = arguments.source(path, limits)
+            return check_guarded(validator, source, contract_id, ProblemCollector(*settings), advance)
+
+        if results is None:
+            return checked()
+        from medcontract.evaluation.cached_reports import cached_report
+
+        return cached_report(results, path, contract_id, limits, settings, checked)
+
+    with arguments.result_cache(cache, arguments.paths(files), notice) as results:
+        reports = [check(path, contract_id, results) for path, contract_id in given.files]
     folder = None if images is None else os.path.join(os.path.realpath(images), "")
     skipped = tuple(
         SkippedFile(path=file.path, reason=file.reason)
@@ -383,6 +397,7 @@ def leaderboard(
     exclude: str | Iterable[str] = (),
     notice: Notice | None = None,
     progress: Progress | None = None,
+    cache: FileName | None = None,
     reports: FileName | None = None,
     report_as: tuple[str, Callable[[Score], str]] | None = None,
     max_alike: int | None = None,
@@ -400,6 +415,9 @@ def leaderboard(
     `report_as`, a file extension and a function of the score, makes of it. It is created if it does not exist. A file
     in it that was not written as a report, or was changed since, is never replaced: that raises `CallError` before
     anything is scored. `max_alike` limits the similar problems in each report.
+
+    `cache` is a folder that scores are kept in: a submission that was already scored is not scored again if neither it
+    nor the truth, the protocol, the settings or the versions have changed.
     """
     from medcontract.evaluation.arguments import given_files, matching, split_known
     from medcontract.evaluation.leaderboard import leaderboard as rank
@@ -428,12 +446,13 @@ def leaderboard(
     inputs = [split_known(truth)[0], *([] if measured is None else [measured])]
     paths = [path for path, _ in split]
     folder = None if reports is None else _report_folder(reports, names, extension, inputs, paths)
-    board = rank(
-        given.files, found.submissions, settings=settings, parameters=changes,
-        header=arguments.mapping(header, "header"), jobs=jobs, progress=arguments.stage(progress, "scoring"),
-        measured=referenced, notes=found.notes,
-        feedback=None if folder is None else lambda number, score: folder.write(number, render(score)),
-    )  # fmt: skip
+    with arguments.result_cache(cache, [*inputs, *paths], notice, beside=True) as results:
+        board = rank(
+            given.files, found.submissions, settings=settings, parameters=changes,
+            header=arguments.mapping(header, "header"), jobs=jobs, progress=arguments.stage(progress, "scoring"),
+            measured=referenced, notes=found.notes, cache=results,
+            feedback=None if folder is None else lambda number, score: folder.write(number, render(score)),
+        )  # fmt: skip
     if folder is not None:
         folder.finish()
     return board
@@ -508,6 +527,25 @@ def _validated_score(given: FileName | Score, limits: Limits) -> Validated[Any]:
             f"{os.fspath(given)}: expected a score, got {other}",
             "pass the output of medcontract score --format json --out FILE",
         ) from None
+
+
+# --- the cache --------------------------------------------------------------------------------------------------------
+
+
+def cache_info(folder: FileName) -> CacheInfo:
+    """What the cache in a folder contains. Raises `CallError` if there is none."""
+    from medcontract.cache import content
+    from medcontract.results.cache import CacheInfo
+
+    return CacheInfo.of(os.fspath(folder), content(folder))
+
+
+def clear_cache(folder: FileName) -> CacheInfo:
+    """Remove all results from the cache in a folder, and nothing else. Returns what was removed."""
+    from medcontract.cache import clear
+    from medcontract.results.cache import CacheInfo
+
+    return CacheInfo.of(os.fspath(folder), clear(folder), cleared=True)
 
 
 # --- reference ----------------------------------------------------------------------------------------------------

@@ -257,7 +257,7 @@ from tests.remote_files import web_server
 record = json.loads({LINES.splitlines()[0]!r})
 def lines(count, size):
     texts = (json.dumps({{**record, "image_id": f"I-{{n}}"}}) for n in range(count))
-    return b"".join(text.encode().ljust(size) + b"\\\\n" for text in texts)
+    return b"".join(text.encode().ljust(size) + b"\\n" for text in texts)
 with web_server() as server:
     server.files.update({{"/small.jsonl": lines(10, 0), "/large.jsonl": lines(1000, 100_000)}})
     medcontract.validate(server.address + "/small.jsonl", "lesions/predictions")

@@ -34,6 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "_version", "addresses", "atomic_write", "contracts", "errors", "problems", "reading", "results", "schemas",
         "types",
     },
+    "cache": {"_version", "addresses", "errors"},
     "atomic_write": {"addresses", "errors"},
     "report_files": {"addresses", "atomic_write", "errors"},
     "example_files": {"contracts", "errors"},
@@ -51,18 +52,18 @@ MAY_IMPORT: dict[str, set[str]] = {
     "normalizers": {"normalizers"},
     "scoring": {"contracts", "errors", "normalizers", "problems", "results", "scoring"},
     "evaluation": {
-        "_version", "addresses", "catalog", "containers", "contracts", "errors", "evaluation", "images", "problems",
-        "reading", "results", "scoring", "validation", "workers",
+        "_version", "addresses", "cache", "catalog", "containers", "contracts", "errors", "evaluation", "images",
+        "problems", "reading", "results", "scoring", "validation", "workers",
     },
     "fixing": {"addresses", "containers", "contracts", "errors", "fixing", "reading", "results", "types", "validation"},
     "arguments": {
-        "addresses", "contracts", "errors", "evaluation", "extras", "jsonschema_files", "reading", "results", "schemas",
-        "scoring", "validation",
+        "addresses", "cache", "contracts", "errors", "evaluation", "extras", "jsonschema_files", "reading", "results",
+        "schemas", "scoring", "validation",
     },
     "api": {
-        "addresses", "arguments", "atomic_write", "catalog", "contracts", "errors", "evaluation", "example_files",
-        "extras", "fixing", "jsonschema_files", "normalizers", "problems", "reading", "report_files", "results",
-        "schemas", "scoring", "validation",
+        "addresses", "arguments", "atomic_write", "cache", "catalog", "contracts", "errors", "evaluation",
+        "example_files", "extras", "fixing", "jsonschema_files", "normalizers", "problems", "reading", "report_files",
+        "results", "schemas", "scoring", "validation",
     },
     "benchmark": {"api", "arguments", "contracts", "errors", "rendering", "results", "scoring"},
     "testing": {"api", "arguments", "errors", "rendering", "results"},
@@ -195,7 +196,7 @@ FUNCTIONS = (
     "validate", "validate_files", "validate_frame", "frame_schema", "load", "preflight", "score", "leaderboard",
     "compare", "normalize", "explain", "init", "list_contracts", "get_contract", "json_schema", "export_schemas",
     "check_schemas", "diff_schemas", "list_protocols", "get_protocol", "freeze_protocol", "check_protocol",
-    "load_plugin", "template", "data_dictionary", "fix",
+    "load_plugin", "template", "data_dictionary", "fix", "cache_info", "clear_cache",
 )  # fmt: skip
 
 

@@ -49,6 +49,8 @@ class Refused(Struct, kw_only=True):
     """Warnings about files that were not used."""
     wrong_call: bool = False
     """Wrong weights or a failing plugin: if all submissions fail so, the call is wrong."""
+    failed: bool = False
+    """Scoring it failed, which says nothing about the submission."""
 
 
 class Contest:
@@ -118,7 +120,7 @@ class Contest:
         except MedcontractError:
             raise
         except Exception as error:  # noqa: BLE001  # any bug that a file triggers
-            return Refused(reason=internal_error(error))
+            return Refused(reason=internal_error(error), failed=True)
 
     def _score(self, submission: Submission) -> Scored | Refused:
         if submission.error:
@@ -182,7 +184,7 @@ class Contest:
         except MedcontractError:
             raise
         except Exception as error:  # noqa: BLE001  # as in `score`
-            return Refused(reason=internal_error(error))
+            return Refused(reason=internal_error(error), failed=True)
 
     def _slim(self, score: Scored | Refused) -> Scored | Refused:
         if isinstance(score, Refused):
@@ -271,4 +273,4 @@ def scores(contest: Contest, submissions: Sequence[Submission], jobs: int) -> It
         return
     with workers:
         for _, outcome in workers.each(_score_in_worker, submissions):
-            yield Refused(reason=_WORKER_DIED) if isinstance(outcome, WorkerDied) else outcome
+            yield Refused(reason=_WORKER_DIED, failed=True) if isinstance(outcome, WorkerDied) else outcome
