@@ -795,9 +795,7 @@ def diff_schemas(old: FileName, new: FileName, *, record: bool = False) -> Schem
 
 def load_plugin(name: str) -> None:
     """Load custom contracts, metrics and tracks from a module or a .py file. Raises `CallError`."""
-    from medcontract.scoring import tracks
-
-    tracks.load_plugin(name)
+    arguments.load_plugins(name)
 
 
 def broken_plugins() -> tuple[str, ...]:

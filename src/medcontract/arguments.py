@@ -341,6 +341,7 @@ def load_plugins(names: str | Iterable[str]) -> tuple[str, ...]:
 
     names = (names,) if isinstance(names, str) else tuple(names)
     for name in names:
+        require_local(name, "--plugin", "download the plugin first, and read it")
         tracks.load_plugin(name)
     return names
 

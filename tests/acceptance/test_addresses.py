@@ -320,6 +320,7 @@ def test_call_errors(web: WebServer, tmp_path: Path, call: Call) -> None:
         ("validate", "{truth}", "--images", "s3://bucket/images"),
         ("validate", "{truth}", "--schema", "s3://bucket/schema.json"),
         ("fix", "s3://bucket/a.json"),
+        ("validate", "{truth}", "--plugin", "https://user:MARKER@host/plugin.py"),
     ],
 )
 def test_not_supported(arguments: tuple[str, ...], tmp_path: Path, call: Call) -> None:

@@ -173,14 +173,14 @@ def test_plugins(tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "a.json").write_text('{"notes": [{"note_id": "N-1", "length": 3}]}', encoding="utf-8")
     plugin = """
-from medcontract.modeling import Contract, Document, ListOf, Str, StrictModel
+from medcontract.modeling import Contract, Count, Document, ListOf, Str, StrictModel
 import helper_of_plugin
 class Note(StrictModel):
     note_id: Str
-    length: int
+    length: Count
 class Notes(Document):
     notes: ListOf[Note]
-CONTRACTS = (Contract(id="mine/notes", model=Notes, list_key="notes", title="Notes"),)
+CONTRACTS = (Contract(id="mine/notes", model=Notes, record=Note, list_key="notes", title="Notes"),)
 """
     (tmp_path / "my_plugin.py").write_text(plugin, encoding="utf-8")
     helper = tmp_path / "helper_of_plugin.py"
