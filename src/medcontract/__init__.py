@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from medcontract.api import (
+        bundle,
         cache_info,
+        check_challenge,
         check_protocol,
         check_schemas,
         clear_cache,
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
         validate_files,
         validate_frame,
     )
+    from medcontract.challenge import Challenge
     from medcontract.contracts.contract import Contract, Validated
     from medcontract.errors import CallError, InvalidData, MedcontractError, NotRecognised, UnknownContract
     from medcontract.results.comparison import Comparison
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CallError",
+    "Challenge",
     "Comparison",
     "Contract",
     "FileReport",
@@ -70,7 +74,9 @@ __all__ = [
     "Validated",
     "Validation",
     "__version__",
+    "bundle",
     "cache_info",
+    "check_challenge",
     "check_protocol",
     "check_schemas",
     "clear_cache",
@@ -91,6 +97,7 @@ __all__ = [
     "list_protocols",
     "load",
     "load_plugin",
+    "new_challenge",
     "normalize",
     "preflight",
     "score",
@@ -102,6 +109,7 @@ __all__ = [
 
 _MODULES = {
     "CallError": "errors",
+    "Challenge": "challenge",
     "Comparison": "results.comparison",
     "Contract": "contracts.contract",
     "FileReport": "results.validation",

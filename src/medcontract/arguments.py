@@ -257,7 +257,7 @@ class FileProgress:
     def start(self, path: str | Source) -> Callable[[int, int], None] | None:
         """The function that gets the progress within the next file; None if there is no need to call it."""
         expected = _size(path)
-        self._left -= expected
+        self._left = max(self._left - expected, 0)  # a file may be checked twice
         done_before = self._done
         self._done += expected
         if self._progress is None:
@@ -361,9 +361,17 @@ def settings(
         limits=limits(max_record, max_unpacked), participant=participant,
         scoring=ScoringOptions(
             breakdown=breakdown, values=values, plugin_errors=plugin_errors and not participant, options=options,
-            plugins=tuple(plugins),
+            plugins=tuple(plugins), challenge=challenge_in_use(),
         ),
     )  # fmt: skip
+
+
+def challenge_in_use() -> tuple[str, bytes] | None:
+    """The name and the content of the challenge file in use, for worker processes."""
+    from medcontract.contracts import registry
+
+    scope = registry.scope()
+    return None if scope is None else (scope.name, scope.source)
 
 
 def known_options() -> dict[str, Option]:

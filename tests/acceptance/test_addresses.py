@@ -152,6 +152,19 @@ def test_options(memory: Any, tmp_path: Path, call: Call) -> None:
     assert call("template", "lesions/predictions", "--cases", "memory://truth.json").code == 0
 
 
+def test_challenge(memory: Any, call: Call) -> None:
+    assert call("challenge", "new", "demo").code == 0
+    for path in Path("demo").rglob("*"):
+        if path.is_file():
+            memory.pipe_file(f"/{path.as_posix()}", path.read_bytes())
+    file = next(Path("demo").glob("*.toml"))
+    example = next(path for path in Path("demo").iterdir() if path.is_dir())
+    local = call("validate", example, "--challenge", file, "--format", "json")
+    found = call("validate", f"memory://{example}", "--challenge", f"memory://{file}", "--format", "json")
+    assert (found.code, found.out.replace("memory://", "")) == (local.code, local.out)
+    assert call("challenge", "check", f"memory://{file}").code == 0
+
+
 def test_leaderboard(store: Any, tmp_path: Path, call: Call) -> None:
     """Submissions in an object store: by pattern, as folders, archives and files, with measurements, in workers."""
     truth = truth_file(tmp_path, "lesions")
@@ -320,6 +333,8 @@ def test_call_errors(web: WebServer, tmp_path: Path, call: Call) -> None:
         ("validate", "{truth}", "--images", "s3://bucket/images"),
         ("validate", "{truth}", "--schema", "s3://bucket/schema.json"),
         ("fix", "s3://bucket/a.json"),
+        ("challenge", "new", "s3://bucket/demo"),
+        ("bundle", "codabench", "--truth", "{truth}", "--out", "s3://bucket/out"),
         ("validate", "{truth}", "--plugin", "https://user:MARKER@host/plugin.py"),
     ],
 )

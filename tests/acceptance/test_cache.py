@@ -199,6 +199,23 @@ CONTRACTS = (Contract(id="mine/notes", model=Notes, record=Note, list_key="notes
     assert kept() == 3
 
 
+def test_challenge(tmp_path: Path, call: Call, scored: Counter) -> None:
+    """A challenge file is hashed."""
+    assert call("challenge", "new", "demo").code == 0
+    file = next(Path("demo").glob("*.toml"))
+    example = next(path for path in Path("demo").iterdir() if path.is_dir())
+    arguments = ("validate", example, "--challenge", file, "--cache", "c")
+    plain = call(*arguments[:-2])
+    scored()
+    first = call(*arguments)
+    done = scored()
+    assert (first, done > 0) == (plain, True)
+    assert (call(*arguments), scored()) == (plain, 0)
+    file.write_text(file.read_text(encoding="utf-8") + "\n# changed\n", encoding="utf-8")
+    call(*arguments)
+    assert scored() == done
+
+
 @pytest.mark.parametrize("form", ["text", "json", "sarif", "html"])
 def test_validate(form: str, tmp_path: Path, call: Call, scored: Counter) -> None:
     _, teams = make_contest(tmp_path, "lesions")

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from medcontract.addresses import Address
 from medcontract.contracts import registry
-from medcontract.errors import FileChanged
+from medcontract.errors import FileChanged, plugin_modules
 from medcontract.evaluation.build_results import versions
 from medcontract.reading.archive_paths import open_source, split_member
 from medcontract.reading.limits import Limits
@@ -56,7 +56,9 @@ class FileContent(Struct, frozen=True):
 
 def key_of(kind: str, *values: object) -> str:
     """The key of a result. Raises `Uncacheable`."""
-    text = json.dumps([kind, environment(), _plugins(), _plain(values)], sort_keys=True)
+    challenge = registry.scope()
+    known = None if challenge is None else (challenge.name, challenge.source)
+    text = json.dumps([kind, environment(), _plugins(), _plain(known), _plain(values)], sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -120,8 +122,9 @@ def _plugin_modules() -> Iterator[str]:
     from medcontract.scoring import custom_metrics, tracks
 
     tracks.names()  # loads installed plugins
+    yield from plugin_modules()
     metrics = custom_metrics.custom_metrics().values()
-    yield from (each.contract.model.__module__ for each in registry.compiled().values() if each.contract is not None)
+    yield from (each.contract.model.__module__ for each in registry.registered().values() if each.contract is not None)
     yield from (type(each).__module__ for each in tracks.every())
     yield from (getattr(each, "__module__", None) or type(each).__module__ for each in metrics)
 
@@ -157,6 +160,8 @@ def _plain(value: Any) -> Any:
     """A value as JSON, equal for equal values. Raises `Uncacheable`."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if isinstance(value, bytes):
+        return ["bytes", hashlib.sha256(value).hexdigest()]
     if isinstance(value, Decimal | Fraction):
         return [type(value).__name__, str(value)]
     if isinstance(value, dict):
