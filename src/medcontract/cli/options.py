@@ -158,7 +158,7 @@ def jobs(about: str) -> Callable[[F], F]:
 def cache(command: F) -> F:
     """--cache DIR: kept results."""
     return click.option(
-        "--cache", metavar="DIR", type=OutputFolder(),
+        "--cache", metavar="DIR", type=click.Path(),
         help="Keep results in DIR, and do not repeat work that is finished (see medcontract cache).",
     )(command)  # fmt: skip
 
