@@ -156,6 +156,14 @@ def jobs(about: str) -> Callable[[F], F]:
     return click.option("--jobs", type=click.IntRange(min=1), metavar="N", default=1, help=f"{about} Default: 1.")
 
 
+def cache(command: F) -> F:
+    """--cache DIR: kept results."""
+    return click.option(
+        "--cache", metavar="DIR", type=click.Path(),
+        help="Keep results in DIR, and do not repeat work that is finished (see medcontract cache).",
+    )(command)  # fmt: skip
+
+
 def participant(command: F) -> F:
     return click.option(
         "--participant",

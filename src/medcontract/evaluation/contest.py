@@ -59,6 +59,8 @@ class Refused(Struct, kw_only=True):
     """Warnings about files that were not used."""
     wrong_call: bool = False
     """Wrong weights or a failing plugin: if all submissions fail so, the call is wrong."""
+    failed: bool = False
+    """Scoring it failed, which says nothing about the submission."""
 
 
 class Contest:
@@ -230,7 +232,7 @@ def _unexpected(error: Exception) -> Refused:
     """The refusal for an exception in a plugin, or for a bug."""
     failure = plugin_failure(error)
     if failure is None:
-        return Refused(reason=internal_error(error))
+        return Refused(reason=internal_error(error), failed=True)
     return Refused(reason=failure.as_options[0], wrong_call=True)
 
 
@@ -311,4 +313,4 @@ def scores(contest: Contest, submissions: Sequence[Submission], jobs: int) -> It
         return
     with workers:
         for _, outcome in workers.each(_score_in_worker, submissions):
-            yield Refused(reason=_WORKER_DIED) if isinstance(outcome, WorkerDied) else outcome
+            yield Refused(reason=_WORKER_DIED, failed=True) if isinstance(outcome, WorkerDied) else outcome
