@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.commands import Call, caller
 from tests.support import TEST_ALL
+
+from medcontract import errors
+from medcontract.catalog import CATALOGUE
+from medcontract.contracts import registry
+from medcontract.results.validation import CODES_OF_MISSING_VALUES
+from medcontract.scoring import tracks
 
 PROPERTIES = Path(__file__).parent / "properties"
 
@@ -65,6 +73,24 @@ def call(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("NO_COLOR", raising=False)
     return caller(capsys)
+
+
+@pytest.fixture
+def forget_plugins() -> Iterator[None]:
+    """What a test registers is gone after it: contracts, tracks, codes and modules."""
+    tables: list[Any] = [
+        registry.registered(), tracks._registered, tracks._origins, CATALOGUE, CODES_OF_MISSING_VALUES,
+        errors._plugin_modules,
+    ]  # fmt: skip
+    kept, modules, path = [table.copy() for table in tables], set(sys.modules), list(sys.path)
+    yield
+    for table, before in zip(tables, kept, strict=True):
+        table.clear()
+        table.update(before)
+    sys.path[:] = path
+    for name in set(sys.modules) - modules:
+        if not name.startswith(("medcontract", "tests")) and getattr(sys.modules[name], "CONTRACTS", None) is not None:
+            del sys.modules[name]
 
 
 @pytest.fixture

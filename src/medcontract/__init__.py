@@ -17,12 +17,16 @@ if TYPE_CHECKING:
     from typing import Any
 
     from medcontract.api import (
+        bundle,
+        check_challenge,
         check_protocol,
         check_schemas,
         compare,
+        data_dictionary,
         diff_schemas,
         explain,
         export_schemas,
+        fix,
         frame_schema,
         freeze_protocol,
         get_contract,
@@ -37,10 +41,12 @@ if TYPE_CHECKING:
         normalize,
         preflight,
         score,
+        template,
         validate,
         validate_files,
         validate_frame,
     )
+    from medcontract.challenge import Challenge
     from medcontract.contracts.contract import Contract, Validated
     from medcontract.errors import CallError, InvalidData, MedcontractError, NotRecognised, UnknownContract
     from medcontract.results.comparison import Comparison
@@ -51,6 +57,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CallError",
+    "Challenge",
     "Comparison",
     "Contract",
     "FileReport",
@@ -65,12 +72,16 @@ __all__ = [
     "Validated",
     "Validation",
     "__version__",
+    "bundle",
+    "check_challenge",
     "check_protocol",
     "check_schemas",
     "compare",
+    "data_dictionary",
     "diff_schemas",
     "explain",
     "export_schemas",
+    "fix",
     "frame_schema",
     "freeze_protocol",
     "get_contract",
@@ -82,9 +93,11 @@ __all__ = [
     "list_protocols",
     "load",
     "load_plugin",
+    "new_challenge",
     "normalize",
     "preflight",
     "score",
+    "template",
     "validate",
     "validate_files",
     "validate_frame",
@@ -92,6 +105,7 @@ __all__ = [
 
 _MODULES = {
     "CallError": "errors",
+    "Challenge": "challenge",
     "Comparison": "results.comparison",
     "Contract": "contracts.contract",
     "FileReport": "results.validation",

@@ -37,7 +37,7 @@ from medcontract.scoring.rational import mean, rounded
 from medcontract.scoring.scorer import ScoringOptions
 
 if TYPE_CHECKING:
-    from medcontract.api import FileName
+    from medcontract.arguments import FileName
     from medcontract.rendering.html.page import Page
 
 __all__ = ["BenchmarkReport", "ClinicalAccuracyMetric", "ReasoningQualityMetric"]
@@ -217,7 +217,7 @@ class BenchmarkReport:
         headline = self._headline()
         value = self.overall_scores.get(headline)
         shown = list(report_tables(self._report, headline, counted_here=False))
-        return report_page(f"{TRACK.id}: {self.model_id}", headline, value, shown)
+        return report_page(f"Report: {TRACK.id}", self.model_id, headline, value, shown)
 
     def _headline(self) -> str:
         """The first combined score whose weights are known; a report of another tool may contain anything there."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.commands import SENT, TRACKS, TRUTH, Call, all_files, keeps, sent_file, truth_file
+from tests.commands import HEADLINES, SENT, TRACKS, TRUTH, Call, all_files, keeps, sent_file, truth_file
 from tests.scoring_files import reference, says, write
 
 
@@ -37,6 +38,29 @@ def test_what_changed(call: Call, tmp_path: Path) -> None:
     assert accuracy == {"name": "accuracy", "before": 1, "after": 0.95, "delta": 0.95 - 1}
     assert "accuracy" in call("compare", before, after).out
     assert "| accuracy |" in call("compare", before, after, "--format", "markdown").out
+
+
+@pytest.mark.parametrize("track", ["lesions", "reports"])
+def test_figures_that_changed_most_come_first(call: Call, tmp_path: Path, track: str) -> None:
+    """The headline, then the other figures by the size of their change, in text and Markdown."""
+    truth, _, *more = all_files(tmp_path, track)
+    sent = SENT[track]
+    field = "probabilities" if track == "lesions" else "urgency"
+    worse = [{**sent[0], field: sent[1][field]}, {**sent[2], field: sent[3][field]}, sent[1], *sent[3:]]
+    before = scored(call, "a.json", truth, sent_file(tmp_path, track), *more)
+    after = scored(call, "b.json", truth, sent_file(tmp_path, track, worse), *more)
+    headline = HEADLINES[track][0].split()[0]
+    figures = call("compare", before, after, "--format", "json").json["figures"]
+    assert figures[0]["name"] == headline
+    changes = {each["name"]: abs(each["delta"] or 0) for each in figures if each["delta"]}
+    wanted = [headline, *sorted((name for name in changes if name != headline), key=lambda name: -changes[name])]
+    assert len(wanted) > 3
+    text = call("compare", before, after).out.split("unchanged figures")[0]
+    names = [line.split()[0] for line in text.splitlines() if line.startswith("  ") and line.strip()]
+    names = [name for name in names if name in changes]
+    assert names == wanted
+    table = call("compare", before, after, "--format", "markdown").out.replace("\\", "")
+    assert [name for name in re.findall(r"^\| (\S+) \|", table, re.MULTILINE) if name in changes] == wanted
 
 
 def test_cases_that_changed_come_first(call: Call, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from medcontract.evaluation import contest, parallel
 from medcontract.evaluation import score as scoring
 from medcontract.reading import chunks
 from medcontract.reading.source import Source
-from medcontract.validation import dispatch
+from medcontract.validation import dispatch, load
 
 COUNT = 200
 RIGHT = [guess(f"I-{n:03}", CLASSES[n % 10]) for n in range(COUNT)]
@@ -139,7 +139,7 @@ def test_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is loaded is what was checked."""
     sent = write(tmp_path, SENT, RIGHT)
     assert len(medcontract.load(sent).value.predictions) == COUNT
-    then(monkeypatch, dispatch, "validate_source", lambda: write(tmp_path, SENT, WRONG))
+    then(monkeypatch, load, "validate_source", lambda: write(tmp_path, SENT, WRONG))
     with pytest.raises(FileChanged, match="changed while it was being read"):
         medcontract.load(sent)
 

@@ -18,7 +18,9 @@ from typing import Any
 import pytest
 from tests.acceptance.test_preflight import PREFLIGHT_CODES
 from tests.acceptance.test_preflight_answers import ANSWER_CODES
+from tests.archive_files import pack
 from tests.support import MANIFEST, ROOT, VECTORS, expectations, lesion
+from tests.unit.challenges import test_challenge_file
 
 import medcontract
 from medcontract.catalog import CATALOGUE
@@ -133,6 +135,16 @@ def _an_archive_of_too_much(folder: Path, patch: pytest.MonkeyPatch) -> medcontr
     return medcontract.validate(_PACKED, "lesions/truth", name="x.json.gz")
 
 
+def _half_a_zip(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
+    path = pack(folder / "x.zip", {"truth.csv": b"image_id,label\nI-1,MEL\n"})
+    path.write_bytes(path.read_bytes()[:60])
+    return medcontract.validate(path)
+
+
+def _a_path_out_of_a_zip(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
+    return medcontract.validate(pack(folder / "x.zip", {"../truth.csv": b"image_id,label\nI-1,MEL\n"}))
+
+
 def _no_parquet(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
     return medcontract.validate(b"image_id,label\nI-1,MEL\n", "lesions/truth", name="x.parquet")
 
@@ -167,6 +179,8 @@ OWN: list[tuple[str, bool, Case]] = [
     ("MC026", False, _half_an_archive),
     ("MC027", False, _an_archive_of_too_much),
     ("MC034", False, _no_parquet),
+    ("MC036", False, _half_a_zip),
+    ("MC037", False, _a_path_out_of_a_zip),
     ("MC110", False, _against_a_schema),
     ("MC001", True, _no_such_file),
     ("MC002", True, _a_folder),
@@ -240,7 +254,8 @@ def test_code_of_an_image_occurs(code: str, content: bytes | None, tmp_path: Pat
 
 def test_each_code_occurs() -> None:
     """Every code of the catalogue stands beside some vector, or has a test of its own; and no other code does."""
-    proven = {code for code, _, _ in OWN} | set(IMAGES) | set(PREFLIGHT_CODES) | set(ANSWER_CODES)
+    own = {code for code, _, _ in OWN} | test_challenge_file.CODES
+    proven = own | set(IMAGES) | set(PREFLIGHT_CODES) | set(ANSWER_CODES)
     assert _codes_of_vectors() | proven == set(CATALOGUE), "add a vector for each code: see CONTRIBUTING.md"
 
 

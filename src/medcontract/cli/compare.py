@@ -21,18 +21,21 @@ Examples:
 @options.contract("The contract of both files. Only scores can be compared: medcontract/score.")
 @options.protocol
 @options.plugins
+@options.strict
 @options.result("Comparison")
 @options.limits
 def command(
     baseline: str, rerun: str, contract: str | None, protocol: str | None, chosen: str | None, out: str | None,
-    no_color: bool, max_record: int | None, max_unpacked: int | None,
+    no_color: bool, max_record: int | None, max_unpacked: int | None, strict: bool,
 ) -> int:  # fmt: skip
-    """Compare two outputs of `medcontract score --format json`, and show what changed, the largest changes first.
+    """Compare two outputs of `medcontract score --format json`, and show what changed: the headline, then the other
+    figures and rows, the largest changes first.
 
     If the protocols or the truths differ, the scores are not comparable: the exit code is 2, and the exact difference
     is reported.
     """
     printer = output.Printer("Comparison", chosen, out, no_color)
     limits = {"max_record": max_record, "max_unpacked": max_unpacked}
-    printer.print(api.compare(baseline, rerun, contract=contract, protocol=protocol, **limits))
-    return 0
+    comparison = api.compare(baseline, rerun, contract=contract, protocol=protocol, **limits)
+    printer.print(comparison)
+    return 1 if strict and comparison.warnings else 0

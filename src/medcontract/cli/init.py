@@ -7,7 +7,7 @@ import shlex
 import click
 
 from medcontract import api
-from medcontract.cli import options
+from medcontract.cli import options, output
 
 TRACKS = api.example_tracks()
 
@@ -22,18 +22,18 @@ Examples:
 """
 
 
-def _complete_track(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    return [track for track in TRACKS if track.startswith(incomplete)]
-
-
 @click.command("init", epilog=_EPILOG, short_help="Create a small, valid set of example files.")
 @options.plugins
-@click.argument("track", shell_complete=_complete_track)
+@click.argument("track", shell_complete=options.complete_example)
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
+@options.quiet
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 def command(track: str, folder: str, force: bool) -> int:
     """Create a small, valid set of example files of TRACK in DIR. All data in them is fictitious."""
-    for path in api.init(track, folder, force=force):
+    written = api.init(track, folder, force=force)
+    if output.is_quiet():
+        return 0
+    for path in written:
         click.echo(str(path))
     click.echo("Next: " + shlex.join(["medcontract", "validate", *options.plugin_arguments(), folder]), err=True)
     return 0

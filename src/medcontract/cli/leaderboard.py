@@ -47,6 +47,8 @@ Examples:
 @options.jobs("Score in N processes.")
 @options.participant
 @options.plugins
+@options.exclude
+@options.strict
 @options.result("Leaderboard")
 @options.limits
 def command(
@@ -54,12 +56,14 @@ def command(
     protocol: str | None,
     header: dict[str, str], measured: str | None, reports: str | None, jobs: int,
     participant: bool, chosen: str | None, out: str | None, no_color: bool,
-    max_record: int | None, max_unpacked: int | None, **track_options: Any,
+    max_record: int | None, max_unpacked: int | None, exclude: tuple[str, ...], strict: bool,
+    **track_options: Any,
 ) -> int:  # fmt: skip
-    """Score each DIR (a folder or a single file) against TRUTH (a file or a folder), and rank them.
+    """Score each DIR (a folder, an archive or a single file) against TRUTH (also one of these), and rank them.
 
     The contract of each file is recognized, or specified as CONTRACT=PATH; that of a folder applies to all files in it.
-    Submissions that are not valid are listed last, with reasons. The exit code is 1 if none is valid.
+    Submissions that are not valid are listed last, with reasons. The exit code is 1 if none is valid, and with --strict
+    also if there are warnings.
     """
     if out and reports and os.path.realpath(os.path.dirname(out)) == os.path.realpath(reports):
         raise CallError(f"--out: {out} is in the folder of --reports", "write the ranking to another folder")
@@ -70,11 +74,12 @@ def command(
             truth, *submissions, contract=contract, header=header, participant=participant, jobs=jobs,
             max_record=max_record, parameters=parameters, protocol=protocol,
             max_unpacked=max_unpacked, measured=measured, plugin_errors=printer.plugin_errors and not reports,
-            progress=progress.show, reports=reports, report_as=_report_as(report_format),
+            exclude=exclude, notice=output.notice, progress=progress.show, reports=reports,
+            report_as=_report_as(report_format),
             max_alike=output.MAX_ALIKE if report_format == "text" else None, **options.given_by(track_options),
         )  # fmt: skip
     printer.print(board)
-    return 0 if board else 1
+    return 0 if board and not (strict and board.warned) else 1
 
 
 def _report_as(format_name: str) -> tuple[str, Any]:

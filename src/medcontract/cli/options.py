@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from itertools import pairwise
 from typing import Any, TypeVar, cast
 
 import click
+from click.shell_completion import CompletionItem
 
 from medcontract import api, rendering
 from medcontract.cli import output
+from medcontract.rendering.view import clean
 
 F = TypeVar("F", bound=Callable[..., Any])
 _PLUGINS = f"{__name__}.plugins"
+_CHALLENGE = f"{__name__}.challenge"
 _TRACK_OPTIONS = f"{__name__}.track_options"
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -48,10 +51,11 @@ def result(name: str) -> Callable[[F], F]:
     wrappers = (
         click.option(
             "--format", "chosen", type=click.Choice(rendering.formats_of(name)),
-            help="Output format. Default: text, or according to the extension of --out.",
+            help=f"Output format. Default: {rendering.formats_of(name)[0]}, or according to the extension of --out.",
         ),
         out,
-        click.option("--no-color", is_flag=True, help="Disable colors, like NO_COLOR=1."),
+        click.option("--no-color", is_flag=True, help="Disable colors, like NO_COLOR=1 or TERM=dumb."),
+        *([quiet] if name in rendering.QUIET else []),
     )  # fmt: skip
 
     def wrap(command: F) -> F:
@@ -60,6 +64,29 @@ def result(name: str) -> Callable[[F], F]:
         return command
 
     return wrap
+
+
+def quiet(command: F) -> F:
+    """--quiet, --no-quiet. `output.is_quiet` returns it."""
+
+    def keep(ctx: click.Context, param: click.Parameter, given: bool | None) -> None:
+        output.set_quiet(given)
+
+    return click.option(
+        "--quiet/--no-quiet", "-q", default=None, expose_value=False, is_eager=True, callback=keep,
+        help="Only show the outcome, without details and notices. The exit code stays the same.",
+    )(command)  # fmt: skip
+
+
+def strict(command: F) -> F:
+    return click.option("--strict", is_flag=True, help="Fail if there are warnings: the exit code is 1.")(command)
+
+
+def exclude(command: F) -> F:
+    return click.option(
+        "--exclude", metavar="GLOB", multiple=True,
+        help="Skip files and folders in folders that match GLOB, such as 'draft*' or 'old/**'. May be repeated.",
+    )(command)  # fmt: skip
 
 
 def out(command: F) -> F:
@@ -81,7 +108,7 @@ def out(command: F) -> F:
 def _given_paths() -> list[str]:
     """The files and folders in the arguments: all paths except those that are written."""
     context = click.get_current_context()
-    given = list(context.meta.get(_PLUGINS, ()))
+    given = [*context.meta.get(_PLUGINS, ()), *context.meta.get(_CHALLENGE, ())]
     for parameter in context.command.get_params(context):
         if (
             isinstance(parameter.type, click.Path)
@@ -109,7 +136,10 @@ def problems(command: F) -> F:
 def limits(command: F) -> F:
     """--max-record, --max-unpacked."""
     command = click.option(
-        "--max-unpacked", type=Size(), metavar="SIZE", help="Maximum decompressed size of a .gz file (default: 4G)."
+        "--max-unpacked",
+        type=Size(),
+        metavar="SIZE",
+        help="Maximum decompressed size of a .gz file or an archive (default: 4G).",
     )(command)
     return click.option("--max-record", type=Size(), metavar="SIZE", help="Maximum size of a record (default: 16M).")(
         command
@@ -144,11 +174,13 @@ def protocol(command: F) -> F:
 
 def pairs(flag: str, name: str, about: str) -> Callable[[F], F]:
     """An option NAME=VALUE that may be repeated. Its value is a dict."""
+    # the name of a parameter may contain the name of a class, with any characters; its value never contains '='
+    split = str.rpartition if flag == "--parameter" else str.partition
 
     def parse(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
         found: dict[str, str] = {}
         for item in given:
-            key, equals, value = item.partition("=")
+            key, equals, value = split(item, "=")
             if not equals or not key.strip():
                 raise click.BadParameter(f"'{item}' is not of the form NAME=VALUE", ctx, param)
             if key.strip() in found:
@@ -157,8 +189,9 @@ def pairs(flag: str, name: str, about: str) -> Callable[[F], F]:
         return found
 
     return click.option(
-        flag, name, metavar="NAME=VALUE", multiple=True, callback=parse, help=f"{about} May be repeated."
-    )
+        flag, name, metavar="NAME=VALUE", multiple=True, callback=parse, help=f"{about} May be repeated.",
+        shell_complete=complete_parameter if flag == "--parameter" else None,
+    )  # fmt: skip
 
 
 class TrackCommand(click.Command):
@@ -243,7 +276,7 @@ def given_by(track_options: dict[str, Any]) -> dict[str, Any]:
 
 
 def plugins(command: F) -> F:
-    """--plugin MODULE: custom contracts, loaded before anything else."""
+    """--plugin MODULE and --challenge FILE: custom contracts, loaded before anything else."""
 
     def load(ctx: click.Context, param: click.Parameter, names: tuple[str, ...]) -> None:
         ctx.meta[_PLUGINS] = names
@@ -251,17 +284,64 @@ def plugins(command: F) -> F:
             for name in names:
                 api.load_plugin(name)
 
+    command = challenge(command)
     return click.option(
         "--plugin", metavar="MODULE", multiple=True, expose_value=False, is_eager=True, callback=load,
         help="Load custom contracts, metrics or tracks from a module or a .py file. May be repeated.",
     )(command)  # fmt: skip
 
 
+def challenge(command: F) -> F:
+    """--challenge FILE: a challenge to use in this call."""
+
+    def load(ctx: click.Context, param: click.Parameter, name: str | None) -> None:
+        if name is None or ctx.resilient_parsing:
+            return
+        ctx.meta[_CHALLENGE] = (name,)
+        click.echo(f"challenge: {clean(api.use_challenge(name))}", err=True)
+
+    return click.option(
+        "--challenge", metavar="FILE", type=click.Path(), envvar="MEDCONTRACT_CHALLENGE", expose_value=False,
+        is_eager=True, callback=load, help="Use the challenge that FILE defines. Default: $MEDCONTRACT_CHALLENGE.",
+    )(command)  # fmt: skip
+
+
 def plugin_arguments() -> list[str]:
-    """The --plugin options of this call, for commands that are suggested to the user."""
-    return [word for name in click.get_current_context().meta[_PLUGINS] for word in ("--plugin", name)]
+    """The --plugin and --challenge options of this call, for commands that are suggested to the user."""
+    meta = click.get_current_context().meta
+    challenge = [word for name in meta.get(_CHALLENGE, ()) for word in ("--challenge", name)]
+    return [word for name in meta[_PLUGINS] for word in ("--plugin", name)] + challenge
 
 
 def complete_contract(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Contract ids for the shell."""
-    return [contract_id for contract_id in api.contract_ids() if contract_id.startswith(incomplete)]
+    return _starting(incomplete, api.contract_ids())
+
+
+def complete_track(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Ids of tracks for the shell."""
+    return _starting(incomplete, [each.id for each in api.list_protocols()])
+
+
+def complete_example(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Ids of tracks with example files for the shell."""
+    return _starting(incomplete, api.example_tracks())
+
+
+def complete_code(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Problem codes for the shell, with their titles."""
+    return [
+        CompletionItem(code.code, help=code.title) for code in api.explain() if code.code.startswith(incomplete.upper())
+    ]
+
+
+def complete_parameter(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """NAME= of a parameter of a protocol: of the track in the call, or of any."""
+    given = ctx.params.get("track")
+    ids = [each.id for each in api.list_protocols() if given in (None, each.id)]
+    names = [parameter.name for each in ids for parameter in api.get_protocol(each).parameters]
+    return _starting(incomplete, [f"{name}=" for name in dict.fromkeys(names)])
+
+
+def _starting(incomplete: str, words: Iterable[str]) -> list[str]:
+    return [word for word in words if word.startswith(incomplete)]

@@ -8,13 +8,14 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import click
 
 from medcontract import api, rendering
+from medcontract.cli.presentation import Defaults, find_defaults
 from medcontract.errors import CallError
-from medcontract.rendering.view import Style, View, plain
+from medcontract.rendering.view import Style, View, clean, plain
 
 if TYPE_CHECKING:
     from medcontract.results.base import Result
@@ -45,15 +46,68 @@ def error_terminal() -> bool:
     return sys.stderr.isatty()
 
 
+_QUIET, _DEFAULTS = f"{__name__}.quiet", f"{__name__}.defaults"
+
+
+def defaults() -> Defaults:
+    """The presentation defaults of this call, from a file; read once."""
+    meta = click.get_current_context().meta
+    if _DEFAULTS not in meta:
+        meta[_DEFAULTS] = find_defaults(rendering.all_formats())
+        if meta[_DEFAULTS].path and not meta.get(_QUIET):
+            click.echo(f"medcontract: using presentation defaults from {clean(meta[_DEFAULTS].path)}", err=True)
+    return cast("Defaults", meta[_DEFAULTS])
+
+
+def set_quiet(quiet: bool | None) -> None:
+    """Set whether --quiet or --no-quiet was given."""
+    click.get_current_context().meta[_QUIET] = quiet
+
+
+def is_quiet() -> bool:
+    """Whether to show only the outcome: --quiet, or the default."""
+    given = click.get_current_context().meta.get(_QUIET)
+    return bool(defaults().quiet if given is None else given)
+
+
+def notice(message: str) -> None:
+    """Print a message about the call to standard error, except with --quiet."""
+    if not is_quiet():
+        click.echo(f"medcontract: {clean(message)}", err=True)
+
+
 def style(no_color: bool, out: str | None = None) -> Style:
-    no_style = no_color or out is not None or bool(os.environ.get("NO_COLOR")) or not terminal()
-    return plain if no_style else _colored
+    return _colored if out is None and not no_color and _wants_color() else plain
+
+
+def _wants_color() -> bool:
+    """The environment, then the defaults, then whether the terminal has colors."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    forced = os.environ.get("FORCE_COLOR")
+    if forced:
+        return forced not in ("0", "false")
+    color = defaults().color
+    if color in ("always", "never"):
+        return color == "always"
+    return terminal() and not dumb_terminal()
+
+
+def dumb_terminal() -> bool:
+    """Whether the terminal cannot interpret escape sequences."""
+    return os.environ.get("TERM") == "dumb"
 
 
 def format_of(result: str, chosen: str | None, out: str | None) -> str:
-    """The chosen format, or that of the extension of the output file. Raises `CallError` if it is unknown."""
-    if chosen or not out:
-        return chosen or "text"
+    """The chosen format, or that of the extension of the output file, or the default.
+
+    Raises `CallError` for an unknown extension.
+    """
+    if chosen:
+        return chosen
+    if not out:
+        default, formats = defaults().format, rendering.formats_of(result)
+        return default if default in formats else formats[0]
     extensions = rendering.extensions_of(result)
     from pathlib import Path  # slow to import, and not needed without --out
 
@@ -101,10 +155,10 @@ def _is_input(out: str, there: os.stat_result, name: str) -> bool:
     return any(os.path.samestat(os.stat(file), there) for file in files if os.path.exists(file))
 
 
-def write(text: str, out: str | None) -> None:
-    """Write to standard output, or atomically to a file."""
+def write(text: str, out: str | None, color: bool | None = None) -> None:
+    """Write to standard output, or atomically to a file. `color`: keep colors even if it is not a terminal."""
     if out is None:
-        click.echo(text, nl=False)
+        click.echo(text, nl=False, color=color)
     else:
         api.write_file(text, out)
 
@@ -125,12 +179,14 @@ class Printer:
         """The same for the messages of exceptions in plugins, which go to standard error."""
 
     def print(self, result: Result, max_problems: int = 50) -> None:
-        view = View(self._style, self.show_values, max_problems)
-        write(rendering.render(result, self.format, view), self._out)
+        view = View(self._style, self.show_values, max_problems, is_quiet())
+        colored = self.as_text and self._style is not plain
+        write(rendering.render(result, self.format, view), self._out, colored or None)
 
     def problem_settings(self, max_problems: int | None, most: int) -> dict[str, Any]:
         """How many problems to keep: for text the first of each kind, with excerpts if values are shown."""
-        limit = max_problems if max_problems is not None else 50 if self.as_text else most
+        given = max_problems if max_problems is not None else defaults().max_problems
+        limit = given if given is not None else 50 if self.as_text else most
         return {
             "max_problems": limit,
             "max_alike": MAX_ALIKE if self.as_text else None,
@@ -160,7 +216,7 @@ class Progress:
     @property
     def show(self) -> Callable[[str, int, int], None] | None:
         """A function that updates the bar; None if standard error is not a terminal."""
-        return self._show if sys.stderr.isatty() else None
+        return self._show if sys.stderr.isatty() and not dumb_terminal() and not is_quiet() else None
 
     def _show(self, name: str, done: int, total: int) -> None:
         now = time.monotonic()

@@ -8,6 +8,7 @@ import click
 
 from medcontract import api
 from medcontract.cli import options, output
+from medcontract.cli.suggesting import SuggestingGroup
 
 _EPILOG = """\b
 Examples:
@@ -20,7 +21,12 @@ Examples:
 """
 
 
-@click.group("protocol", epilog=_EPILOG, short_help="List, show, freeze and check the parameters of each track.")
+@click.group(
+    "protocol",
+    cls=SuggestingGroup,
+    epilog=_EPILOG,
+    short_help="List, show, freeze and check the parameters of each track.",
+)
 def command() -> None:
     """The frozen parameters that scores depend on, with formulas and sources."""
 
@@ -36,7 +42,7 @@ def list_protocols(chosen: str | None, out: str | None, no_color: bool) -> int:
 
 
 @command.command("show", short_help="Show a protocol.")
-@click.argument("track", metavar="TRACK")
+@click.argument("track", metavar="TRACK", shell_complete=options.complete_track)
 @options.pairs("--parameter", "parameters", "Show the protocol with a changed parameter.")
 @options.plugins
 @options.result("Protocol")
@@ -48,7 +54,7 @@ def show(track: str, parameters: dict[str, str], chosen: str | None, out: str | 
 
 
 @command.command("freeze", cls=options.ProtocolCommand, short_help="Write a protocol to a file, with all versions.")
-@click.argument("track", metavar="TRACK")
+@click.argument("track", metavar="TRACK", shell_complete=options.complete_track)
 @options.pairs("--parameter", "parameters", "Freeze it with one parameter changed.")
 @click.option(
     "--truth",
@@ -61,6 +67,7 @@ def show(track: str, parameters: dict[str, str], chosen: str | None, out: str | 
 @click.option("--note", metavar="WHY", help="Why it is frozen.")
 @options.plugins
 @options.out
+@options.quiet
 @options.limits
 def freeze(
     track: str, parameters: dict[str, str], truth: tuple[str, ...], contract: str | None, note: str | None,
@@ -77,7 +84,8 @@ def freeze(
         max_unpacked=max_unpacked, **given,
     )  # fmt: skip
     output.write(frozen.to_json(), out)
-    click.echo(f"{frozen.id} v{frozen.version}, fingerprint {frozen.fingerprint}", err=True)
+    if not output.is_quiet():
+        click.echo(f"{frozen.id} v{frozen.version}, fingerprint {frozen.fingerprint}", err=True)
     return 0
 
 

@@ -11,7 +11,7 @@ import click
 
 from medcontract import api
 from medcontract.cli import options, output
-from medcontract.rendering.json import dumps
+from medcontract.cli.suggesting import SuggestingGroup
 
 if TYPE_CHECKING:
     from medcontract.results.schemas import Draft, SchemaCheck
@@ -25,13 +25,14 @@ _draft: Decorator = click.option(
 _base_url: Decorator = click.option("--base-url", metavar="URL", help="Use URLs below URL as $id, instead of URNs.")
 
 
-@click.group("schema", short_help="List, show, export, check and diff the published JSON Schemas.")
+@click.group("schema", cls=SuggestingGroup, short_help="List, show, export, check and diff the published JSON Schemas.")
 def command() -> None:
     """The JSON Schemas of all contracts, for use from other languages.
 
     \b
     medcontract schema list
     medcontract schema show reports/truth --record
+    medcontract schema show reports/truth --format markdown
     medcontract schema export out --draft draft-07
     medcontract schema diff old-schemas new-schemas
     """
@@ -47,24 +48,26 @@ def list_contracts(chosen: str | None, out: str | None, no_color: bool) -> int:
     return 0
 
 
-@command.command("show", short_help="Show the JSON Schema of a contract.")
+@command.command("show", short_help="Show the JSON Schema of a contract, or its data dictionary.")
 @options.plugins
-@click.argument("contract_id", metavar="ID")
+@click.argument("contract_id", metavar="ID", shell_complete=options.complete_contract)
 @click.option("--record", is_flag=True, help="Show the schema of one record of a collection.")
 @_draft
-@options.out
-def show(contract_id: str, record: bool, draft: Draft, out: str | None) -> int:
-    """Show the JSON Schema of a contract."""
-    output.write(dumps(api.json_schema(contract_id, record=record, draft=draft)), out)
+@options.result("ContractSchema")
+def show(contract_id: str, record: bool, draft: Draft, chosen: str | None, out: str | None, no_color: bool) -> int:
+    """Show the JSON Schema of a contract, or its data dictionary: fields, allowed values, rules and an example."""
+    printer = output.Printer("ContractSchema", chosen, out, no_color)
+    printer.print(api.show_schema(contract_id, record=record, draft=draft))
     return 0
 
 
 @command.command("export", short_help="Write schemas to a folder.")
 @options.plugins
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
-@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=options.complete_contract)
 @_draft
 @_base_url
+@options.quiet
 def export(folder: str, ids: tuple[str, ...], draft: Draft, base_url: str | None) -> int:
     """Write the schemas of all contracts, or of the given IDs, to DIR, with an index.
 
@@ -76,6 +79,8 @@ def export(folder: str, ids: tuple[str, ...], draft: Draft, base_url: str | None
     medcontract schema export public --base-url https://example.org/schemas reports/truth
     """
     done = api.export_schemas(folder, *ids, draft=draft, base_url=base_url)
+    if output.is_quiet():
+        return 0
     index = done.files[-1]
     counts = f"schemas: {len(done) - 1}, contracts: {done.contracts}"
     click.echo(f"Wrote {os.path.join(folder, index)} ({counts}).", err=True)
@@ -88,6 +93,7 @@ def export(folder: str, ids: tuple[str, ...], draft: Draft, base_url: str | None
 @options.plugins
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False))
 @_base_url
+@options.quiet
 def check(folder: str, base_url: str | None) -> int:
     """Check that the schemas in DIR are valid and up to date. The exit code is 1 if they are not.
 
@@ -96,8 +102,8 @@ def check(folder: str, base_url: str | None) -> int:
     """
     found = api.check_schemas(folder, base_url=base_url)
     output.Printer("SchemaCheck", None, None).print(found)
-    if found:
-        return 0
+    if found or output.is_quiet():
+        return 0 if found else 1
     files = len({fault.file for fault in found.faults})
     click.echo(f"Files with problems: {files}.", err=True)
     stray = [os.path.join(folder, fault.file) for fault in found.faults if fault.stray]

@@ -14,7 +14,7 @@ from medcontract.rendering.view import clean
 _EPILOG = """\b
 Examples:
   medcontract score truth.json out.json telemetry.json
-  medcontract score truth.csv submission/               all data files in the folder
+  medcontract score truth.csv submission/               all data files in the folder, or in submission.zip
   medcontract score truth.csv out.csv --format json --out score.json
   medcontract score truth.json out.jsonl --set team_name=Andes --set evaluation_date=2026-05-31 --result-only
   medcontract score truth.csv out.csv model.json --t-min-ms 12 --t-max-ms 80
@@ -36,6 +36,8 @@ Examples:
 @options.jobs("Read large files in N processes.")
 @options.participant
 @options.plugins
+@options.exclude
+@options.strict
 @options.result("Score")
 @options.problems
 @options.limits
@@ -44,7 +46,7 @@ def command(
     protocol: str | None,
     header: dict[str, str], result_only: bool, jobs: int, participant: bool, chosen: str | None, out: str | None,
     no_color: bool, max_problems: int | None, show_values: bool, max_record: int | None, max_unpacked: int | None,
-    **track_options: Any,
+    exclude: tuple[str, ...], strict: bool, **track_options: Any,
 ) -> int:  # fmt: skip
     """Score a submission against its truth. FILEs are the files of both, in any order.
 
@@ -59,7 +61,8 @@ def command(
             header=header, breakdown=breakdown, participant=participant,
             show_values=show_values or (printer.show_values and not result_only), jobs=jobs,
             plugin_errors=printer.plugin_errors, max_record=max_record,
-            max_unpacked=max_unpacked, progress=progress.show, **settings, **options.given_by(track_options),
+            max_unpacked=max_unpacked, exclude=exclude, strict=strict, notice=output.notice,
+            progress=progress.show, **settings, **options.given_by(track_options),
         )  # fmt: skip
     if result_only:
         output.write(dumps(score.result), out)

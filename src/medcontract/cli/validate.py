@@ -13,6 +13,7 @@ Examples:
   medcontract validate out.json                     recognize the contract
   medcontract validate triage/response=out.json     specify the contract
   medcontract validate submission/                  check all data files in the folder
+  medcontract validate submission.zip               check all data files in the archive
   zcat out.jsonl.gz | medcontract validate --contract lesions/predictions -
   medcontract validate --schema my.schema.json *.json
   medcontract validate --images images/ cases.csv   also check the images
@@ -29,6 +30,8 @@ Examples:
     help="Allow references of the schema to files in DIR. May be repeated.",
 )  # fmt: skip
 @options.plugins
+@options.exclude
+@options.strict
 @options.result("Validation")
 @options.problems
 @options.limits
@@ -45,12 +48,12 @@ def command(
     files: tuple[str, ...], contract: str | None, schema: str | None, allow_refs: tuple[str, ...],
     chosen: str | None, out: str | None,
     max_problems: int | None, show_values: bool, no_color: bool, max_record: int | None, max_unpacked: int | None,
-    images: str | None, jobs: int | None,
+    images: str | None, jobs: int | None, exclude: tuple[str, ...], strict: bool,
 ) -> int:  # fmt: skip
     """Check each FILE against its contract, and show every problem with its line and column.
 
-    FILE may also be a folder, which means all data files in it, or - for standard input (with --contract). Text files
-    may be gzipped. Values of records are shown on a terminal only.
+    FILE may also be a folder or an archive (.zip, .tar.gz), which means all data files in it, or - for standard input
+    (with --contract). Text files may be gzipped. Values of records are shown on a terminal only.
     """
     if jobs and not images:
         raise CallError("--jobs requires --images", "pass the image folder with --images DIR")
@@ -60,7 +63,8 @@ def command(
     with output.Progress() as progress:
         report = api.validate_files(
             files, contract, schema=schema, allow_refs=allow_refs, images=images, jobs=jobs, max_record=max_record,
-            max_unpacked=max_unpacked, progress=progress.show, **settings,
+            max_unpacked=max_unpacked, exclude=exclude, strict=strict, notice=output.notice, progress=progress.show,
+            **settings,
         )  # fmt: skip
     printer.print(report)
     if any(file.wrong_call for file in report.files):

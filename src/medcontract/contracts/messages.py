@@ -10,8 +10,15 @@ import msgspec
 
 from medcontract.problems import Path, Token, is_plain, shorten
 
-_BOOLEANS = {"true": "true", "yes": "true", "y": "true", "t": "true", "1": "true",
-         "false": "false", "no": "false", "n": "false", "f": "false", "0": "false"}  # fmt: skip
+LOCAL_BOOLEANS = {
+    "verdadero": "true", "verdadeiro": "true", "vrai": "true", "vero": "true", "wahr": "true",
+    "falso": "false", "faux": "false", "falsch": "false",
+}  # fmt: skip
+"""What spreadsheets in other languages write for true and false."""
+_BOOLEANS = {
+    "true": "true", "yes": "true", "y": "true", "t": "true", "1": "true", "sí": "true", "si": "true", "s": "true",
+    "false": "false", "no": "false", "n": "false", "f": "false", "0": "false", **LOCAL_BOOLEANS,
+}  # fmt: skip
 
 
 def name(path: Path) -> str:
@@ -70,15 +77,40 @@ def _may_be_data(word: str) -> bool:
     return len(word) > _SHORT or any(c.isdigit() for c in word)
 
 
+_NUMBER_HINTS = (
+    (re.compile(r"\s*-?[0-9]+,[0-9]+\s*"), "write the number without quotes and with a dot"),
+    (re.compile(r"\s*[0-9]+([.,][0-9]+)?\s*%\s*"),
+     "write the number without %; where 0 to 1 is expected, 25 % is 0.25"),
+    (re.compile(r"\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*"), "write the number without quotes"),
+    (re.compile(r"\s*-?[0-9]{1,3}([,.' ][0-9]{3})+([.,][0-9]+)?\s*"), "write the number without thousands separators"),
+    (re.compile(r"\s*(nan|n/?a|null|none|#?n/?a!?|-|inf|infinity|#[a-z0-9/]+[!?]?)\s*", re.IGNORECASE),
+     "write a number; if there is none, use null or an empty cell where that is allowed"),
+    (re.compile(r"\s*[<>≤≥~]?\s*-?[0-9]+([.,][0-9]+)?\s*[a-zA-Zµμ°/]{1,10}\s*"),
+     "write only the number, without a unit"),
+    (re.compile(r"\s*"), "write a number; it must not be empty"),
+)  # fmt: skip
+"""For strings that were meant as a number: the first pattern that matches."""
+
+
 def number_hint(given: Any) -> str | None:
     """How to write the value as a number."""
     if not isinstance(given, str):
         return None
-    if re.fullmatch(r"\s*-?[0-9]+,[0-9]+\s*", given):
-        return "write the number without quotes and with a dot"
-    if re.fullmatch(r"\s*[0-9]+([.,][0-9]+)?\s*%\s*", given):
-        return "write the number without %; where 0 to 1 is expected, 25 % is 0.25"
-    return "write the number without quotes" if re.fullmatch(r"\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*", given) else None
+    return next((hint for pattern, hint in _NUMBER_HINTS if pattern.fullmatch(given)), None)
+
+
+def string_hint(given: Any) -> str | None:
+    """How to write the value as a string."""
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return "write the text itself, without brackets" if isinstance(given, list) and len(given) == 1 else None
+    return "write it in quotes, with any leading zeros (in pandas: read it with dtype=str)"
+
+
+def list_hint(given: Any) -> str | None:
+    """How to write the value as a list."""
+    if isinstance(given, dict):
+        return "write a list: [ … ] instead of { … }, without keys"
+    return None if given is None else "put the value into a list: [ … ]"
 
 
 def boolean_hint(given: Any) -> str | None:

@@ -10,34 +10,39 @@ from typing import TYPE_CHECKING, NamedTuple
 from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.errors import CallError, NotRecognised
+from medcontract.reading.archive_paths import is_archive, open_source
+from medcontract.reading.exclude import Exclude
 from medcontract.reading.source import STDIN, Source
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from medcontract.evaluation.skipped_files import SkippedFile
+    from medcontract.reading.folders import Listing
+    from medcontract.reading.limits import Limits
 
 FileName = str | os.PathLike[str]
 _NAMED = re.compile(r"([a-z0-9-]+/[a-z0-9-]+)=(.+)", re.DOTALL)
 
 
 class GivenFiles(NamedTuple):
-    """The files of a call, with folders replaced by the data files in them."""
+    """The files of a call, with folders and archives replaced by the data files in them."""
 
     files: list[tuple[str | Source, str | None]]
     """Paths, each with the contract given in the call."""
     found: dict[str, str]
-    """The files that were found in a folder, not named in the call, and the folder of each."""
+    """The files that were found in a folder or archive, not named in the call, and the folder or archive of each."""
     skipped: tuple[SkippedFile, ...] = ()
     """The files in these folders that are not read, because of their names."""
 
 
 class Expanded(NamedTuple):
-    """A path of a call: a file, or the data files in a folder."""
+    """A path of a call: a file, or the data files in a folder or an archive."""
 
     files: list[str | Source]
     """Entries of a folder that cannot be read are included, as a source with the reason."""
     skipped: tuple[SkippedFile, ...] = ()
+    is_archive: bool = False
 
 
 def given_files(
@@ -45,10 +50,12 @@ def given_files(
     contract: str | None = None,
     schema: FileName | None = None,
     others: Iterable[object] = (),
+    limits: Limits | None = None,
+    exclude: Exclude | None = None,
 ) -> GivenFiles:
     """The files of a call. Raises `CallError` for an unknown contract, and for standard input without one.
 
-    `others`: other files that the call reads.
+    `others`: other files that the call reads. `limits`: for archives. `exclude`: files in folders that are not read.
     """
     wanted = [split(name, contract) for name in names]
     stdin_once([*(path for path, _ in wanted), schema, *others])
@@ -62,10 +69,10 @@ def given_files(
                 "standard input needs a contract",
                 "pass CONTRACT=- instead of -; for the ids see: medcontract schema list",
             )
-    expanded = [(path, contract_id, expand(path)) for path, contract_id in wanted]
+    expanded = [(path, contract_id, expand(path, limits, exclude)) for path, contract_id in wanted]
     walked = [(path, contract_id, inside.files) for path, contract_id, inside in expanded]
     found = _found_in_folders(walked)
-    named = {os.path.realpath(path) for path, _, _ in walked if not os.path.isdir(path)}
+    named = {os.path.realpath(path) for path, _, files in walked if files == [path]}
     skipped = {file.path: file for _, _, inside in expanded for file in inside.skipped}
     return GivenFiles(
         files=[(inside, contract_id) for _, contract_id, paths in walked for inside in paths],
@@ -121,13 +128,13 @@ def _recognized(frame: pd.DataFrame) -> str | None:
 
 
 def _found_in_folders(walked: Iterable[tuple[str, str | None, list[str | Source]]]) -> dict[str, str]:
-    """The files that were found in a folder, not named in the call, and the folder of each."""
+    """The files that were found in a folder or archive, not named in the call, and the folder or archive of each."""
     walked = list(walked)
-    named = {os.path.realpath(path) for path, _, _ in walked if not os.path.isdir(path)}
+    named = {os.path.realpath(path) for path, _, files in walked if files == [path]}
     inside = (
         (file.name if isinstance(file, Source) else file, path)
         for path, _, files in walked
-        if os.path.isdir(path)
+        if files != [path]
         for file in files
     )
     return {file: path for file, path in inside if os.path.realpath(file) not in named}
@@ -155,29 +162,61 @@ def stdin_once(names: Iterable[object]) -> None:
         raise CallError("standard input was given twice", "save one of the two to a file")
 
 
-def expand(path: str) -> Expanded:
-    """A file as it is, a folder as the data files in it. Raises `CallError` for a folder without any."""
-    inside = list_path(path)
+def expand(path: str, limits: Limits | None = None, exclude: Exclude | None = None) -> Expanded:
+    """A file as it is, a folder or an archive as the data files in it. Raises `CallError` if there are none."""
+    inside = list_path(path, limits, exclude)
+    if not inside.files and exclude and list_path(path, limits).files:
+        raise CallError(f"{path}: all data files in this folder are excluded", "pass fewer --exclude patterns")
     if not inside.files:
         raise CallError(f"{path}: {no_data_files(inside)}", f"expected files with {', '.join(BY_ENDING)}")
     return inside
 
 
-def list_path(path: str) -> Expanded:
-    """A file as it is, a folder as the data files in it, sorted, which may be none."""
-    if not os.path.isdir(path):
+def list_path(path: str, limits: Limits | None = None, exclude: Exclude | None = None) -> Expanded:
+    """A file as it is, a folder or an archive as the data files in it, sorted, which may be none.
+
+    An archive that cannot be read is a file.
+    """
+    inside = _list_folder(path, limits, exclude)
+    if inside is None:
         return Expanded([path])
     from medcontract.evaluation.skipped_files import skipped
-    from medcontract.reading.folders import list_files
 
-    inside = list_files(path, BY_ENDING)
     files = [Source(file, refused=refused) if refused else file for file, refused in inside.data]
-    return Expanded(files, tuple(map(skipped, inside.others)))
+    return Expanded(files, tuple(map(skipped, inside.others)), is_archive(path))
+
+
+def _list_folder(path: str, limits: Limits | None, exclude: Exclude | None) -> Listing | None:
+    if os.path.isdir(path):
+        from medcontract.reading.folders import list_files
+
+        return list_files(path, BY_ENDING, exclude)
+    if is_archive(path):
+        from medcontract.reading.archives import list_archive
+
+        return list_archive(path, BY_ENDING, limits, exclude)
+    return None
+
+
+def input_file(file: FileName | bytes, name: str | None) -> Source:
+    """A file or bytes, with the name that messages show."""
+    if isinstance(file, bytes):
+        return Source(file, name)
+    source = single_file(file)
+    source.name = source.name if name is None else name
+    return source
+
+
+def single_file(path: FileName) -> Source:
+    """A file; an archive means the only data file in it. Raises `CallError` if it contains none."""
+    path = os.fspath(path)
+    files = expand(path).files if is_archive(path) else [path]
+    return open_source(path if len(files) > 1 else str(files[0]))
 
 
 def no_data_files(inside: Expanded) -> str:
-    """The message for a folder without data files, with what it contains instead."""
+    """The message for a folder or an archive without data files, with what it contains instead."""
     from medcontract.evaluation.skipped_files import describe_skipped
 
     others = describe_skipped(inside.skipped)
-    return f"no data files in this folder{f' ({others})' if others else ''}"
+    return f"no data files in this {'archive' if inside.is_archive else 'folder'}{f' ({others})' if others else ''}"

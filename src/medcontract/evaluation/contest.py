@@ -9,15 +9,24 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.contracts import registry
-from medcontract.errors import BrokenPlugin, CallError, InvalidData, MedcontractError, WrongWeights, internal_error
+from medcontract.errors import (
+    BrokenPlugin,
+    CallError,
+    InvalidData,
+    MedcontractError,
+    WrongWeights,
+    internal_error,
+    plugin_failure,
+)
 from medcontract.evaluation.inputs import Files, GivenFile, HeaderOverrides, Settings, base_name, gather
 from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth
+from medcontract.evaluation.parallel import options_for_workers
+from medcontract.evaluation.plugin_checks import for_participants
 from medcontract.evaluation.score import Scored, protocol_for, score_against, track_of
 from medcontract.evaluation.submissions import Submission
 from medcontract.evaluation.unused_files import reason_for, skipped_problems, unused_problems
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import FileReport
-from medcontract.scoring import tracks
 from medcontract.scoring.rational import rounded_or_none
 from medcontract.scoring.scorer import Counts, Scorer
 from medcontract.scoring.track import Track
@@ -56,12 +65,12 @@ class Contest:
 
     def __init__(self, job: Job) -> None:
         self.job = job
-        files = gather(job.truth, job.settings)
+        files = gather(job.truth, job.settings, role="truth")
         if files.unread:
             raise InvalidData(files.unread[0])
         self.track = track_of(files)
         self.roles, options = self.track.roles, job.settings.scoring
-        protocol = protocol_for(self.track, _for_rankings(self.track, job.parameters), job.settings)
+        protocol = protocol_for(self.track, for_rankings(self.track, job.parameters), job.settings)
         self.scorer = self.track.scorer(protocol, options, files.groups)
         _check_has_truth(self.track, files)
         names = [name for pair in self.scorer.pairs for name in (pair.truth, pair.submission)]
@@ -118,14 +127,14 @@ class Contest:
         except MedcontractError:
             raise
         except Exception as error:  # noqa: BLE001  # any bug that a file triggers
-            return Refused(reason=internal_error(error))
+            return _unexpected(error)
 
     def _score(self, submission: Submission) -> Scored | Refused:
         if submission.error:
             return Refused(reason=submission.error, problems=skipped_problems(submission.skipped))
         files = Files()
         try:
-            files = gather(submission.files, self.job.settings, lenient=submission.paths)
+            files = gather(submission.files, self.job.settings, submission.paths, role="submission")
             files.skipped = submission.skipped
             if files.unrecognized and not submission.is_folder:
                 return _unrecognized(files)
@@ -182,7 +191,7 @@ class Contest:
         except MedcontractError:
             raise
         except Exception as error:  # noqa: BLE001  # as in `score`
-            return Refused(reason=internal_error(error))
+            return _unexpected(error)
 
     def _slim(self, score: Scored | Refused) -> Scored | Refused:
         if isinstance(score, Refused):
@@ -191,10 +200,18 @@ class Contest:
         if not self.job.settings.participant:
             verdict.warnings += score.private
         if verdict.result is not None:
-            verdict.result = self.track.for_participants(verdict.result, rounded_or_none(verdict.headline))
+            verdict.result = for_participants(self.track, verdict.result, rounded_or_none(verdict.headline))
         counts = score.counts if self.track.ranking.protocol else None
         first = () if score.valid else first_error(score.problems)
         return replace(score, verdict=verdict, problems=first, hints=(), remediation=(), breakdown=None, counts=counts)
+
+
+def _unexpected(error: Exception) -> Refused:
+    """The refusal for an exception in a plugin, or for a bug."""
+    failure = plugin_failure(error)
+    if failure is None:
+        return Refused(reason=internal_error(error))
+    return Refused(reason=failure.as_options[0], wrong_call=True)
 
 
 def first_error(problems: Sequence[FileProblem]) -> tuple[FileProblem, ...]:
@@ -202,7 +219,7 @@ def first_error(problems: Sequence[FileProblem]) -> tuple[FileProblem, ...]:
     return tuple(problem for problem in problems if problem.severity == "error")[:1]
 
 
-def _for_rankings(track: Track, parameters: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def for_rankings(track: Track, parameters: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The parameters of the call, and those with a different default in a ranking."""
     given = {name for name, _ in parameters}
     return [*((name, value) for name, value in track.ranking.parameters.items() if name not in given), *parameters]
@@ -242,8 +259,9 @@ _contest: Contest | None = None
 
 def _prepare(job: Job) -> None:
     global _contest  # noqa: PLW0603  # initializes a worker process
-    for plugin in job.settings.scoring.plugins:
-        tracks.load_plugin(plugin)
+    from medcontract.challenges.loading import prepare_worker
+
+    prepare_worker(job.settings.scoring)
     contest = Contest(job)
     for part, digest in zip(contest.parts, job.digests, strict=True):
         if part.source.sha256() != digest:
@@ -260,12 +278,14 @@ def _score_in_worker(submission: Submission) -> Scored | Refused:
 def scores(contest: Contest, submissions: Sequence[Submission], jobs: int) -> Iterator[Scored | Refused]:
     """The score of each submission, in order."""
     count = min(jobs, len(submissions))
-    if count < 2:
+    options = options_for_workers(contest.track, contest.job.settings.scoring)
+    if count < 2 or options is None:
         yield from map(contest.score, submissions)
         return
     try:
         digests = tuple(part.source.sha256() for part in contest.parts)
-        workers = Workers(count, _prepare, replace(contest.job, digests=digests))
+        settings = contest.job.settings._replace(scoring=options)
+        workers = Workers(count, _prepare, replace(contest.job, digests=digests, settings=settings))
     except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: try with one process
         yield from map(contest.score, submissions)
         return

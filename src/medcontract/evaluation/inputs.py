@@ -7,15 +7,17 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
 from medcontract.containers import BY_ENDING
 from medcontract.contracts.contract import RecordSink
-from medcontract.contracts.registry import CompiledContract
+from medcontract.contracts.recognition import is_truth_or_submission, other_role
+from medcontract.contracts.registry import CompiledContract, scope
 from medcontract.errors import CallError, NotRecognised
 from medcontract.problems import Finding
+from medcontract.reading.archive_paths import open_source, without_ending
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import STDIN, Source
 from medcontract.results.validation import FileReport, Problem
@@ -70,13 +72,15 @@ class Part:
         self.collector = collector
         self.how = how
         """How the contract is known, such as `recognized by its columns`."""
+        self.alias = ""
+        """What is shown in place of its name, if that must not be shown."""
         self.validator: RecordsValidator | None = None
         self._report: FileReport | None = None
 
     @property
     def name(self) -> str:
         """The base name, as text: do not expose paths."""
-        return base_name(self.source.name)
+        return self.alias or base_name(self.source.name)
 
     @property
     def report(self) -> FileReport:
@@ -92,7 +96,9 @@ def base_name(path: str) -> str:
 
 
 def without_extensions(name: str) -> str:
-    """The name of a data file without its extensions (`.json`, `.csv.gz`)."""
+    """The name of a data file or an archive without its extensions (`.json`, `.csv.gz`, `.tar.gz`)."""
+    if without_ending(name) != name:
+        return without_ending(name)
     plain = name[:-3] if name.lower().endswith(".gz") else name
     stem, extension = os.path.splitext(plain)
     return stem if extension.lower() in BY_ENDING else name
@@ -157,16 +163,23 @@ class Files:
         return some
 
 
-def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[str] = ()) -> Files:
+def gather(
+    given: Iterable[GivenFile],
+    settings: Settings,
+    lenient: Collection[str] = (),
+    role: Literal["truth", "submission"] | None = None,
+) -> Files:
     """Identify each file. Raises `CallError` for one that cannot be checked, unless its path is in `lenient`.
 
-    A file that is given twice counts once. The order of the files does not matter.
+    A file that is given twice counts once. The order of the files does not matter. `role`: what files are that match
+    the truth and the submission of a challenge equally well.
     """
     files = Files()
+    undecided: list[tuple[Source, FileReport]] = []
     files.found = lenient
     for path, contract_id in _once(given):
         collector = settings.collector()
-        source = path if isinstance(path, Source) else Source(path, limits=settings.limits)
+        source = path if isinstance(path, Source) else open_source(path, settings.limits)
         source.watched = True
         identified = identify(source, contract_id, collector)
         if isinstance(identified, Identified):
@@ -174,6 +187,9 @@ def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[s
             files.groups.setdefault(part.contract.id, []).append(part)
             continue
         report = identified
+        if _is_decided_later(report._candidates, role):
+            undecided.append((source, report))
+            continue
         problem = _first_problem(report, source, contract_id)
         found = report.path in lenient
         if not report.wrong_call or (found and problem.code in (*_UNREADABLE, "MC028")):
@@ -183,10 +199,49 @@ def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[s
         else:
             kind = NotRecognised if problem.code == "MC009" else CallError
             raise kind(f"{report.path}: {problem.message}", without_contract_option(problem.hint))
+    _decide(files, undecided, settings, role, lenient)
     files.groups = {name: _in_order(files.groups[name]) for name in sorted(files.groups)}
     files.unread.sort(key=_by_name_and_problem)
     files.unrecognized.sort(key=lambda report: base_name(report.path))
     return files
+
+
+def _is_decided_later(candidates: Collection[str], role: str | None) -> bool:
+    """Whether the other files, or the role of a file, decide which of these contracts of a challenge it has."""
+    challenge = scope()
+    if challenge is None or role is None:
+        return is_truth_or_submission(candidates)
+    return getattr(challenge, role) in candidates
+
+
+def _decide(
+    files: Files,
+    undecided: Sequence[tuple[Source, FileReport]],
+    settings: Settings,
+    role: str | None,
+    found: Collection[str],
+) -> None:
+    """Add the files that match the truth and the submission of a challenge equally well."""
+    challenge = scope()
+    if challenge is None or not undecided:
+        return
+    others = set(files.groups)
+    if all(part.source.name in found for part in files.groups.get(challenge.truth, [])):
+        others.discard(challenge.truth)  # a truth in the folder of a submission must not replace that of the organizer
+    decided = other_role(others) if role is None else getattr(challenge, role)
+    for source, report in undecided:
+        if decided is None:
+            problem = _first_problem(report, source, None)
+            hint = f"specify it: {challenge.truth}=PATH, or {challenge.submission}=PATH"
+            raise NotRecognised(f"{report.path}: {problem.message}", hint)
+        collector = settings.collector()
+        identified = identify(source, decided, collector)
+        if isinstance(identified, Identified):
+            how = "because of the other files" if role is None else "by its position"
+            part = Part(source, identified.contract, collector, how)
+            files.groups.setdefault(part.contract.id, []).append(part)
+        else:
+            files.add_unread(source, identified, _first_problem(identified, source, decided))
 
 
 def without_contract_option(hint: str | None) -> str | None:

@@ -10,7 +10,9 @@ from medcontract.evaluation.inputs import Part
 from medcontract.evaluation.preflight_problems import count_of, error, problems_of
 from medcontract.evaluation.preflight_session import Session
 from medcontract.problems import plural
+from medcontract.reading.archive_paths import split_member
 from medcontract.reading.folders import leads_out_of
+from medcontract.reading.limits import Limits
 from medcontract.results.preflight import Check
 from medcontract.results.score import in_file
 from medcontract.results.validation import NamedFiles, Problem
@@ -70,7 +72,7 @@ def named_file_checks(session: Session, found: Mapping[str, str]) -> Iterator[Ch
         parts = session.files.groups.get(wanted.contract, [])
         named = getattr(document, wanted.field, None)
         if named is None:
-            yield _unnamed_file_check(wanted, check_id, parts[0].name if document is not None else None)
+            yield _unnamed_file_check(wanted, check_id, parts[0] if document is not None else None)
             continue
         part = parts[0]
         stated = getattr(document, wanted.size_mb, None) if wanted.size_mb else None
@@ -81,29 +83,31 @@ def named_file_checks(session: Session, found: Mapping[str, str]) -> Iterator[Ch
             title=wanted.title,
             status="failed" if problem else "passed",
             detail=named,
-            problems=(in_file(part.name, problem),) if problem else (),
+            problems=(in_file(part.name, problem, part.source.name),) if problem else (),
         )
 
 
-def _unnamed_file_check(wanted: NamedFile, check_id: str, document: str | None) -> Check:
+def _unnamed_file_check(wanted: NamedFile, check_id: str, document: Part | None) -> Check:
     """The check of a file that no document names."""
     if document is None:
         detail = f"needs a valid file of {wanted.contract}"
         return Check(id=check_id, title=wanted.title, status="skipped", detail=detail)
-    detail = f"{document} has no '{wanted.field}'"
+    detail = f"{document.name} has no '{wanted.field}'"
     if not wanted.required:
         return Check(id=check_id, title=wanted.title, status="skipped", detail=detail)
-    problem = error("MC311", detail, f"add '{wanted.field}': the path of the file, relative to {document}")
-    problems = (in_file(document, problem),)
+    problem = error("MC311", detail, f"add '{wanted.field}': the path of the file, relative to {document.name}")
+    problems = (in_file(document.name, problem, document.source.name),)
     return Check(id=check_id, title=wanted.title, status="failed", detail=detail, problems=problems)
 
 
 def _named_file_problem(part: Part, named: str, stated_mb: float | None, folder: str) -> Problem | None:
     path = os.path.join(os.path.dirname(part.source.name), *named.split("/"))
-    if leads_out_of(folder, path):
+    archived = split_member(path)
+    if not archived and leads_out_of(folder, path):
         message = f"{named} is a link that leads out of its folder and is not followed"
         return error("MC028", message, "replace it by the file")
-    if not os.path.isfile(path):
+    size = _size_of(path, archived, part.source.limits)
+    if size is None:
         return error(
             "MC311",
             f"{part.name} refers to {named}, which does not exist",
@@ -111,10 +115,18 @@ def _named_file_problem(part: Part, named: str, stated_mb: float | None, folder:
         )
     if stated_mb is None:
         return None
-    size = os.path.getsize(path)
     if abs(Fraction(size, _MB) - Fraction(stated_mb)) <= Fraction(stated_mb) / 100:
         return None
     hint = f"state {size / _MB:.4g}"
     if abs(size / (1 << 20) - stated_mb) <= stated_mb / 100:
         hint += "; 1 MB is 1,000,000 bytes, not 1,048,576"
     return error("MC312", f"the size of {named} is {size / _MB:.4g} MB, not {stated_mb:g} MB", hint)
+
+
+def _size_of(path: str, archived: tuple[str, str] | None, limits: Limits) -> int | None:
+    """The size of a file, also in an archive; None if it does not exist."""
+    if archived:
+        from medcontract.reading.archives import member_size
+
+        return member_size(*archived, limits)
+    return os.path.getsize(path) if os.path.isfile(path) else None

@@ -13,6 +13,9 @@ from medcontract.errors import CallError
 from medcontract.evaluation.arguments import expand, list_path, no_data_files
 from medcontract.evaluation.inputs import GivenFile, base_name, has_data_extension, without_extensions
 from medcontract.evaluation.skipped_files import SkippedFile, skipped
+from medcontract.reading.archive_paths import split_member
+from medcontract.reading.exclude import Exclude
+from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source
 from medcontract.validation.dispatch import Identified, identify
 from medcontract.validation.problem_collector import ProblemCollector
@@ -26,6 +29,8 @@ class Submission(Struct, frozen=True, kw_only=True):
     error: str | None = None
     """Why there are no files."""
     is_folder: bool = True
+    """Whether the files were found in a folder or an archive."""
+    is_archive: bool = False
     skipped: tuple[SkippedFile, ...] = ()
     """Files in the folder that are not read, because of their names."""
     measured: tuple[str, ...] | None = None
@@ -37,8 +42,8 @@ class Submission(Struct, frozen=True, kw_only=True):
 
     @property
     def plain_name(self) -> str:
-        """The name of the folder, or of the file without its extension."""
-        return self.name if self.is_folder else without_extensions(self.name)
+        """The name of the folder, or of the file or archive without its extension."""
+        return self.name if self.is_folder and not self.is_archive else without_extensions(self.name)
 
 
 class Measured(Struct, frozen=True, kw_only=True):
@@ -63,7 +68,7 @@ class Measured(Struct, frozen=True, kw_only=True):
         return [f"--measured: there is no submission {name}: ignored" for name in sorted(self.files.keys() - names)]
 
 
-def measured_in(folder: str) -> Measured:
+def measured_in(folder: str, limits: Limits | None = None) -> Measured:
     """`folder/NAME/` and `folder/NAME.json` contain measurements of the submission NAME. Raises `CallError`."""
     if not os.path.isdir(folder):
         raise CallError(f"{folder}: no such folder", "pass to --measured a folder with an entry for each submission")
@@ -71,7 +76,7 @@ def measured_in(folder: str) -> Measured:
     for entry in sorted(name for name in os.listdir(folder) if not name.startswith(".")):
         path = os.path.join(folder, entry)
         name = base_name(entry) if os.path.isdir(path) else without_extensions(base_name(entry))
-        files = (file.name if isinstance(file, Source) else file for file in expand(path).files)
+        files = (file.name if isinstance(file, Source) else file for file in expand(path, limits).files)
         found[name] = (*found.get(name, ()), *files)
     return Measured(files=found)
 
@@ -84,8 +89,10 @@ class FoundSubmissions(NamedTuple):
     """Warnings about files among them that are not submissions."""
 
 
-def submissions_in(given: Sequence[tuple[str, str | None]]) -> FoundSubmissions:
-    """Each folder or data file is a submission; it may have a contract, which is that of all its files.
+def submissions_in(
+    given: Sequence[tuple[str, str | None]], limits: Limits | None = None, exclude: Exclude | None = None
+) -> FoundSubmissions:
+    """Each folder, archive or data file is a submission; it may have a contract, which is that of all its files.
 
     Raises `CallError` if there are none.
     """
@@ -93,26 +100,31 @@ def submissions_in(given: Sequence[tuple[str, str | None]]) -> FoundSubmissions:
     notes: list[str] = []
     unique = {os.path.realpath(path): (path, contract_id) for path, contract_id in reversed(given)}
     for path, contract_id in reversed(unique.values()):
-        if not os.path.lexists(path):
+        if not os.path.lexists(path) and not split_member(path):
             raise CallError(f"{path}: no such file or folder", "check the path")
         reason = None if contract_id else _no_submission(path)
         if reason:
             notes.append(f"{base_name(path)} is not a submission: ignored ({reason})")
         else:
-            found.append(_submission(path, contract_id))
+            found.append(submission_at(path, contract_id, limits, exclude))
     if not found:
         hint = "; ".join(["pass each submission, a folder or a file, after the truth", *notes])
         raise CallError("there are no submissions to rank", hint)
     return FoundSubmissions(found, notes)
 
 
-def _submission(path: str, contract_id: str | None) -> Submission:
+def submission_at(
+    path: str, contract_id: str | None = None, limits: Limits | None = None, exclude: Exclude | None = None
+) -> Submission:
+    """The submission in a folder, an archive or a file."""
     name = base_name(os.path.abspath(path))
-    inside = list_path(path)
+    inside = list_path(path, limits, exclude)
     files = tuple((file, contract_id) for file in inside.files)
     error = None if files else no_data_files(inside)
     is_folder = inside.files != [path]
-    return Submission(name=name, files=files, error=error, is_folder=is_folder, skipped=inside.skipped)
+    return Submission(
+        name=name, files=files, error=error, is_folder=is_folder, is_archive=inside.is_archive, skipped=inside.skipped
+    )
 
 
 def _no_submission(path: str) -> str | None:

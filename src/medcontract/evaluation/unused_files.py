@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from medcontract.evaluation.inputs import Files, base_name, without_contract_option
 from medcontract.evaluation.skipped_files import MOST_LISTED, SkippedFile, describe_skipped, notes_on_skipped
 from medcontract.problems import plural
+from medcontract.reading.archive_paths import SEPARATOR
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import FileReport
 from medcontract.scoring.track import Track
@@ -57,10 +58,15 @@ def skipped_problems(files: Sequence[SkippedFile]) -> tuple[FileProblem, ...]:
 
 
 def hide_organizers_files(truths: Collection[str], files: Files, found: Mapping[str, str]) -> None:
-    """Remove what is known about unused files in the folder of a truth, which participants must not see."""
+    """Remove the names of truths and what is known about unused files in their folders: not for participants.
+
+    `truths` are contracts of truths that are not also those of submissions.
+    """
     parts = [part for name in truths for part in files.groups.get(name, ())]
+    for part in parts:
+        part.alias = "the truth"
     folders = {found[part.source.name] for part in parts if part.source.name in found}
-    inside = tuple(os.path.join(folder, "") for folder in folders)
+    inside = tuple(start for folder in folders for start in (os.path.join(folder, ""), folder + SEPARATOR))
     files.skipped = [file for file in files.skipped if not file.path.startswith(inside)]
     files.unrecognized = [
         replace(report, problems=()) if found.get(report.path) in folders else report for report in files.unrecognized

@@ -66,7 +66,10 @@ def ready(folder: str | os.PathLike[str], jobs: int | None = None) -> str:
     if not os.path.exists(name):
         raise CallError(f"{name}: no such image folder", "check the path")
     if not os.path.isdir(name):
-        raise CallError(f"{name}: expected an image folder, got a file", "pass the folder that contains the images")
+        raise CallError(
+            f"{name}: expected an image folder, got a file",
+            "pass the folder that contains the images; extract an archive first",
+        )
     if jobs is not None and jobs < 1:
         raise CallError("jobs must be at least 1")
     return os.path.realpath(name)

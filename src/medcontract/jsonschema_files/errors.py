@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from jsonschema.exceptions import ValidationError
 
-from medcontract.contracts.messages import boolean_hint, json_text, kind, name, number_hint, shown
+from medcontract.contracts.messages import boolean_hint, json_text, kind, name, number_hint, shown, string_hint
 from medcontract.contracts.string_patterns import NON_BLANK, PATTERN_DESCRIPTIONS
 from medcontract.contracts.suggestions import did_you_mean
 from medcontract.problems import Finding, Path, is_plain, plural, shorten
@@ -126,6 +126,8 @@ def _wrong_type(allowed: list[str], given: Any) -> tuple[str, str | None]:
     hint = number_hint(given) if {"number", "integer"} & set(allowed) and isinstance(given, str) else None
     if hint is None and "boolean" in allowed and not {"number", "integer"} & set(allowed):
         hint = boolean_hint(given)
+    if hint is None and "string" in allowed:
+        hint = string_hint(given)
     return f"must be {' or '.join(_TYPES[word] for word in dict.fromkeys(allowed))}, not {kind(given)}", hint
 
 

@@ -19,7 +19,7 @@ from medcontract.reading.limits import MAX_DEPTH, MAX_DOCUMENT
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
 from medcontract.validation.dispatch import container_of
-from medcontract.validation.jsonl_file import one_line_hint
+from medcontract.validation.jsonl_diagnosis import explain_line
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.record_errors import Rest, counted_only, fault_finding
 from medcontract.validation.records import Progress, broken_finding
@@ -94,7 +94,7 @@ def _validate_text(raw: bytes, ref: Ref, schema: SchemaChecker, collector: Probl
     try:
         value, findings, rest = _parse(raw)
     except Broken as broken:
-        findings = [broken_finding(broken if ref.record is None else one_line_hint(broken))]
+        findings = [broken_finding(broken if ref.record is None else explain_line(broken, raw))]
     else:
         too_deep = [finding for finding in findings if finding.code == "MC019"]
         if too_deep:

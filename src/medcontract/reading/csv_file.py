@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from operator import methodcaller
 from typing import Any, NamedTuple
 
 import msgspec
 
 from medcontract.problems import Finding, Ref, empty_file, is_plain, plural, shorten
+from medcontract.reading.diagnosis import index_hint
 from medcontract.reading.json_file import Decode, DecodeLines, Lines, too_large
 from medcontract.reading.json_scanner import LATE_MARK_HINT, not_utf8
 from medcontract.reading.limits import LINES_BLOCK, MAX_MEMBERS
@@ -63,14 +65,63 @@ _JSON = re.compile(rb'[ \t]*+[\[{][ \t]*+(?:["\[{\]}]|[\r\n])')
 _CELL = re.compile(r'(?:"((?:[^"]|"")*+)"|([^",\r\n]*+))(,|\Z)')
 
 
+class _RowReader:
+    """The rows of a file as bytes. It does not refer to its generators, so that one that is dropped closes the file."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.in_chunks = False
+
+    def rows(self) -> Iterator[tuple[bytes | None, int, int, bool]]:
+        """Rows as bytes with offset and line, and whether their quotes are closed; None for rows beyond the size limit.
+
+        Once `in_chunks` is set, plain rows are returned many at a time.
+        """
+        source = self._source
+        with source.open() as stream:
+            stream.seek(source.start)
+            offset, line = source.start, 1
+            data, ended = b"", False
+            while not ended:
+                block = stream.read(max(LINES_BLOCK, len(data)))
+                ended = not block
+                data += block
+                # a CR at the end may be half of a CRLF: wait for more bytes
+                whole = data if ended or not data.endswith(b"\r") else data[:-1]
+                at = 0
+                all_plain = not whole.translate(None, _PLAIN_BYTES)
+                while (end := self._end_of_rows(whole, at, all_plain)) > at:
+                    row = whole[at:end]
+                    yield (row if len(row) <= source.limits.record else None), offset + at, line, True
+                    line += _count_breaks(row)
+                    at = end
+                data = data[at:]
+                offset += at
+                if len(data) > source.limits.record:
+                    yield None, offset, line, True
+                    return
+            if data:
+                yield data, offset, line, _ROW.fullmatch(data + b"\n") is not None
+
+    def _end_of_rows(self, whole: bytes, at: int, all_plain: bool) -> int:
+        """The end of the next row, or of many plain rows; 0 if it is not there yet."""
+        if self.in_chunks:
+            plain = None if all_plain else _PLAIN_ROWS.match(whole, at)
+            end = whole.rfind(b"\n") + 1 if all_plain else plain.end() if plain else 0
+            if at < end <= at + self._source.limits.record:
+                return end
+        match = _BLANK_ROWS.match(whole, at) or _ROW.match(whole, at)
+        return match.end() if match else 0
+
+
 class CsvFile:
     """Reads one `.csv` file: first its header, then its rows."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._in_chunks = False
+        self._reader = _RowReader(source)
         self._known: dict[bytes, Row] = {}
-        self._rows = self._raw_rows()
+        self._rows = self._reader.rows()
         self.header: list[str] = []
         self.broken: Finding | None = None
         """Why the header, and so the file, cannot be read."""
@@ -109,7 +160,7 @@ class CsvFile:
     ) -> Iterator[Row | RowBlock]:
         """Like `rows`, but many at a time where possible."""
         layout = Layout(columns, self.header, open_record)
-        self._in_chunks = True
+        self._reader.in_chunks = True
         for raw, offset, line, closed in self._rows:
             if raw is None or raw.count(b"\n") < 2 or not _is_plain_rows(raw):
                 if row := self._row(layout, raw, offset, line, closed, decode):
@@ -160,50 +211,9 @@ class CsvFile:
         if isinstance(cells, Finding):
             return Row(b"", offset, len(raw), line, cells)
         if len(cells) != len(self.header):
-            return Row(b"", offset, len(raw), line, _ragged(len(cells), len(self.header)))
+            return Row(b"", offset, len(raw), line, _ragged(cells, len(self.header)))
         record = layout.record(cells, _json_cell)
         return Row(record, offset, len(raw), line, None, decode(record))
-
-    def _raw_rows(self) -> Iterator[tuple[bytes | None, int, int, bool]]:
-        """Rows as bytes with offset and line, and whether their quotes are closed; None for rows beyond the size limit.
-
-        Once `_in_chunks` is set, plain rows are returned many at a time.
-        """
-        source = self._source
-        with source.open() as stream:
-            stream.seek(source.start)
-            offset, line = source.start, 1
-            data, ended = b"", False
-            while not ended:
-                block = stream.read(max(LINES_BLOCK, len(data)))
-                ended = not block
-                data += block
-                # a CR at the end may be half of a CRLF: wait for more bytes
-                whole = data if ended or not data.endswith(b"\r") else data[:-1]
-                at = 0
-                all_plain = not whole.translate(None, _PLAIN_BYTES)
-                while (end := self._end_of_rows(whole, at, all_plain)) > at:
-                    row = whole[at:end]
-                    yield (row if len(row) <= source.limits.record else None), offset + at, line, True
-                    line += _count_breaks(row)
-                    at = end
-                data = data[at:]
-                offset += at
-                if len(data) > source.limits.record:
-                    yield None, offset, line, True
-                    return
-            if data:
-                yield data, offset, line, _ROW.fullmatch(data + b"\n") is not None
-
-    def _end_of_rows(self, whole: bytes, at: int, all_plain: bool) -> int:
-        """The end of the next row, or of many plain rows; 0 if it is not there yet."""
-        if self._in_chunks:
-            plain = None if all_plain else _PLAIN_ROWS.match(whole, at)
-            end = whole.rfind(b"\n") + 1 if all_plain else plain.end() if plain else 0
-            if at < end <= at + self._source.limits.record:
-                return end
-        match = _BLANK_ROWS.match(whole, at) or _ROW.match(whole, at)
-        return match.end() if match else 0
 
 
 class Layout:
@@ -387,7 +397,7 @@ def _cells(raw: bytes, offset: int | None) -> list[str | None] | Finding:
     try:
         text = text_bytes.decode()
     except UnicodeDecodeError as error:
-        bad = not_utf8(error.start)
+        bad = not_utf8(text_bytes, error.start)
         return Finding(bad.code, bad.message, bad.hint, offset=None if offset is None else offset + error.start)
     if '"' not in text:
         return [cell or None for cell in text.split(",")]
@@ -423,32 +433,46 @@ def _never_closed(offset: int | None) -> Finding:
     return Finding("MC030", "a quote in this row is not closed", 'close it with "', offset=offset)
 
 
-def _ragged(cells: int, columns: int) -> Finding:
-    message = f"the row has {plural(cells, 'cell')}, the header {columns}"
-    hint = (
-        "put cells that contain a comma in double quotes"
-        if cells > columns
-        else "add the missing cells, which may be empty"
-    )
-    return Finding("MC031", message, hint)
+def _ragged(cells: Sequence[str | None], columns: int) -> Finding:
+    message = f"the row has {plural(len(cells), 'cell')}, the header {columns}"
+    return Finding("MC031", message, _ragged_hint(cells, columns))
+
+
+def _ragged_hint(cells: Sequence[str | None], columns: int) -> str:
+    if len(cells) > columns:
+        halves = sum(bool(a and b and a.isdecimal() and b.isdecimal()) for a, b in pairwise(cells))
+        if halves >= len(cells) - columns:
+            return "write decimal numbers with a dot, not a comma: 0.5"
+        return "put cells that contain a comma in double quotes"
+    only = cells[0] or ""
+    if len(cells) == 1 and only.count(",") == columns - 1:
+        return "remove the quotes around the row: only cells that contain a comma need quotes"
+    if len(cells) == 1 and any(only.count(other) == columns - 1 for other in ";\t|"):
+        return "separate the cells by commas, as in the header"
+    if len(cells) == 1 and only.startswith("```"):
+        return "remove this line: it is Markdown, not data"
+    return "add the missing cells, which may be empty"
 
 
 def header_findings(header: Sequence[str], known: Sequence[str], open_record: bool, ref: Ref) -> list[Finding]:
-    """The findings about a header row: repeated and unknown columns."""
+    """The findings about a header row: repeated and unknown columns. Columns without a name are one finding."""
     findings: list[Finding] = []
     seen: set[str] = set()
     for name in header:
-        shown = f"column '{name}'" if is_plain(name) else "a column"
-        if name in seen:
+        shown = f"column '{name}'" if is_plain(name) else "a column" if name else "a column without a name"
+        if name in seen and (name or open_record):
             findings.append(
                 Finding("MC015", f"{shown} is repeated", "keep one of them", path=(name,), ref=ref, field=name,
                         value=shorten(name))
             )  # fmt: skip
-        elif name not in known and not open_record:
+        elif name not in seen and name not in known and not open_record:
+            hint = index_hint(name) if any(header[header.index(name) :]) else _EMPTY_AT_THE_END
             findings.append(
-                Finding(
-                    "MC102", f"{shown} is not in this contract", path=(name,), ref=ref, field=name, value=shorten(name)
-                )
-            )
+                Finding("MC102", f"{shown} is not in this contract", hint, path=(name,), ref=ref, field=name,
+                        value=shorten(name))
+            )  # fmt: skip
         seen.add(name)
     return findings
+
+
+_EMPTY_AT_THE_END = "remove the commas at the end of each line, or the empty columns at the end of the sheet"

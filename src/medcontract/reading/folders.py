@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from medcontract.problems import Finding
+from medcontract.reading.exclude import Exclude
 
 
 class Entry(NamedTuple):
@@ -36,9 +37,9 @@ def data_files(folder: str, endings: Collection[str]) -> list[Entry]:
     return list_files(folder, endings).data
 
 
-def list_files(folder: str, endings: Collection[str]) -> Listing:
+def list_files(folder: str, endings: Collection[str], exclude: Exclude | None = None) -> Listing:
     """The files that `data_files` returns, and the others."""
-    walk = _Walk(folder, endings)
+    walk = _Walk(folder, endings, exclude)
     while walk.waiting:
         walk.step(walk.waiting.pop())
     return Listing(sorted(walk.found), sorted(walk.others))
@@ -47,8 +48,10 @@ def list_files(folder: str, endings: Collection[str]) -> Listing:
 class _Walk:
     """Walks through a folder. Uses a stack because recursion would fail at depth 1,000."""
 
-    def __init__(self, folder: str, endings: Collection[str]) -> None:
+    def __init__(self, folder: str, endings: Collection[str], exclude: Exclude | None) -> None:
         self.waiting = [folder]
+        self._folder = folder
+        self._exclude = exclude
         self.found: list[Entry] = []
         self.others: list[str] = []
         self._root = _real(folder)
@@ -63,6 +66,8 @@ class _Walk:
             return
         for entry in visible:
             try:
+                if self._exclude and self._exclude(self._folder, entry.path, entry.is_dir(follow_symlinks=False)):
+                    continue
                 self.found += self._link(entry) if entry.is_symlink() else self._plain(entry)
             except OSError as error:
                 self.found.append(Entry(entry.path, _cannot_be_read("the file", error)))
@@ -94,7 +99,12 @@ class _Walk:
             yield Entry(entry.path, _kind_of_target(entry.path))
 
     def _is_data(self, name: str) -> bool:
-        return os.path.splitext(name.lower().removesuffix(".gz"))[1] in self._endings
+        return has_ending(name, self._endings)
+
+
+def has_ending(name: str, endings: Collection[str]) -> bool:
+    """Whether a file has one of these extensions, before `.gz`."""
+    return os.path.splitext(name.lower().removesuffix(".gz"))[1] in endings
 
 
 def leads_out_of(folder: str, path: str) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from medcontract.problems import Finding, Ref, empty_file
+from medcontract.reading.diagnosis import MOST_BYTES, before_json
 from medcontract.reading.gunzip import size_text
 from medcontract.reading.json_scanner import Broken, Scanner, after_end, read_string, scan, skip_space
 from medcontract.reading.limits import BLOCK, MAX_DOCUMENT, MAX_MEMBERS
@@ -304,8 +305,12 @@ class JsonFile:
             for raw, at, _ in self._items(window, lambda raw: None):
                 check_syntax(raw, at)
             return Member("", offset, b"[]", offset)
+        start = window.data[window.at : window.at + MOST_BYTES]
         raw = window.cut()
-        check_syntax(raw, offset)
+        try:
+            check_syntax(raw, offset)
+        except Broken as broken:
+            raise _at_the_start(broken, start) from None
         return Member("", offset, raw, offset)
 
     def _members(self, window: Window) -> Iterator[Cut]:
@@ -399,6 +404,12 @@ def is_json(source: Source) -> bool:
         return len(raw) <= MAX_DOCUMENT and (raw.isascii() or bool(raw.decode()))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
+
+
+def _at_the_start(broken: Broken, text: bytes) -> Broken:
+    """The syntax error of a text that does not start with an object or a list, with what precedes the JSON, if any."""
+    around = before_json(text) if broken.code in ("MC010", "MC022", "MC023") else None
+    return Broken("MC010", broken.offset, around.message, around.hint) if around else broken
 
 
 def _no_key(data: bytes, at: int) -> Broken:

@@ -12,6 +12,7 @@ import re
 from typing import Any, NamedTuple
 
 from medcontract.problems import Path, Token
+from medcontract.reading.diagnosis import FENCE, FENCE_MESSAGE, ONLY_JSON, after_json_hint, not_utf8_hint
 from medcontract.reading.limits import MAX_DEPTH
 
 
@@ -63,10 +64,12 @@ _CUT_OFF = re.compile(
 _CUT_HINT = "the file may be truncated; check that it was written completely"
 _WORDS: dict[bytes, Any] = {b"true": True, b"false": False, b"null": None}
 _NOT_FINITE = (b"NaN", b"Infinity", b"-Infinity")
-_QUOTES = (b"'", b"`", "\u2018".encode(), "\u2019".encode(), "\u201c".encode(), "\u201d".encode())
+_QUOTES = (b"`", "\u2018".encode(), "\u2019".encode(), "\u201c".encode(), "\u201d".encode())
 _BOM = "\ufeff".encode()
+_FROM_PYTHON = "if it is Python data, write it with json.dump(data, file), not with str(data)"
 _WORD_HINTS = {
-    b"True": "write true", b"False": "write false", b"None": "write null", b"undefined": "write null",
+    b"True": f"write true; {_FROM_PYTHON}", b"False": f"write false; {_FROM_PYTHON}",
+    b"None": f"write null; {_FROM_PYTHON}", b"undefined": "write null",
     b"nan": "omit the value, or write null where that is allowed", b"inf": "write a finite number",
 }  # fmt: skip
 
@@ -87,7 +90,7 @@ def scan(data: bytes, start: int = 0, depth: int = 0, whole: bool = True) -> Sca
                 raise
         else:
             _end_of_text(data[:bad], scanned.end, whole)
-        raise not_utf8(bad) from None
+        raise not_utf8(data, bad) from None
     scanned = Scanner(data, depth).run(start)
     _end_of_text(data, scanned.end, whole)
     return scanned
@@ -111,16 +114,35 @@ def after_end(data: bytes, offset: int) -> Broken:
     if data.startswith(_BOM, offset):
         return _late_mark("MC014", offset)
     if first >= b"\x80" and _is_not_utf8(data[offset : offset + 4]):
-        return not_utf8(offset)
+        return not_utf8(data, offset)
     if first in (b"}", b"]"):
         hint: str | None = "remove the extra closing bracket"
     elif first in (b"{", b"["):
-        hint = "for several JSON values, write one per line and name the file .jsonl, or put them into a list"
+        hint = _SEVERAL_LINES if _one_per_line(data, offset) else _SEVERAL
     elif first == b",":
         hint = "remove the comma"
     else:
-        hint = None
+        hint = after_json_hint(data[offset : offset + 16])
     return Broken("MC014", offset, "text after the end of the JSON value", hint)
+
+
+_SEVERAL = (
+    "keep one JSON value; for several records, write one per line and name the file .jsonl, or put them into a list"
+)
+_SEVERAL_LINES = "each line is a JSON value of its own: name the file .jsonl, or put the values into a list"
+
+
+def _one_per_line(data: bytes, offset: int) -> bool:
+    """Whether the values before and after an offset, the start of a value, are on one line each."""
+    before = data[:offset].rstrip(b"\r\n")
+    if before == data[:offset]:
+        return False
+    line = before[max(before.rfind(b"\n"), before.rfind(b"\r")) + 1 :].strip()
+    after = data[offset : offset + _LONGEST_LINE].splitlines()[0].rstrip()
+    return line.startswith((b"{", b"[")) and line.endswith((b"}", b"]")) and after.endswith((b"}", b"]"))
+
+
+_LONGEST_LINE = 1 << 16
 
 
 def _is_not_utf8(data: bytes) -> bool:
@@ -132,13 +154,13 @@ def _is_not_utf8(data: bytes) -> bool:
     return False
 
 
-def not_utf8(offset: int) -> Broken:
-    hint = "save the file as UTF-8 (it may be in Latin-1 or Windows-1252)"
-    return Broken("MC007", offset, "this byte is not valid UTF-8", hint)
+def not_utf8(data: bytes, offset: int) -> Broken:
+    """The error about the invalid byte at an offset in the data."""
+    return Broken("MC007", offset, "this byte is not valid UTF-8", not_utf8_hint(data, offset))
 
 
 def _comment(offset: int) -> Broken:
-    return Broken("MC013", offset, "JSON does not allow comments", "remove the comment")
+    return Broken("MC013", offset, "JSON does not allow comments", "remove all comments")
 
 
 LATE_MARK_HINT = "remove it: it is only allowed at the start of a file; were files concatenated?"
@@ -161,7 +183,7 @@ def read_string(data: bytes, offset: int) -> tuple[str, int]:
     try:
         text = raw.decode()
     except UnicodeDecodeError as error:
-        raise not_utf8(offset + error.start) from None
+        raise not_utf8(data, offset + error.start) from None
     return (json.loads(text) if "\\" in text else text[1:-1]), match.end()
 
 
@@ -380,7 +402,7 @@ class Scanner:
                 hint = "put the key in double quotes"
             return Broken("MC023", position, expected + ", got a bare word", hint)
         if rest[:1] >= b"\x80" and _is_not_utf8(rest):
-            return not_utf8(position)
+            return not_utf8(self.data, position)
         if rest.startswith(b"\xc2\xa0"):
             return Broken("MC010", position, expected, "replace the no-break space (U+00A0) by a plain space")
         return Broken("MC010", position, expected)
@@ -395,8 +417,12 @@ class Scanner:
             return _comment(position)
         if rest.startswith(_BOM):
             return _late_mark("MC010", position)
+        if rest.startswith(FENCE):
+            return Broken("MC010", position, FENCE_MESSAGE, ONLY_JSON)
+        if rest.startswith(b"'"):
+            return Broken("MC023", position, "JSON strings need double quotes", f'write "…"; {_FROM_PYTHON}')
         if rest.startswith(_QUOTES):
-            return Broken("MC023", position, "JSON strings need double quotes", 'write "…"')
+            return Broken("MC023", position, "JSON strings need double quotes", 'write "…" with straight quotes')
         return None
 
 

@@ -16,7 +16,7 @@ _MOST_MISSES = 3
 
 def records(source: Source, decode: Decode) -> Iterator[Cut]:
     """Every non-blank line, without its line ending. `raw` is empty for a line beyond the size limit."""
-    for text, offset in _texts(source):
+    for text, offset in texts(source):
         if text is None:
             yield b"", offset, None
         else:
@@ -26,7 +26,7 @@ def records(source: Source, decode: Decode) -> Iterator[Cut]:
 def records_in_blocks(source: Source, decode: Decode, decode_lines: DecodeLines) -> Iterator[Cut | Block]:
     """Like `records`, but many at a time where possible."""
     misses = 0
-    for text, offset in _texts(source):
+    for text, offset in texts(source):
         if text is None:
             yield b"", offset, None
             continue
@@ -61,7 +61,7 @@ def _cuts(text: bytes, offset: int, decode: Decode) -> Iterator[Cut]:
         offset += len(line)
 
 
-def _texts(source: Source) -> Iterator[tuple[bytes | None, int]]:
+def texts(source: Source) -> Iterator[tuple[bytes | None, int]]:
     """Complete lines with their endings (LF, CRLF or CR), many at a time, and the offset of the first.
 
     None for a line beyond the size limit.

@@ -17,7 +17,19 @@ MAX_RECORD = 16 << 20
 """Bytes in one record or one header value, by default."""
 
 MAX_UNPACKED = 4 << 30
-"""Bytes that a gzipped file may decompress to, or that are read from a pipe, by default."""
+"""Bytes that a gzipped file or an archive may decompress to, or that are read from a pipe, by default."""
+
+MAX_RATIO = 200
+"""How many times larger than its compressed form a file in an archive may be, if it is larger than `RATIO_FROM`."""
+
+RATIO_FROM = 16 << 20
+"""Bytes; smaller files are harmless, however well they are compressed."""
+
+MAX_ARCHIVED = 10_000
+"""Files and folders in an archive."""
+
+MAX_NAME = 1024
+"""Characters in the path of a file in an archive."""
 
 MAX_MEMBERS = 10_000
 """Header fields of a collection, or columns of a table."""

@@ -4,31 +4,19 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
-from medcontract.containers import PARQUET, Container, with_magic
+from medcontract.containers import Container, with_magic
 from medcontract.errors import FileChanged
 from medcontract.problems import Finding
+from medcontract.reading.file_kinds import not_a_data_file
 from medcontract.reading.gunzip import MAGIC, Gunzip, Unreadable, size_text
 from medcontract.reading.limits import Limits
 
-_MAGIC = (
-    (b"PK\x03\x04", "a zip archive or an Office file", "extract the files, or export the sheet as CSV in UTF-8"),
-    (b"%PDF", "a PDF document", None),
-    (b"\x89PNG", "an image", None),
-    (b"\xff\xd8\xff", "an image", None),
-    (b"SQLite format 3", "a database", None),
-)
-_IN_ARCHIVE = (
-    (MAGIC, "a gzip archive inside another", "decompress it once with gunzip"),
-    (PARQUET.magic, "a gzipped Parquet file", "decompress it with gunzip; Parquet is compressed already"),
-)
-_MARKUP = re.compile(rb"\s*<(!doctype\s+html|html|head|body|\?xml)\b", re.IGNORECASE)
 _BOM = b"\xef\xbb\xbf"
 _BOMS = (
     (b"\xff\xfe\x00\x00", "UTF-32"),
@@ -143,16 +131,12 @@ class Source:
         if wide:
             raise Unreadable(Finding(
                 "MC006", f"the file is in {wide}, not in UTF-8",
-                "save it as UTF-8 (in PowerShell: Out-File -Encoding utf8)", offset=0,
+                "save it as UTF-8 (in Excel: Save As, CSV UTF-8; in PowerShell: Out-File -Encoding utf8; "
+                "in Python: open(path, 'w', encoding='utf-8'))", offset=0,
             ))  # fmt: skip
-        for magic, name, hint in _MAGIC + _IN_ARCHIVE * self.packed:
-            if head.startswith(magic):
-                raise Unreadable(Finding("MC005", f"this is {name}, not a text file", hint, offset=0))
-        markup = _MARKUP.match(head, self.start)
-        if markup:
-            name = "an XML document" if markup.group(1).endswith(b"xml") else "a web page (HTML)"
-            hint = "check whether a login or error page was saved instead of the file"
-            raise Unreadable(Finding("MC005", f"this is {name}, not a data file", hint, offset=0))
+        other = not_a_data_file(head, self.start, self.packed)
+        if other:
+            raise Unreadable(other)
 
     @property
     def path(self) -> str | None:
@@ -176,6 +160,16 @@ class Source:
         if len(self._digests) > 1 or self._written_to:
             raise self.changed()
         return min(self._digests)
+
+    def content(self) -> bytes:
+        """The bytes of the file itself, compressed or not. Raises `FileChanged` if they changed since it was read."""
+        import hashlib
+
+        with self.reading(), self._as_it_is() as stream:
+            data = stream.read()
+        if hashlib.sha256(data).hexdigest() != self.sha256():
+            raise self.changed()
+        return data
 
     def note_digest(self, digest: str) -> None:
         """Record the hash of the bytes after the file was read completely."""
@@ -300,10 +294,11 @@ class Watched(io.RawIOBase):
 
 
 def _last_written(raw: io.RawIOBase) -> tuple[int, int] | None:
-    """The size of an open file and when it was last written to; None for what is only a part of one."""
-    if not isinstance(raw, io.FileIO):
+    """The size of an open file and when it was last written to; None if it is not known."""
+    try:
+        state = os.fstat(raw.fileno())
+    except OSError:  # it is only a part of a file
         return None
-    state = os.fstat(raw.fileno())
     return state.st_size, state.st_mtime_ns
 
 

@@ -19,6 +19,7 @@ Renderer = Callable[[Any, "View"], str]
 
 RENDERERS: dict[tuple[str, str], str | Renderer] = {
     ("Validation", "text"): "text.validation:validation",
+    ("Fix", "text"): "text.fix:fix",
     ("Preflight", "text"): "text.preflight:preflight",
     ("Score", "text"): "text.score:score",
     ("Leaderboard", "text"): "text.leaderboard:leaderboard",
@@ -46,6 +47,8 @@ RENDERERS: dict[tuple[str, str], str | Renderer] = {
     ("Score", "markdown"): "markdown:score",
     ("Leaderboard", "markdown"): "markdown:leaderboard",
     ("Comparison", "markdown"): "markdown:comparison",
+    ("ContractSchema", "json"): "json:document",
+    ("ContractSchema", "markdown"): "markdown:contract_schema",
     ("Validation", "markdown"): "markdown:validation",
     ("Preflight", "markdown"): "markdown:preflight",
     ("Validation", "csv"): "csv:document",
@@ -60,13 +63,25 @@ RENDERERS: dict[tuple[str, str], str | Renderer] = {
     ("Preflight", "sarif"): "sarif:document",
     ("Validation", "junit"): "junit:document",
     ("Preflight", "junit"): "junit:document",
-    ("Validation", "html"): "html:validation",
-    ("Preflight", "html"): "html:preflight",
-    ("Score", "html"): "html:score",
-    ("Leaderboard", "html"): "html:leaderboard",
-    ("Comparison", "html"): "html:comparison",
+    ("Validation", "html"): "html:document",
+    ("Preflight", "html"): "html:document",
+    ("Score", "html"): "html:document",
+    ("Leaderboard", "html"): "html:document",
+    ("Comparison", "html"): "html:document",
 }
 """The function for each class of results and format: itself, or its module in this package and its name."""
+
+QUIET: dict[str, str | Renderer] = {
+    "Validation": "text.quiet:validation",
+    "Fix": "text.quiet:fix",
+    "Preflight": "text.quiet:preflight",
+    "Score": "text.quiet:score",
+    "Leaderboard": "text.quiet:leaderboard",
+    "Comparison": "text.quiet:comparison",
+    "SchemaDiff": "text.quiet:schema_diff",
+    "ProtocolCheck": "text.quiet:protocol_check",
+}
+"""The function for the text of each class of results with `--quiet`."""
 
 EXTENSIONS: dict[str, str] = {
     ".txt": "text",
@@ -93,6 +108,11 @@ def formats_of(result: str) -> list[str]:
     return [format_name for name, format_name in RENDERERS if name == result]
 
 
+def all_formats() -> tuple[str, ...]:
+    """Every format that some class of results can be rendered in."""
+    return tuple(dict.fromkeys(format_name for _, format_name in RENDERERS))
+
+
 def extensions_of(result: str) -> dict[str, str]:
     """The file extensions of these formats."""
     known = formats_of(result)
@@ -101,12 +121,15 @@ def extensions_of(result: str) -> dict[str, str]:
 
 def render(result: Result, format_name: str = "text", view: View | None = None) -> str:
     """Render a result. Raises `KeyError` if the format is not registered for it."""
-    found = RENDERERS[type(result).__name__, format_name]
-    if isinstance(found, str):
-        module, _, name = found.partition(":")
-        found = getattr(import_module(f"medcontract.rendering.{module}"), name)
     if view is None:
         from medcontract.rendering.view import View
 
         view = View()
+    name = type(result).__name__
+    found = RENDERERS[name, format_name]
+    if view.quiet and format_name == "text":
+        found = QUIET.get(name, found)
+    if isinstance(found, str):
+        module, _, function = found.partition(":")
+        found = getattr(import_module(f"medcontract.rendering.{module}"), function)
     return found(result, view)

@@ -23,6 +23,8 @@ class View(NamedTuple):
     """Whether values of records may be shown."""
     max_problems: int = 50
     """The maximum number of problems of a score or of a check."""
+    quiet: bool = False
+    """Whether text shows only the outcome."""
 
 
 def clean(text: str) -> str:

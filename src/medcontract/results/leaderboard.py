@@ -84,6 +84,8 @@ class Leaderboard(Result, frozen=True, kw_only=True):
 
     _figures: tuple[Any, ...] = ()
     """The descriptions of the figures (`scoring.track.Figure`)."""
+    _lower_is_better: bool = False
+    """Whether a lower headline is better."""
 
     def _columns(self) -> tuple[str, ...]:
         return ("rank", "name", "team_name", "valid", "headline")
@@ -93,6 +95,11 @@ class Leaderboard(Result, frozen=True, kw_only=True):
         return [
             {**{name: plain(getattr(entry, name)) for name in names}, **entry.figures} for entry in self.submissions
         ]
+
+    @property
+    def warned(self) -> bool:
+        """Whether there are warnings, about the ranking or a submission."""
+        return bool(self.warnings) or any(entry.warnings for entry in self.submissions)
 
     def __bool__(self) -> bool:
         """At least one submission is valid."""

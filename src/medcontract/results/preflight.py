@@ -43,7 +43,7 @@ class Preflight(Result, frozen=True, kw_only=True):
     """The output of `medcontract preflight`."""
 
     ready: bool
-    """Whether no check failed."""
+    """Whether no check failed; with --strict, a check with warnings fails."""
     checks: tuple[Check, ...]
     """All checks, in the order in which they ran."""
     score: Score | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 from medcontract.problems import plural
 from medcontract.results.base import Item, Result, Row
@@ -191,3 +191,85 @@ class SchemaExport(Result, frozen=True, kw_only=True):
 
     def _summary(self) -> str:
         return f"{plural(len(self.files), 'file')} of {plural(self.contracts, 'contract')}"
+
+
+class DictionaryField(Item, frozen=True, kw_only=True):
+    """A field in a data dictionary."""
+
+    name: Str
+    """The key, or the column in a table."""
+    type: Str
+    """The type of its values, in words."""
+    required: bool
+    """Whether it must be present."""
+    values: str
+    """Allowed values and bounds, in words; empty if there are none."""
+    description: str
+    """What it means."""
+
+
+class DictionarySection(Item, frozen=True, kw_only=True):
+    """The fields of an object."""
+
+    title: Str
+    """The name of the object."""
+    description: str
+    """What it is."""
+    fields: tuple[DictionaryField, ...]
+    """Its fields, in the order of the contract."""
+    open: bool
+    """Whether other fields are allowed."""
+
+
+class DictionaryRule(Item, frozen=True, kw_only=True):
+    """A rule in a data dictionary."""
+
+    code: Str
+    """The code of the problem."""
+    severity: Str
+    """Whether a violation is an error or a warning."""
+    message: Str
+    """When it is violated."""
+    hint: Str | None
+    """How to fix it."""
+    details: str
+    """The kind of rule with its fields and bounds."""
+
+
+class DataDictionary(Result, frozen=True, kw_only=True):
+    """A contract as tables of fields, for people."""
+
+    id: Str
+    """The contract."""
+    version: Position
+    """Its version."""
+    title: Str
+    """What it is for."""
+    description: str
+    """What the file is."""
+    kind: Literal["collection", "document"]
+    """Whether it is a list of records or a single object."""
+    list_key: Str | None
+    """The key of the list of records in a .json file; null for documents."""
+    containers: tuple[Str, ...]
+    """The file formats."""
+    columns: tuple[Str, ...]
+    """The columns of a table; empty for contracts without a table form."""
+    source: Str | None
+    """The source document."""
+    sections: tuple[DictionarySection, ...]
+    """The file, its records, and the objects in them."""
+    rules: tuple[DictionaryRule, ...]
+    """What a schema cannot express."""
+    examples: tuple[Any, ...]
+    """Valid examples."""
+
+
+class ContractSchema(Result, frozen=True, kw_only=True):
+    """The output of `medcontract schema show`: a JSON Schema, or its data dictionary."""
+
+    _schema: dict[str, Any]
+    _dictionary: DataDictionary
+
+    def _data(self, show_values: bool) -> Any:
+        return self._schema

@@ -166,7 +166,7 @@ class Score(Result, frozen=True, kw_only=True):
     processing: Processing | None
     """The processing gate; null if the submission was refused before anything was counted."""
     valid: bool
-    """Whether the score counts."""
+    """Whether the score counts; with --strict, not if there are warnings."""
     reasons: tuple[Str, ...]
     """Why the score does not count."""
     warnings: tuple[Str, ...]
@@ -201,6 +201,8 @@ class Score(Result, frozen=True, kw_only=True):
     """The descriptions of the figures (`scoring.track.Figure`)."""
     _headline: tuple[str, float | None] = ("", None)
     """The figure that submissions are ranked by."""
+    _lower_is_better: bool = False
+    """Whether a lower headline is better."""
     _second: tuple[str, float | None] = ("", None)
     """The figure to show if there is no headline."""
     _tables: Any = None
@@ -217,6 +219,13 @@ class Score(Result, frozen=True, kw_only=True):
     def errors(self) -> int:
         """The number of errors in all files, including those that are not listed."""
         return self._errors
+
+    @property
+    def warning_count(self) -> int:
+        """The number of warnings: about the score, and in all files, including those that are not listed."""
+        own = [warning for warning in self.warnings if warning not in self._broken_rules]
+        listed = sum(problem.severity == "warning" for problem in self.problems)
+        return len(own) + max(self._found - self._errors, listed)
 
     @property
     def team_name(self) -> str | None:

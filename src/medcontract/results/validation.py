@@ -9,6 +9,9 @@ from medcontract.problems import NO_CARET, is_plain, plural
 from medcontract.results.base import Item, Result, Row
 from medcontract.results.types import Code, Count, Position, Str
 
+CODES_OF_MISSING_VALUES = {"MC302"}
+"""Codes of problems whose value is not in the file, but missing from it. Plugins add theirs."""
+
 
 class Problem(Item, frozen=True, kw_only=True):
     """Something wrong in a file, and its location."""
@@ -39,6 +42,8 @@ class Problem(Item, frozen=True, kw_only=True):
     _excerpt: str | None = None
     """The source line, shortened; `_caret` is the column of the problem in it."""
     _caret: int = NO_CARET
+    _letter: str | None = None
+    """The column as spreadsheets name it (C), for cells of a CSV file."""
     _more: int = 0
     """The number of similar problems that are not listed; set on the last one that is."""
     _more_are: str = "record"
@@ -49,7 +54,7 @@ class Problem(Item, frozen=True, kw_only=True):
         """The message, with the offending value."""
         if not self._value:
             return self.message
-        got = "" if self.code == "MC302" else "got "  # the value is missing from the file
+        got = "" if self.code in CODES_OF_MISSING_VALUES else "got "
         return f"{self.message} ({got}{self._value})"
 
     def _data(self, show_values: bool) -> dict[str, Any]:
@@ -86,7 +91,7 @@ class FileReport(Result, frozen=True, kw_only=True):
     contract: Str | None
     """The contract that the file was checked against; null if it is unknown."""
     ok: bool
-    """Whether there are no errors."""
+    """Whether there are no errors; with --strict, no warnings either."""
     records: Count | None
     """The number of records; null for documents, and if nothing could be read."""
     errors: Count
@@ -99,6 +104,8 @@ class FileReport(Result, frozen=True, kw_only=True):
     """The problems, in file order."""
 
     _wrong_call: bool = False
+    _candidates: tuple[str, ...] = ()
+    """The contracts that it matches equally well, if it is not recognized for that reason."""
     _how: str | None = None
     """How the contract is known, such as `recognized by its columns`."""
     _images: NamedFiles | None = None
@@ -116,6 +123,9 @@ class FileReport(Result, frozen=True, kw_only=True):
     def to_dict(self, show_values: bool = False) -> Any:
         """What `medcontract validate --format json` prints for this file."""
         return Validation.of((self,)).to_dict(show_values)
+
+    def _rendered(self, format_name: str, show_values: bool) -> str:
+        return Validation.of((self,))._rendered(format_name, show_values)
 
     def _columns(self) -> tuple[str, ...]:
         return PROBLEM_COLUMNS
@@ -155,7 +165,7 @@ class Validation(Result, frozen=True, kw_only=True):
     """The output of `medcontract validate`."""
 
     ok: bool
-    """Whether there are no errors in any file."""
+    """Whether there are no errors in any file; with --strict, no warnings either."""
     files: tuple[FileReport, ...]
     """The files, in the order in which they were given."""
     skipped: tuple[SkippedFile, ...] | None = None

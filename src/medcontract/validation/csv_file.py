@@ -16,6 +16,7 @@ from medcontract.problems import Finding, Ref
 from medcontract.reading.csv_file import CsvFile, Row, header_findings
 from medcontract.reading.json_file import Block, Cut
 from medcontract.reading.source import Source
+from medcontract.validation.csv_diagnosis import known_column, other_format
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.record_errors import rename_hint
 from medcontract.validation.records import Progress, RecordsValidator
@@ -68,8 +69,10 @@ class TableValidator(RecordsValidator):
         there = set(self.names)
         self.collector.columns = list(self.names)
         self.collector.renames = _renames(there, known)
+        self.collector.spread = {name: field for field, group in self.contract.spread.items() for name in group}
         for finding in header_findings(self.names, known, self.contract.open, self.header_ref()):
-            guess = self._guess(str(finding.path[0])) if finding.code == "MC102" else None
+            is_unknown = finding.code == "MC102" and not finding.hint
+            guess = self._guess(str(finding.path[0])) if is_unknown else None
             self.collector.add(finding._replace(hint=guess) if guess else finding)
             self.all_invalid = True  # every row has that column
         for column in self.columns:
@@ -154,9 +157,9 @@ class TableValidator(RecordsValidator):
             message = message.replace(f"'{name}'", f"'{columns[0]}' to '{columns[-1]}'")
         if finding.value == '""':
             message = message.replace("not a string", "not empty")
-        hint = finding.hint
-        if hint and "without quotes" in hint:  # cells have no quotes
-            hint = "write the number as in JSON, such as 0.5" if "number" in hint else hint.partition(" without")[0]
+        if finding.value == "null":
+            message = message.replace("not null", "not empty")
+        hint = finding.hint and _in_cells(finding.hint)
         return finding._replace(path=(column,) if column else (), field=column, hint=hint, message=message)
 
 
@@ -169,28 +172,27 @@ def _renames(names: set[str], known: list[str]) -> dict[str, str]:
     return pair_renamed(unknown, missing)
 
 
-_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+def _in_cells(hint: str) -> str:
+    """A hint about a value in JSON in terms of cells, which have no quotes."""
+    if hint.startswith("write it in quotes"):
+        return hint.replace("write it in quotes", "store the column as text")
+    if "without quotes" not in hint:
+        return hint
+    if "with a dot" in hint:
+        return "write the number with a dot, not a comma: 0.5"
+    return "write the number as in JSON, such as 0.5" if "number" in hint else hint.partition(" without")[0]
 
 
 class CsvValidator(TableValidator):
     @classmethod
     def recognise(cls, source: Source) -> Recognized:
-        header = CsvFile(source).header
-        try:
-            return recognition.of_columns(frozenset(header), header_ref(source))
-        except NotRecognised as doubt:
-            other = next((name for char, name in _SEPARATORS.items() if len(header) == 1 and char in header[0]), None)
-            if other:
-                raise NotRecognised(
-                    doubt.as_options[0], f"the columns seem to be separated by {other}; use commas"
-                ) from None
-            raise
+        return recognition.of_columns(frozenset(CsvFile(source).header), header_ref(source))
 
     @classmethod
     def syntax_errors(cls, source: Source) -> Iterator[Finding]:
-        table = CsvFile(source)
-        if table.broken:
-            yield broken_header(table.broken, source)
+        broken = CsvFile(source).broken or other_format(source, _of_any_contract)
+        if broken:
+            yield broken_header(broken, source)
 
     def rows(self) -> Iterator[Row]:
         return CsvFile(self.source).rows(self.columns, self.contract.open, self.decode)
@@ -209,12 +211,30 @@ class CsvValidator(TableValidator):
 
     def begin(self) -> bool:
         table = CsvFile(self.source)
-        if table.broken:
-            self.collector.add(broken_header(table.broken, self.source))
+        broken = table.broken or self._other_format(table.header)
+        if broken:
+            self.collector.add(broken_header(broken, self.source))
             self.broken = True
             return False
         self.names = table.header
         return super().begin()
+
+    def _other_format(self, header: Sequence[str]) -> Finding | None:
+        """Why no column is known, if that is clear: one finding instead of one for each column."""
+        known = frozenset(column.name for column in self.columns)
+        if known_column(header, known) or (self.contract.open and all(column.nullable for column in self.columns)):
+            return None  # the table may be valid
+        spread = self.contract.spread
+        names = [column.name for column in self.columns if not column.nullable or column.path[0] in spread]
+        return other_format(self.source, lambda names: not known.isdisjoint(names), names)
+
+
+def _of_any_contract(names: frozenset[str]) -> bool:
+    try:
+        recognition.of_columns(names)
+    except NotRecognised:
+        return False
+    return True
 
 
 def broken_header(finding: Finding, source: Source) -> Finding:

@@ -17,6 +17,7 @@ from medcontract.reading.json_pointer import find
 from medcontract.reading.json_scanner import Broken, has_surrogate, scan, surrogate_in_key, without_surrogates
 from medcontract.reading.limits import MAX_DOCUMENT
 from medcontract.reading.source import Source
+from medcontract.validation.json_shapes import in_file, list_hint, wrap_hint
 from medcontract.validation.record_errors import Examined, Rest, counted_only, examine, with_hints
 from medcontract.validation.records import RecordsValidator, broken_finding
 
@@ -32,6 +33,8 @@ class JsonValidator(RecordsValidator):
     @classmethod
     def syntax_errors(cls, source: Source) -> Iterator[Finding]:
         if is_json(source):
+            finding = in_file(source)
+            yield from [finding] if finding else []
             return
         try:
             for _ in JsonFile(source, None, lambda raw: None).records():
@@ -68,12 +71,14 @@ class JsonValidator(RecordsValidator):
     def _check_header(self) -> None:
         """The header is checked like a file with an empty list."""
         outer = self.file.outer
-        if outer is not None:
-            self.collector.defer(_not_an_object(outer, self.contract))
+        members = {member.key: member for member in self.file.header}
+        lacks_list = self.contract.list_key in self.contract.header_required - members.keys()
+        shape = in_file(self.source, self.contract) if lacks_list else None
+        if outer is not None or shape:
+            self.collector.defer(shape or _not_an_object(outer, self.contract))
             self.broken = True
             self.records = 0
             return
-        members = {member.key: member for member in self.file.header}
         good = self._decode_header()
         if good is None:
             good = self._examine_header()
@@ -124,6 +129,8 @@ class JsonValidator(RecordsValidator):
         value, findings = check_structure(self.contract.whole_adapter, header)
         for finding in with_hints(findings, self.contract.schema, header):
             if not any(finding.path[: len(path)] == path for path in spoilt):
+                if finding.path == (self.contract.list_key,):
+                    finding = finding._replace(hint=list_hint(header.get(str(finding.path[0]))))
                 self.collector.defer(self._placed(finding, members))
         return None if findings or spoilt else value
 
@@ -152,10 +159,11 @@ def scan_member(member: Member) -> tuple[Any, list[Finding], Rest]:
     return scanned.value, faults, rest
 
 
-def _not_an_object(outer: Member, contract: CompiledContract) -> Finding:
-    hint = f'wrap it: {{"{contract.list_key}": …}}' if outer.raw == b"[]" and contract.list_key else None
-    what = "a list" if outer.raw == b"[]" else "this"
-    return Finding("MC103", f"expected an object, got {what}", hint, offset=outer.offset)
+def _not_an_object(outer: Member | None, contract: CompiledContract) -> Finding:
+    is_list = outer is not None and outer.raw == b"[]"
+    hint = wrap_hint(contract) if is_list and contract.list_key else None
+    offset = None if outer is None else outer.offset
+    return Finding("MC103", f"expected an object, got {'a list' if is_list else 'this'}", hint, offset=offset)
 
 
 class DocumentValidator(RecordsValidator):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import islice
 
 from medcontract.contracts import recognition
@@ -13,15 +14,9 @@ from medcontract.reading import jsonl_file
 from medcontract.reading.json_file import Block, Cut, check_syntax, too_large
 from medcontract.reading.json_scanner import Broken, scan
 from medcontract.reading.source import Source
+from medcontract.validation.jsonl_diagnosis import LastLine, explain_line, one_value
 from medcontract.validation.record_errors import Examined
 from medcontract.validation.records import RecordsValidator, broken_finding
-
-
-def one_line_hint(broken: Broken) -> Broken:
-    """A truncated line is most likely part of a record that spans several lines."""
-    if broken.code == "MC011":
-        broken.hint = "write each record on one line; use .json for a file that spans several lines"
-    return broken
 
 
 class JsonLinesValidator(RecordsValidator):
@@ -40,7 +35,11 @@ class JsonLinesValidator(RecordsValidator):
 
     @classmethod
     def syntax_errors(cls, source: Source) -> Iterator[Finding]:
+        if whole := one_value(source):
+            yield whole
+            return
         index = -1
+        last_line = LastLine(source)
         for index, (raw, offset, _) in enumerate(jsonl_file.records(source, lambda raw: None)):
             ref = Ref(offset, len(raw), index)
             if not raw:
@@ -49,9 +48,28 @@ class JsonLinesValidator(RecordsValidator):
             try:
                 check_syntax(raw)
             except Broken as broken:
-                yield broken_finding(one_line_hint(broken), offset, ref)
+                yield last_line.explain(broken_finding(explain_line(broken, raw), offset, ref), ref)
         if index < 0:
             yield empty_file(source.start)
+
+    def begin(self) -> bool:
+        whole = one_value(self.source, self.contract)
+        if whole is None or self._first_is_valid():
+            return True
+        self.collector.add(whole)
+        self.broken = True
+        return False
+
+    def _first_is_valid(self) -> bool:
+        raw, _, value = next(self.cuts(), (b"", 0, None))
+        return value is not None or self._value_of(raw) is not None
+
+    @cached_property
+    def _last_line(self) -> LastLine:
+        return LastLine(self.source)
+
+    def collect(self, finding: Finding, ref: Ref) -> bool:
+        return super().collect(self._last_line.explain(finding, ref), ref)
 
     def cuts(self) -> Iterator[Cut]:
         return jsonl_file.records(self.source, self.decode)
@@ -64,7 +82,7 @@ class JsonLinesValidator(RecordsValidator):
         try:
             return super().examine_record(raw)
         except Broken as broken:
-            return Examined(None, [broken_finding(one_line_hint(broken))])
+            return Examined(None, [broken_finding(explain_line(broken, raw))])
 
     def finish(self) -> None:
         if self.records == 0 and not self.collector.errors:

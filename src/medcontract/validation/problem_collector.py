@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
+from types import MappingProxyType
 
 from medcontract.problems import Finding, Ref, reveals_truth
 
@@ -33,6 +34,8 @@ class ProblemCollector:
         """For tables: problems of one row are sorted by column."""
         self.renames: dict[str, str] = {}
         """For tables: unknown columns that mean a missing one. The problems of both are listed together."""
+        self.spread: dict[str, str] = {}
+        """For tables: the field of columns that are items of one list. The same mistake in them is one kind."""
         self.errors = 0
         self.warnings = 0
         self._kept: list[Finding] = []
@@ -106,7 +109,7 @@ class ProblemCollector:
         else:
             self.warnings += times
         self._codes[finding.code, finding.severity] += times
-        kind = likeness(finding)
+        kind = likeness(finding, self.spread)
         total = self.totals.get(kind, 0)
         if total or len(self.totals) < _MOST_KINDS:
             self.totals[kind] = total + times
@@ -117,8 +120,10 @@ class ProblemCollector:
         self.errors += other.errors
         self.warnings += other.warnings
         self._codes.update(other._codes)
+        self.columns = self.columns or other.columns
+        self.spread = self.spread or other.spread
         for finding in other._kept:
-            kind = likeness(finding)
+            kind = likeness(finding, self.spread)
             mine = self._kept_alike[kind]
             if len(self._kept) < self.keep and (self.alike is None or mine < self.alike):
                 self._kept_alike[kind] += 1
@@ -159,8 +164,12 @@ _NUMBERS = re.compile(r"[0-9]+")
 _LONGEST_KNOWN = 300
 
 
-def likeness(finding: Finding) -> Likeness:
-    """The kind of a finding: equal for the same mistake in different records."""
+def likeness(finding: Finding, spread: Mapping[str, str] = MappingProxyType({})) -> Likeness:
+    """The kind of a finding: equal for the same mistake in different records, or in columns of the same field."""
+    field = spread.get(finding.field) if spread and finding.field else None
+    if field:
+        message = finding.message.replace(f"'{finding.field}'", f"'{field}'")
+        return finding.code, _alike(message), (field,)
     path = finding.path
     if any(type(token) is int for token in path):
         path = tuple("*" if isinstance(token, int) else token for token in path)

@@ -15,6 +15,7 @@ from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.string_patterns import NON_BLANK
 from medcontract.contracts.suggestions import did_you_mean
 from medcontract.problems import Finding, Path, is_plain
+from medcontract.reading.diagnosis import index_hint
 from medcontract.reading.json_scanner import Fault, Scanned, scan
 from medcontract.reading.limits import MAX_DEPTH
 
@@ -29,6 +30,7 @@ _MOST_KEYS = 1000
 _MOST_KNOWN = 4096
 _LONGEST_KNOWN = 2000
 _PLAIN_TEXT = re.compile(r"[!-~][ -~]{0,63}")
+_WITHOUT_INDEX = "df.reset_index(drop=True)"
 _ANY_TEXT: tuple[dict[str, Any], ...] = ({"type": "string"}, {"type": "string", "pattern": NON_BLANK})
 
 
@@ -268,7 +270,7 @@ def _with_hint(finding: Finding, renames: dict[Path, dict[str, str]], schema: di
     key, path = str(finding.path[-1]), finding.path[:-1]
     if field := renames.get(path, {}).get(key):
         return finding._replace(hint=f"rename it to '{field}'")
-    return finding._replace(hint=did_you_mean(key, known_keys(schema, path)))
+    return finding._replace(hint=index_hint(key, _WITHOUT_INDEX) or did_you_mean(key, known_keys(schema, path)))
 
 
 def rename_hint(name: str | None) -> str | None:

@@ -42,6 +42,7 @@ def _problems(source: Source, findings: Sequence[Finding], collector: ProblemCol
     placed = [offset for offset in offsets if offset is not None] + firsts
     found = places(source, placed) if placed else {}
     cells = {name: number for number, name in enumerate(collector.columns)}
+    letters = {name: _letter(number) for name, number in cells.items()}
     cells.update({missing: cells[name] for name, missing in collector.renames.items()})
 
     def in_file(i: int) -> tuple[int, int, bool, int]:
@@ -55,10 +56,12 @@ def _problems(source: Source, findings: Sequence[Finding], collector: ProblemCol
     left = dict(collector.totals)
     last: dict[Likeness, int] = {}
     for i in order:
-        kind = likeness(findings[i])
+        kind = likeness(findings[i], collector.spread)
         left[kind] = left.get(kind, 1) - 1
         last[kind] = len(problems)
-        problems.append(_problem(source, findings[i], offsets[i], found, collector.excerpts))
+        problem = _problem(source, findings[i], offsets[i], found, collector.excerpts)
+        has_cell = problem.line and problem.field is not None
+        problems.append(replace(problem, _letter=letters.get(problem.field or "")) if has_cell else problem)
     for kind, position in last.items():
         several = kind in collector.several
         problems[position] = replace(problems[position], _more=left[kind], _more_are="problem" if several else "record")
@@ -83,6 +86,16 @@ def _problem(
         pointer=pointer(path), record=ref.record, line=line, column=column, field=field,
         _plain_pointer=pointer(path, plain=True), _value=finding.value, _excerpt=text, _caret=caret,
     )  # fmt: skip
+
+
+def _letter(number: int) -> str:
+    """A column, counted from 0, as spreadsheets name it: A to Z, AA, AB and so on."""
+    letters = ""
+    number += 1
+    while number:
+        number, digit = divmod(number - 1, 26)
+        letters = chr(ord("A") + digit) + letters
+    return letters
 
 
 def _hint(finding: Finding, found: dict[int, Place]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
 import json
 import os
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import rfc8785
 from tests.support import SCHEMAS, VECTORS, lesion, lesions, mind_interrupts, published
 
 import medcontract
@@ -180,6 +182,18 @@ def test_wrong_calls_are_told_on_standard_error(run: Run, arguments: list[str]) 
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")
     assert err
+
+
+@pytest.mark.parametrize("track", TRACKS)
+def test_fingerprint_as_described(run: Run, track: str) -> None:
+    """It is the SHA-256 of the canonical JSON of id, version and parameters, as `protocol show` says."""
+    shown = run("protocol", "show", track, "--format", "json").json
+    parameters = {each["name"]: each["value"] for each in shown["parameters"]}
+    text = rfc8785.dumps({"id": track, "version": shown["version"], "parameters": parameters})
+    assert hashlib.sha256(text).hexdigest() == shown["fingerprint"]
+    assert (
+        "SHA-256 of the canonical JSON (RFC 8785) of id, version and parameters" in run("protocol", "show", track).out
+    )
 
 
 def test_interrupt(run: Run, good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -620,9 +634,9 @@ def test_exit_code_with_out(run: Run, bad: Path) -> None:
     assert run("validate", "--out", "x.json", bad) == (1, "", "")
 
 
-class _FullDisk(io.StringIO):
-    def write(self, text: str) -> int:
-        super().write(text[:10])
+class _FullDisk(io.BytesIO):
+    def write(self, data: Any) -> int:
+        super().write(data[:10])
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
@@ -824,6 +838,18 @@ def test_init(run: Run, track: str) -> None:
     assert sorted(file["path"] for file in ran.json["files"]) == data
     assert [file["problems"] for file in ran.json["files"]] == [[]] * len(data)
     assert {file["contract"].split("/")[0] for file in ran.json["files"]} == {track}
+
+
+@pytest.mark.parametrize("track", ["extraction", "lesions", "reports", "triage"])
+def test_no_warnings_about_examples(run: Run, track: str) -> None:
+    """Neither validate nor preflight nor score has a warning about the files of `init`."""
+    run("init", track, "demo")
+    images = ("--images", "demo") if track == "lesions" else ()  # as in its README
+    for call in (("validate", "demo"), ("preflight", "demo", *images), ("score", "demo")):
+        assert run(*call, "--strict") == run(*call)
+        assert run(*call).code == 0
+        assert "warning" not in run(*call).out
+        assert "skip  " not in run(*call).out
 
 
 def test_init_copies_no_bytecode(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

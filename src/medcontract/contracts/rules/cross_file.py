@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 from msgspec import Struct
 
 from medcontract.contracts.rules.base import Rule
+from medcontract.contracts.rules.id_hints import lost_zeros_hint
 from medcontract.problems import Finding, Path, shorten
 
 Key = str | tuple[str, ...]
@@ -104,6 +105,8 @@ class Reference(CrossFileRule, frozen=True, kw_only=True):
     kind: ClassVar = "reference"
     field: str
     with_field: str | None = None
+    with_fields: tuple[str, ...] = ()
+    """Other fields that form a key with `field`, if there are several."""
     within: str | None = None
     """For documents: the list whose items the rule applies to."""
     default: str | None = None
@@ -111,7 +114,8 @@ class Reference(CrossFileRule, frozen=True, kw_only=True):
 
     @property
     def id_fields(self) -> tuple[str, ...]:
-        return (self.field,) if self.with_field is None else (self.with_field, self.field)
+        others = self.with_fields if self.with_field is None else (self.with_field,)
+        return (*others, self.field)
 
     def record_check(self, other: OtherFile) -> RecordCheck | None:
         ids, id_of = other.ids, self._id_of()
@@ -122,7 +126,8 @@ class Reference(CrossFileRule, frozen=True, kw_only=True):
             mine = id_of(record)
             if mine in ids:
                 return None
-            return self.finding((self.field,))._replace(value=None if mine is None else shorten(_shown(mine)))
+            finding = self.finding((self.field,))._replace(value=None if mine is None else shorten(_shown(mine)))
+            return finding._replace(hint=lost_zeros_hint(mine, ids) or finding.hint)
 
         return check
 
@@ -162,6 +167,7 @@ class Covers(CrossFileRule, frozen=True, kw_only=True):
     kind: ClassVar = "covers"
     field: str
     with_field: str | None = None
+    with_fields: tuple[str, ...] = ()
 
     def check_missing(self, ids: Iterable[Key]) -> Iterator[Finding]:
         return (self.finding(())._replace(value=_shown(missing)) for missing in ids)

@@ -16,25 +16,33 @@ from medcontract.rendering.shared import (
     weights,
 )
 from medcontract.rendering.text.score import aligned
-from medcontract.rendering.view import View, clean
+from medcontract.rendering.view import Style, View, clean
 from medcontract.results.leaderboard import Leaderboard
 
 
 def leaderboard(board: Leaderboard, view: View) -> str:
     style = view.style
+    lines = standing(board, style)
+    lines += [f"{style('warning:', 'warning')} {warning}" for warning in ranking_warnings(board)]
+    lines += [style(line, "dim") for line in _provenance(board)]
+    return "\n".join([*lines, last_line(board)]) + "\n"
+
+
+def standing(board: Leaderboard, style: Style) -> list[str]:
+    """The ranking, then the submissions that are not ranked, with reasons."""
     lines = [*aligned(ranking(board), style), ""] if ranked(board) else []
     for entry in not_ranked(board):
         word = style("not valid", "error") if not entry.valid else style("not ranked", "warning")
         lines.append(f"{word}  {entry_label(entry)}")
         lines += [f"  reason: {reason}" for reason in reasons_of(entry)]
         lines += [f"  {problem}" for problem in first_problem(entry)]
-    lines += [""] * bool(not_ranked(board))
-    lines += [f"{style('warning:', 'warning')} {warning}" for warning in ranking_warnings(board)]
-    lines += [style(line, "dim") for line in _provenance(board)]
+    return lines + [""] * bool(not_ranked(board))
+
+
+def last_line(board: Leaderboard) -> str:
     valid = sum(entry.valid for entry in board.submissions)
     many = plural(len(board.submissions), "submission")
-    lines.append(f"{many}, {valid} valid, ranked by {shorten(board.headline)}.")
-    return "\n".join(lines) + "\n"
+    return f"{many}, {valid} valid, ranked by {shorten(board.headline)}."
 
 
 def _provenance(board: Leaderboard) -> Iterator[str]:

@@ -20,19 +20,24 @@ def preflight(checklist: Preflight, view: View) -> str:
     if skipped:
         lines += [""] * (bool(lines) and bool(lines[-1])) + ["Not checked:"]
         lines += [line for check in skipped for line in _check(check, view)]
-    lines += [""] * bool(lines[-1]) + [_last_line(checklist, view.style)]
+    lines += [""] * bool(lines[-1]) + [last_line(checklist, view.style)]
     return "\n".join(lines) + "\n"
 
 
 def _check(check: Check, view: View) -> Iterator[str]:
     word, role = ("WARN", "warning") if check.status == "passed" and check.warnings else _WORDS[check.status]
-    yield f"{view.style(word, role)}  {clean(f'{check.title}: {check.detail}' if check.detail else check.title)}"
+    yield f"{view.style(word, role)}  {title(check)}"
     shown = problem_lines(check.problems, check._found, view)
     if shown:
         yield from ("", *(f"      {each}" if each else "" for each in shown))
 
 
-def _last_line(checklist: Preflight, style: Style) -> str:
+def title(check: Check) -> str:
+    """What is checked, and what was found."""
+    return clean(f"{check.title}: {check.detail}" if check.detail else check.title)
+
+
+def last_line(checklist: Preflight, style: Style) -> str:
     failed = sum(check.status == "failed" for check in checklist.checks)
     warnings = [plural(checklist.warnings, "warning")] * bool(checklist.warnings)
     if failed:

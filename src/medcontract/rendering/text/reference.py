@@ -75,17 +75,22 @@ def normalization(found: Normalization, view: View) -> str:
 def protocol_check(check: ProtocolCheck, view: View) -> str:
     """Whether the protocol is still the frozen one, and every difference."""
     style = view.style
-    name = f"{clean(check.id)} v{check.version}, fingerprint {check.fingerprint}"
-    lines = [f"{style('ok', 'good') if check.ok else style('differs', 'error')}: {name}"]
+    lines = [protocol_outcome(check, style)]
     lines += [f"  {clean(difference)}" for difference in check.differences]
     lines += [f"{style('warning:', 'warning')} {clean(warning)}" for warning in check.warnings]
     return "\n".join(lines) + "\n"
 
 
+def protocol_outcome(check: ProtocolCheck, style: Style) -> str:
+    name = f"{clean(check.id)} v{check.version}, fingerprint {check.fingerprint}"
+    return f"{style('ok', 'good') if check.ok else style('differs', 'error')}: {name}"
+
+
 def protocol(protocol: Protocol, view: View) -> str:
     """Parameters by source, formulas, and changes."""
     style = view.style
-    lines = [style(f"{protocol.id} v{protocol.version}", "strong"), f"fingerprint {protocol.fingerprint}", ""]
+    lines = [style(f"{protocol.id} v{protocol.version}", "strong"), f"fingerprint {protocol.fingerprint}"]
+    lines += [style("  SHA-256 of the canonical JSON (RFC 8785) of id, version and parameters", "dim"), ""]
     width = max(len(parameter.name) for parameter in protocol.parameters)
     source = ""
     for parameter in protocol.parameters:

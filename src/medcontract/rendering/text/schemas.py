@@ -21,7 +21,7 @@ def schema_diff(found: SchemaDiff, view: View) -> str:
         lines.append(style(printable(path), "strong"))
         lines += _changes([change for change in changes if change.path == path], style)
         lines.append("")
-    lines.append(_summary(changes, style))
+    lines.append(diff_summary(changes, style))
     return "\n".join(lines) + "\n"
 
 
@@ -32,7 +32,7 @@ def _changes(changes: Sequence[SchemaChange], style: Style) -> Iterator[str]:
         yield f"  {breaks}  {change.pointer.ljust(width)}  {change.message}"
 
 
-def _summary(changes: Sequence[SchemaChange], style: Style) -> str:
+def diff_summary(changes: Sequence[SchemaChange], style: Style) -> str:
     if not changes:
         return style("No changes.", "good")
     total = plural(len(changes), "change")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from medcontract.problems import plural, shorten
-from medcontract.rendering.shared import WHOLE_DOCUMENT, clipped, item_outcome, processed, values_of
+from medcontract.rendering.shared import WHOLE_DOCUMENT, clipped, decision_reasons, item_outcome, processed, values_of
 from medcontract.rendering.tables import headline, tables
 from medcontract.rendering.text.validation import one_problem
 from medcontract.rendering.view import Style, View, clean
@@ -17,7 +17,7 @@ from medcontract.results.tables import MOST_CASES, Table, number
 def score(score: Score, view: View) -> str:
     """The outcome and the headline, the tables, then the problems."""
     style, show_values = view.style, view.show_values
-    lines = [*_outcome(score, style), ""]
+    lines = [*outcome(score, style), ""]
     for table in tables(score):
         if table.rows:
             lines += [*aligned(table, style), ""]
@@ -32,7 +32,7 @@ def score(score: Score, view: View) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _outcome(score: Score, style: Style) -> Iterator[str]:
+def outcome(score: Score, style: Style) -> Iterator[str]:
     team = f", {shorten(score.team_name)}" if score.team_name else ""
     subject = f"{score.track}{team}"
     gate = score.processing
@@ -52,9 +52,7 @@ def _outcome(score: Score, style: Style) -> Iterator[str]:
 
 def _decision(score: Score) -> str:
     """GO or NO-GO, and the gates that did not pass."""
-    words = {False: "failed", None: "not checked"}
-    lacking = {word: [name for name, passed in score._gates if passed is state] for state, word in words.items()}
-    why = "; ".join(f"{word} {', '.join(names)}" for word, names in lacking.items() if names)
+    why = "; ".join(decision_reasons(score))
     return f"{score.decision}{f': {why}' if why else ''}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from medcontract.problems import plural
+from medcontract.rendering.shared import only_warnings_fail
 from medcontract.rendering.view import Style, View, clean
 from medcontract.results.validation import FileReport, Problem, Validation
 
@@ -17,7 +18,7 @@ def validation(report: Validation, view: View) -> str:
     for file in report.files:
         lines += _file(file, view.style, view.show_values)
     lines += [view.style(line, "dim") for line in _skipped(report)]
-    lines.append(_summary(report, view.style))
+    lines.append(summary(report, view.style))
     return "\n".join(lines) + "\n"
 
 
@@ -58,7 +59,8 @@ def one_problem(path: str, problem: Problem, style: Style, show_values: bool) ->
     place = "".join(f":{n}" for n in (problem.line, problem.column) if n is not None)
     what = style(f"{problem.severity} {problem.code}", problem.severity)
     message = problem.message_with_value if show_values and not problem._excerpt else problem.message
-    yield f"{style(path + place, 'strong')}: {what} {message}"
+    column = f" (column {problem._letter})" if problem._letter else ""
+    yield f"{style(path + place, 'strong')}: {what} {message}{column}"
     gutter = " " * len(str(problem.line or ""))
     if show_values and problem._excerpt is not None:
         yield f" {style(f'{problem.line} |', 'dim')} {problem._excerpt}"
@@ -86,7 +88,7 @@ def _width(text: str) -> int:
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def _summary(report: Validation, style: Style) -> str:
+def summary(report: Validation, style: Style) -> str:
     errors = sum(file.errors for file in report.files)
     warnings = sum(file.warnings for file in report.files)
     invalid = sum(not file.ok for file in report.files)
@@ -96,6 +98,7 @@ def _summary(report: Validation, style: Style) -> str:
     if not errors and not warnings:
         return f"{style('No problems found', 'good')} in {files}."
     counts = [plural(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
-    role = "error" if errors else "warning"
+    role = "error" if errors or invalid else "warning"
     where = f" in {invalid} of {files}." if errors else f" in {files}."
+    where += " Warnings fail, because of --strict." if only_warnings_fail(report) else ""
     return style(" and ".join(counts), role) + where

@@ -1,0 +1,377 @@
+"""Checks and converts the arguments of the public functions in `api.py`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from medcontract.errors import CallError
+from medcontract.extras import is_frame
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    import pandas as pd
+
+    from medcontract.evaluation.arguments import GivenFiles
+    from medcontract.evaluation.frozen import FrozenProtocol
+    from medcontract.evaluation.inputs import Settings
+    from medcontract.reading.exclude import Exclude
+    from medcontract.reading.limits import Limits
+    from medcontract.reading.source import Source
+    from medcontract.results.reference import Protocol
+    from medcontract.results.validation import FileReport, Validation
+    from medcontract.scoring.track import Option
+    from medcontract.validation.referenced_files import ReferencedFiles
+
+MAX_SCORE_PROBLEMS = 100
+
+FileName = str | os.PathLike[str]
+Number: TypeAlias = "str | int | float | Decimal"
+FileNames: TypeAlias = FileName | Iterable[FileName]
+Progress = Callable[[str, int, int], None]
+Notice = Callable[[str], None]
+
+
+def paths(given: Any) -> tuple[FileName, ...]:
+    """A path, or an iterable of paths, as a tuple. Raises `CallError`."""
+    if isinstance(given, str | os.PathLike):
+        return (given,)
+    if isinstance(given, bytes) or not isinstance(given, Iterable):
+        raise CallError(f"expected a path or a list of paths, got {type(given).__name__}")
+    found = tuple(given)
+    for each in found:
+        if not isinstance(each, str | os.PathLike):
+            hint = "pass each path as a separate argument" if isinstance(each, list | tuple) else None
+            raise CallError(f"expected a path, got {type(each).__name__}", hint)
+    return found
+
+
+def mapping(given: Mapping[str, Any] | None, argument: str) -> dict[str, Any]:
+    if given is not None and not isinstance(given, Mapping):
+        raise CallError(f"'{argument}' must be a mapping, not {type(given).__name__}")
+    return dict(given or {})
+
+
+def require_strings(values: Iterable[object]) -> None:
+    for value in values:
+        if not isinstance(value, str):
+            hint = "pass each string as a separate argument" if isinstance(value, list | tuple) else None
+            raise CallError(f"expected a string, got {type(value).__name__}", hint)
+
+
+def exclusion(patterns: str | Iterable[str]) -> Exclude | None:
+    """The patterns of files to skip in folders, or None if there are none."""
+    patterns = (patterns,) if isinstance(patterns, str) else tuple(patterns)
+    require_strings(patterns)
+    if not all(pattern.strip("/") for pattern in patterns):
+        raise CallError("an exclude pattern is empty")
+    if not patterns:
+        return None
+    import re
+
+    from medcontract.reading.exclude import Exclude
+
+    try:
+        return Exclude(patterns)
+    except re.error as error:
+        raise CallError(f"an exclude pattern is not valid: {error}") from None
+
+
+def notify_unused(exclude: Exclude | None, notice: Notice | None) -> None:
+    """Report patterns that matched nothing: they may be misspelled."""
+    for pattern in exclude.unused if exclude and notice else ():
+        notice(f"--exclude {pattern}: matches no file in the given folders")  # type: ignore[misc]
+
+
+def require_contract(contract: str | None) -> None:
+    if contract is not None:
+        require_strings([contract])
+
+
+def path_of_contract(given: Any, wanted: str, contract: str | None = None) -> Any:
+    """The path of a file that can have one contract only, which may be specified. Other values are unchanged."""
+    from medcontract.evaluation.arguments import split_known
+
+    require_contract(contract)
+    if not isinstance(given, str | os.PathLike):
+        return given
+    path, specified = split_known(given, contract)
+    if specified not in (None, wanted):
+        raise CallError(f"{path}: expected a file of {wanted}, not of {specified}")
+    return path
+
+
+def require_at_least(minimum: int, **numbers: Any) -> None:
+    from numbers import Integral
+
+    for name, number in numbers.items():
+        if number is None:
+            continue
+        if isinstance(number, bool) or not isinstance(number, Integral):
+            raise CallError(f"'{name}' must be an integer, not {type(number).__name__}")
+        if number < minimum:
+            raise CallError(f"'{name}' must be at least {minimum}, not {number}")
+
+
+def require_draft(draft: str) -> None:
+    from medcontract.schemas.publishing import DRAFTS
+
+    if draft not in DRAFTS:
+        raise CallError(f"unknown draft '{draft}'", f"use one of: {', '.join(DRAFTS)}")
+
+
+def referenced_files(
+    images: FileName | None, jobs: int | None, progress: Callable[[int, int], None] | None = None
+) -> ReferencedFiles | None:
+    if images is None:
+        return None
+    from medcontract.evaluation.image_refs import images_named_by
+
+    return images_named_by(images, jobs, progress)
+
+
+def require_image_references(report: Validation, referenced: ReferencedFiles | None) -> Validation:
+    """Raise `CallError` if no file refers to images: otherwise it would look as if they had been checked."""
+    if referenced is None:
+        return report
+    if not any(file.contract is None or referenced.field(file.contract) for file in report.files):
+        contracts = referenced.contracts()
+        raise CallError(
+            f"images are given, but no file of {' or '.join(contracts)}, which refers to them",
+            f"if one of the files is, specify it as {contracts[0]}=FILE",
+        )
+    return report
+
+
+def input_source(file: FileName | bytes | pd.DataFrame, contract: str | None, name: str | None) -> Source:
+    if not is_frame(file):
+        from medcontract.evaluation.arguments import input_file
+
+        return input_file(cast("FileName | bytes", file), name)
+    from medcontract.validation.frames import frame_source
+
+    return frame_source(cast("pd.DataFrame", file), contract, name)
+
+
+def named_frames(given: Mapping[str, Any]) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+    """The DataFrames among the arguments that have the name of a contract, and the other arguments."""
+    from medcontract.evaluation.arguments import contracts_named
+
+    frames = {name: value for name, value in given.items() if is_frame(value) and contracts_named(name)}
+    return frames, {name: value for name, value in given.items() if name not in frames}
+
+
+def given(
+    files: Iterable[FileName | pd.DataFrame],
+    named: Mapping[str, pd.DataFrame],
+    others: Iterable[object],
+    contract: str | None,
+    limits: Limits | None = None,
+    exclude: Exclude | None = None,
+) -> GivenFiles:
+    """The files and DataFrames of a call."""
+    from medcontract.evaluation.arguments import given_files, given_frames
+
+    require_contract(contract)
+    files = list(files)
+    names = paths(file for file in files if not is_frame(file))
+    given = given_files(names, contract, others=others, limits=limits, exclude=exclude)
+    frames = [cast("pd.DataFrame", file) for file in files if is_frame(file)]
+    return given._replace(files=[*given.files, *given_frames(frames, named)]) if frames or named else given
+
+
+def source(path: str | Source, limits: Limits | None) -> Source:
+    from medcontract.reading.archive_paths import open_source
+    from medcontract.reading.source import Source
+
+    return path if isinstance(path, Source) else open_source(path, limits)
+
+
+def validator_for(
+    schema: FileName | None, referenced: ReferencedFiles | None, allow_refs: FileNames
+) -> Callable[..., FileReport]:
+    """The function that checks files, by contract or by schema. Raises `CallError` if the schema is not valid."""
+    allowed = paths(allow_refs)
+    if allowed and schema is None:
+        raise CallError("references are allowed, but no schema is given", "pass it with --schema FILE")
+    if schema is None:
+        from medcontract.validation.dispatch import validate_source
+
+        return partial(validate_source, referenced=referenced)
+    if referenced is not None:
+        wanted = " or ".join(referenced.contracts())
+        raise CallError(f"images are checked for {wanted}, not for a schema", "pass only one of them")
+    from medcontract.jsonschema_files import SchemaChecker, validate_with_schema
+
+    checker = SchemaChecker.load(schema, allowed)
+    return lambda source, contract_id, collector, progress: validate_with_schema(source, checker, collector, progress)
+
+
+def stage(progress: Progress | None, name: str) -> Callable[[int, int], None] | None:
+    return None if progress is None else partial(progress, name)
+
+
+def limits(max_record: int | None, max_unpacked: int | None) -> Any:
+    from medcontract.reading.limits import Limits
+
+    require_at_least(1, max_record=max_record, max_unpacked=max_unpacked)
+    return Limits(*(given or default for given, default in zip((max_record, max_unpacked), Limits(), strict=True)))
+
+
+def changes(parameters: Mapping[str, Number] | None) -> tuple[tuple[str, str], ...]:
+    """Parameters as exact strings."""
+    return tuple((name, _exact(name, value)) for name, value in mapping(parameters, "parameters").items())
+
+
+def _exact(name: str, value: Any) -> str:
+    from decimal import Decimal
+    from numbers import Integral, Real
+
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, Decimal | Real):
+        raise CallError(f"'{name}' must be a number or a string, not {type(value).__name__}")
+    if isinstance(value, Decimal):
+        return str(value)
+    return str(int(value)) if isinstance(value, Integral) else repr(float(value))
+
+
+PROTOCOL = "medcontract/protocol"
+
+
+def frozen(
+    protocol: FileName | Protocol | None, changes: Sequence[tuple[str, str]] = (), limits: Limits | None = None
+) -> FrozenProtocol | None:
+    return None if protocol is None else read_frozen(protocol, changes, limits)
+
+
+def read_frozen(
+    protocol: FileName | Protocol, changes: Sequence[tuple[str, str]], limits: Limits | None = None
+) -> FrozenProtocol:
+    """A frozen protocol. Raises `InvalidData` and `CallError`, as `load` does, and for a call that changes it."""
+    from medcontract.evaluation.frozen import FrozenProtocol, check_not_changed
+    from medcontract.validation.load import load_source
+
+    if isinstance(protocol, str | os.PathLike):
+        loaded = load_source(source(path_of_contract(protocol, PROTOCOL), limits), PROTOCOL)
+    else:
+        from medcontract.results.reference import Protocol
+
+        if not isinstance(protocol, Protocol):
+            raise CallError(f"expected a path or a result of freeze_protocol, got {type(protocol).__name__}")
+        loaded = load_source(input_source(protocol.to_json().encode(), PROTOCOL, "protocol.json"), PROTOCOL)
+    frozen = FrozenProtocol.of(loaded.value.model_dump())
+    check_not_changed(frozen, changes)
+    return frozen
+
+
+def load_plugins(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Load plugins, given as a name or several. Returns their names."""
+    from medcontract.scoring import tracks
+
+    names = (names,) if isinstance(names, str) else tuple(names)
+    for name in names:
+        tracks.load_plugin(name)
+    return names
+
+
+def settings(
+    max_problems: int, max_alike: int | None, excerpts: bool, max_record: int | None, max_unpacked: int | None,
+    participant: bool, plugins: Sequence[str], *, breakdown: bool = False, values: bool = False,
+    plugin_errors: bool = False, options: Mapping[str, Any],
+) -> Settings:  # fmt: skip
+    """The settings for reading and scoring files."""
+    require_at_least(0, max_problems=max_problems, max_alike=max_alike)
+    from medcontract.evaluation.inputs import Settings
+    from medcontract.scoring.scorer import ScoringOptions
+
+    return Settings(
+        keep=min(max_problems, MAX_SCORE_PROBLEMS), alike=max_alike, excerpts=excerpts,
+        limits=limits(max_record, max_unpacked), participant=participant,
+        scoring=ScoringOptions(
+            breakdown=breakdown, values=values, plugin_errors=plugin_errors and not participant, options=options,
+            plugins=tuple(plugins), challenge=challenge_in_use(),
+        ),
+    )  # fmt: skip
+
+
+def challenge_in_use() -> tuple[str, bytes] | None:
+    """The name and the content of the challenge file in use, for worker processes."""
+    from medcontract.contracts import registry
+
+    scope = registry.scope()
+    return None if scope is None else (scope.name, scope.source)
+
+
+def known_options() -> dict[str, Option]:
+    """The options of all tracks, by name."""
+    from medcontract.scoring import tracks
+
+    return {option.name: option for _, option in tracks.options().values()}
+
+
+def files_in(track_options: Mapping[str, Any]) -> list[Any]:
+    """The given options of tracks whose values are files."""
+    known = known_options() if track_options else {}
+    return [value for name, value in track_options.items() if name in known and known[name].contract]
+
+
+def options(
+    function: Callable[..., Any],
+    given: Mapping[str, Any],
+    parameters: Mapping[str, Number] | None,
+    limits: Limits | None = None,
+) -> tuple[dict[str, Any], tuple[tuple[str, str], ...]]:
+    """Parse the options of tracks. Returns them, and the parameters including those set by options."""
+    changed = mapping(parameters, "parameters")
+    found: dict[str, Any] = {}
+    known = known_options() if given else {}
+    for name in given:
+        if name not in known:
+            raise _unknown_option(name, {*known, *(function.__kwdefaults__ or {})})
+    for name, option in known.items():
+        value = given.get(name)
+        if value is None or (option.sets and not value):
+            continue
+        if not option.parameter:
+            found[name] = _parsed(option, value, limits)
+        elif name in changed:
+            raise CallError(f"'{name}' is given twice, as --parameter {name}=… and as {option.on_command_line}")
+        else:
+            changed[name] = value
+    return found, changes(changed)
+
+
+def require_protocol_options(given: Mapping[str, Any]) -> None:
+    """Raise `CallError` for options of tracks that are not part of a protocol: freezing would ignore them."""
+    for option in known_options().values() if given else ():
+        if given.get(option.name) is not None and not option.in_protocol:
+            raise CallError(
+                f"{option.on_command_line} is not part of a protocol",
+                "pass it to the commands that score, together with the frozen protocol",
+            )
+
+
+def _unknown_option(name: str, known: Iterable[str]) -> CallError:
+    from medcontract.contracts.suggestions import did_you_mean
+
+    return CallError(f"unknown option '{name}'", did_you_mean(name, sorted(known)))
+
+
+def _parsed(option: Option, value: Any, limits: Limits | None) -> Any:
+    """The value of an option of a track. Raises `InvalidData` or `CallError` for a file, like `load`."""
+    if option.contract:
+        from medcontract.validation.load import load_source
+
+        file = path_of_contract(value, option.contract)
+        if not isinstance(file, str | os.PathLike | bytes):
+            raise CallError(f"'{option.name}' must be a path, not {type(file).__name__}")
+        if isinstance(file, bytes):
+            loaded = load_source(input_source(file, option.contract, None), option.contract)
+        else:
+            loaded = load_source(source(os.fspath(file), limits), option.contract)
+        return loaded.value.model_dump(exclude_none=True)
+    return option.parse(value) if option.parse else value

@@ -1,0 +1,42 @@
+"""Hints for ids that are not in another file: spreadsheets and DataFrames turn 007 into 7 or 7.0."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import Any
+
+_MOST_ZEROS = 10
+_NUMBER = re.compile(r"[0-9]+")
+_KEEP_TEXT = "keep ids as text (in pandas: dtype=str; in Excel: format the column as Text)"
+_ZEROS = f"an expected id differs only in leading zeros; {_KEEP_TEXT}"
+_DECIMAL = f"an expected id is the same without '.0'; {_KEEP_TEXT}"
+
+
+def lost_zeros_hint(key: Any, ids: Collection[Any]) -> str | None:
+    """The hint for an id, or a tuple of them, that would be among the others if it had been kept as text."""
+    parts = key if isinstance(key, tuple) else (key,)
+    for position, part in enumerate(parts):
+        for text, hint in _originals(part) if isinstance(part, str) else ():
+            changed = (*parts[:position], text, *parts[position + 1 :])
+            if (changed if isinstance(key, tuple) else text) in ids:
+                return hint
+    return None
+
+
+def _originals(text: str) -> Iterator[tuple[str, str]]:
+    """What the text may have been, and the hint for that."""
+    whole = re.sub(r"(?<=[0-9])\.0+\Z", "", text)
+    if whole != text:
+        yield whole, _DECIMAL
+        yield from ((other, _ZEROS) for other in _with_zeros(whole))
+    yield from ((other, _ZEROS) for other in _with_zeros(text))
+
+
+def _with_zeros(text: str) -> Iterator[str]:
+    """The text without leading zeros, or with more of them, in its first or its last number."""
+    numbers = list(_NUMBER.finditer(text))
+    for match in {number.start(): number for number in numbers[:1] + numbers[-1:]}.values():
+        before, digits, after = text[: match.start()], match.group().lstrip("0") or "0", text[match.end() :]
+        for zeros in range(_MOST_ZEROS + 1):
+            yield before + "0" * zeros + digits + after

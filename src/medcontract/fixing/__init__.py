@@ -1,0 +1,1 @@
+"""Repairs of files, limited to mistakes that have exactly one right repair."""

@@ -1,0 +1,143 @@
+"""Guesses why the header of a `.csv` file has no known column: another delimiter, other lines above it, no header."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
+
+from medcontract.contracts.messages import LOCAL_BOOLEANS
+from medcontract.problems import Finding, is_plain
+from medcontract.reading.diagnosis import MOST_BYTES, Encoding, encoding_of
+from medcontract.reading.json_scanner import LATE_MARK_HINT
+from medcontract.reading.source import Source
+
+Fits = Callable[[frozenset[str]], bool]
+"""Whether column names are those of the contract, or of any contract."""
+
+_MARK = "\ufeff"
+_DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+_MOST_LINES = 50
+_MOST_ABOVE = 20
+"""Lines above the header."""
+_SEP = re.compile(r'"?sep=(.)"?\s*\Z')
+_DECIMAL_COMMA = re.compile(r"\s*-?[0-9]+,[0-9]+\s*%?\s*\Z")
+_VALUE = re.compile(r"\s*(?:[-+]?[0-9]+(?:[.,][0-9]+)?(?:[eE][-+]?[0-9]+)?\s*%?|[0-9]{4}-[0-9]{2}-[0-9]{2}.*)?\s*\Z")
+
+
+class _Start(NamedTuple):
+    """The start of the file."""
+
+    lines: list[str]
+    """Lines that are not blank."""
+    numbers: list[int]
+    """Their numbers in the file."""
+    encoding: Encoding | None
+    """If it is not UTF-8."""
+
+
+def other_format(source: Source, fits: Fits, columns: Sequence[str] = ()) -> Finding | None:
+    """The finding about a table whose first line has no column of a contract. `columns`: those of the contract."""
+    start = _read(source)
+    if not start.lines:
+        return None
+    if start.lines[0].startswith(_MARK):
+        return Finding("MC032", "a second byte order mark (U+FEFF)", LATE_MARK_HINT)
+    finding = _delimiter(start, fits) or _quoted_lines(start, fits) or _lines_above(start, fits)
+    return finding or _no_header(start, columns)
+
+
+def known_column(header: Sequence[str], known: Collection[str]) -> bool:
+    """Whether a header has a column of a contract, and not another one only because of a byte order mark."""
+    hidden = header[0].startswith(_MARK) and header[0].lstrip(_MARK) in known
+    return not hidden and any(name in known for name in header)
+
+
+def _read(source: Source) -> _Start:
+    raw = source.read(source.start, MOST_BYTES)
+    encoding = None
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as error:
+        encoding = encoding_of(raw, error.start) if len(raw) - error.start > 3 else None
+        text = raw.decode(encoding.codec if encoding else "utf-8", "replace")
+    numbered = [(number, line) for number, line in enumerate(text.splitlines()[:_MOST_LINES], 1) if line.strip()]
+    return _Start([line for _, line in numbered], [number for number, _ in numbered], encoding)
+
+
+def _delimiter(start: _Start, fits: Fits) -> Finding | None:
+    """Another delimiter: one hint for everything that such exports do differently."""
+    above = 1 if _SEP.match(start.lines[0]) else 0
+    rows = start.lines[above:]
+    for delimiter, name in _DELIMITERS.items():
+        if rows and rows[0].count(delimiter) > rows[0].count(","):
+            header, *records = csv.reader(rows, delimiter=delimiter)
+            if fits(frozenset(header)) or len(header) > 2:
+                message = f"the columns are separated by {name}, not by commas"
+                return Finding("MC005", message, _delimiter_hint(delimiter, header, records, above, start.encoding))
+    if above:
+        return Finding("MC005", "the first line is an instruction for Excel, not the column names", "remove the line")
+    return None
+
+
+def _delimiter_hint(
+    delimiter: str, header: Sequence[str], records: list[list[str]], above: int, encoding: Encoding | None
+) -> str:
+    cells = [cell for row in records for cell in row]
+    booleans = sorted({cell.strip() for cell in cells if cell.strip().lower() in LOCAL_BOOLEANS})
+    todo, arguments = ["separate the columns by commas"], [f"sep={delimiter!r}"]
+    if any(map(_DECIMAL_COMMA.match, cells)):
+        todo.append("write decimal numbers with a dot")
+        arguments.append("decimal=','")
+    if booleans:
+        todo.append(f"write true and false instead of {' and '.join(booleans)}")
+        for value in ("true", "false"):
+            words = [word for word in booleans if LOCAL_BOOLEANS[word.lower()] == value]
+            arguments += [f"{value}_values={words!r}"] if words else []
+    if encoding:
+        todo.append(f"save it as UTF-8 instead of {encoding.name}")
+        arguments.append(f"encoding={encoding.codec!r}")
+    if above:
+        todo.append("remove the first line")
+        arguments.append("skiprows=1")
+    if is_plain(header[0]):
+        arguments.append(f"dtype={{{header[0]!r}: str}}")
+    return f"{', '.join(todo)} (in pandas: pd.read_csv(old, {', '.join(arguments)}).to_csv(new, index=False))"
+
+
+def _quoted_lines(start: _Start, fits: Fits) -> Finding | None:
+    """Each line is in quotes as a whole."""
+    header = _cells(start.lines[0])
+    if len(header) != 1 or not fits(frozenset(header[0].split(","))):
+        return None
+    hint = "remove the quotes around each line; only cells that contain a comma need quotes"
+    return Finding("MC005", "each line is in quotes as a whole, so that it is one cell", hint)
+
+
+def _lines_above(start: _Start, fits: Fits) -> Finding | None:
+    for number, line in list(zip(start.numbers, start.lines, strict=True))[1:_MOST_ABOVE]:
+        if fits(frozenset(_cells(line))):
+            lines = "the line" if number == start.numbers[0] + 1 else "the lines"
+            is_fence = start.lines[0].startswith("```")
+            hint = f"remove {lines} above" + (" and the ``` at the end" if is_fence else "")
+            return Finding("MC005", f"the column names are on line {number}, not on the first line", hint)
+    return None
+
+
+def _no_header(start: _Start, columns: Sequence[str]) -> Finding | None:
+    first = _cells(start.lines[0])
+    if len(first) < 2 or not any(_is_value(cell) for cell in first):
+        return None
+    names = f": {','.join(columns)}" if columns else ""
+    hint = f"add a first line with the column names{names} (in pandas: df.to_csv(path, index=False), with its header)"
+    return Finding("MC005", "the first line has values, not column names", hint)
+
+
+def _is_value(cell: str) -> bool:
+    """Whether a cell cannot be the name of a column: a number, a boolean, a date. An empty one may be unnamed."""
+    return bool(cell.strip()) and (_VALUE.match(cell) is not None or cell.strip().casefold() in ("true", "false"))
+
+
+def _cells(line: str) -> list[str]:
+    return next(csv.reader([line]), [""])

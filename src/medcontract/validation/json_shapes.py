@@ -1,0 +1,260 @@
+"""Recognizes records that are in a `.json` file in another arrangement than a list under its key.
+
+For example by column, as `DataFrame.to_json()` writes them by default, or a single record.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from medcontract.contracts import recognition
+from medcontract.contracts.registry import CompiledContract, compiled, find
+from medcontract.errors import NotRecognised
+from medcontract.problems import Finding
+from medcontract.reading import json_pointer
+from medcontract.reading.diagnosis import MOST_BYTES
+from medcontract.reading.json_scanner import Broken
+from medcontract.reading.limits import MAX_DEPTH
+from medcontract.reading.source import Source
+
+_MOST_CHECKED = 20
+"""Members of an object that are checked."""
+RECORDS = "df.to_dict('records')"
+
+
+class Shape(NamedTuple):
+    """How the records are arranged."""
+
+    what: str
+    """Completes "expected a list of records, got …"."""
+    keys: frozenset[str]
+    """The keys of a record, if they are known."""
+    how: str
+    """Completes "write …": the list of records."""
+
+
+def by_column(value: Mapping[str, Any]) -> bool:
+    """Whether each member is a column: an object with row numbers as keys."""
+    return _all(value, lambda column: isinstance(column, dict) and _all_numbered(column))
+
+
+def _all(value: Mapping[str, Any], check: Callable[[Any], bool]) -> bool:
+    some = list(value.values())[:_MOST_CHECKED]
+    return bool(some) and all(map(check, some))
+
+
+def _all_numbered(value: Mapping[str, Any]) -> bool:
+    return bool(value) and all(key.isdigit() for key in list(value)[:_MOST_CHECKED])
+
+
+def _columns(value: Mapping[str, Any]) -> Shape | None:
+    if not by_column(value) or not _mostly_fields(frozenset(value)):
+        return None
+    return Shape("an object with the columns, as df.to_json() writes it", frozenset(value), RECORDS)
+
+
+def _split(value: Mapping[str, Any]) -> Shape | None:
+    names = value.get("columns")
+    if not isinstance(names, list) or not isinstance(value.get("data"), list):
+        return None
+    keys = frozenset(name for name in names if isinstance(name, str))
+    return Shape("a table with orient='split'", keys, RECORDS)
+
+
+def _table(value: Mapping[str, Any]) -> Shape | None:
+    schema, data = value.get("schema"), value.get("data")
+    if not isinstance(schema, dict) or "fields" not in schema or not isinstance(data, list):
+        return None
+    first = data[0] if data and isinstance(data[0], dict) else {}
+    return Shape("a table with orient='table'", frozenset(first) - {"index"}, RECORDS)
+
+
+def _lists(value: Mapping[str, Any]) -> Shape | None:
+    """A list for each column, as `df.to_dict('list')`."""
+    is_column = _all(
+        value, lambda column: isinstance(column, list) and not any(isinstance(x, dict) for x in column[:1])
+    )
+    keys = frozenset(value)
+    if not is_column or len(keys) < 2 or _record_contract(keys) is None:
+        return None
+    return Shape("an object with a list for each column", keys, RECORDS)
+
+
+def _is_column(value: Any) -> bool:
+    return isinstance(value, list) and not any(isinstance(item, dict) for item in value[:1])
+
+
+def _by_index(value: Mapping[str, Any]) -> Shape | None:
+    """A record for each key: a row number, or an id."""
+    if not _all(value, lambda record: isinstance(record, dict)):
+        return None
+    first = next(iter(value.values()))
+    keys = frozenset(first)
+    if not _mostly_fields(keys) or not (_all_numbered(value) or _same_keys(value, keys)):
+        return None
+    return Shape("an object with a record for each key", keys, _values_with_id(keys))
+
+
+def _values_with_id(keys: frozenset[str]) -> str:
+    """The values as a list in Python, with their keys as the one field that they lack."""
+    contract = _record_contract(keys)
+    lacking = min((form - keys for form in contract.forms), key=len) if contract else frozenset()
+    if len(lacking) != 1:
+        return "list(data.values())"
+    return f"[{{'{min(lacking)}': key, **record}} for key, record in data.items()]"
+
+
+def _same_keys(value: Mapping[str, Any], keys: frozenset[str]) -> bool:
+    return _all(value, lambda record: frozenset(record) == keys)
+
+
+def _single(value: Mapping[str, Any]) -> Shape | None:
+    if _record_contract(frozenset(value)) is None:
+        return None
+    return Shape("a single record", frozenset(value), "[record]")
+
+
+_SHAPES = (_columns, _split, _table, _lists, _by_index, _single)
+"""In this order: the first that matches."""
+
+
+def _record_contract(keys: frozenset[str]) -> CompiledContract | None:
+    """The contract whose record has these keys, if there is one with a list of records.
+
+    One that allows other keys must know all of them: almost anything resembles it otherwise.
+    """
+    try:
+        contract = find(recognition.of_record(keys).contract_id)
+    except NotRecognised:
+        return None
+    return contract if contract.list_key and (not contract.open or keys <= contract.record) else None
+
+
+def _mostly_fields(keys: frozenset[str]) -> bool:
+    """Whether most of the keys are fields of the records of one contract."""
+    return any(entry.list_key and 2 * len(keys & entry.record) > len(keys) for entry in compiled().values())
+
+
+def shape_of(value: Any) -> Shape | None:
+    """How records are arranged in an object where a list of records is expected."""
+    if not isinstance(value, dict) or not value:
+        return None
+    return next((shape for recognize in _SHAPES if (shape := recognize(value))), None)
+
+
+def wrong_shape(value: Any, offset: int, contract: CompiledContract | None = None) -> Finding | None:
+    """The finding about a complete `.json` file whose records are not in a list under the key of their contract."""
+    if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
+        hint = "write it once: json.dump(data, file), not json.dump(json.dumps(data), file)"
+        return Finding("MC103", "expected an object, got a string with JSON in it", hint, offset=offset)
+    shape = _rows_of(value) or shape_of(value)
+    if shape is None:
+        return _wrapped(value, offset)
+    known = contract or _record_contract(shape.keys)
+    return Finding("MC103", f"expected an object with a list of records, got {shape.what}", _wrap(shape.how, known),
+                   offset=offset)  # fmt: skip
+
+
+def _rows_of(value: Any) -> Shape | None:
+    """A list of rows without names, as `orient='values'`."""
+    if not isinstance(value, list) or not value or not isinstance(value[0], list):
+        return None
+    if not any(isinstance(cell, str) for cell in value[0]):
+        return None  # a matrix
+    return Shape("a list of rows without column names", frozenset(), RECORDS)
+
+
+def _wrapped(value: Any, offset: int) -> Finding | None:
+    """A complete file inside a list."""
+    if not isinstance(value, list) or len(value) != 1 or not isinstance(value[0], dict):
+        return None
+    if not any(isinstance(value[0].get(key), list) for key in _list_keys()):
+        return None
+    return Finding("MC103", "expected an object, got a list", "remove the outer brackets [ ]", offset=offset)
+
+
+def _list_keys() -> frozenset[str]:
+    return frozenset(entry.list_key for entry in compiled().values() if entry.list_key)
+
+
+def wrap_hint(contract: CompiledContract) -> str:
+    """How to put a list of records into a file of a contract."""
+    return f"wrap it: {_file(contract, '[…]')}"
+
+
+def _wrap(how: str, contract: CompiledContract | None) -> str:
+    """How to write a file with the list of records that `how` creates."""
+    content = _file(contract, how) if contract else how
+    return f"write a list of records, in Python: json.dump({content}, file)"
+
+
+def _file(contract: CompiledContract, records: str) -> str:
+    header = sorted(contract.header_required - {contract.list_key})
+    return "{" + "".join(f'"{name}": "…", ' for name in header) + f'"{contract.list_key}": {records}' + "}"
+
+
+def list_hint(value: Any) -> str | None:
+    """How to turn a value that contains records into a list of them."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        return "write the list itself, not a string: do not call json.dumps on a part of the data"
+    shape = shape_of(value)
+    return None if shape is None else f"write a list of records: {shape.how}"
+
+
+def in_file(source: Source, contract: CompiledContract | None = None) -> Finding | None:
+    """The finding about a `.json` file whose records are arranged in another way than its contract requires."""
+    raw = source.read(source.start, MOST_BYTES + 1)
+    value = parsed(raw if len(raw) <= MOST_BYTES else start_of(raw))
+    start = source.start + len(raw) - len(raw.lstrip())
+    return wrong_shape(value, start, contract) or _not_a_list(value, raw, source.start)
+
+
+def parsed(raw: bytes) -> Any:
+    """The value of a JSON text; None if it is not one."""
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _not_a_list(value: Any, raw: bytes, base: int) -> Finding | None:
+    """The finding about a header whose records are not in a list, but otherwise arranged."""
+    for key in _list_keys() & frozenset(value) if isinstance(value, dict) else ():
+        hint = list_hint(value[key])
+        if hint:
+            what = "an object" if isinstance(value[key], dict) else "a string"
+            return Finding("MC103", f"'{key}' must be a list, not {what}", hint, path=(key,),
+                           offset=base + _place(raw, key))  # fmt: skip
+    return None
+
+
+def _place(raw: bytes, key: str) -> int:
+    try:
+        return json_pointer.find(raw, (key,))[0]
+    except Broken:  # the text is only the start of the file
+        return 0
+
+
+_CLOSING = {ord("{"): b"}", ord("["): b"]"}
+_TOKENS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],]', re.DOTALL)
+
+
+def start_of(raw: bytes) -> bytes:
+    """The members of a truncated text that are complete, with its brackets closed; empty if there are none."""
+    stack: list[int] = []
+    end, closing = 0, b""
+    for match in _TOKENS.finditer(raw):
+        token = match.group()
+        if token in (b"{", b"["):
+            stack.append(token[0])
+        elif token in (b"}", b"]") and stack:
+            stack.pop()
+        elif token == b",":
+            end, closing = match.start(), b"".join(_CLOSING[opening] for opening in reversed(stack))
+        if len(stack) > MAX_DEPTH:
+            break
+    return raw[:end] + closing

@@ -1,0 +1,119 @@
+"""Guesses why a `.jsonl` file has no records, one per line: it contains one JSON value, or text around the records."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import islice
+
+from medcontract.contracts import recognition
+from medcontract.contracts.registry import CompiledContract
+from medcontract.errors import NotRecognised
+from medcontract.problems import Finding, Ref
+from medcontract.reading import jsonl_file
+from medcontract.reading.diagnosis import FENCE, MOST_BYTES
+from medcontract.reading.json_scanner import Broken
+from medcontract.reading.source import Source
+from medcontract.types import Outline
+from medcontract.validation.json_shapes import by_column, parsed, start_of
+
+_ENOUGH = 3
+"""Lines that are checked."""
+_RECORDS = "write one record per line (in pandas: df.to_json(path, orient='records', lines=True))"
+_NAME_IT = f"name the file .json, or {_RECORDS}"
+_NOT_A_RECORD = "remove this line if it is not a record"
+_ONE_LINE = "write each record on one line; use .json for a file that spans several lines"
+_TRUNCATED = "the last line is truncated: check that the file was written completely, or write it again"
+
+
+def one_value(source: Source, contract: CompiledContract | None = None) -> Finding | None:
+    """The finding about a file that contains one JSON value instead of one record per line, of a known contract."""
+    lines = _first_lines(source.head[source.start :])
+    if len(lines) > 1 and isinstance(parsed(lines[0]), dict):
+        return None  # almost every file
+    text = source.read(source.start, MOST_BYTES + 1)
+    lines = _first_lines(text)
+    if not lines or not lines[0].startswith((b"{", b"[")):
+        return None
+    value = parsed(lines[0])
+    if value is None:
+        value = parsed(text if len(text) <= MOST_BYTES else start_of(text))
+        if value is not None and len(lines) > 1:
+            return Finding("MC005", "this is JSON, not JSON Lines", _NAME_IT, offset=source.start)
+    if isinstance(value, list) and value:
+        made = _of_list(value, lines, contract)
+    else:
+        made = _of_object(value, contract) if isinstance(value, dict) and len(lines) == 1 else None
+    return Finding("MC005", *made, offset=source.start) if made else None
+
+
+def _first_lines(text: bytes) -> list[bytes]:
+    """The first lines with content; the last one may be cut."""
+    return list(islice((line.strip() for line in text.splitlines() if line.strip()), _ENOUGH))
+
+
+def _of_list(value: list[object], lines: list[bytes], contract: CompiledContract | None) -> tuple[str, str] | None:
+    """Message and hint about a first line that is a list; if the contract is known, other lines may be records."""
+    if len(lines) > 1 and (contract is not None or not all(line.startswith(b"[") for line in lines)):
+        return None
+    if isinstance(value[0], dict):
+        return "this is a JSON list, not JSON Lines", _RECORDS
+    return "the lines are lists without keys, not records", _RECORDS
+
+
+def _of_object(value: dict[str, object], contract: CompiledContract | None) -> tuple[str, str] | None:
+    """Message and hint about the only line, an object."""
+    if by_column(value):
+        return "this is a table by column, not JSON Lines", _RECORDS
+    return ("this is JSON, not JSON Lines", _NAME_IT) if _is_not_a_record(value, contract) else None
+
+
+def _is_not_a_record(value: dict[str, object], contract: CompiledContract | None) -> bool:
+    """Whether an object is a complete file: a header with a list of records."""
+    if contract is not None:
+        return contract.list_key in value and not any(form <= value.keys() for form in contract.forms)
+    try:
+        recognition.of_record(frozenset(value))
+    except NotRecognised:
+        pass
+    else:
+        return False
+    items = {
+        key: frozenset(inside[0]) for key, inside in value.items()
+        if isinstance(inside, list) and inside and isinstance(inside[0], dict)
+    }  # fmt: skip
+    try:
+        recognition.of_outline(Outline(frozenset(value), items, None, "object"))
+    except NotRecognised:
+        return False
+    return True
+
+
+def explain_line(broken: Broken, raw: bytes) -> Broken:
+    """The syntax error of a line, with a hint for JSON Lines: a truncated line is most likely part of a record."""
+    if broken.code == "MC011":
+        broken.hint = _ONE_LINE
+    elif raw.lstrip().startswith(FENCE) or (broken.code == "MC023" and not broken.hint and not broken.offset):
+        broken.hint = _NOT_A_RECORD
+    elif broken.code == "MC014" and raw[broken.offset :].strip() == b",":
+        broken.hint = "remove the comma at the end of each line"
+    return broken
+
+
+class LastLine:
+    """Explains a truncated line at the end of the file, where writing probably stopped."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def explain(self, finding: Finding, ref: Ref) -> Finding:
+        """The finding about the line at `ref`, with another hint if the file ends in it, without a line ending."""
+        is_last = finding.code == "MC011" and ref.offset + ref.length == self._end
+        return finding._replace(hint=_TRUNCATED) if is_last else finding
+
+    @cached_property
+    def _end(self) -> int | None:
+        """Where the file ends, if its last line has no line ending. This reads the file once."""
+        end = None
+        for text, offset in jsonl_file.texts(self._source):
+            end = offset + len(text) if text and not text.endswith((b"\n", b"\r")) else None
+        return end
