@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from decimal import Decimal
 from functools import cache
@@ -113,12 +114,25 @@ def record_lines(records: Sequence[Any]) -> bytes:
     plain = _plain_fields(kinds.pop()) if len(kinds) == 1 else None
     if plain is None or records[0].__struct_encode_fields__ != plain:
         return b"".join([record_text(record) + b"\n" for record in records])
-    text = _encoder.encode_lines(records)
-    if b":null" in text:
-        for name in map(str.encode, plain):  # not in a string, where the quotes would be escaped
-            text = text.replace(b',"%b":null' % name, b"").replace(b'{"%b":null,' % name, b"{")
-            text = text.replace(b'{"%b":null}' % name, b"{}")
-    return text
+    return _without_null_fields(_encoder.encode_lines(records), plain)
+
+
+_FIRST_NULL_FIELDS = re.compile(rb'\{(?:"[^"\\]*+":null,)++')
+_NULL_FIELDS = re.compile(rb'(?:,"[^"\\]*+":null)++')
+
+
+def _without_null_fields(lines: bytes, fields: Iterable[str]) -> bytes:
+    """The encoded records without fields that are null. In a string, the quotes around a name would be escaped."""
+    line = lines[: lines.find(b"\n")]
+    if first := _FIRST_NULL_FIELDS.match(line):  # most often the same in all records
+        lines = lines.replace(first[0], b"{")
+    for run in set(_NULL_FIELDS.findall(line)):
+        lines = lines.replace(run, b"")
+    if b":null" in lines:
+        for name in map(str.encode, fields):
+            lines = lines.replace(b',"%b":null' % name, b"").replace(b'{"%b":null,' % name, b"{")
+            lines = lines.replace(b'{"%b":null}' % name, b"{}")
+    return lines
 
 
 class ContentHash:
