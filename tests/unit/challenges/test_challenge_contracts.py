@@ -92,6 +92,17 @@ def test_dates_and_sets_have_rules() -> None:
     assert found == [("MC204", "/day"), ("MC228", "/tags/2"), ("MC228", "/tags/3")]
 
 
+@pytest.mark.parametrize("kind", ["set", "list"])
+def test_dates_of_a_list_are_checked(kind: str) -> None:
+    challenge = with_field("days", f"{{ type = '{kind}', of = {{ type = 'date' }}, optional = true }}")
+    record = {"case_id": "1", "label": "no", "days": ["2024-02-29", "2023-02-29", "2024-01-01T10:00:00Z"]}
+    (problem,) = challenge.validate(as_line(record), "risk/truth", name="x.jsonl").problems
+    assert (problem.code, problem.pointer) == ("MC204", "/days/1")
+    assert problem.message == "an item of 'days' is not a date of the calendar"
+    for days in ([], None, ["2024-02-29"]):
+        assert challenge.validate(as_line({**record, "days": days}), "risk/truth", name="x.jsonl")
+
+
 def test_fast_path() -> None:
     """Valid records are decoded without the models, also with a pattern that cannot be slow."""
     challenge = with_field("code", "{ type = 'str', pattern = '[A-Z]{2}[0-9]+', min_length = 3 }")
