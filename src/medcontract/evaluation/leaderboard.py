@@ -52,7 +52,7 @@ def leaderboard(
     settings: Settings,
     parameters: Sequence[tuple[str, str]] = (),
     header: Mapping[str, str] | None = None,
-    jobs: int = 1,
+    jobs: int | None = 1,
     progress: Progress | None = None,
     measured: Measured | None = None,
     notes: Sequence[str] = (),
@@ -68,8 +68,9 @@ def leaderboard(
         truth=tuple(truth),
         parameters=tuple(parameters),
         header=dict(header or {}),
-        settings=settings._replace(progress=None),
+        settings=settings._replace(progress=None, jobs=jobs if len(submissions) == 1 else 1),
         complete=feedback is not None,
+        jobs=jobs,
     )
     contest = Contest(job)
     with ExitStack() as stack:
@@ -128,7 +129,7 @@ def _board(
 def _all_scores(
     contest: Contest,
     submissions: Sequence[Submission],
-    jobs: int,
+    jobs: int | None,
     progress: Progress | None,
     store: ScoreStore | None,
 ) -> list[Scored | Refused]:

@@ -14,6 +14,8 @@ from medcontract.contracts.contract import Validated
 from medcontract.contracts.rules import (
     CrossFileRule,
     Key,
+    OrderCheck,
+    OrderState,
     OtherFile,
     RecordCheck,
     Reference,
@@ -101,9 +103,10 @@ class Expected(Generic[Item]):
         checks: Sequence[RecordCheck] = (),
         wanted: Callable[[Any], bool] | None = None,
     ) -> None:
+        self.key = tuple(key)
         self._key: Callable[[Any], Key] = attrgetter(*key)
         self._item = item
-        self._checks = checks
+        self.checks = checks
         """Checks of rules across files."""
         self._wanted = wanted
         """Selects records, if not all are expected."""
@@ -120,6 +123,28 @@ class Expected(Generic[Item]):
         expected.index, expected.items, expected.number_of = index, items, index.get
         return expected
 
+    def fresh(self) -> Expected[Item]:
+        """A sink of the same kind for other records."""
+        return Expected(self.key, self._item, self.checks, self._wanted)
+
+    def export(self) -> ExpectedState:
+        """What was read, for another process."""
+        return ExpectedState(list(self.index), self.items, b"\n".join(sorted(self._texts)), len(self._texts))
+
+    def absorb(self, state: ExpectedState) -> None:
+        """Add the records that follow, which were read separately."""
+        for key, item in zip(state.keys, state.items, strict=True):
+            if self.index.setdefault(key, len(self.items)) == len(self.items):
+                self.items.append(item)
+        self._texts += state.texts.split(b"\n") if state.records else []
+
+    def conflict(self, state: ExpectedState) -> None:
+        """What was reported about records never depends on earlier ones."""
+        return
+
+    def follow(self, earlier: Any) -> None:
+        """Nothing to do."""
+
     def begin(self) -> None:
         """Nothing to do."""
 
@@ -131,8 +156,8 @@ class Expected(Generic[Item]):
             if self.index.setdefault(self._key(record), len(self.items)) == len(self.items):
                 self.items.append(self._item(record))
             self._texts.append(record_text(record))
-            if self._checks:
-                findings += [(position, finding) for finding in run_checks(self._checks, record)]
+            if self.checks:
+                findings += [(position, finding) for finding in run_checks(self.checks, record)]
         return findings
 
     def find(self, key: Key) -> Item | None:
@@ -158,6 +183,16 @@ class Expected(Generic[Item]):
         self._texts = []
 
 
+class ExpectedState(NamedTuple):
+    """What `Expected` read of a chunk, in a form that is quick to send."""
+
+    keys: list[Key]
+    items: list[Any]
+    texts: bytes
+    """The canonical texts of the records, one per line."""
+    records: int
+
+
 class AnyId(Expected[None]):
     """Accepts every id, if it is unknown which are expected."""
 
@@ -180,6 +215,24 @@ def merge(a: MarksByItem, b: MarksByItem) -> MarksByItem:
     """Merge marks of different records; an item that has both is repeated. Associative, commutative, exact."""
     small, large = sorted((a, b), key=len)
     return {**large, **{number: REPEATED if number in large else mark for number, mark in small.items()}}
+
+
+class PairingState(NamedTuple):
+    """What `Pairing` read of a chunk."""
+
+    marks_by_run: dict[str, MarksByItem]
+    named: set[str]
+    unknown: list[Key]
+    unknown_count: int
+    bad: dict[str, set[int]]
+    order: list[OrderState]
+
+
+class EarlierRecords(NamedTuple):
+    """What reports about the next records depend on."""
+
+    marks_by_run: dict[str, MarksByItem]
+    order: list[OrderState]
 
 
 class Pairing(Generic[Item, Mark]):
@@ -211,6 +264,9 @@ class Pairing(Generic[Item, Mark]):
         self._checks = record_checks(self.rules, others)
         other_checks = record_checks([rule for rule in self.rules if not self._holds_if_expected(rule)], others)
         self._simple = pair.run is None and not other_checks
+        self._ordered = [check for check in self._checks if isinstance(check, OrderCheck)]
+        self._bad: dict[str, set[int]] = {}
+        """By run: the items that have an invalid record."""
         self._before: tuple[dict[str, MarksByItem], set[str], int, int] | None = None
 
     def fresh(self) -> Pairing[Item, Mark]:
@@ -227,17 +283,44 @@ class Pairing(Generic[Item, Mark]):
         """Whether every record with an expected id satisfies the rule, so that it need not be checked."""
         return rule.other == self.pair.truth and isinstance(rule, Reference) and rule.id_fields == self.pair.key
 
-    def forget(self) -> None:
-        """Remove all marks."""
-        self.marks_by_run, self.named, self.unknown, self.unknown_count = {}, set(), [], 0
+    def export(self) -> PairingState:
+        """What was read, for another process."""
+        order = [check.state for check in self._ordered]
+        return PairingState(self.marks_by_run, self.named, self.unknown, self.unknown_count, self._bad, order)
 
-    def absorb(self, marks_by_run: dict[str, MarksByItem], named: set[str]) -> bool:
-        """Merge the marks of other records from another process. False if an item has records in both."""
+    def conflict(self, state: PairingState) -> EarlierRecords | None:
+        """What a chunk of the following records must know to report right; None if it depends on nothing.
+
+        A record of an item that has an earlier record is reported only if one of the two is not valid.
+        """
+        known: dict[str, MarksByItem] = {}
+        for run, theirs in state.marks_by_run.items():
+            mine, bad = self.marks_by_run.get(run, {}), state.bad.get(run, ())
+            both = mine.keys() & theirs.keys()
+            wrong = {number for number in both if mine[number] == INVALID or number in bad}
+            if wrong:
+                known[run] = {number: INVALID if mine[number] == INVALID else REPEATED for number in wrong}
+        pairs = list(zip(self._ordered, state.order, strict=True))
+        right = [check.state.copy().absorb(theirs) for check, theirs in pairs]
+        if not known and all(right):
+            return None
+        return EarlierRecords(known, [check.state.of_groups(theirs.latest) for check, theirs in pairs])
+
+    def follow(self, earlier: EarlierRecords) -> None:
+        """Start with what is known of earlier records."""
+        self.marks_by_run = {run: dict(marks) for run, marks in earlier.marks_by_run.items()}
+        for check, state in zip(self._ordered, earlier.order, strict=True):
+            check.state = state
+
+    def absorb(self, state: PairingState) -> None:
+        """Merge the marks of the records that follow, which were read separately."""
+        for check, theirs in zip(self._ordered, state.order, strict=True):
+            check.state.absorb(theirs)
         mine = self.marks_by_run
-        disjoint = all(mine.get(run, {}).keys().isdisjoint(marks) for run, marks in marks_by_run.items())
-        self.marks_by_run |= {run: merge(mine.get(run, {}), marks) for run, marks in marks_by_run.items()}
-        self.named |= named
-        return disjoint
+        self.marks_by_run |= {run: merge(mine.get(run, {}), marks) for run, marks in state.marks_by_run.items()}
+        self.named |= state.named
+        self.unknown += state.unknown[: MOST_EXAMPLES - len(self.unknown)]
+        self.unknown_count += state.unknown_count
 
     def begin(self) -> None:
         """Save the current state: the marks of a file that cannot be read completely are dropped."""
@@ -287,6 +370,8 @@ class Pairing(Generic[Item, Mark]):
         """Keep the mark of an expected record. Returns findings if it repeats an invalid record."""
         self.named.add(run)
         run_marks = self.marks_by_run.setdefault(run, {})
+        if bad:
+            self._bad.setdefault(run, set()).add(number)
         if number not in run_marks:
             run_marks[number] = INVALID if bad else self._mark(record, number)
             return ()
@@ -328,6 +413,7 @@ class Pairing(Generic[Item, Mark]):
         run_marks = self.marks_by_run.setdefault(run, {})
         again = number in run_marks
         run_marks[number] = REPEATED if again else INVALID
+        self._bad.setdefault(run, set()).add(number)
         return self._repeated() if again else ()
 
     def changed(self, mark: Callable[[Any], Any]) -> Pairing[Item, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
@@ -119,6 +120,11 @@ def load_plugin(name: str) -> None:
         register_metrics(metrics)
     found = getattr(module, "TRACKS", ())
     register(*(found if isinstance(found, tuple | list) else (found,)))
+    loaded_plugins[os.path.abspath(name) if name.endswith(".py") else name] = None
+
+
+loaded_plugins: dict[str, None] = {}
+"""The plugins that were loaded by name, in this order: worker processes must load them, too."""
 
 
 @cache
