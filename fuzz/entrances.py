@@ -115,7 +115,7 @@ def _slow_path() -> Iterator[None]:
 def _slow_contracts() -> dict[str, registry.CompiledContract]:
     copies = {contract_id: msgspec.structs.replace(contract) for contract_id, contract in registry.compiled().items()}
     for contract in copies.values():
-        contract.decode_record = contract.decode_whole = lambda raw: None
+        contract.decode_record = contract.decode_lines = contract.decode_whole = lambda raw: None
     return copies
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
     from medcontract.contracts.contract import Contract
+    from medcontract.contracts.fast_decoder import RowDecoders
 
 TRACKS = ("benchmark", "extraction", "lesions", "reports", "triage")
 """The built-in tracks. No other place outside their modules names them."""
@@ -83,17 +84,27 @@ class CompiledContract(msgspec.Struct, dict=True):
     @cached_property
     def decode_record(self) -> Callable[[bytes], Any]:
         """The fast path for a record: its value, or None if in doubt."""
-        return self._decoder(self.record_schema)
+        return self._record_decoders.one if self._record_decoders else _in_doubt
+
+    @cached_property
+    def decode_lines(self) -> Callable[[bytes], list[Any] | None]:
+        """The fast path for records, one per line: their values, or None if in doubt about any of them."""
+        return self._record_decoders.lines if self._record_decoders else _in_doubt
+
+    @cached_property
+    def _record_decoders(self) -> RowDecoders | None:
+        return self._decoders(self.record_schema)
 
     @cached_property
     def decode_whole(self) -> Callable[[bytes], Any]:
         """The fast path for a document, or for a collection's header with an empty list."""
-        return self._decoder(self.schema)
+        decoders = self._decoders(self.schema)
+        return decoders.one if decoders else _in_doubt
 
-    def _decoder(self, schema: dict[str, Any]) -> Callable[[bytes], Any]:
-        from medcontract.contracts.fast_decoder import row_decoder
+    def _decoders(self, schema: dict[str, Any]) -> RowDecoders | None:
+        from medcontract.contracts.fast_decoder import row_decoders
 
-        return (row_decoder(schema) if self.schema_is_complete else None) or _in_doubt
+        return row_decoders(schema) if self.schema_is_complete else None
 
     @cached_property
     def record_adapter(self) -> TypeAdapter[Any]:

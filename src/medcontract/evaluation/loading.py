@@ -130,7 +130,6 @@ def _read_expected(
     truth.parts += parts
     truth.expected[pair.truth] = expected
     truth.content[pair.truth] = expected.content_sha256()
-    expected.forget_texts()
     header = truth.headers[pair.truth] = given.complete(header_of(parts), contract)
     _compare_headers(parts[0], SimpleNamespace(**header), others)
 
@@ -165,7 +164,7 @@ def other_files(truth: Truth, documents: Mapping[str, Any]) -> dict[str, OtherFi
         if name in truth.content:
             others[name] = expected.as_other_file(SimpleNamespace(**truth.headers[name]))
         elif truth.parts:
-            others[name] = OtherFile(ids=expected.index, find=expected.find)
+            others[name] = expected.as_other_file()
     for name, document in documents.items():
         if document is not None:
             role = truth.track.roles.find_auxiliary(name)
@@ -189,7 +188,6 @@ def _read_as_truth(name: str, expected: Expected[Any], parts: Sequence[Part], tr
     read([Part(part.source, part.contract, ProblemCollector(0)) for part in parts], expected)
     truth.expected[name] = expected
     truth.content[name] = expected.content_sha256()
-    expected.forget_texts()
     truth.headers[name] = {}
     if not expected.items:
         truth.reasons += (f"{expected.empty}: {', '.join(part.name for part in parts)}",)

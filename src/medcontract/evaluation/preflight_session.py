@@ -96,7 +96,7 @@ def _with_probe(scorer: Scorer, pair: Pair[Any, Any], scored: bool, tallies: lis
         mark = pair.measure(item, record) if scored else None
         return mark if type(mark) is Unscored else _Probed(scorer.probe(record), mark)
 
-    return replace(pair, measure=measure)
+    return replace(pair, measure=measure, measure_all=None)
 
 
 def _truth_or_id_list(
@@ -162,8 +162,7 @@ class _ListedIds(Expected[Any]):
         ids = tuple(read_field(parsed, name) for name in self._names)
         if not all(isinstance(each, str) for each in ids) or (self._only and not self._only(_Fields(parsed))):
             return ()
-        if self.index.setdefault(ids if len(ids) > 1 else ids[0], len(self.items)) == len(self.items):
-            self.items.append(None)
+        self.add(ids if len(ids) > 1 else ids[0], None)
         return ()
 
 

@@ -101,17 +101,17 @@ class PairingSinks:
         others = {rule.other: pairing.others[rule.other] for rule in pairing.rules if rule.other != own}
         expected = pairing.expected
         return (
-            self._recipe, expected.index, expected.items, pairing.rules, _without_headers(others), pairing.unique,
+            self._recipe, expected.export()[:3], pairing.rules, _without_headers(others), pairing.unique,
         )  # fmt: skip
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        index: dict[Any, int]
+        truth: tuple[list[Any], list[Any], bool]
         rules: tuple[CrossFileRule, ...]
         others: dict[str, OtherFile]
         unique: tuple[Unique, ...]
-        self._recipe, index, items, rules, others, unique = state
+        self._recipe, truth, rules, others, unique = state
         pair = self._recipe.scorer().pairs[self._recipe.pair]
-        expected: Expected[Any] = Expected.of(pair, index, items)
+        expected: Expected[Any] = Expected.of(pair, *truth)
         self._pairing = Pairing(pair, expected, rules, {**others, pair.truth: expected.as_other_file()}, unique)
 
     def fresh(self) -> Pairing[Any, Any]:

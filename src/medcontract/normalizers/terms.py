@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, cached_property, lru_cache
 from hashlib import sha256
-from itertools import compress, count
 from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import category
@@ -29,7 +28,15 @@ _MARKERS = ("structure_markers", "evidence_markers", "fallacies")
 _KEPT = 1 << 15
 _LONGEST_KEPT = 200
 """Normalizations of texts up to this length are cached: names, diagnoses, short answers."""
-_BLANKS = str.maketrans({char: " " for char in map(chr, range(128)) if not char.isalnum() and char not in "%."})
+_KEPT_SIGNS = "%."
+_BLANKS = str.maketrans({char: " " for char in map(chr, range(128)) if not char.isalnum() and char not in _KEPT_SIGNS})
+_POINT = b"\x01"
+_ASCII = bytes(
+    ord("." if char == _POINT.decode() else char.lower() if char.isalnum() or char == "%" else " ")
+    for char in map(chr, range(128))
+) + bytes(128)
+"""Folds a text of ASCII characters whose decimal points were replaced by `_POINT`."""
+_DECIMAL_POINT = re.compile(rb"\.(?=[0-9])(?<=[0-9]\.)")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _SPANISH_MARKS = "\u0301\u0303\u0308"
 _LONE_DOT = re.compile(r"\.(?:(?<!\d\.)|(?!\d))")
@@ -57,14 +64,16 @@ def fold(text: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    text = text.lower()
     if not text.isascii():
+        text = text.lower()
         text = _decomposed(text)
         for mark in _SPANISH_MARKS:  # often the only characters beyond ASCII, and faster than a pattern
             text = text.replace(mark, "")
         if not text.isascii():
             text = _INDEX.sub(_digits, _BEYOND_ASCII.sub(_folded_run, text))
-    return _LONE_DOT.sub(" ", text.translate(_BLANKS)).split()
+            return _LONE_DOT.sub(" ", text.translate(_BLANKS)).split()
+    raw = text.encode().replace(_POINT, b" ")
+    return _DECIMAL_POINT.sub(_POINT, raw).translate(_ASCII).decode().split()
 
 
 def _decomposed(text: str) -> str:
@@ -113,48 +122,47 @@ class InvalidTerms(ValueError):
 
 
 class _Phrases:
-    """Phrases with values, as a tree of words."""
+    """Phrases with values, searched in normalized texts.
+
+    In the searched text each word has a space on both sides, so that phrases only match whole words, and neighboring
+    phrases do not share a space.
+    """
 
     def __init__(self, values: Mapping[str, str]) -> None:
-        self._tree: dict[str, Any] = {}
-        for phrase, value in values.items():
-            node = self._tree
-            for word in phrase.split():
-                node = node.setdefault(word, {})
-            node[""] = value  # words are not empty
+        self._values = list(values.values())
+        self._phrases = [_spaced(phrase) for phrase in values]
 
-    def find(self, words: list[str]) -> Iterator[tuple[int, int, str]]:
-        """The positions (start, end) and values of phrases: leftmost first, longest first, without overlap."""
-        tree = self._tree
-        size = len(words)
-        past = 0
-        for start in compress(count(), map(tree.__contains__, words)):
-            if start < past:
-                continue
-            at, node, value = start + 1, tree[words[start]], None
-            while True:
-                if "" in node:
-                    past, value = at, node[""]
-                if at == size or words[at] not in node:
-                    break
-                node = node[words[at]]
-                at += 1
-            if value is not None:
-                yield start, past, value
+    @cached_property
+    def _find(self) -> Callable[[str], list[tuple[int, int, int]]]:
+        """The positions of phrases: leftmost first, longest first, without overlap."""
+        from ahocorasick_rs import AhoCorasick, MatchKind
+
+        return AhoCorasick(self._phrases, matchkind=MatchKind.LeftmostLongest).find_matches_as_indexes
 
     def values(self, text: str) -> frozenset[str]:
         """The non-empty values of the phrases in a text. A phrase with an empty value hides the phrases inside it."""
-        return frozenset(value for _, _, value in self.find(text.split()) if value)
+        values = self._values
+        return frozenset({values[number] for number, _, _ in self._find(_spaced(text))} - {""})
 
     def replace(self, words: list[str]) -> str:
         """The words with each phrase replaced by its value."""
+        text = _join_spaced(words)
         pieces: list[str] = []
         done = 0
-        for start, past, value in self.find(words):
-            pieces += words[done:start]
-            pieces.append(value)
-            done = past
-        return " ".join(pieces + words[done:])
+        for number, start, end in self._find(text):
+            pieces += text[done : start + 1], self._values[number]
+            done = end - 1
+        pieces.append(text[done:])
+        return "".join(pieces).replace("  ", " ")[1:-1]
+
+
+def _spaced(text: str) -> str:
+    """A normalized text with a space on both sides of each word."""
+    return f" {text.replace(' ', '  ')} "
+
+
+def _join_spaced(words: list[str]) -> str:
+    return f" {'  '.join(words)} "
 
 
 class _Said(NamedTuple):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from math import ceil
+from operator import countOf
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -147,7 +148,7 @@ def processed_counts(pairing: Pairing[Any, Any]) -> dict[str, int]:
 
 
 def processed(marks: MarksByItem) -> int:
-    return sum(type(mark) is not Unscored for mark in marks.values())
+    return len(marks) - countOf(map(type, marks.values()), Unscored)
 
 
 def percent(share: Fraction, minimum: Fraction | None = None) -> str:

@@ -114,7 +114,6 @@ class LastLine:
     def _end(self) -> int | None:
         """Where the file ends, if its last line has no line ending. This reads the file once."""
         end = None
-        for lines, offset in jsonl_file.blocks(self._source):
-            unfinished = lines and not lines[-1].endswith((b"\n", b"\r"))
-            end = offset + sum(map(len, lines)) if lines and unfinished else None
+        for text, offset in jsonl_file.texts(self._source):
+            end = offset + len(text) if text and not text.endswith((b"\n", b"\r")) else None
         return end

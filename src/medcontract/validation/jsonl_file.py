@@ -75,7 +75,7 @@ class JsonLinesValidator(RecordsValidator):
         return jsonl_file.records(self.source, self.decode)
 
     def blocks(self) -> Iterator[Cut | Block]:
-        return jsonl_file.records_in_blocks(self.source, self.decode)
+        return jsonl_file.records_in_blocks(self.source, self.decode, self.contract.decode_lines)
 
     def examine_record(self, raw: bytes) -> Examined:
         """Like the base method, but a syntax error makes only this line invalid."""

@@ -17,7 +17,7 @@ from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.rules import UNKNOWN, Accumulator, UniqueIndex
 from medcontract.contracts.rules.collection import Part
 from medcontract.problems import Finding, Ref
-from medcontract.reading.json_file import Block, Cut, Decode, TooLarge, too_large
+from medcontract.reading.json_file import Block, Cut, Decode, Lines, TooLarge, too_large
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
@@ -235,16 +235,17 @@ class RecordsValidator:
         for position, finding in self.sink.take(mark_validated(values, self.contract.id)):
             self.collect(finding, refs[position])
 
-    def _deliver(self, values: list[Any], raws: list[bytes], index: int, offset: int) -> None:
+    def _deliver(self, values: list[Any], lines: Lines, index: int, offset: int) -> None:
         """Pass a block of consecutive records to the sink."""
         if self.sink is None:
             return
         self._release()
         findings = self.sink.take(mark_validated(values, self.contract.id))
         if findings:
-            starts = list(accumulate(map(len, raws), initial=offset))
+            sizes = list(map(len, lines))
+            starts = list(accumulate(sizes, initial=offset))
             for position, finding in findings:
-                self.collect(finding, self.ref(index + position, starts[position], len(raws[position])))
+                self.collect(finding, self.ref(index + position, starts[position], sizes[position]))
 
     def ref(self, index: int, offset: int, length: int) -> Ref:
         return Ref(offset, length, index)

@@ -15,7 +15,7 @@ from medcontract.errors import BrokenPlugin, CallError
 from medcontract.normalizers.terms import Terms
 from medcontract.problems import Finding
 from medcontract.scoring.benchmark.metrics import Side, computed_metrics, measured, required_metrics, side_of
-from medcontract.scoring.canonical import record_text
+from medcontract.scoring.canonical import ContentHash
 from medcontract.scoring.custom_metrics import custom_metrics
 from medcontract.scoring.pairing import REPEATED, Expected, Unscored, read_field, validated
 from medcontract.scoring.processing_gate import shown_id
@@ -144,22 +144,20 @@ class OwnTruth(Expected[Item]):
 
     def __init__(self, item: partial[Item]) -> None:
         super().__init__(KEY, item)
-        self._before: tuple[dict[Any, int], list[Item], int] = {}, [], 0
+        self._before: tuple[list[Any], list[Item], ContentHash] = [], [], self._content
 
     def begin(self) -> None:
         """Save the state: a file that cannot be read completely has no records."""
-        self._before = dict(self.index), list(self.items), len(self._texts)
+        self._before = list(self.keys), list(self.items), self._content.copy()
 
     def end(self, complete: bool) -> None:
         if not complete:
-            index, self.items, length = self._before
-            self.index.clear()
-            self.index.update(index)
-            del self._texts[length:]
+            self.keys, self.items, self._content = self._before
+            self._index = {}
 
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
         for record in validated(records):
-            self._expect(self._item(record), record.reference)
+            self._expect_sample(self._item(record), record.reference)
         return ()
 
     def reject(self, parsed: Any) -> Sequence[Finding]:
@@ -168,23 +166,21 @@ class OwnTruth(Expected[Item]):
         if isinstance(task, str) and isinstance(sample, str):
             reference = _valid_answer(read_field(parsed, "reference"))
             if reference is None:
-                self._add(Item(task, sample, None, frozenset(), None))
+                self._add_sample(Item(task, sample, None, frozenset(), None))
             else:
-                self._expect(self._item(_Known(task, sample, reference))._replace(side=None), reference)
+                self._expect_sample(self._item(_Known(task, sample, reference))._replace(side=None), reference)
         return ()
 
-    def _expect(self, item: Item, reference: Any) -> None:
+    def _expect_sample(self, item: Item, reference: Any) -> None:
         said = reference.model_dump() if hasattr(reference, "model_dump") else reference
-        self._add(item)
-        self._texts.append(record_text(_Known(item.task, item.sample, said)))
+        self._add_sample(item)
+        self._content.add([_Known(item.task, item.sample, said)])
 
-    def _add(self, item: Item) -> None:
+    def _add_sample(self, item: Item) -> None:
         """A repeated sample is not processed, whatever its records say."""
-        number = self.index.setdefault((item.task, item.sample), len(self.items))
-        if number == len(self.items):
-            self.items.append(item)
-        else:
-            one = self.items[number]
+        number = self.add((item.task, item.sample), item)
+        one = self.items[number]
+        if one is not item:
             self.items[number] = one._replace(side=None, requires=one.requires | item.requires)
 
 
