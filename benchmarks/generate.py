@@ -197,6 +197,51 @@ def lesion_lines(folder: Path, sizes: Sizes) -> list[Path]:
     return [*write_lesion_lines(folder / "lesions_1m.jsonl", sizes.lesions), truth]
 
 
+CHALLENGE = f"""\
+id = "skin"
+key = "image_id"
+[prediction]
+label = {{ one_of = {json.dumps(LESION_CLASSES)} }}
+probability = {{ type = "number", min = 0, max = 1, about = "of MEL" }}
+[truth]
+label = {{ one_of = {json.dumps(LESION_CLASSES)} }}
+[[metric]]
+name = "accuracy"
+kind = "accuracy"
+field = "label"
+[[metric]]
+name = "macro_f1"
+kind = "f1"
+field = "label"
+average = "macro"
+[[metric]]
+name = "auroc"
+kind = "auroc"
+field = "probability"
+positive = {{ field = "label", is = "MEL" }}
+[score]
+headline = "macro_f1"
+"""
+
+
+def challenge_lines(folder: Path, sizes: Sizes) -> list[Path]:
+    """A challenge with labels and probabilities: predictions, as many as in `lesion_lines`, truth, and its file."""
+    challenge, truth = folder / "challenge_1m.toml", folder / "challenge_1m_truth.csv"
+    path = folder / "challenge_1m.jsonl"
+    rng = random.Random(SEED)
+    with open_for_writing(challenge) as out:
+        out.write(CHALLENGE)
+    with open_for_writing(path) as out, open_for_writing(truth) as labels:
+        labels.write("image_id,label\n")
+        for number in range(1, sizes.lesions + 1):
+            true = rng.choice(LESION_CLASSES)
+            said = true if rng.random() < 0.8 else rng.choice(LESION_CLASSES)
+            probability = round(rng.betavariate(4, 2) if true == "MEL" else rng.betavariate(2, 4), 6)
+            labels.write(f"img-{number:07d},{true}\n")
+            out.write(f'{{"image_id": "img-{number:07d}", "label": "{said}", "probability": {probability}}}\n')
+    return [path, truth, challenge]
+
+
 def lesion_lines_small(folder: Path, sizes: Sizes) -> list[Path]:
     """Fewer records."""
     return write_lesion_lines(folder / "lesions_100k.jsonl", sizes.lesions_small)
@@ -301,6 +346,7 @@ TARGETS: dict[str, Callable[[Path, Sizes], list[Path]]] = {
     "lesions_100k.jsonl": lesion_lines_small,
     "lesions_100k.csv": lesion_table,
     "lesions_1m": lesion_lines,
+    "challenge_1m": challenge_lines,
     "prescriptions_100k": prescriptions,
     "answers_20k": model_answers,
 }
@@ -316,7 +362,7 @@ def main() -> None:
     )
     parser.add_argument("--embeddings-mb", type=float, default=100, help="size of triage_100mb.json (%(default)s)")
     parser.add_argument("--plain-mb", type=float, default=10, help="size of triage_10mb.json (%(default)s)")
-    parser.add_argument("--lesions", type=int, default=1_000_000, help="records of lesions_1m.jsonl (%(default)s)")
+    parser.add_argument("--lesions", type=int, default=1_000_000, help="records of *_1m.jsonl (%(default)s)")
     parser.add_argument("--lesions-small", type=int, default=100_000, help="records of lesions_100k.* (%(default)s)")
     parser.add_argument("--prescriptions", type=int, default=100_000, help="of prescriptions_100k.* (%(default)s)")
     parser.add_argument("--answers", type=int, default=20_000, help="records of answers_20k.* (%(default)s)")

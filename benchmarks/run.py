@@ -39,10 +39,17 @@ class Subject(NamedTuple):
 TRUTHS = {
     "triage_100mb.json": "triage_100mb_gt.json",
     "lesions_1m.jsonl": "lesions_1m_truth.csv",
+    "challenge_1m.jsonl": "challenge_1m_truth.csv",
     "prescriptions_100k.jsonl": "prescriptions_100k_labels.jsonl",
     "answers_20k.jsonl": "answers_20k_references.jsonl",
 }
 """The truth of each file that is scored."""
+
+
+CHALLENGES = {"challenge_1m.jsonl": "challenge_1m.toml"}
+"""The challenge of each file that does not belong to a built-in track."""
+COMPARED = {"challenge_1m.jsonl": "lesions_1m.jsonl"}
+"""The file of a built-in track that is scored in the same table, if it exists."""
 
 
 class Command(NamedTuple):
@@ -69,6 +76,7 @@ SUBJECTS = (
     Subject("lesions_100k.jsonl", "lesions", "lesions/predictions"),
     Subject("lesions_100k.csv", "", "lesions/predictions"),
     Subject("lesions_1m.jsonl", "lesions", "lesions/predictions"),
+    Subject("challenge_1m.jsonl", "", "skin/predictions"),
     Subject("prescriptions_100k.jsonl", "", "extraction/prescription-predictions"),
     Subject("prescriptions_100k.jsonl.gz", "", "extraction/prescription-predictions"),
     Subject("answers_20k.jsonl", "", "benchmark/predictions"),
@@ -98,11 +106,25 @@ def commands_for(subject: Subject, path: Path) -> list[Command]:
             for script in ("msgspec_script.py", "pydantic_script.py")
         ]
     commands += ajv_command(subject, path)
-    commands.append(Command("medcontract validate", (*MEDCONTRACT, "validate", str(path))))
+    challenge: Sequence[str] = ()
+    if path.name in CHALLENGES:
+        challenge = ("--challenge", str(path.with_name(CHALLENGES[path.name])))
+    validate = (*MEDCONTRACT, "validate", str(path), *challenge)
+    commands.append(Command("medcontract validate", validate))
+    commands += score_commands(subject, path, challenge)
+    if path.name in COMPARED and (other := path.with_name(COMPARED[path.name])).is_file():
+        score = (*MEDCONTRACT, "score", str(other.with_name(TRUTHS[other.name])), str(other))
+        commands.append(Command(f"medcontract score, {other.name}", score))
+    return commands
+
+
+def score_commands(subject: Subject, path: Path, options: Sequence[str]) -> list[Command]:
+    """The commands that score a file, with one and two processes, if there is a truth."""
+    commands = []
     truth = path.with_name(TRUTHS[path.name]) if path.name in TRUTHS else None
     if truth is not None and truth.is_file():
         model = ("--set", "model_id=m") if subject.contract.startswith("benchmark/") else ()
-        score = (*MEDCONTRACT, "score", str(truth), str(path), *model)
+        score = (*MEDCONTRACT, "score", str(truth), str(path), *model, *options)
         success = (0, 1) if subject.contract.startswith("extraction/") else (0,)  # without evidence it is NO-GO
         commands.append(Command("medcontract score", score, success))
         commands.append(Command("medcontract score --jobs 2", (*score, "--jobs", "2"), success))

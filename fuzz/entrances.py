@@ -21,7 +21,7 @@ import pandas as pd
 from PIL import Image
 
 import medcontract
-from fuzz import growth, schemas, scoring, tables
+from fuzz import growth, platforms, schemas, scoring, tables
 from fuzz.calling import Entrance, Ran, Trial, call, published
 from fuzz.material import PLUGIN, Text, a_text, a_value, as_json, changed_text, contract_ids, edited, seeds
 from medcontract.catalog import CATALOGUE
@@ -54,6 +54,25 @@ def _validated(text: Text) -> medcontract.FileReport:
 def validate(source: random.Random) -> Trial:
     text = a_text(source)
     return Trial(lambda: contradiction(_validated(text)), {text.name: text.data})
+
+
+def new_challenge(source: random.Random) -> Trial:
+    """A challenge for any table: it is rejected with a report, or what is written is valid."""
+    text = a_text(source)
+
+    def run() -> str | None:
+        Path(text.name).write_bytes(text.data)
+        try:
+            challenge, *examples = medcontract.new_challenge("new", truth=text.name, challenge_id="new", force=True)
+        except medcontract.InvalidData as invalid:
+            return contradiction(invalid.report)
+        except medcontract.CallError:
+            return None
+        loaded = medcontract.Challenge.load(challenge)
+        truth, predictions, _ = examples
+        return None if loaded.validate_files(examples) and loaded.score(truth, predictions) else "examples are invalid"
+
+    return Trial(run, {text.name: text.data}, passes=3)
 
 
 def parquet(source: random.Random) -> Trial:
@@ -292,8 +311,9 @@ def explain(source: random.Random) -> Trial:
 
 ENTRANCES: dict[Entrance, int] = {
     validate: 36, both_paths: 10, load: 8, plugin: 4, parquet: 6, frame: 6, same_rows: 3, any_schema: 9, command: 6,
+    new_challenge: 4,
     standard_input: 2, schema_diff: 5, explain: 1, image: 2, scoring.one_score: 12, scoring.ranking: 6,
-    scoring.markers: 6, time_growth: 2,
+    scoring.markers: 6, platforms.on_platform: 4, time_growth: 2,
 }  # fmt: skip
 """The weights with which they are chosen."""
 

@@ -1,4 +1,5 @@
-"""Write all generated files: compiled contracts, published schemas, the names of their types, and docs/codes.md."""
+"""Write all generated files: compiled contracts, published schemas, the names of their types, docs/codes.md and
+docs/challenge-reference.md."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from medcontract._version import __version__
+from medcontract.challenges.reference import reference_page
 from medcontract.contracts import registry
 from medcontract.docs import codes_page
 from medcontract.schemas.json_schema import text, type_names
@@ -19,7 +21,7 @@ ROOT = Path(__file__).parent.parent
 def main() -> None:
     index = msgspec.json.format(msgspec.json.encode(registry.build_index()), indent=1)
     Path(registry.COMPILED).write_bytes(index + b"\n")
-    registry.compiled.cache_clear()
+    registry.registered.cache_clear()
     for name, content in export(registry.contracts(), __version__).items():
         path = ROOT / "schemas" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -28,7 +30,9 @@ def main() -> None:
     (ROOT / "tests" / "type-names.json").write_text(text(names), encoding="utf-8")
     (ROOT / "docs").mkdir(exist_ok=True)
     (ROOT / "docs" / "codes.md").write_text(codes_page(), encoding="utf-8")
-    print("compiled.json, schemas/, tests/type-names.json and docs/codes.md are up to date")
+    (ROOT / "docs" / "challenge-reference.md").write_text(reference_page(), encoding="utf-8")
+    pages = "docs/codes.md and docs/challenge-reference.md"
+    print(f"compiled.json, schemas/, tests/type-names.json, {pages} are up to date")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from medcontract.api import (
+        bundle,
+        check_challenge,
         check_protocol,
         check_schemas,
         compare,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
         validate_files,
         validate_frame,
     )
+    from medcontract.challenge import Challenge
     from medcontract.contracts.contract import Contract, Validated
     from medcontract.errors import CallError, InvalidData, MedcontractError, NotRecognised, UnknownContract
     from medcontract.results.comparison import Comparison
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CallError",
+    "Challenge",
     "Comparison",
     "Contract",
     "FileReport",
@@ -68,6 +72,8 @@ __all__ = [
     "Validated",
     "Validation",
     "__version__",
+    "bundle",
+    "check_challenge",
     "check_protocol",
     "check_schemas",
     "compare",
@@ -87,6 +93,7 @@ __all__ = [
     "list_protocols",
     "load",
     "load_plugin",
+    "new_challenge",
     "normalize",
     "preflight",
     "score",
@@ -98,6 +105,7 @@ __all__ = [
 
 _MODULES = {
     "CallError": "errors",
+    "Challenge": "challenge",
     "Comparison": "results.comparison",
     "Contract": "contracts.contract",
     "FileReport": "results.validation",

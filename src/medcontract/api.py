@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any
 
 from medcontract import arguments
 from medcontract.arguments import FileName, FileNames, Notice, Number, Progress
-from medcontract.errors import CallError, InvalidData
+from medcontract.errors import CallError, InvalidData, report_plugin_errors
 from medcontract.extras import is_frame
 
 if TYPE_CHECKING:
@@ -46,8 +46,10 @@ if TYPE_CHECKING:
     import pandas as pd
     import pandera.pandas as pa
 
+    from medcontract.bundles.writing import Bundle
     from medcontract.contracts.contract import Contract, Validated
     from medcontract.reading.limits import Limits
+    from medcontract.reading.source import Source
     from medcontract.report_files import ReportFolder
     from medcontract.results.comparison import Comparison
     from medcontract.results.fix import Fix
@@ -158,6 +160,7 @@ def validate_files(
     An internal error while checking a file is reported as a problem of that file; the others are still checked.
     `skipped` of the result lists files in folders that were not read, because they are not data files.
     """
+    from medcontract.contracts.recognition import is_truth_or_submission, other_role
     from medcontract.evaluation.arguments import given_files
     from medcontract.results.validation import SkippedFile, Validation
     from medcontract.validation.guarded import check_guarded
@@ -176,16 +179,18 @@ def validate_files(
     checking = arguments.stage(progress, "checking")
     with arguments.engine(engine, scheduler, client, jobs) as chosen:
         validator = arguments.validator_for(schema, referenced, allow_refs, jobs, chosen)
-        reports = [
-            check_guarded(
-                validator,
-                arguments.source(path, limits),
-                contract_id,
-                ProblemCollector(max_problems, max_alike, excerpts),
-                checking,
-            )
-            for path, contract_id in given.files
-        ]
+
+        def check(path: str | Source, contract_id: str | None) -> FileReport:
+            collector = ProblemCollector(max_problems, max_alike, excerpts)
+            return check_guarded(validator, arguments.source(path, limits), contract_id, collector, checking)
+
+        reports = [check(path, contract_id) for path, contract_id in given.files]
+        decided = other_role({report.contract for report in reports if report.contract})
+        if decided is not None:
+            reports = [
+                check(path, decided) if is_truth_or_submission(report._candidates) else report
+                for (path, _), report in zip(given.files, reports, strict=True)
+            ]
     folder = None if images is None else os.path.join(os.path.realpath(images), "")
     skipped = tuple(
         SkippedFile(path=file.path, reason=file.reason)
@@ -200,6 +205,7 @@ def validate_files(
     return report
 
 
+@report_plugin_errors()
 def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = MAX_PROBLEMS) -> FileReport:
     """Check the rows of a DataFrame against a flat contract.
 
@@ -472,6 +478,28 @@ def _report_folder(
     return ReportFolder(os.fspath(reports), names, extension, *paths)
 
 
+def score_submission(
+    submission: FileName,
+    *,
+    truth: Sequence[tuple[FileName, str]],
+    protocol: FileName,
+    ignored: Sequence[str] = (),
+) -> tuple[Score, dict[str, float]]:
+    """Score one submission that is not trusted: what the entry points of bundles call.
+
+    `truth`: the files of the organizer, each with its contract. `ignored`: names of files in the submission's folder
+    that a platform adds. Returns the score for participants, and its defined figures, the headline first. Raises
+    `MedcontractError` if the truth or the protocol cannot be used, never because of the submission.
+    """
+    from medcontract.evaluation.single_submission import figures_of, find_submission, open_contest, score_alone
+
+    settings = arguments.settings(MAX_SCORE_PROBLEMS, None, False, None, None, True, (), options={})
+    files = [(os.fspath(path), contract) for path, contract in truth]
+    contest = open_contest(files, settings._replace(frozen=arguments.frozen(protocol)))
+    score = score_alone(contest, find_submission(os.fspath(submission), ignored))
+    return score, figures_of(contest.track, score)
+
+
 def compare(
     baseline: FileName | Score,
     rerun: FileName | Score,
@@ -550,16 +578,17 @@ def normalize(*texts: str) -> Normalization:
 def explain(*codes: str) -> Explanation:
     """Explain problem codes such as "MC104", with an example of the mistake and its fix; all codes if none is given."""
     from medcontract.catalog import CATALOGUE
-    from medcontract.contracts.suggestions import did_you_mean
+    from medcontract.contracts import plugins
+    from medcontract.contracts.custom_codes import unknown_code
     from medcontract.results.reference import ExplainedCode, Explanation
 
     arguments.require_strings(codes)
-    wanted = []
-    for code in codes:
-        name = code.upper() if code.upper().startswith("MC") else f"MC{code}"
+    wanted = [f"MC{code}" if code[:1].isdecimal() else code.upper() for code in codes]
+    if not codes or not all(name in CATALOGUE for name in wanted):
+        plugins.load_installed()
+    for code, name in zip(codes, wanted, strict=True):
         if name not in CATALOGUE:
-            raise CallError(f"unknown problem code '{code}'", did_you_mean(name, CATALOGUE))
-        wanted.append(name)
+            raise unknown_code(code, name)
     found = (ExplainedCode(**CATALOGUE[name]._asdict()) for name in wanted or CATALOGUE)
     return Explanation(codes=tuple(found), _all=not codes)
 
@@ -568,8 +597,14 @@ def init(track: str, folder: FileName, *, force: bool = False) -> tuple[Path, ..
     """Create a small, valid set of example files of a track in a folder. Returns their paths."""
     from pathlib import Path
 
-    from medcontract.example_files import copy_examples
+    from medcontract.contracts import registry
+    from medcontract.example_files import copy_examples, write_examples
 
+    scope = registry.scope()
+    if scope is not None and scope.track.id == track:
+        from medcontract.challenges.examples import example_files
+
+        return write_examples(example_files(scope.track.definition), Path(folder), force)
     return copy_examples(track, Path(folder), force)
 
 
@@ -636,11 +671,11 @@ def get_contract(contract_id: str) -> Contract[Any]:
 
 
 def list_protocols() -> ProtocolList:
-    """The protocols of all tracks, with version and fingerprint."""
+    """The protocols of all tracks, with version and fingerprint; with a challenge, only that of it."""
     from medcontract.results.reference import ProtocolInfo, ProtocolList
     from medcontract.scoring import tracks
 
-    found = (track.protocol for track in tracks.every())
+    found = (track.protocol for track in tracks.listed())
     return ProtocolList(
         protocols=tuple(ProtocolInfo(id=p.id, version=p.version, fingerprint=p.fingerprint) for p in found)
     )
@@ -768,6 +803,130 @@ def diff_schemas(old: FileName, new: FileName, *, record: bool = False) -> Schem
     from medcontract.schemas.files import diff
 
     return diff(old, new, record)
+
+
+# --- challenges ---------------------------------------------------------------------------------------------------
+
+
+def check_challenge(
+    file: FileName | bytes,
+    *,
+    name: str | None = None,
+    max_problems: int = MAX_PROBLEMS,
+    max_alike: int | None = None,
+    excerpts: bool = False,
+) -> Validation:
+    """Check a challenge file, given as a path or as bytes. Problems are returned, not raised."""
+    from medcontract.challenges.loading import check_file
+    from medcontract.reading.source import Source
+    from medcontract.results.validation import Validation
+    from medcontract.validation.problem_collector import ProblemCollector
+
+    arguments.require_at_least(0, max_problems=max_problems, max_alike=max_alike)
+    report, _ = check_file(Source(file, name), ProblemCollector(max_problems, max_alike, excerpts))
+    return Validation.of((report,))
+
+
+def new_challenge(
+    folder: FileName, *, truth: FileName | None = None, challenge_id: str | None = None, force: bool = False
+) -> tuple[Path, ...]:
+    """Create a challenge file to start from in a folder, and example files in its folder `example`.
+
+    Fields, key and first metrics are inferred from the table `truth`, if it is given. Its values are not copied, except
+    for classes: few short values that occur often. The default of `challenge_id` is the name of the folder.
+    Returns the paths, the challenge file first. Existing files are overwritten only with `force`. Raises `CallError`,
+    and `InvalidData` if the table cannot be the truth of a challenge: the report says why.
+    """
+    from pathlib import Path
+
+    from medcontract.challenges.new.create import challenge_files, write_files
+    from medcontract.reading.source import Source
+
+    arguments.require_strings([] if challenge_id is None else [challenge_id])
+    files = challenge_files(Path(folder), None if truth is None else Source(truth), challenge_id)
+    write_files(files, force)
+    *examples, challenge = files
+    return (challenge, *examples)
+
+
+def use_challenge(file: FileName) -> str:
+    """Use a challenge for all calls in the current context (see `contextvars`). Returns its id, version and file.
+
+    In Python, use the methods of `medcontract.Challenge` instead. Raises `CallError` and `InvalidData`.
+    """
+    from medcontract.challenges.loading import load
+    from medcontract.contracts import registry
+
+    scope = load(file)
+    registry.use(scope)
+    return f"{scope.track.id} v{scope.track.protocol.version} ({scope.name})"
+
+
+# --- challenge platforms ------------------------------------------------------------------------------------------
+
+
+def bundle(
+    platform: str,
+    truth: FileNames,
+    out: FileName,
+    *,
+    contract: str | None = None,
+    parameters: Mapping[str, Number] | None = None,
+    protocol: FileName | Protocol | None = None,
+    rank_by: str | None = None,
+    title: str | None = None,
+    force: bool = False,
+    max_record: int | None = None,
+    max_unpacked: int | None = None,
+) -> Bundle:
+    """Write what a challenge platform ("codabench", "grand-challenge", "evalai") needs to score with medcontract.
+
+    `truth`: the files or folders of the organizer, `out`: the folder to write to. The protocol is frozen, with
+    `parameters` changed, or that of a file. Submissions are ranked by the headline of the track, or by `rank_by`. A
+    file in `out` with another content is replaced only with `force`. The same arguments give the same bytes. Raises
+    `MedcontractError` for a truth with errors.
+    """
+    from pathlib import Path
+
+    from medcontract.bundles.plan import make_plan
+    from medcontract.bundles.writing import check_folder, require_platform, write_bundle
+    from medcontract.contracts import registry
+    from medcontract.evaluation.arguments import given_files, split_known
+    from medcontract.evaluation.freeze import freeze
+    from medcontract.evaluation.single_submission import open_contest, parameters_for
+
+    require_platform(platform)
+    arguments.require_contract(contract)
+    files = [split_known(path)[0] for path in arguments.paths(truth)]
+    if not files:
+        raise CallError("there is no truth", "pass its files with --truth FILE")
+    if "-" in files:
+        raise CallError("a bundle needs files, not standard input", "save the truth to a file")
+    check_folder(Path(out), files)
+    limits = arguments.limits(max_record, max_unpacked)
+    changes = arguments.changes(parameters)
+    settings = arguments.settings(
+        MAX_SCORE_PROBLEMS, None, False, max_record, max_unpacked, False, (), options={}
+    )._replace(frozen=arguments.frozen(protocol, changes, limits))
+    given = given_files(arguments.paths(truth), contract, others=[protocol], limits=limits)
+    contest = open_contest(given.files, settings, changes)
+    frozen = freeze(contest.track, parameters_for(contest), (), settings)
+    challenge = registry.scope()
+    if challenge is not None and title is None:
+        title = challenge.track.definition.title
+    plan = make_plan(
+        platform, contest, protocol=f"{frozen.to_json()}\n".encode(), rank_by=rank_by, title=title,
+        challenge=None if challenge is None else challenge.source,
+    )  # fmt: skip
+    inputs = [*files, *([os.fspath(protocol)] if isinstance(protocol, str | os.PathLike) else [])]
+    return write_bundle(plan, Path(out), inputs, force)
+
+
+def platforms() -> tuple[str, ...]:
+    """The challenge platforms that `bundle` supports."""
+    from medcontract.bundles.writing import PLATFORMS
+
+    return tuple(PLATFORMS)
 
 
 # --- plugins ------------------------------------------------------------------------------------------------------

@@ -333,9 +333,17 @@ def settings(
         limits=limits(max_record, max_unpacked), participant=participant,
         scoring=ScoringOptions(
             breakdown=breakdown, values=values, plugin_errors=plugin_errors and not participant, options=options,
-            plugins=tuple(plugins),
+            plugins=tuple(plugins), challenge=challenge_in_use(),
         ),
     )  # fmt: skip
+
+
+def challenge_in_use() -> tuple[str, bytes] | None:
+    """The name and the content of the challenge file in use, for worker processes."""
+    from medcontract.contracts import registry
+
+    scope = registry.scope()
+    return None if scope is None else (scope.name, scope.source)
 
 
 def known_options() -> dict[str, Option]:

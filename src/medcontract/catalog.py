@@ -1,6 +1,7 @@
-"""The closed list of problem codes: what each means, an example of the mistake, and its fix.
+"""The list of problem codes: what each means, an example of the mistake, and its fix.
 
-`medcontract explain` and `docs/codes.md` are generated from it, and a test proves that each code can occur.
+`medcontract explain` and `docs/codes.md` are generated from it, and a test proves that each code can occur. Plugins can
+add codes with another prefix (`contracts.custom_codes`).
 MC0xx: file and syntax, MC1xx: structure (what JSON Schema can express), MC2xx: rules within a file,
 MC3xx: rules across files, MC4xx: gates, MC5xx: advice.
 """
@@ -11,11 +12,15 @@ from typing import NamedTuple
 
 
 class Entry(NamedTuple):
+    """A problem code."""
+
     code: str
     title: str
     meaning: str
     mistake: str
+    """An example of the mistake."""
     fix: str
+    """The same example without the mistake."""
 
 
 _ENTRIES = (
@@ -243,6 +248,12 @@ _ENTRIES = (
         "predictions.csv",
     ),
     Entry(
+        "MC035", "TOML syntax error",
+        "A challenge file is not valid TOML. The message says what was expected, and where.",
+        "title = Stroke type from CT reports",
+        'title = "Stroke type from CT reports"',
+    ),
+    Entry(
         "MC036", "Damaged archive",
         "The .zip or .tar archive cannot be read, or only a part of it: it is truncated, bytes were changed, or what "
         "it states about its files (position, size, checksum) is not true.",
@@ -444,6 +455,59 @@ _ENTRIES = (
         '{"synonyms": {"heart failure": ["HF"], "hydrogen fluoride": ["HF"]}}',
         '{"synonyms": {"heart failure": ["HF"], "hydrogen fluoride": ["hydrofluoric acid"]}}',
     ),
+    Entry(
+        "MC221", "Unknown name in a challenge",
+        "A metric, a weight, a rule or the headline of a challenge file refers to a field, a value, a metric or a sum "
+        "that does not exist.",
+        '[score]\nheadline = "macro_f"',
+        '[score]\nheadline = "macro_f1"',
+    ),
+    Entry(
+        "MC222", "Fields of prediction and truth differ",
+        "A metric compares a field of the prediction with the field of the same name of the truth. Both must have the "
+        "same type, and the same values in the same order.",
+        '[prediction]\nlabel = { one_of = ["yes", "no"] }\n[truth]\nlabel = { type = "boolean" }',
+        '[prediction]\nlabel = { type = "boolean" }\n[truth]\nlabel = { type = "boolean" }',
+    ),
+    Entry(
+        "MC223", "Field does not suit its use",
+        "A metric or a rule of a challenge file needs a field of another type, or with bounds.",
+        'kind = "auroc"\nfield = "label"            (one_of)',
+        'kind = "auroc"\nfield = "probability"      (number)',
+    ),
+    Entry(
+        "MC224", "Not exactly one of several keys",
+        "Of some keys of a challenge file, exactly one must be given: `average`, `weights` and `positive` of a metric, "
+        "`absolute` and `relative`, `type` and `one_of` of a field.",
+        'kind = "f1"\nfield = "label"',
+        'kind = "f1"\nfield = "label"\naverage = "macro"',
+    ),
+    Entry(
+        "MC225", "Name or value taken",
+        "A name of a challenge file is reserved or used twice, or a list contains a value twice. Names of metrics and "
+        "sums are unique together; the id of a challenge is not that of a built-in track.",
+        '[[metric]]\nname = "f1"\n[score.sums]\nf1 = { accuracy = 1 }',
+        '[[metric]]\nname = "f1"\n[score.sums]\ntotal = { accuracy = 1 }',
+    ),
+    Entry(
+        "MC226", "Wrong sign of a weight",
+        "In a sum, metrics that are better when lower (brier, mae, mse, rmse) need negative weights, so that a higher "
+        "sum is better. A negative weight of another metric is a warning.",
+        "total = { accuracy = 1, brier = 0.5 }",
+        "total = { accuracy = 1, brier = -0.5 }",
+    ),
+    Entry(
+        "MC227", "Rule of the challenge violated",
+        "The record, or the list, violates a rule of the challenge file. The message says which.",
+        '{"case_id": "C-1", "first_day": 5, "last_day": 3}      (order: first_day, last_day)',
+        '{"case_id": "C-1", "first_day": 3, "last_day": 5}',
+    ),
+    Entry(
+        "MC228", "Repeated item of a set",
+        "The field is a set: a list without repetition.",
+        '{"case_id": "C-1", "findings": ["edema", "edema"]}',
+        '{"case_id": "C-1", "findings": ["edema"]}',
+    ),
     # --- rules across files
     Entry(
         "MC301", "Event differs",
@@ -612,6 +676,13 @@ _ENTRIES = (
         "`preflight`.",
         "mean_jaccard_index 0",
         "mean_jaccard_index 0.54",
+    ),
+    Entry(
+        "MC505", "Leaving out cases may pay",
+        "A regression metric of a challenge file counts less for an unprocessed case than for the largest possible "
+        "error, or the errors have no limit. Participants could improve their score by leaving out the worst cases.",
+        'risk = { type = "number", min = 0, max = 100 }\nunprocessed = 10',
+        'risk = { type = "number", min = 0, max = 100 }\nunprocessed = 100',
     ),
     Entry(
         "MC510", "Keys not in the contract",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from medcontract.errors import CallError
@@ -17,16 +18,29 @@ def built_in_tracks() -> tuple[str, ...]:
 
 def copy_examples(track: str, folder: Path, force: bool = False) -> tuple[Path, ...]:
     """Copy the example files of a track. Returns the paths of the copies. Raises `CallError`."""
-    files = {folder / name: path for name, path in _examples(track).items()}
+    return _write(_examples(track), folder, force)
+
+
+def write_examples(files: Mapping[str, str], folder: Path, force: bool = False) -> tuple[Path, ...]:
+    """Write example files, given by name. Returns their paths. Raises `CallError`."""
+    return _write(files, folder, force)
+
+
+def _write(contents: Mapping[str, str | Path], folder: Path, force: bool) -> tuple[Path, ...]:
+    """Write texts, and copies of files, to a folder, by relative path."""
+    files = {folder / name: content for name, content in contents.items()}
     existing = [target.name for target in files if target.exists()]
     if existing and not force:
         raise CallError(
             f"{folder} already has {', '.join(existing)}", "choose another folder, or pass --force to overwrite"
         )
     try:
-        for target, path in files.items():
+        for target, content in files.items():
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target)
+            if isinstance(content, Path):
+                shutil.copyfile(content, target)
+            else:
+                target.write_text(content, encoding="utf-8", newline="\n")
     except OSError as error:
         name = error.filename or folder
         raise CallError(f"cannot copy {name}: {(error.strerror or str(error)).lower()}") from None
@@ -59,5 +73,5 @@ def _unknown(track: str, known: set[str]) -> CallError:
     from medcontract.contracts.suggestions import did_you_mean
 
     guess = did_you_mean(track, sorted(known))
-    choices = f"use one of {', '.join(built_in_tracks())}, or load another one with --plugin"
+    choices = f"use one of {', '.join(built_in_tracks())}, or load another one with --plugin or --challenge"
     return CallError(f"unknown track '{track}'", guess or choices)

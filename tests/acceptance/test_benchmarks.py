@@ -25,6 +25,8 @@ def test_every_benchmark_runs_on_tiny_files(tmp_path: Path) -> None:
     assert {"triage_10mb.json", "lesions_100k.csv", "lesions_1m.jsonl", "answers_20k.jsonl"} <= files
     titles = {line.removeprefix("### ").partition(",")[0] for line in measured.splitlines() if line.startswith("### ")}
     assert {"start-up", "triage_10mb.json", "triage_100mb.json", "lesions_1m.jsonl", "answers_20k.jsonl"} <= titles
+    assert "challenge_1m.jsonl" in titles
+    assert "| medcontract score, lesions_1m.jsonl |" in measured
     assert "exit code" not in measured
 
 

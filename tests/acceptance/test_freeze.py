@@ -434,7 +434,8 @@ def test_python(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "hint"), [({"something": "else"}, "specify CONTRACT=PATH"), ({"image-id": "a", "lable": "M"}, "=PATH")]
+    ("content", "hint"),
+    [({"something": "else"}, "specify CONTRACT=PATH"), ({"image-id": "a", "bed": "3", "x": "2"}, "=PATH")],
 )
 def test_hints_name_no_missing_option(call: Call, tmp_path: Path, content: dict[str, str], hint: str) -> None:
     """Commands without --contract do not suggest it for a file that is not recognized."""

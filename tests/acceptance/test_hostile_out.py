@@ -35,6 +35,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "plain.schema.json").write_text(SCHEMA)
     (tmp_path / "lexicon.json").write_text(json.dumps({"synonyms": {"gout": ["podagra"]}}))
     (tmp_path / "plugin_of_out.py").write_text(PLUGIN)
+    (tmp_path / "challenge.toml").write_text('id = "x"\n')
     return tmp_path
 
 
@@ -59,6 +60,7 @@ CALLS = [
     ("template lesions/predictions --cases truth.json", "truth.json"),
     ("schema diff plain.schema.json plain.schema.json", "plain.schema.json"),
     ("schema show lesions/truth --plugin ./plugin_of_out.py", "plugin_of_out.py"),
+    ("challenge check challenge.toml", "challenge.toml"),
 ]
 
 
@@ -123,6 +125,6 @@ def test_what_is_no_input(call: Call, folder: Path) -> None:
 
 
 def test_every_command_with_out_was_tried() -> None:
-    """All that read files; the others have no input to lose."""
+    """All that read files; the others have no input to lose. `bundle` writes to a folder: see test_platforms.py."""
     tried = {arguments.split()[0] for arguments, _ in CALLS}
-    assert set(COMMANDS) - tried == {"normalize", "explain", "protocol", "init", "fix"}
+    assert set(COMMANDS) - tried == {"normalize", "explain", "protocol", "init", "fix", "bundle"}

@@ -14,7 +14,7 @@ from tests.scoring_files import answer, document, reference, repeats, report, ru
 
 import medcontract
 from medcontract.cli import output
-from medcontract.contracts import plugins, registry
+from medcontract.contracts import plugins
 from medcontract.modeling import Contract, Document, ListOf, StrictModel
 from medcontract.scoring import custom_metrics
 
@@ -164,10 +164,9 @@ class _People(Document):
     people: ListOf[_Person]
 
 
-def test_validators_that_quote_a_value(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("forget_plugins")
+def test_validators_that_quote_a_value() -> None:
     """The words of a contract's own validator are shown without what they quote."""
-    known = dict(registry.compiled())
-    monkeypatch.setattr(registry, "compiled", lambda: known)
     plugins.register(Contract(id="leak/people", model=_People, record=_Person, list_key="people", title="People"))
     found = medcontract.validate('{"name": "Ana Pérez"}\n'.encode(), "leak/people", name="x.jsonl")
     (problem,) = found.problems

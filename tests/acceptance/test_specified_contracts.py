@@ -24,7 +24,7 @@ def test_score_and_preflight(call: Call, tmp_path: Path) -> None:
         ran = call(command, truth, "out.json")
         assert ran.code == 2
         assert "lesions/predictions=PATH" in ran.err
-        ran = call(command, truth, "lesions/predictions=out.json")
+        ran = call(command, f"lesions/truth={truth}", "lesions/predictions=out.json")
         assert (ran.code, ran.err) == (1, "")
         again = call(command, f"lesions/truth={truth}", "out.json", "--contract", "lesions/predictions")
         assert again == ran

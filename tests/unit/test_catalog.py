@@ -20,6 +20,7 @@ from tests.acceptance.test_preflight import PREFLIGHT_CODES
 from tests.acceptance.test_preflight_answers import ANSWER_CODES
 from tests.archive_files import pack
 from tests.support import MANIFEST, ROOT, VECTORS, expectations, lesion
+from tests.unit.challenges import test_challenge_file
 
 import medcontract
 from medcontract.catalog import CATALOGUE
@@ -253,7 +254,8 @@ def test_code_of_an_image_occurs(code: str, content: bytes | None, tmp_path: Pat
 
 def test_each_code_occurs() -> None:
     """Every code of the catalogue stands beside some vector, or has a test of its own; and no other code does."""
-    proven = {code for code, _, _ in OWN} | set(IMAGES) | set(PREFLIGHT_CODES) | set(ANSWER_CODES)
+    own = {code for code, _, _ in OWN} | test_challenge_file.CODES
+    proven = own | set(IMAGES) | set(PREFLIGHT_CODES) | set(ANSWER_CODES)
     assert _codes_of_vectors() | proven == set(CATALOGUE), "add a vector for each code: see CONTRIBUTING.md"
 
 

@@ -48,26 +48,33 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "normalizers": {"normalizers"},
     "scoring": {"contracts", "errors", "normalizers", "problems", "results", "scoring"},
+    "challenges": {
+        "atomic_write", "catalog", "challenges", "containers", "contracts", "errors", "normalizers", "problems",
+        "reading", "results", "scoring", "validation",
+    },
     "evaluation": {
-        "_version", "catalog", "containers", "contracts", "errors", "evaluation", "images", "problems", "reading",
-        "results", "scoring", "validation", "workers",
+        "_version", "catalog", "challenges", "containers", "contracts", "errors", "evaluation", "images", "problems",
+        "reading", "results", "scoring", "validation", "workers",
     },
     "fixing": {"containers", "contracts", "errors", "fixing", "reading", "results", "types", "validation"},
     "arguments": {
         "contracts", "errors", "evaluation", "extras", "jsonschema_files", "reading", "results", "schemas", "scoring",
         "validation",
     },
+    "bundles": {"_version", "atomic_write", "bundles", "contracts", "errors", "evaluation"},
+    "platforms": {"api", "bundles", "errors", "platforms", "rendering", "results"},
     "api": {
-        "arguments", "atomic_write", "catalog", "contracts", "errors", "evaluation", "example_files", "extras",
-        "fixing", "jsonschema_files", "normalizers", "problems", "reading", "report_files", "results", "schemas",
-        "scoring", "validation",
+        "arguments", "atomic_write", "bundles", "catalog", "challenges", "contracts", "errors", "evaluation",
+        "example_files", "extras", "fixing", "jsonschema_files", "normalizers", "problems", "reading", "report_files",
+        "results", "schemas", "scoring", "validation",
     },
     "benchmark": {"api", "arguments", "contracts", "errors", "rendering", "results", "scoring"},
+    "challenge": {"api", "arguments", "bundles", "challenges", "contracts", "results"},
     "testing": {"api", "arguments", "errors", "rendering", "results"},
-    "modeling": {"contracts", "scoring"},
+    "modeling": {"contracts", "problems", "results", "scoring"},
     "docs": {"catalog", "contracts", "errors", "problems"},
     "cli": {"_version", "api", "cli", "errors", "rendering"},
-    "__init__": {"_version", "api", "contracts", "errors", "results"},
+    "__init__": {"_version", "api", "challenge", "contracts", "errors", "results"},
     "__main__": {"cli"},
 }  # fmt: skip
 """At run time. A module or folder of the package that is not here has no place yet: give it one."""
@@ -193,7 +200,7 @@ FUNCTIONS = (
     "validate", "validate_files", "validate_frame", "frame_schema", "load", "preflight", "score", "leaderboard",
     "compare", "normalize", "explain", "init", "list_contracts", "get_contract", "json_schema", "export_schemas",
     "check_schemas", "diff_schemas", "list_protocols", "get_protocol", "freeze_protocol", "check_protocol",
-    "load_plugin", "template", "data_dictionary", "fix",
+    "load_plugin", "template", "data_dictionary", "fix", "check_challenge", "new_challenge", "bundle",
 )  # fmt: skip
 
 

@@ -7,8 +7,10 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import copy_context
+from functools import partial
 from importlib import import_module
 
 import click
@@ -16,7 +18,7 @@ import click
 from medcontract._version import __version__
 from medcontract.cli.main import COMMANDS
 from medcontract.cli.suggesting import SuggestingGroup
-from medcontract.errors import CallError, MedcontractError, internal_error
+from medcontract.errors import CallError, MedcontractError, internal_error, plugin_failure
 
 _EPILOG = """\b
 Exit codes: 0 success, 1 the data is not valid or a score does not count, 2 wrong usage.
@@ -93,7 +95,10 @@ def run(arguments: Sequence[str]) -> int:
     gc.set_threshold(50_000, 20, 50)  # millions of short-lived records, none of them in cycles
     try:
         with _signals_as_exceptions():
-            outcome = group.main(list(arguments), prog_name="medcontract", standalone_mode=False)
+            main: Callable[[], object] = partial(
+                group.main, list(arguments), prog_name="medcontract", standalone_mode=False
+            )
+            outcome: object = copy_context().run(main)  # a challenge is used in this call only
             sys.stdout.flush()
     except click.exceptions.Exit as stop:
         return stop.exit_code
@@ -133,6 +138,9 @@ def _failed(error: Exception) -> int:
         what = "cannot write" if error.filename is None else f"cannot read or write {_safe(str(error.filename))}"
         click.echo(f"medcontract: {what}: {(error.strerror or str(error)).lower()}", err=True)
         return 2
+    failure = plugin_failure(error)
+    if failure is not None:
+        return _failed(failure)
     click.echo(f"medcontract: {internal_error(error)}", err=True)
     return 1
 

@@ -18,6 +18,8 @@ COMMANDS = {
     "explain": "Explain problem codes: what they mean and how to fix them.",
     "schema": "List, show, export, check and diff the published JSON Schemas.",
     "protocol": "List and show the frozen parameters of each track.",
+    "challenge": "Create and check a challenge of your own.",
+    "bundle": "Write a scoring bundle for a challenge platform.",
     "init": "Create a small, valid set of example files.",
     "fix": "Repair what has exactly one right repair.",
     "template": "Create an empty submission for given cases.",

@@ -12,9 +12,11 @@ import click
 
 from medcontract import api, rendering
 from medcontract.cli import output
+from medcontract.rendering.view import clean
 
 F = TypeVar("F", bound=Callable[..., Any])
 _PLUGINS = f"{__name__}.plugins"
+_CHALLENGE = f"{__name__}.challenge"
 _TRACK_OPTIONS = f"{__name__}.track_options"
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -105,7 +107,7 @@ def out(command: F) -> F:
 def _given_paths() -> list[str]:
     """The files and folders in the arguments: all paths except those that are written."""
     context = click.get_current_context()
-    given = list(context.meta.get(_PLUGINS, ()))
+    given = [*context.meta.get(_PLUGINS, ()), *context.meta.get(_CHALLENGE, ())]
     for parameter in context.command.get_params(context):
         if (
             isinstance(parameter.type, click.Path)
@@ -283,7 +285,7 @@ def given_by(track_options: dict[str, Any]) -> dict[str, Any]:
 
 
 def plugins(command: F) -> F:
-    """--plugin MODULE: custom contracts, loaded before anything else."""
+    """--plugin MODULE and --challenge FILE: custom contracts, loaded before anything else."""
 
     def load(ctx: click.Context, param: click.Parameter, names: tuple[str, ...]) -> None:
         ctx.meta[_PLUGINS] = names
@@ -291,15 +293,33 @@ def plugins(command: F) -> F:
             for name in names:
                 api.load_plugin(name)
 
+    command = challenge(command)
     return click.option(
         "--plugin", metavar="MODULE", multiple=True, expose_value=False, is_eager=True, callback=load,
         help="Load custom contracts, metrics or tracks from a module or a .py file. May be repeated.",
     )(command)  # fmt: skip
 
 
+def challenge(command: F) -> F:
+    """--challenge FILE: a challenge to use in this call."""
+
+    def load(ctx: click.Context, param: click.Parameter, name: str | None) -> None:
+        if name is None or ctx.resilient_parsing:
+            return
+        ctx.meta[_CHALLENGE] = (name,)
+        click.echo(f"challenge: {clean(api.use_challenge(name))}", err=True)
+
+    return click.option(
+        "--challenge", metavar="FILE", type=click.Path(), envvar="MEDCONTRACT_CHALLENGE", expose_value=False,
+        is_eager=True, callback=load, help="Use the challenge that FILE defines. Default: $MEDCONTRACT_CHALLENGE.",
+    )(command)  # fmt: skip
+
+
 def plugin_arguments() -> list[str]:
-    """The --plugin options of this call, for commands that are suggested to the user."""
-    return [word for name in click.get_current_context().meta[_PLUGINS] for word in ("--plugin", name)]
+    """The --plugin and --challenge options of this call, for commands that are suggested to the user."""
+    meta = click.get_current_context().meta
+    challenge = [word for name in meta.get(_CHALLENGE, ()) for word in ("--challenge", name)]
+    return [word for name in meta[_PLUGINS] for word in ("--plugin", name)] + challenge
 
 
 def complete_contract(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

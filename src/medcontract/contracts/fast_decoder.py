@@ -283,16 +283,16 @@ class _Compiler:
         if "const" in keywords:
             return Literal[(keywords.pop("const"),)], None
         pattern, banned = keywords.pop("pattern", None), keywords.pop("not", None)
-        longest = keywords.pop("maxLength", None)
+        shortest, longest = keywords.pop("minLength", None), keywords.pop("maxLength", None)
         if pattern is None and banned is None:
-            return Annotated[str, Meta(max_length=longest)], None
+            return Annotated[str, Meta(min_length=shortest, max_length=longest)], None
         if pattern == NON_BLANK and banned is None:
-            return Annotated[str, Meta(min_length=1, max_length=longest)], _blank
+            return Annotated[str, Meta(min_length=max(shortest or 1, 1), max_length=longest)], _blank
         if pattern is not None and not (pattern.startswith("^") and pattern.endswith("$")):
             raise _NotFast
         unless = f"(?![\\s\\S]*(?:{banned['pattern']}))" if banned else ""
         body = "" if pattern is None else rf"(?:{pattern[1:-1]})\Z"
-        return Annotated[str, Meta(pattern=rf"\A{unless}{body}", max_length=longest)], None
+        return Annotated[str, Meta(pattern=rf"\A{unless}{body}", min_length=shortest, max_length=longest)], None
 
     def _array(self, keywords: dict[str, Any]) -> tuple[Any, Check | None]:
         item, check = self.compile(keywords.pop("items", {}))

@@ -8,11 +8,11 @@ spellings are checked as predictions, and not accepted as something that allows 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from medcontract.contracts.registry import CompiledContract, compiled
+from medcontract.contracts.registry import CompiledContract, candidates, compiled, scope
 from medcontract.errors import NotRecognised
 from medcontract.problems import Ref, is_plain
 from medcontract.types import Outline
@@ -25,7 +25,9 @@ Costs = list[tuple[int, str]]
 _Matches = Callable[[], list["Match"]]
 """The candidates if alike names count as the same, best first."""
 
-_URN = re.compile(r"(?:urn:medcontract:|.*/)?([a-z0-9-]+)[:/]([a-z0-9-]+)[:/]v1(?:[.:]draft-07)?(?:\.json)?\Z")
+_URN = re.compile(
+    r"(?:urn:medcontract:|.*/)?([a-z0-9-]+)[:/]([a-z0-9-]+)[:/]v([0-9]{1,9})(?:[.:]draft-07)?(?:\.json)?\Z"
+)
 NO_RENAMES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -51,8 +53,13 @@ class Recognized(NamedTuple):
 def by_schema(schema: str | None) -> str | None:
     """The contract that a `$schema` refers to, if it is a known one."""
     match = _URN.match(schema) if schema else None
-    contract_id = "/".join(match.groups()) if match else None
-    return contract_id if contract_id in compiled() else None
+    if match is None:
+        return None
+    track, name, version = match.groups()
+    found = candidates().get(f"{track}/{name}")
+    if found is None or (version != "1" and (found.contract is None or version != str(found.contract.version))):
+        return None
+    return found.id
 
 
 def of_outline(outline: Outline) -> Recognized:
@@ -124,7 +131,7 @@ def of_columns(columns: frozenset[str], ref: Ref | None = None) -> Recognized:
 
 def _candidates() -> Iterable[CompiledContract]:
     """The contracts that a file can be of."""
-    return compiled().values()
+    return candidates().values()
 
 
 def _perfect(costs: Costs) -> bool:
@@ -201,6 +208,8 @@ def key_cost(keys: frozenset[str], required: frozenset[str], known: frozenset[st
 
 
 def _load_installed() -> bool:
+    if scope() is not None:
+        return False
     from medcontract.contracts import plugins  # not needed to recognize most files
 
     return plugins.load_installed()
@@ -236,10 +245,31 @@ def _with_extra(found: Recognized, keys: frozenset[str], ref: Ref | None) -> Rec
 
 
 def _several(best: list[str], seen: str, renames: Mapping[str, str] = NO_RENAMES) -> NotRecognised:
-    hint = f"specify one: --contract {best[0]}, or {best[0]}=PATH"
+    challenge = scope()
+    first = challenge.truth if challenge is not None and challenge.truth in best else best[0]
+    hint = f"specify one: --contract {first}, or {first}=PATH"
     if renames:
         hint += f"; rename {renames_text(renames)}"
-    return NotRecognised(f"{seen} match {_join(best[:8])} equally well", hint)
+    doubt = NotRecognised(f"{seen} match {_join(best[:8])} equally well", hint)
+    doubt.candidates = tuple(best)
+    return doubt
+
+
+def is_truth_or_submission(candidates: Collection[str]) -> bool:
+    """Whether a file that matches these contracts equally well is a truth or a submission of the challenge in use."""
+    challenge = scope()
+    return challenge is not None and {challenge.truth, challenge.submission} <= set(candidates)
+
+
+def other_role(contracts: Collection[str]) -> str | None:
+    """The contract of the files that match truth and submission equally well: the one that no other file has.
+
+    None if both or neither are among the contracts of the other files.
+    """
+    challenge = scope()
+    if challenge is None or (challenge.truth in contracts) == (challenge.submission in contracts):
+        return None
+    return challenge.submission if challenge.truth in contracts else challenge.truth
 
 
 def _none(keys: frozenset[str], seen: str) -> NotRecognised:

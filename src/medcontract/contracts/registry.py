@@ -8,13 +8,16 @@ wrong with a file.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from medcontract.contracts.rules import CollectionRule, CrossFileRule, RecordRule, unpublish
+from medcontract.contracts.rules import CollectionRule, CrossFileRule, RecordRule, Rule, unpublish
 from medcontract.errors import UnknownContract
 from medcontract.types import Column
 
@@ -63,23 +66,29 @@ class CompiledContract(msgspec.Struct, dict=True):
 
     @cached_property
     def list_rules(self) -> tuple[CollectionRule, ...]:
-        rules = [unpublish(rule) for rule in self.published_rules if rule["scope"] == "list"]
-        return tuple(rule for rule in rules if isinstance(rule, CollectionRule))
+        return tuple(rule for rule in self._rules if isinstance(rule, CollectionRule))
 
     @cached_property
     def file_rules(self) -> tuple[CrossFileRule, ...]:
         """Rules about this file and one of another contract."""
-        rules = [unpublish(rule) for rule in self.published_rules if rule["scope"] == "files"]
-        return tuple(rule for rule in rules if isinstance(rule, CrossFileRule))
+        return tuple(rule for rule in self._rules if isinstance(rule, CrossFileRule))
 
     @cached_property
     def header_rules(self) -> tuple[RecordRule, ...]:
         """Rules about the fields of the document or header."""
-        return _object_rules(self.published_rules)
+        return tuple(rule for rule in self._rules if isinstance(rule, RecordRule))
 
     @cached_property
     def record_rules(self) -> tuple[RecordRule, ...]:
-        return _object_rules(self.published_record_rules)
+        if self.contract is not None:
+            return tuple(self.contract.record_rules)
+        rules = map(unpublish, self.published_record_rules)
+        return tuple(rule for rule in rules if isinstance(rule, RecordRule))
+
+    @cached_property
+    def _rules(self) -> tuple[Rule, ...]:
+        """The rules that are not about one record. Those of plugins may be of kinds that only the plugin defines."""
+        return tuple(self.contract.rules if self.contract is not None else map(unpublish, self.published_rules))
 
     @cached_property
     def decode_record(self) -> Callable[[bytes], Any]:
@@ -124,18 +133,66 @@ class CompiledContract(msgspec.Struct, dict=True):
         return self.contract or _module_contracts(self.module)[self.id]
 
 
-def _object_rules(published: tuple[dict[str, Any], ...]) -> tuple[RecordRule, ...]:
-    rules = [unpublish(rule) for rule in published if rule["scope"] == "object"]
-    return tuple(rule for rule in rules if isinstance(rule, RecordRule))
-
-
 def _in_doubt(raw: bytes) -> None:
     return None
 
 
-@cache
+class Scope(msgspec.Struct, frozen=True, kw_only=True):
+    """What a challenge adds to the contracts and tracks, for the calls that use it."""
+
+    name: str
+    """The file, as shown to users."""
+    source: bytes
+    """Its content, for worker processes."""
+    contracts: dict[str, CompiledContract]
+    """By id. Only these are candidates for recognition."""
+    track: Any
+    """A `scoring.track.Track`."""
+    truth: str
+    """The contract of the truth."""
+    submission: str
+    """The contract of the submission, whose tables may look like those of the truth."""
+
+
+_scope: ContextVar[Scope | None] = ContextVar("medcontract challenge", default=None)
+"""Set while a challenge is used, in this thread only: two challenges with the same id do not mix."""
+
+
+def scope() -> Scope | None:
+    """The challenge that is in use, if any."""
+    return _scope.get()
+
+
+@contextmanager
+def using(challenge: Scope) -> Iterator[None]:
+    """Use a challenge."""
+    token = _scope.set(challenge)
+    try:
+        yield
+    finally:
+        _scope.reset(token)
+
+
+def use(challenge: Scope) -> None:
+    """Use a challenge until this process ends, as worker processes do."""
+    _scope.set(challenge)
+
+
 def compiled() -> dict[str, CompiledContract]:
-    """All contracts, by id."""
+    """All contracts, by id, including those of the challenge that is in use."""
+    active = _scope.get()
+    return registered() if active is None else {**registered(), **active.contracts}
+
+
+def candidates() -> dict[str, CompiledContract]:
+    """The contracts that files are recognized as and that are listed: with a challenge, only those of it."""
+    active = _scope.get()
+    return registered() if active is None else active.contracts
+
+
+@cache
+def registered() -> dict[str, CompiledContract]:
+    """All contracts that are built in or registered, by id."""
     with open(COMPILED, "rb") as file:
         found = msgspec.json.decode(file.read(), type=list[CompiledContract])
     return {item.id: item for item in found}
@@ -159,11 +216,12 @@ def contract(contract_id: str) -> Contract[Any]:
 
 
 def contracts() -> tuple[Contract[Any], ...]:
-    """All contracts, including those of installed plugins, sorted by id."""
+    """All contracts, including those of installed plugins, sorted by id; with a challenge, only those of it."""
     from medcontract.contracts import plugins
 
-    plugins.load_installed()
-    return tuple(contract(contract_id) for contract_id in sorted(compiled()))
+    if scope() is None:
+        plugins.load_installed()
+    return tuple(contract(contract_id) for contract_id in sorted(candidates()))
 
 
 def tracks() -> dict[str, list[CompiledContract]]:
@@ -172,7 +230,7 @@ def tracks() -> dict[str, list[CompiledContract]]:
 
     plugins.load_installed()
     found: dict[str, list[CompiledContract]] = {}
-    for contract_id, entry in sorted(compiled().items()):
+    for contract_id, entry in sorted(candidates().items()):
         found.setdefault(contract_id.partition("/")[0], []).append(entry)
     return found
 
@@ -199,5 +257,5 @@ def _module_contracts(module: str) -> dict[str, Contract[Any]]:
 def _unknown(contract_id: str) -> UnknownContract:
     from medcontract.contracts.suggestions import did_you_mean
 
-    hints = filter(None, [did_you_mean(contract_id, compiled()), "see: medcontract schema list"])
+    hints = filter(None, [did_you_mean(contract_id, candidates()), "see: medcontract schema list"])
     return UnknownContract(f"unknown contract '{contract_id}'", " ".join(hints))

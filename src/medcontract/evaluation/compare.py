@@ -8,7 +8,7 @@ from typing import Any
 
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.string_patterns import BLANKS
-from medcontract.errors import CallError
+from medcontract.errors import CallError, report_plugin_errors
 from medcontract.evaluation.build_results import versions
 from medcontract.evaluation.frozen import FrozenProtocol
 from medcontract.problems import plain_name, plural
@@ -24,6 +24,7 @@ from medcontract.validation.problem_collector import ProblemCollector
 _STATES = {True: "passed", False: "not passed", None: "not judged"}
 
 
+@report_plugin_errors()
 def compare(
     baseline: Validated[Any],
     rerun: Validated[Any],

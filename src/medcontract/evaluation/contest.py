@@ -10,15 +10,24 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.contracts import registry
-from medcontract.errors import BrokenPlugin, CallError, InvalidData, MedcontractError, WrongWeights, internal_error
+from medcontract.errors import (
+    BrokenPlugin,
+    CallError,
+    InvalidData,
+    MedcontractError,
+    WrongWeights,
+    internal_error,
+    plugin_failure,
+)
 from medcontract.evaluation.inputs import Files, GivenFile, HeaderOverrides, Settings, base_name, gather
 from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth
+from medcontract.evaluation.plugin_checks import for_participants
 from medcontract.evaluation.score import Scored, protocol_for, score_against, track_of
+from medcontract.evaluation.sinks import options_for_workers
 from medcontract.evaluation.submissions import Submission
 from medcontract.evaluation.unused_files import reason_for, skipped_problems, unused_problems
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import FileReport
-from medcontract.scoring import tracks
 from medcontract.scoring.rational import rounded_or_none
 from medcontract.scoring.scorer import Counts, Scorer
 from medcontract.scoring.track import Track
@@ -59,12 +68,12 @@ class Contest:
 
     def __init__(self, job: Job) -> None:
         self.job = job
-        files = gather(job.truth, job.settings)
+        files = gather(job.truth, job.settings, role="truth")
         if files.unread:
             raise InvalidData(files.unread[0])
         self.track = track_of(files)
         self.roles, options = self.track.roles, job.settings.scoring
-        protocol = protocol_for(self.track, _for_rankings(self.track, job.parameters), job.settings)
+        protocol = protocol_for(self.track, for_rankings(self.track, job.parameters), job.settings)
         self.scorer = self.track.scorer(protocol, options, files.groups)
         _check_has_truth(self.track, files)
         names = [name for pair in self.scorer.pairs for name in (pair.truth, pair.submission)]
@@ -124,14 +133,14 @@ class Contest:
         except MedcontractError:
             raise
         except Exception as error:  # noqa: BLE001  # any bug that a file triggers
-            return Refused(reason=internal_error(error))
+            return _unexpected(error)
 
     def _score(self, submission: Submission) -> Scored | Refused:
         if submission.error:
             return Refused(reason=submission.error, problems=skipped_problems(submission.skipped))
         files = Files()
         try:
-            files = gather(submission.files, self.job.settings, lenient=submission.paths)
+            files = gather(submission.files, self.job.settings, submission.paths, role="submission")
             files.skipped = submission.skipped
             if files.unrecognized and not submission.is_folder:
                 return _unrecognized(files)
@@ -188,7 +197,7 @@ class Contest:
         except MedcontractError:
             raise
         except Exception as error:  # noqa: BLE001  # as in `score`
-            return Refused(reason=internal_error(error))
+            return _unexpected(error)
 
     def _slim(self, score: Scored | Refused) -> Scored | Refused:
         if isinstance(score, Refused):
@@ -197,10 +206,18 @@ class Contest:
         if not self.job.settings.participant:
             verdict.warnings += score.private
         if verdict.result is not None:
-            verdict.result = self.track.for_participants(verdict.result, rounded_or_none(verdict.headline))
+            verdict.result = for_participants(self.track, verdict.result, rounded_or_none(verdict.headline))
         counts = score.counts if self.track.ranking.protocol else None
         first = () if score.valid else first_error(score.problems)
         return replace(score, verdict=verdict, problems=first, hints=(), remediation=(), breakdown=None, counts=counts)
+
+
+def _unexpected(error: Exception) -> Refused:
+    """The refusal for an exception in a plugin, or for a bug."""
+    failure = plugin_failure(error)
+    if failure is None:
+        return Refused(reason=internal_error(error))
+    return Refused(reason=failure.as_options[0], wrong_call=True)
 
 
 def first_error(problems: Sequence[FileProblem]) -> tuple[FileProblem, ...]:
@@ -208,7 +225,7 @@ def first_error(problems: Sequence[FileProblem]) -> tuple[FileProblem, ...]:
     return tuple(problem for problem in problems if problem.severity == "error")[:1]
 
 
-def _for_rankings(track: Track, parameters: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def for_rankings(track: Track, parameters: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The parameters of the call, and those with a different default in a ranking."""
     given = {name for name, _ in parameters}
     return [*((name, value) for name, value in track.ranking.parameters.items() if name not in given), *parameters]
@@ -251,8 +268,9 @@ _WORTH_IT = 1 << 20
 def _prepare(job: Job) -> None:
     """Read the truth again, in a worker that was not forked."""
     global _contest  # noqa: PLW0603  # initializes a worker process
-    for plugin in job.settings.scoring.plugins:
-        tracks.load_plugin(plugin)
+    from medcontract.challenges.loading import prepare_worker
+
+    prepare_worker(job.settings.scoring)
     _contest = _read_again(job)
 
 
@@ -270,18 +288,14 @@ class _Shared:
     def __init__(self, contest: Contest) -> None:
         self.contest = contest
 
-    def __getstate__(self) -> tuple[Job, tuple[str, ...]]:
+    def __getstate__(self) -> Job:
         job = self.contest.job
         truth = tuple((os.path.abspath(path) if isinstance(path, str) else path, name) for path, name in job.truth)
         digests = tuple(part.source.sha256() for part in self.contest.parts)
         settings = job.settings._replace(engine=None, jobs=1)
-        return replace(job, truth=truth, digests=digests, jobs=1, settings=settings), tuple(tracks.loaded_plugins)
+        return replace(job, truth=truth, digests=digests, jobs=1, settings=settings)
 
-    def __setstate__(self, state: tuple[Job, tuple[str, ...]]) -> None:
-        job, plugins = state
-        for plugin in plugins:
-            if plugin not in tracks.loaded_plugins:
-                tracks.load_plugin(plugin)
+    def __setstate__(self, job: Job) -> None:
         self.contest = _read_again(job)
 
 
@@ -327,17 +341,20 @@ def scores(contest: Contest, submissions: Sequence[Submission], jobs: int | None
     """The score of each submission, in order."""
     global _contest  # noqa: PLW0603  # forked workers inherit it
     engine = contest.job.settings.engine
-    if engine and len(submissions) > 1:
+    options = options_for_workers(contest.track, contest.job.settings.scoring)
+    if engine and options and len(submissions) > 1:
         yield from engine.map(_score_with, _Shared(contest), [_anywhere(each) for each in submissions])
         return
     count = _worker_count(submissions, jobs)
-    if count < 2:
+    if count < 2 or options is None:
         yield from map(contest.score, submissions)
         return
     digests = tuple(part.source.sha256() for part in contest.parts)
+    settings = contest.job.settings._replace(scoring=options)
     _contest = contest
     try:
-        yield from _in_workers(contest, submissions, count, replace(contest.job, digests=digests, jobs=1))
+        job = replace(contest.job, digests=digests, jobs=1, settings=settings)
+        yield from _in_workers(contest, submissions, count, job)
     finally:
         _contest = None
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
 import tempfile
+import threading
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -19,8 +21,7 @@ from medcontract._version import __version__
 from medcontract.contracts.rules import KeyHashes, is_ascending
 from medcontract.errors import CallError, MedcontractError
 from medcontract.evaluation.chunk_work import Outcome
-from medcontract.evaluation.engine import Work, repeated_hashes
-from medcontract.extras import require
+from medcontract.evaluation.engine import EngineFailed, Sent, Work, repeated_hashes
 from medcontract.workers import processors, safe_path
 
 if TYPE_CHECKING:
@@ -72,8 +73,8 @@ class DaskEngine:
 
     def _send(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
         client = self._client
-        common = client.scatter(_Shared(shared), broadcast=True, hash=False)
-        done = [client.submit(_run, work, common, item, pure=False) for item in items]
+        common = client.scatter(_Work(work, shared), broadcast=True, hash=False)
+        done = [client.submit(_run, common, item, pure=False) for item in items]
         light = [client.submit(_without_hashes, each, each.key, pure=False) for each in done]
         self._outcomes.update({each.key: each for each in done})
         for each in light:
@@ -101,15 +102,33 @@ class DaskEngine:
         return set().union(*self._client.gather(groups))
 
 
-class _Shared:
-    """What all items share. Wrapped, so that Dask does not look into it."""
+class _Work:
+    """A function and what its calls share: unpickled once per worker, where a task needs it first."""
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    def __init__(self, work: Work[Any, Any], shared: Any) -> None:
+        try:
+            self._sent = Sent(work, shared)
+        except (pickle.PicklingError, TypeError, AttributeError) as error:
+            raise EngineFailed from error
+
+    def __getstate__(self) -> Sent:
+        return self._sent
+
+    def __setstate__(self, sent: Sent) -> None:
+        self._sent = sent
+        self._lock = threading.Lock()
+        self._opened: tuple[Work[Any, Any], Any] | None = None
+
+    def run(self, item: Any) -> Any:
+        with self._sent.environment.active():
+            with self._lock:
+                self._opened = self._opened or self._sent.open()
+            work, shared = self._opened
+            return work(shared, item)
 
 
-def _run(work: Work[Any, Any], shared: _Shared, item: Any) -> Any:
-    return work(shared.value, item)
+def _run(work: _Work, item: Any) -> Any:
+    return work.run(item)
 
 
 def _without_hashes(outcome: Any, key: str) -> Any:
@@ -142,7 +161,7 @@ def _clear_errors(client: Client) -> Iterator[None]:
 
     try:
         yield
-    except MedcontractError:
+    except (MedcontractError, EngineFailed):
         raise
     except KilledWorker as error:
         raise MedcontractError(f"the Dask workers were terminated repeatedly while they read a file: {error}") from None
@@ -185,7 +204,6 @@ def _versions() -> dict[str, str]:
 @contextmanager
 def connected(scheduler: str | None, workers: int | None) -> Iterator[Client]:
     """A client of the scheduler at an address or, without one, of a local cluster. Raises `CallError`."""
-    require("distributed", "dask")
     from distributed import Client
 
     with ExitStack() as stack:

@@ -10,6 +10,8 @@ from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 from medcontract.contracts.rules import KeyHashes, is_ascending
+from medcontract.errors import CallError
+from medcontract.evaluation.environment import Environment
 from medcontract.reading import chunks
 from medcontract.workers import Workers, can_fork, processors
 
@@ -56,6 +58,13 @@ class SerialEngine:
         return [repeated_hashes(chunks) for chunks in zip(*keys, strict=True)]
 
 
+_FAILURES = (
+    BrokenProcessPool, OSError, ImportError,  # no semaphores, no memory
+    pickle.PicklingError, TypeError, AttributeError,  # something that cannot be sent
+    CallError,  # a contract or a track that was registered by a call, which other processes do not know
+)  # fmt: skip
+
+
 class ProcessEngine(SerialEngine):
     """Runs work in worker processes. They are forked if possible, so that they share what was read."""
 
@@ -67,11 +76,11 @@ class ProcessEngine(SerialEngine):
         global _work  # noqa: PLW0603  # forked workers inherit it
         _work = work, shared
         try:
-            arguments = (pickle.dumps((work, shared), pickle.HIGHEST_PROTOCOL),) if self.stable else (None,)
-            with Workers(min(self.workers, len(items)), _prepare, *arguments, fork=not self.stable) as workers:
+            sent = Sent(work, shared) if self.stable else None
+            with Workers(min(self.workers, len(items)), _prepare, sent, fork=not self.stable) as workers:
                 for future in [workers.submit(_do, item) for item in items]:
                     yield future.result()
-        except (BrokenProcessPool, OSError, ImportError, pickle.PicklingError, TypeError, AttributeError) as error:
+        except _FAILURES as error:
             raise EngineFailed from error
         finally:
             _work = None
@@ -81,12 +90,31 @@ _work: tuple[Work[Any, Any], Any] | None = None
 """The current function and what its calls share: in this process, and in the workers that were forked from it."""
 
 
-def _prepare(pickled: bytes | None) -> None:
+class Sent:
+    """A function and what its calls share, for another process, with all that they need there."""
+
+    def __init__(self, work: Work[Any, Any], shared: Any) -> None:
+        self.environment = Environment.current()
+        self._pickled = pickle.dumps((work, shared), pickle.HIGHEST_PROTOCOL)
+
+    def open(self) -> tuple[Work[Any, Any], Any]:
+        """Call it in the environment."""
+        opened: tuple[Work[Any, Any], Any] = pickle.loads(self._pickled)  # noqa: S301  # from the process that sent it
+        return opened
+
+
+_active: Any = None
+"""In a worker that was not forked: its environment, until it ends."""
+
+
+def _prepare(sent: Sent | None) -> None:
     """Initialize a worker that was not forked."""
-    global _work  # noqa: PLW0603  # initializes a worker process
-    if pickled is None:
+    global _work, _active  # noqa: PLW0603  # initializes a worker process
+    if sent is None:
         raise OSError("the worker should have been forked")
-    _work = pickle.loads(pickled)  # noqa: S301  # from the process that started this one
+    _active = sent.environment.active()
+    _active.__enter__()
+    _work = sent.open()
     gc.freeze()  # it is kept for the life of the process
 
 

@@ -7,13 +7,14 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
 from medcontract.containers import BY_ENDING
 from medcontract.contracts.contract import RecordSink
-from medcontract.contracts.registry import CompiledContract
+from medcontract.contracts.recognition import is_truth_or_submission, other_role
+from medcontract.contracts.registry import CompiledContract, scope
 from medcontract.errors import CallError, NotRecognised
 from medcontract.problems import Finding
 from medcontract.reading import chunks
@@ -175,12 +176,19 @@ class Files:
         return some
 
 
-def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[str] = ()) -> Files:
+def gather(
+    given: Iterable[GivenFile],
+    settings: Settings,
+    lenient: Collection[str] = (),
+    role: Literal["truth", "submission"] | None = None,
+) -> Files:
     """Identify each file. Raises `CallError` for one that cannot be checked, unless its path is in `lenient`.
 
-    A file that is given twice counts once. The order of the files does not matter.
+    A file that is given twice counts once. The order of the files does not matter. `role`: what files are that match
+    the truth and the submission of a challenge equally well.
     """
     files = Files()
+    undecided: list[tuple[Source, FileReport]] = []
     files.found = lenient
     for path, contract_id in _once(given):
         collector = settings.collector()
@@ -192,6 +200,9 @@ def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[s
             files.groups.setdefault(part.contract.id, []).append(part)
             continue
         report = identified
+        if is_truth_or_submission(report._candidates):
+            undecided.append((source, report))
+            continue
         problem = _first_problem(report, source, contract_id)
         found = report.path in lenient
         if not report.wrong_call or (found and problem.code in (*_UNREADABLE, "MC028")):
@@ -201,10 +212,41 @@ def gather(given: Iterable[GivenFile], settings: Settings, lenient: Collection[s
         else:
             kind = NotRecognised if problem.code == "MC009" else CallError
             raise kind(f"{report.path}: {problem.message}", without_contract_option(problem.hint))
+    _decide(files, undecided, settings, role, lenient)
     files.groups = {name: _in_order(files.groups[name]) for name in sorted(files.groups)}
     files.unread.sort(key=_by_name_and_problem)
     files.unrecognized.sort(key=lambda report: base_name(report.path))
     return files
+
+
+def _decide(
+    files: Files,
+    undecided: Sequence[tuple[Source, FileReport]],
+    settings: Settings,
+    role: str | None,
+    found: Collection[str],
+) -> None:
+    """Add the files that match the truth and the submission of a challenge equally well."""
+    challenge = scope()
+    if challenge is None or not undecided:
+        return
+    others = set(files.groups)
+    if all(part.source.name in found for part in files.groups.get(challenge.truth, [])):
+        others.discard(challenge.truth)  # a truth in the folder of a submission must not replace that of the organizer
+    decided = other_role(others) if role is None else getattr(challenge, role)
+    for source, report in undecided:
+        if decided is None:
+            problem = _first_problem(report, source, None)
+            hint = f"specify it: {challenge.truth}=PATH, or {challenge.submission}=PATH"
+            raise NotRecognised(f"{report.path}: {problem.message}", hint)
+        collector = settings.collector()
+        identified = identify(source, decided, collector)
+        if isinstance(identified, Identified):
+            how = "as no other file" if role is None else "by its position"
+            part = Part(source, identified.contract, collector, how)
+            files.groups.setdefault(part.contract.id, []).append(part)
+        else:
+            files.add_unread(source, identified, _first_problem(identified, source, decided))
 
 
 def without_contract_option(hint: str | None) -> str | None:

@@ -8,11 +8,12 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from medcontract.errors import CallError, MedcontractError, internal_error
+from medcontract.errors import CallError, MedcontractError, report_plugin_errors, unexpected
 from medcontract.evaluation.build_results import processing, protocol_used, versions
 from medcontract.evaluation.contest import Contest, Job, Refused, first_error, scores
 from medcontract.evaluation.feedback import ScoreStore, feedback_on, final_verdict
 from medcontract.evaluation.inputs import GivenFile, Settings
+from medcontract.evaluation.plugin_checks import for_participants
 from medcontract.evaluation.score import Scored, input_file
 from medcontract.evaluation.submissions import Measured, Submission
 from medcontract.problems import is_plain
@@ -45,6 +46,7 @@ class Candidate(Struct, kw_only=True):
     """The first error in its files, if it is not valid."""
 
 
+@report_plugin_errors()
 def leaderboard(
     truth: Sequence[GivenFile],
     submissions: Sequence[Submission],
@@ -102,8 +104,8 @@ def _board(
         _entry_or_error(submission, outcome, track, scorer)
         for submission, outcome in zip(submissions, scored, strict=True)
     ]
-    by = _ranked_by(entries)
-    ranked = _ranked(entries, by)
+    by = _ranked_by(entries) if track.second else "headline"
+    ranked = _ranked(entries, by, track.lower_is_better)
     warnings = (
         *contest.notes,
         *notes,
@@ -183,7 +185,7 @@ def _entry_or_error(submission: Submission, outcome: Scored | Refused, track: Tr
     except MedcontractError:
         raise
     except Exception as error:  # noqa: BLE001  # like in `Contest.score`
-        return _entry(submission, Refused(reason=internal_error(error)), track, scorer)
+        return _entry(submission, Refused(reason=unexpected(error)), track, scorer)
 
 
 def _entry(submission: Submission, outcome: Scored | Refused, track: Track, scorer: Scorer) -> Candidate:
@@ -194,7 +196,7 @@ def _entry(submission: Submission, outcome: Scored | Refused, track: Track, scor
     verdict = final_verdict(outcome, scorer)
     coarse: dict[str, Any] = verdict.result or {}
     if verdict is not outcome.verdict:
-        coarse = track.for_participants(coarse, rounded_or_none(verdict.headline))
+        coarse = for_participants(track, coarse, rounded_or_none(verdict.headline))
     known = {figure.name for figure in track.figures}
     figures = {name: value for name, value in coarse.items() if name in known}
     if track.comparison.figures:
@@ -216,11 +218,14 @@ def _ranked_by(entries: Sequence[Candidate]) -> Literal["headline", "second"]:
     return "second" if 2 * having < len(valid) else "headline"
 
 
-def _ranked(entries: Sequence[Candidate], by: Literal["headline", "second"]) -> list[Candidate]:
+def _ranked(
+    entries: Sequence[Candidate], by: Literal["headline", "second"], lower_is_better: bool = False
+) -> list[Candidate]:
     """Sorted by the exact figure, ties by team name; entries that are not valid last, by name."""
     values = {id(entry): getattr(entry.verdict, by) for entry in entries if entry.verdict.valid}
     good = [entry for entry in entries if values.get(id(entry)) is not None]
-    good.sort(key=lambda entry: (-values[id(entry)], *_by_name(entry)))
+    sign = 1 if lower_is_better else -1
+    good.sort(key=lambda entry: (sign * values[id(entry)], *_by_name(entry)))
     for rank, entry in enumerate(good, 1):
         entry.rank, entry.headline = rank, rounded(values[id(entry)])
     rest = sorted(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from medcontract.contracts import registry
-from medcontract.errors import BrokenPlugin, CallError, WrongWeights
+from medcontract.errors import BrokenPlugin, CallError, WrongWeights, report_plugin_errors
 from medcontract.evaluation.build_results import score_result
 from medcontract.evaluation.inputs import (
     Files,
@@ -19,6 +19,7 @@ from medcontract.evaluation.inputs import (
     set_options,
 )
 from medcontract.evaluation.loading import no_submission
+from medcontract.evaluation.plugin_checks import checked
 from medcontract.evaluation.preflight_answers import answers_check, labels_check, near_ids, remarks_on, zero_headlines
 from medcontract.evaluation.preflight_files import check_images, image_checks, named_file_checks
 from medcontract.evaluation.preflight_problems import count_of, error, problems_of
@@ -32,10 +33,11 @@ from medcontract.evaluation.score import (
 )
 from medcontract.evaluation.skipped_files import SkippedFile
 from medcontract.evaluation.unused_files import describe_unused
-from medcontract.problems import plain_name, plural, reveals_truth
+from medcontract.problems import is_cross_file, plain_name, plural, reveals_truth
 from medcontract.results.preflight import Check, Preflight, Status
 from medcontract.results.score import FileProblem, in_file
 from medcontract.scoring.processing_gate import Processing, below_the_gate, gate_of, processed_by_run
+from medcontract.scoring.scorer import Limit
 from medcontract.scoring.track import Track
 from medcontract.validation.referenced_files import ReferencedFiles
 
@@ -43,6 +45,7 @@ _FEW_FILES = 4
 _COVERAGE = ("MC302", "MC303")
 
 
+@report_plugin_errors()
 def preflight(
     given: Sequence[GivenFile],
     *,
@@ -150,7 +153,7 @@ def _contract_checks(session: Session) -> Iterator[Check]:
 
 
 def _of_the_file(code: str) -> bool:
-    return not code.startswith("MC3")
+    return not is_cross_file(code)
 
 
 def _header_check(session: Session) -> Iterator[Check]:
@@ -258,11 +261,12 @@ def _gate_check(session: Session) -> Check:
 def _track_checks(session: Session, score: Scored | None) -> Iterator[Check]:
     """Check the limits of the track, such as time, memory, CPU and size, and its gates."""
     result = score.result if score else None
-    for limit in session.scorer.limits(session.pairings, session.documents, result):
+    limits = session.scorer.limits(session.pairings, session.documents, result)
+    for limit in checked(session.track, session.scorer, limits, Limit):
         problems: tuple[FileProblem, ...] = ()
         if limit.passed is False:
             parts = session.files.groups.get(limit.contract, [])
-            problem = error("MC402", *limit.failure)
+            problem = error(limit.code, *limit.failure)
             problems = tuple(in_file(part.name, problem) for part in parts)
         status: Status = "skipped" if limit.passed is None else "passed" if limit.passed else "failed"
         yield Check(id=limit.id, title=limit.title, status=status, detail=limit.detail, problems=problems)

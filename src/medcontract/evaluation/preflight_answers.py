@@ -135,14 +135,20 @@ def near_ids(session: Session) -> tuple[FileProblem, ...]:
 def remarks_on(session: Session, parts: Sequence[Part]) -> tuple[FileProblem, ...]:
     """What the track finds suspicious in files of one contract."""
     return tuple(
-        in_files(parts, warning("MC503", remark.message, remark.hint))
+        in_files(parts, warning(remark.code, remark.message, remark.hint))
         for remark in session.remarks
         if remark.contract == parts[0].contract.id
     )
 
 
 def zero_headlines(session: Session, score: Scored) -> tuple[FileProblem, ...]:
-    """A warning if the figure that submissions are ranked by is 0, or the one that is used without it."""
+    """A warning if the figure that submissions are ranked by is 0, or the one that is used without it.
+
+    Not if 0 is nothing special: if lower is better, or if the figure has no bounds.
+    """
+    if session.track.lower_is_better:
+        return ()
+    unbounded = {figure.name for figure in session.track.figures if figure.low is None and figure.high is None}
     figures = {score.headline: score.verdict.headline, score.second: score.verdict.second}
     return tuple(
         in_files(
@@ -150,5 +156,5 @@ def zero_headlines(session: Session, score: Scored) -> tuple[FileProblem, ...]:
             warning("MC504", f"{plain_name(name)} is {float(value):g}", "check that answers and truth belong together"),
         )
         for name, value in figures.items()
-        if score.valid and value is not None and value <= 0
+        if score.valid and value is not None and value <= 0 and name not in unbounded
     )

@@ -20,27 +20,19 @@ from medcontract.scoring.track import Track
 class NoSink:
     """For files that are only checked."""
 
-    def __init__(self) -> None:
-        self._plugins = tuple(tracks.loaded_plugins)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        _load(self._plugins)
-
     def fresh(self) -> None:
         return None
 
 
-def _load(plugins: tuple[str, ...]) -> None:
-    for name in plugins:
-        if name not in tracks.loaded_plugins:
-            tracks.load_plugin(name)
+def options_for_workers(track: Track, options: ScoringOptions) -> ScoringOptions | None:
+    """The options with all plugins that worker processes need. None if they cannot know the track."""
+    plugins = tracks.plugins_for_workers(track.id, options.plugins)
+    return None if plugins is None else replace(options, plugins=plugins)
 
 
 class _Recipe(Struct, frozen=True):
     """What another process needs to make the scorer, and with it the functions of a pair."""
 
-    plugins: tuple[str, ...]
     track: str
     contracts: tuple[str, ...]
     protocol: Protocol
@@ -52,10 +44,14 @@ class _Recipe(Struct, frozen=True):
         pair = next(each for each in scorer.pairs if each.truth == truth)
         contracts = (pair.truth, pair.submission)
         number = [each.truth for each in track.pairs(contracts)].index(truth)
-        return cls(tuple(tracks.loaded_plugins), track.id, contracts, scorer.protocol, scorer.options, number)
+        return cls(track.id, contracts, scorer.protocol, scorer.options, number)
+
+    def check(self) -> None:
+        """Raises `PicklingError` if another process cannot know the track."""
+        if tracks.plugins_for_workers(self.track, ()) is None:
+            raise pickle.PicklingError(f"the track {self.track} was registered by a call")
 
     def scorer(self) -> Scorer:
-        _load(self.plugins)
         return tracks.track(self.track).scorer(self.protocol, self.options, self.contracts)
 
 
@@ -76,6 +72,7 @@ class ExpectedSinks:
         self._others = others
 
     def __getstate__(self) -> tuple[_Recipe, str, dict[str, OtherFile]]:
+        self._recipe.check()
         return self._recipe, self._contract, _without_headers(self._others)
 
     def __setstate__(self, state: tuple[_Recipe, str, dict[str, OtherFile]]) -> None:
@@ -96,6 +93,7 @@ class PairingSinks:
         self._pairing = pairing.fresh()
 
     def __getstate__(self) -> tuple[Any, ...]:
+        self._recipe.check()
         pairing = self._pairing
         own = pairing.pair.truth
         others = {rule.other: pairing.others[rule.other] for rule in pairing.rules if rule.other != own}

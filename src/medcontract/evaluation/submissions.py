@@ -106,14 +106,17 @@ def submissions_in(
         if reason:
             notes.append(f"{base_name(path)} is not a submission: ignored ({reason})")
         else:
-            found.append(_submission(path, contract_id, limits, exclude))
+            found.append(submission_at(path, contract_id, limits, exclude))
     if not found:
         hint = "; ".join(["pass each submission, a folder or a file, after the truth", *notes])
         raise CallError("there are no submissions to rank", hint)
     return FoundSubmissions(found, notes)
 
 
-def _submission(path: str, contract_id: str | None, limits: Limits | None, exclude: Exclude | None) -> Submission:
+def submission_at(
+    path: str, contract_id: str | None = None, limits: Limits | None = None, exclude: Exclude | None = None
+) -> Submission:
+    """The submission in a folder, an archive or a file."""
     name = base_name(os.path.abspath(path))
     inside = list_path(path, limits, exclude)
     files = tuple((file, contract_id) for file in inside.files)

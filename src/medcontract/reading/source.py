@@ -161,6 +161,16 @@ class Source:
             raise self.changed()
         return min(self._digests)
 
+    def content(self) -> bytes:
+        """The bytes of the file itself, compressed or not. Raises `FileChanged` if they changed since it was read."""
+        import hashlib
+
+        with self.reading(), self._as_it_is() as stream:
+            data = stream.read()
+        if hashlib.sha256(data).hexdigest() != self.sha256():
+            raise self.changed()
+        return data
+
     def note_digest(self, digest: str) -> None:
         """Record the hash of the bytes after the file was read completely."""
         self._digests.add(digest)

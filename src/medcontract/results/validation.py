@@ -9,6 +9,9 @@ from medcontract.problems import NO_CARET, is_plain, plural
 from medcontract.results.base import Item, Result, Row
 from medcontract.results.types import Code, Count, Position, Str
 
+CODES_OF_MISSING_VALUES = {"MC302"}
+"""Codes of problems whose value is not in the file, but missing from it. Plugins add theirs."""
+
 
 class Problem(Item, frozen=True, kw_only=True):
     """Something wrong in a file, and its location."""
@@ -51,7 +54,7 @@ class Problem(Item, frozen=True, kw_only=True):
         """The message, with the offending value."""
         if not self._value:
             return self.message
-        got = "" if self.code == "MC302" else "got "  # the value is missing from the file
+        got = "" if self.code in CODES_OF_MISSING_VALUES else "got "
         return f"{self.message} ({got}{self._value})"
 
     def _data(self, show_values: bool) -> dict[str, Any]:
@@ -101,6 +104,8 @@ class FileReport(Result, frozen=True, kw_only=True):
     """The problems, in file order."""
 
     _wrong_call: bool = False
+    _candidates: tuple[str, ...] = ()
+    """The contracts that it matches equally well, if it is not recognized for that reason."""
     _how: str | None = None
     """How the contract is known, such as `recognized by its columns`."""
     _images: NamedFiles | None = None

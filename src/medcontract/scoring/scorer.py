@@ -34,6 +34,8 @@ class ScoringOptions(Struct, frozen=True, kw_only=True):
     """Parsed values of the options that the track declares (`Track.options`), by name."""
     plugins: tuple[str, ...] = ()
     """Modules that worker processes must load."""
+    challenge: tuple[str, bytes] | None = None
+    """The name and content of the challenge file in use, which worker processes must load."""
 
 
 NO_OPTIONS = ScoringOptions()
@@ -103,6 +105,8 @@ class Limit(Struct, frozen=True, kw_only=True):
     detail: str
     failure: tuple[str, str] = ("limit exceeded", "stay within the limit; otherwise there is no score")
     """Message and hint if it is not passed."""
+    code: str = "MC402"
+    """The code of the problem if it is not passed."""
 
 
 class Remark(Struct, frozen=True, kw_only=True):
@@ -112,6 +116,7 @@ class Remark(Struct, frozen=True, kw_only=True):
     """The contract of the files that it is about."""
     message: str
     hint: str | None = None
+    code: str = "MC503"
 
 
 class Scorer(ABC):

@@ -30,6 +30,7 @@ class Figure(Struct, frozen=True, kw_only=True):
     by: Literal["submission", "class", "case", "document", "task"] = "submission"
     """What it is computed for. Participants see only figures of the whole submission."""
     unit: str = ""
+    lower_is_better: bool = False
 
 
 class Auxiliary(Struct, frozen=True, kw_only=True):
@@ -189,6 +190,8 @@ class Track:
     """The name of the figure that submissions are ranked by."""
     scorer: ClassVar[type[Scorer]]
 
+    lower_is_better: ClassVar[bool] = False
+    """Whether a lower headline ranks first."""
     second: ClassVar[str] = ""
     """The name of the figure that they are ranked by if there is no headline."""
     options: ClassVar[tuple[Option, ...]] = ()

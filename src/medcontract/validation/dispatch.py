@@ -185,4 +185,4 @@ def _unrecognised(
     if collector.errors:
         return make_report(source, None, None, collector)
     collector.add(Finding("MC009", *doubt.as_options))
-    return make_report(source, None, None, collector, wrong_call=True)
+    return replace(make_report(source, None, None, collector, wrong_call=True), _candidates=doubt.candidates)

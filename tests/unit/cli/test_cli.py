@@ -634,9 +634,9 @@ def test_exit_code_with_out(run: Run, bad: Path) -> None:
     assert run("validate", "--out", "x.json", bad) == (1, "", "")
 
 
-class _FullDisk(io.StringIO):
-    def write(self, text: str) -> int:
-        super().write(text[:10])
+class _FullDisk(io.BytesIO):
+    def write(self, data: Any) -> int:
+        super().write(data[:10])
         raise OSError(errno.ENOSPC, "No space left on device")
 
 

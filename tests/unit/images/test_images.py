@@ -952,9 +952,9 @@ def test_bad_images(run: Run) -> None:
     """Images break the contract: exit 1, each problem at its line, and no path, which may be a patient's name."""
     code, out, err = run("--images", ".", "bad.csv")
     assert (code, err) == (1, "")
-    assert out.startswith("bad.csv:3: error MC323 480 x 640 pixels: the shorter side must be at least 512\n")
-    assert "bad.csv:5: error MC324 the JPEG is truncated: its end is missing\n" in out
-    assert "bad.csv:6: error MC320 no such file in the image folder\n" in out
+    assert out.startswith("bad.csv:3: error MC323 480 x 640 pixels: the shorter side must be at least 512 (column B)\n")
+    assert "bad.csv:5: error MC324 the JPEG is truncated: its end is missing (column B)\n" in out
+    assert "bad.csv:6: error MC320 no such file in the image folder (column B)\n" in out
     assert out.endswith("\n3 errors in 1 of 1 file, 5 records.\n")
     assert [name for name in NAMES if name in out] == []
     assert "small.jpg" in run("--images", ".", "--show-values", "bad.csv")[1]

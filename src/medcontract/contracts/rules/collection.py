@@ -251,7 +251,7 @@ def _key_with_defaults(rule: Unique) -> Callable[[Any], tuple[Any, ...]]:
 
 
 class Constant(CollectionRule, frozen=True, kw_only=True):
-    """All records have the same string in `field`, ignoring case."""
+    """All records have the same string in `field`, ignoring case; null is ignored."""
 
     kind: ClassVar = "constant"
     field: str
@@ -284,7 +284,7 @@ class _ConstantCheck(_Plain):
 
     def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
         mine = getattr(value, self.rule.field)
-        if self.done or mine == self.first or (self.first and mine.lower() == self.first.lower()):
+        if mine is None or self.done or mine == self.first or (self.first and mine.lower() == self.first.lower()):
             return None
         if self.first is None:
             self.first = mine
@@ -313,7 +313,10 @@ class _ConstantCheck(_Plain):
 
 
 class Monotonic(CollectionRule, frozen=True, kw_only=True):
-    """In the order of `by`, the values of `field` never decrease. Ties in `by` keep the order of the file."""
+    """In the order of `by`, the values of `field` never decrease. Ties in `by` keep the order of the file.
+
+    Records with null in one of the two are ignored.
+    """
 
     kind: ClassVar = "monotonic"
     field: str
@@ -337,6 +340,8 @@ class _MonotonicCheck(_Plain):
 
     def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
         by, mine = self.get(value)
+        if by is None or mine is None:
+            return None
         position = len(self.by)
         if position:
             self.decreased = self.decreased or mine < self.values[-1] or by < self.by[-1]

@@ -103,6 +103,8 @@ class Reference(CrossFileRule, frozen=True, kw_only=True):
     kind: ClassVar = "reference"
     field: str
     with_field: str | None = None
+    with_fields: tuple[str, ...] = ()
+    """Other fields that form a key with `field`, if there are several."""
     within: str | None = None
     """For documents: the list whose items the rule applies to."""
     default: str | None = None
@@ -110,7 +112,8 @@ class Reference(CrossFileRule, frozen=True, kw_only=True):
 
     @property
     def id_fields(self) -> tuple[str, ...]:
-        return (self.field,) if self.with_field is None else (self.with_field, self.field)
+        others = self.with_fields if self.with_field is None else (self.with_field,)
+        return (*others, self.field)
 
     def record_check(self, other: OtherFile) -> RecordCheck | None:
         ids, id_of = other.ids, self._id_of()
@@ -162,6 +165,7 @@ class Covers(CrossFileRule, frozen=True, kw_only=True):
     kind: ClassVar = "covers"
     field: str
     with_field: str | None = None
+    with_fields: tuple[str, ...] = ()
 
     def check_missing(self, ids: Iterable[Key]) -> Iterator[Finding]:
         return (self.finding(())._replace(value=_shown(missing)) for missing in ids)

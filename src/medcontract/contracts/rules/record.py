@@ -60,14 +60,15 @@ class Sum(RecordRule, frozen=True, kw_only=True):
 
 
 class Order(RecordRule, frozen=True, kw_only=True):
-    """The second field is not less than the first."""
+    """The second field is not less than the first, if neither is null."""
 
     kind: ClassVar = "order"
     fields: tuple[str, str]
 
     def check(self, value: Any) -> Sequence[Finding]:
         first, second = self.fields
-        return (self.finding((second,)),) if getattr(value, second) < getattr(value, first) else ()
+        low, high = getattr(value, first), getattr(value, second)
+        return (self.finding((second,)),) if low is not None and high is not None and high < low else ()
 
 
 class CalendarDate(RecordRule, frozen=True, kw_only=True):
@@ -90,7 +91,7 @@ def _day_exists(date: str) -> bool:
 
 
 class Limit(RecordRule, frozen=True, kw_only=True):
-    """The number is less than `minimum` (or, if `below` is given, not less than `below`)."""
+    """The number is null, or less than `minimum` (or, if `below` is given, not less than `below`)."""
 
     kind: ClassVar = "limit"
     field: str
@@ -99,21 +100,32 @@ class Limit(RecordRule, frozen=True, kw_only=True):
 
     def check(self, value: Any) -> Sequence[Finding]:
         number = getattr(value, self.field)
-        inside = number >= self.minimum and (self.below is None or number < self.below)
+        inside = number is not None and number >= self.minimum and (self.below is None or number < self.below)
         return (self.finding((self.field,)),) if inside else ()
 
 
 class Distinct(RecordRule, frozen=True, kw_only=True):
-    """No string occurs twice in the list."""
+    """No value occurs twice in the list, if it is not null."""
 
     kind: ClassVar = "distinct"
     field: str
 
     def check(self, value: Any) -> Sequence[Finding]:
         items = getattr(value, self.field)
-        if len(items) < 2 or len(set(items)) == len(items):
+        if items is None or len(items) < 2 or len(set(items)) == len(items):
             return ()
-        return [self.finding((self.field, i)) for i, item in enumerate(items) if item in items[:i]]
+        return [self.finding((self.field, index)) for index in _repeated(items)]
+
+
+def _repeated(items: Sequence[Any]) -> list[int]:
+    """The indexes of items that equal an earlier one."""
+    seen: set[Any] = set()
+    found = []
+    for index, item in enumerate(items):
+        if item in seen:
+            found.append(index)
+        seen.add(item)
+    return found
 
 
 class Requires(RecordRule, frozen=True, kw_only=True):

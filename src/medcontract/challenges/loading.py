@@ -1,0 +1,83 @@
+"""Loads challenge files, and makes worker processes use the same challenge."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+
+from medcontract.challenges import toml_file
+from medcontract.challenges.checking import check
+from medcontract.challenges.definition import Definition
+from medcontract.contracts import registry
+from medcontract.contracts.registry import Scope
+from medcontract.errors import CallError, InvalidData
+from medcontract.problems import Finding
+from medcontract.reading.source import Source, Unreadable
+from medcontract.results.validation import FileReport
+from medcontract.scoring import tracks
+from medcontract.scoring.scorer import ScoringOptions
+from medcontract.validation.problem_collector import ProblemCollector
+from medcontract.validation.report import make_report
+
+CONTRACT = "challenge"
+"""Takes the place of the contract in reports about challenge files."""
+
+
+def check_file(source: Source, collector: ProblemCollector) -> tuple[FileReport, Definition | None]:
+    """Everything that is wrong with a challenge file, and its definition if there are no errors."""
+    try:
+        source.prepare()
+        found = toml_file.read(source)
+    except Unreadable as unreadable:
+        collector.add(unreadable.finding)
+        return make_report(source, CONTRACT, None, collector, wrong_call=unreadable.wrong_call), None
+    if isinstance(found, Finding):
+        collector.add(found)
+        return make_report(source, CONTRACT, None, collector), None
+    definition, findings = check(found.values)
+    for path, finding in findings.found:
+        collector.add(finding._replace(offset=found.offset(path)))
+    return make_report(source, CONTRACT, None, collector), definition
+
+
+def load(file: str | os.PathLike[str] | bytes, name: str | None = None) -> Scope:
+    """The contracts and the track of a challenge.
+
+    Raises `CallError` if the file cannot be read, and `InvalidData` if it has errors.
+    """
+    source = Source(file, name)
+    report, definition = check_file(source, ProblemCollector(100))
+    if report.wrong_call:
+        problem = report.problems[0]
+        raise CallError(f"{report.path}: {problem.message}", problem.hint)
+    if definition is None:
+        raise InvalidData(report)
+    with source.open() as stream:
+        stream.seek(source.start)
+        content = stream.read()
+    return _scope(content, source.name)
+
+
+@lru_cache(maxsize=16)
+def _scope(content: bytes, name: str) -> Scope:
+    """What a challenge adds to the contracts and tracks. Cached, because models and schemas stay in memory."""
+    from medcontract.challenges.contracts import Ids, compiled_contracts
+    from medcontract.challenges.track import ChallengeTrack
+
+    report, definition = check_file(Source(content, name), ProblemCollector(1))
+    if definition is None:
+        raise InvalidData(report)  # the file was changed in the meantime
+    ids = Ids.of(definition.id)
+    return Scope(
+        name=name, source=content, contracts=compiled_contracts(definition), track=ChallengeTrack(definition),
+        truth=ids.truth, submission=ids.predictions,
+    )  # fmt: skip
+
+
+def prepare_worker(options: ScoringOptions) -> None:
+    """Load the plugins and the challenge of the parent process."""
+    for plugin in options.plugins:
+        tracks.load_plugin(plugin)
+    if options.challenge is not None:
+        name, content = options.challenge
+        registry.use(load(content, name))

@@ -1,0 +1,205 @@
+"""`docs/challenge-reference.md`: generated from the tables that challenge files are checked with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from medcontract.challenges import check_fields, check_metrics, check_rules, checking
+from medcontract.scoring.metrics import KINDS, MOST_CLASSES, MetricKind, MetricParameter
+
+_KEYS = {
+    "id": "the id of the track: lower-case letters, digits and `-`; not that of a built-in track. Required",
+    "title": "a title for people. Default: the id",
+    "version": "an integer of at least 1, part of the fingerprint. Default: 1",
+    "about": "a description",
+    "key": "the field that identifies a case, or a list of fields that do so together. Key fields are `str`. Required",
+    "prediction": "the fields of a prediction besides the key and `error`. Required",
+    "truth": "the fields of the truth besides the key. Required",
+    "rule": "what types cannot express; any number of them",
+    "metric": "what is measured; at least one",
+    "score": "`headline`, the metric or sum that submissions are ranked by (required), and `sums`, weighted sums of "
+    "metrics by name: `total = { macro_f1 = 0.7, mae = -0.01 }`. A metric that is better when lower needs a negative "
+    "weight; weights need not add up to 1",
+    "gate": f"`min_processed`, the smallest share of processed cases. Default: {checking.MIN_PROCESSED}",
+}
+_TYPES = {
+    "text": "any string",
+    "str": "a string that is not blank",
+    "integer": "an integer; `2.0` is one",
+    "number": "a number",
+    "boolean": "true or false",
+    "date": "a date of the calendar, such as `2026-03-14`",
+    "set": "a list without repetition",
+    "list": "a list",
+}
+_FIELD_KEYS = {
+    "type": "one of the types above",
+    "one_of": "the allowed strings, instead of a type. Their order is that of `kappa`",
+    "of": "the items of a set or list: `{ one_of = […] }`, or a type with its bounds",
+    "min": "the smallest number",
+    "max": "the largest number",
+    "min_length": "the smallest number of characters or items",
+    "max_length": "the largest number of characters or items",
+    "pattern": "a regular expression for the complete string, without line breaks",
+    "optional": "`true`: may be null or absent. In the prediction, null counts as unprocessed for the metrics of the "
+    "field; in the truth, the case is left out of them",
+    "about": "the description in the schema",
+}
+_RULES = {
+    "sum": "the items of a list add up to at least `minimum` and at most `maximum`",
+    "order": "the second number is not less than the first",
+    "limit": "a number is less than `minimum`; or, if that is given, at least `below`",
+    "distinct": "no item of a list is repeated",
+    "requires": "if `field` has content (or equals `value`, if that is given), `requires` has content, too",
+    "unique": "the fields are different in each record",
+    "constant": "a field is the same in all records, ignoring case",
+    "monotonic": "a number does not decrease, in the order of another one",
+}
+_INTRODUCTION = """\
+# Reference of challenge files
+
+Generated from the tables that `medcontract challenge check` uses. To get started, read
+[your-own-challenge.md](your-own-challenge.md); [which-metric.md](which-metric.md) helps to choose metrics.
+
+A challenge file is TOML. Names of fields, metrics and sums consist of lower-case letters, digits and `_`, and start
+with a letter. Unknown keys are errors.
+"""
+_ABOUT_FIELDS = """\
+## Fields
+
+Each line of `[prediction]` and `[truth]` is a field: `age = { type = "integer", min = 0 }`.
+"""
+_ABOUT_RULES = f"""\
+## Rules
+
+A `[[rule]]` has a `kind` and these keys. It applies to all lists with its fields, or only to one of them with
+`within = "predictions"` or `within = "truth"`. `message`, `hint`, `severity` (`"error"` or `"warning"`) and `code`
+(one of MC2xx, by default {check_rules.RULE_CODE}) change what is reported. A record in which `field` is null satisfies
+the rule. [schemas/README.md](../schemas/README.md) describes each kind exactly.
+"""
+_ABOUT_METRICS = """\
+## Metrics
+
+A `[[metric]]` has a `name`, a `kind`, a `field` of the prediction, and the parameters of its kind; `about` describes
+it. The truth has a field with the same name and type, except for kinds with a positive case.
+
+y is the truth, p the prediction, over all expected cases. Results are exact, rounded once at the end, and do not depend
+on the order of records. An unprocessed case has no record, an invalid one, a failed one, or more than one.
+"""
+_UNDEFINED = """\
+A metric is also undefined if the truth has no value of its field. Undefined figures are null, with a reason.
+"""
+_CONTRACTS = f"""\
+## What the file defines
+
+| contract | content |
+|---|---|
+| `ID/predictions` | a submission: `team_name`, and a list `predictions` |
+| `ID/truth` | a list `truth` |
+| `ID/cases` | a list `cases`: the key, and any other columns; for those who do not have the truth |
+| `ID/score` | the result of `medcontract score --result-only` |
+
+All containers are allowed (`.json`, `.jsonl`, `.csv`, `.parquet`, gzipped ones), but tables cannot store fields of type
+`set` or `list`; only `.json` has a `team_name`. A prediction is either answered, or failed: then it has `error`, a
+string, and no other field besides the key.
+
+The result has `metrics`, `sums` and `headline`; `undefined` has the reason for each null, `left_out` the number of
+cases without a true value by metric. `by_class` and `confusion_matrix` (for at most {MOST_CLASSES} classes) are not
+shown to participants.
+
+Every number of the file is a parameter of the protocol, so `--parameter` changes it, and the fingerprint with it:
+`min_processed`, `sums.NAME.METRIC`, `metric.NAME.KEY`, `metric.NAME.weights.CLASS`.
+
+## Limits
+
+1 MB per file, {check_fields.MOST_FIELDS} fields, {check_metrics.MOST} metrics and sums, {check_rules.MOST} rules,
+{check_fields.MOST_VALUES:,} values of an enumeration.
+"""
+
+
+def reference_page() -> str:
+    return "\n".join((
+        _INTRODUCTION,
+        "## Keys of the file\n",
+        *_table(("key", "meaning"), ((f"`{key}`", _KEYS[key]) for key in checking.KEYS)),
+        _ABOUT_FIELDS,
+        *_table(("type", "values", "bounds"), map(_type, check_fields.TYPES)),
+        *_table(("key", "meaning"), ((f"`{key}`", _FIELD_KEYS[key]) for key in check_fields.KEYS)),
+        _ABOUT_RULES,
+        *_table(("kind", "satisfied if", "keys"), map(_rule, check_rules.KINDS)),
+        _ABOUT_METRICS,
+        *_table(("kind", "type of the field", "formula", "better", "range"), map(_kind, KINDS.values())),
+        *_table(("kind", "an unprocessed case", "undefined if"), map(_unprocessed, KINDS.values())),
+        _UNDEFINED,
+        *_table(("kind", "parameter", "value", "meaning"), _parameters()),
+        _CONTRACTS,
+    ))  # fmt: skip
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    lines = [head, ["---"] * len(head), *rows]
+    return [*(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in lines), ""]
+
+
+def _code(words: Iterable[str]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def _type(name: str) -> tuple[str, str, str]:
+    return f"`{name}`", _TYPES[name], _code(check_fields.ALLOWED.get(name, ()))
+
+
+def _rule(name: str) -> tuple[str, str, str]:
+    kind = check_rules.KINDS[name]
+    keys = [
+        f"`{key}`{f' ({types})' if (types := ', '.join(kind.fields.get(key, ()))) else ''}"
+        f"{', optional' if key in kind.optional else ''}"
+        for key in (*kind.fields, *kind.numbers, *kind.texts)
+    ]
+    return f"`{name}`", _RULES[name], "; ".join(keys)
+
+
+def _kind(kind: MetricKind) -> tuple[str, str, str, str, str]:
+    types = ", ".join(kind.types)
+    if kind.bounds == "unit interval":
+        types += " with bounds within 0 and 1"
+    elif kind.bounds == "integer":
+        types += " (an integer needs `min` and `max`)"
+    low, high = ("" if bound is None else f"{bound}" for bound in (kind.low, kind.high))
+    limits = f"{low} to {high}" if low and high else f"at least {low}" if low else f"at most {high}"
+    return f"`{kind.name}`", types, kind.about, "higher" if kind.higher_is_better else "lower", limits
+
+
+def _unprocessed(kind: MetricKind) -> tuple[str, str, str]:
+    return f"`{kind.name}`", kind.unprocessed, kind.undefined or "never"
+
+
+def _parameters() -> Iterator[tuple[str, str, str, str]]:
+    """The parameters; kinds with the same ones share their rows."""
+    shared: dict[tuple[MetricParameter, ...], list[MetricKind]] = {}
+    for kind in KINDS.values():
+        shared.setdefault(kind.parameters, []).append(kind)
+    for parameters, kinds in shared.items():
+        for parameter in parameters:
+            yield (
+                _code(kind.name for kind in kinds),
+                f"`{parameter.name}`",
+                _value(parameter, kinds[0]),
+                parameter.about,
+            )
+
+
+def _value(parameter: MetricParameter, kind: MetricKind) -> str:
+    values = {
+        "choice": _code(f'"{choice}"' for choice in parameter.choices),
+        "number": "a number",
+        "class": "a class: a string, or true or false",
+        "class weights": "`{ class = weight, … }`",
+        "positive case": "`{ field = …, is = … }`",
+    }
+    need = "required" if parameter.required else ""
+    if parameter.name in kind.exactly_one:
+        need = f"exactly one of {_code(kind.exactly_one)}"
+    elif parameter.default:
+        need = f'default `"{parameter.default}"`'
+    return values[parameter.value] + (f"; {need}" if need else "")

@@ -1,0 +1,239 @@
+"""Reads a TOML file: its values, and where each key is."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from contextlib import suppress
+from decimal import Decimal, InvalidOperation
+from typing import Any, NamedTuple
+
+from medcontract.problems import Finding, Path, empty_file
+from medcontract.reading.source import Source, Unreadable
+
+LARGEST = 1 << 20
+"""The maximum size of a file in bytes. Parsing can take quadratic time."""
+_MOST_PARTS = 16
+"""The maximum number of parts of a dotted key: tomllib needs quadratic time for long ones."""
+_TOKENS = re.compile(r"""[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*'|\.|[ \t]+|[^A-Za-z0-9_\-"'. \t]+|["']""")
+_AT = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_BLANKS = re.compile(r"[ \t\r]*")
+_BLANKS_AND_COMMENTS = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
+_SCALAR = re.compile(r"[^,\]}#\n]*")
+_STRINGS = tuple(
+    (quote, re.compile(pattern, re.DOTALL))
+    for quote, pattern in (
+        ('"""', r'"""(?:[^\\"]|\\.|"(?!""))*+"{3,5}'),
+        ("'''", r"'''(?:[^']|'(?!''))*+'{3,5}"),
+        ('"', r'"(?:[^\\"]|\\.)*+"'),
+        ("'", r"'[^']*'"),
+    )
+)
+
+
+class TomlFile(NamedTuple):
+    """The content of a TOML file. Numbers are decimals, as written."""
+
+    values: dict[str, Any]
+    text: str
+    start: int
+    """The offset of the text in the file: after a byte order mark."""
+    places: dict[Path, int]
+    """Where each key is in the text."""
+
+    def offset(self, path: Path) -> int | None:
+        """The byte offset of a key, or of the innermost object around it."""
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.places:
+                return self.start + len(self.text[: self.places[path[:length]]].encode())
+        return None
+
+
+def read(source: Source) -> TomlFile | Finding:
+    """Read a prepared source. Returns a finding if it is not valid TOML. Raises `Unreadable`."""
+    with source.open() as stream:
+        stream.seek(source.start)
+        content = stream.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise Unreadable(Finding("MC020", "the file is larger than 1 MB", "is this the right file?"))
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        return Finding("MC007", "invalid UTF-8", "save the file as UTF-8", offset=source.start + error.start)
+    if not text.strip():
+        return empty_file(source.start)
+    deep = _deep_key(text)
+    if deep is not None:
+        return Finding("MC019", "a dotted key has too many parts", offset=source.start + len(text[:deep].encode()))
+    try:
+        values = tomllib.loads(text, parse_float=_decimal)
+    except RecursionError:
+        return Finding("MC019", "nested too deeply", "a challenge file has at most four levels")
+    except ValueError as error:  # a syntax error, or an integer with thousands of digits
+        return _syntax_error(error, text, source.start)
+    return TomlFile(values, text, source.start, _places(text))
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:  # an exponent with more than 18 digits
+        return Decimal("NaN")
+
+
+def _deep_key(text: str) -> int | None:
+    """Where a dotted key with too many parts starts."""
+    start, parts = 0, 0
+    after_dot = False
+    for token in _TOKENS.finditer(text):
+        word = token.group()
+        if word == ".":
+            after_dot = True
+        elif not word.isspace() or "\n" in word:
+            if not after_dot:
+                start, parts = token.start(), 0
+            after_dot = False
+            parts += 1
+            if parts > _MOST_PARTS:
+                return start
+    return None
+
+
+def _syntax_error(error: ValueError, text: str, start: int) -> Finding:
+    message = str(error)
+    match = _AT.search(message)
+    if match is None:
+        return Finding("MC035", "TOML syntax error: a number has too many digits")
+    offset = len(text)
+    if match.group(1):
+        lines = text.replace("\r\n", " \n").split("\n")  # tomllib counts a line break as one character
+        line = int(match.group(1)) - 1
+        offset = sum(len(each) + 1 for each in lines[:line]) + int(match.group(2)) - 1
+    what = message[: match.start()]
+    return Finding(
+        "MC035", f"TOML syntax error: {what[:1].lower()}{what[1:]}", "see https://toml.io",
+        offset=start + len(text[:offset].encode()),
+    )  # fmt: skip
+
+
+def _places(text: str) -> dict[Path, int]:
+    """The place of each key in valid TOML."""
+    scanner = _Scanner(text)
+    with suppress(IndexError, RecursionError):  # the remaining keys have no place
+        scanner.run()
+    return scanner.places
+
+
+class _Scanner:
+    """Walks over valid TOML, and notes where the keys are."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+        self.places: dict[Path, int] = {}
+        self.table: Path = ()
+        self.lengths: dict[Path, int] = {}
+        """The number of tables in each array of tables."""
+
+    def run(self) -> None:
+        self._skip(_BLANKS_AND_COMMENTS)
+        while self.at < len(self.text):
+            if self.text[self.at] == "[":
+                self._header()
+            else:
+                self._pair(self.table)
+            self._skip(_BLANKS_AND_COMMENTS)
+
+    def _skip(self, pattern: re.Pattern[str]) -> str:
+        match = pattern.match(self.text, self.at)
+        if match is None:
+            raise IndexError
+        self.at = match.end()
+        return match.group()
+
+    def _header(self) -> None:
+        start = self.at
+        is_array = self.text.startswith("[[", start)
+        self.at += 2 if is_array else 1
+        *outer, last = self._key()
+        path: Path = ()
+        for part in outer:
+            path = self._inside((*path, part))
+        path = (*path, last) if is_array else self._inside((*path, last))
+        if is_array:
+            self.lengths[path] = self.lengths.get(path, 0) + 1
+            self.places.setdefault(path, start)
+            path = (*path, self.lengths[path] - 1)
+        self.at += 2 if is_array else 1
+        self.table = path
+        self.places.setdefault(path, start)
+
+    def _inside(self, path: Path) -> Path:
+        """The path; in an array of tables, that of its last table."""
+        return (*path, self.lengths[path] - 1) if path in self.lengths else path
+
+    def _key(self) -> list[str]:
+        parts = []
+        while True:
+            self._skip(_BLANKS)
+            quote = self.text[self.at]
+            parts.append(self._string()[1:-1] if quote in "\"'" else self._skip(_BARE_KEY))
+            self._skip(_BLANKS)
+            if self.text[self.at] != ".":
+                return parts
+            self.at += 1
+
+    def _string(self) -> str:
+        for quote, pattern in _STRINGS:
+            if self.text.startswith(quote, self.at):
+                return self._skip(pattern)
+        raise IndexError
+
+    def _pair(self, table: Path) -> None:
+        start = self.at
+        path = table
+        for part in self._key():
+            path = (*path, part)
+            self.places.setdefault(path, start)
+        self.at += 1  # =
+        self._skip(_BLANKS)
+        self._value(path)
+
+    def _value(self, path: Path) -> None:
+        first = self.text[self.at]
+        if first in "\"'":
+            self._string()
+        elif first == "[":
+            self._array(path)
+        elif first == "{":
+            self._inline_table(path)
+        else:
+            self._skip(_SCALAR)
+
+    def _array(self, path: Path) -> None:
+        self.at += 1
+        index = 0
+        while True:
+            self._skip(_BLANKS_AND_COMMENTS)
+            if self.text[self.at] == "]":
+                self.at += 1
+                return
+            if self.text[self.at] == ",":
+                self.at += 1
+                continue
+            self.places.setdefault((*path, index), self.at)
+            self._value((*path, index))
+            index += 1
+
+    def _inline_table(self, path: Path) -> None:
+        self.at += 1
+        while True:
+            self._skip(_BLANKS_AND_COMMENTS)
+            if self.text[self.at] == "}":
+                self.at += 1
+                return
+            if self.text[self.at] == ",":
+                self.at += 1
+                continue
+            self._pair(path)

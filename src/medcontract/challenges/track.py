@@ -1,0 +1,311 @@
+"""The track of a challenge: its protocol, its scorer and how its results are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+from operator import attrgetter
+from typing import Any, ClassVar, NamedTuple
+
+from msgspec.structs import replace
+
+from medcontract.challenges.check_metrics import sign_problem
+from medcontract.challenges.contracts import Ids
+from medcontract.challenges.definition import Definition
+from medcontract.challenges.metrics import built
+from medcontract.errors import CallError
+from medcontract.results.score import Score
+from medcontract.results.tables import Bars, Matrix, Table, long_table, number
+from medcontract.scoring.canonical import canonical, sha256
+from medcontract.scoring.comparison import Comparison
+from medcontract.scoring.metrics import Metric, MetricValue, Tally, columns, confusion_matrix, count_all
+from medcontract.scoring.pairing import Pair, marks
+from medcontract.scoring.processing_gate import processed_counts
+from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol
+from medcontract.scoring.rational import ZERO, rounded, rounded_or_none
+from medcontract.scoring.scorer import Answers, Counts, Finished, Scorer, ScoringOptions
+from medcontract.scoring.track import ExpectedIds, Figure, Roles, Track
+
+_SOURCE = "challenge.toml"
+_MOST_SHOWN = 20
+"""Larger confusion matrices are not shown as text."""
+
+
+# --- the protocol -----------------------------------------------------------------------------------------------------
+
+
+def make_protocol(definition: Definition, metrics: tuple[Metric, ...]) -> Protocol:
+    """Every number of the file is a parameter; a hash stands for the rest."""
+    found = [replace(MIN_PROCESSED, value=definition.min_processed, source=_SOURCE)]
+    for metric, entry in zip(metrics, definition.metrics, strict=True):
+        for name, value in entry.numbers.items():
+            found.append(_parameter(f"metric.{entry.name}.{name}", value, _about_number(metric, name)))
+    for name, weights in definition.sums.items():
+        for metric_name, weight in weights.items():
+            about = f"weight of {metric_name} in {name}"
+            found.append(_parameter(f"sums.{name}.{metric_name}", weight, about, low=None))
+    found += _versions(metrics)
+    found.append(
+        Parameter(
+            name="definition", value=sha256(canonical(definition.data())), source=_SOURCE, fixed=True,
+            about="SHA-256 of the fields, rules, metrics and the headline of the challenge, without their numbers",
+        )
+    )  # fmt: skip
+    return Protocol(
+        id=definition.id, version=definition.version, parameters=tuple(found),
+        changes=(Change(definition.version, "as defined by the challenge file"),),
+    )  # fmt: skip
+
+
+def _parameter(name: str, value: Decimal, about: str, low: Decimal | None = Decimal(0)) -> Parameter:
+    return Parameter(name=name, value=value, about=about, source=_SOURCE, low=low)
+
+
+def _about_number(metric: Metric, name: str) -> str:
+    kind, _, of_class = name.partition(".")
+    if of_class:
+        return f"weight of {of_class} in {metric.name}"
+    parameter = metric.kind.parameter(kind)
+    return parameter.about if parameter else name
+
+
+def _versions(metrics: tuple[Metric, ...]) -> Iterator[Parameter]:
+    """The versions of text normalization, if a metric uses it."""
+    used = {metric.choices.get("normalize") for metric in metrics}
+    if "clinical" in used:
+        from medcontract.normalizers import text
+
+        yield _version("normalization", str(text.VERSION), "version of the normalization 'clinical'")
+    if "fold" in used:
+        from medcontract.normalizers.terms import VERSION, built_in_terms
+
+        yield _version("folding", str(VERSION), "version of the normalization 'fold'")
+        yield _version("lexicon", built_in_terms().sha256, "SHA-256 of the lexicon that 'fold' uses")
+
+
+def _version(name: str, value: str, about: str) -> Parameter:
+    return Parameter(name=name, value=value, about=about, source="the version of medcontract", fixed=True)
+
+
+# --- scoring ----------------------------------------------------------------------------------------------------------
+
+
+class _Data(NamedTuple):
+    """What is kept of a submission."""
+
+    values: dict[str, MetricValue]
+    matrices: dict[str, dict[str, dict[str, int]]]
+    """By field."""
+
+
+class ChallengeScorer(Scorer):
+    """The scorer of one challenge is a subclass with its definition."""
+
+    definition: ClassVar[Definition]
+    metrics: ClassVar[tuple[Metric, ...]]
+    truth_fields: ClassVar[tuple[str, ...]]
+    """The fields of the truth that metrics read."""
+    prediction_fields: ClassVar[tuple[str, ...]]
+
+    def __init__(self, protocol: Protocol, options: ScoringOptions, contracts: Collection[str]) -> None:
+        super().__init__(protocol, options, contracts)
+        self._parameters = {
+            metric.name: {key: protocol[f"metric.{metric.name}.{key}"] for key in metric.numbers}
+            for metric in self.metrics
+        }
+
+    def count(self, answers: Answers) -> Counts:
+        pairing = answers.pairing()
+        truths = _columns(pairing.expected.items, self.truth_fields)
+        predictions = _columns(marks(pairing, ""), self.prediction_fields)
+        tallies = {metric.name: metric.tally(self._parameters[metric.name]) for metric in self.metrics}
+        counted = count_all(tallies.values(), truths, predictions)
+        values = {
+            metric.name: metric.finish(counted[tallies[metric.name]], self._parameters[metric.name])
+            for metric in self.metrics
+        }
+        about_truth = dict.fromkeys(warning for value in values.values() for warning in value.about_truth)
+        return Counts(
+            expected=len(pairing.expected.items),
+            processed=processed_counts(pairing),
+            data=_Data(values, self._matrices(tallies, counted)),
+            about_truth=tuple(about_truth),
+        )
+
+    def _matrices(self, tallies: Mapping[str, Tally], counted: Mapping[Tally, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for metric in self.metrics:
+            tally = tallies[metric.name]
+            if tally.counting == "classes" and metric.prediction.name not in found:
+                matrix = confusion_matrix(metric.prediction, counted[tally])
+                if matrix is not None:
+                    found[metric.prediction.name] = matrix
+        return found
+
+    def finish(self, counts: Counts) -> Finished:
+        data: _Data = counts.data
+        exact: dict[str, Fraction | None] = {name: value.value for name, value in data.values.items()}
+        undefined = {name: value.reason or "undefined" for name, value in data.values.items() if value.value is None}
+        sums: dict[str, Fraction | None] = {}
+        for name, weights in self.definition.sums.items():
+            lacking = [metric for metric in weights if exact[metric] is None]
+            if lacking:
+                undefined[name] = f"{', '.join(lacking)} undefined"
+            sums[name] = None if lacking else self._sum(name, exact)
+        headline = self.definition.headline
+        value = exact[headline] if headline in exact else sums[headline]
+        result = {
+            "metrics": {name: rounded_or_none(each) for name, each in exact.items()},
+            "sums": {name: rounded_or_none(each) for name, each in sums.items()},
+            "headline": {"name": headline, "value": rounded_or_none(value)},
+            "undefined": undefined,
+            "left_out": {name: each.left_out for name, each in data.values.items() if each.left_out},
+            "by_class": {
+                name: {label: rounded(figure) for label, figure in each.by_class.items()}
+                for name, each in data.values.items()
+                if each.by_class is not None
+            },
+            "confusion_matrix": data.matrices,
+        }
+        warnings = (
+            () if value is not None else (f"{headline} is undefined, so there is no rank: {undefined[headline]}",)
+        )
+        return Finished(result=result, headline=value, warnings=warnings)
+
+    def _sum(self, name: str, exact: Mapping[str, Fraction | None]) -> Fraction:
+        weights = self.definition.sums[name]
+        return sum((self.protocol[f"sums.{name}.{metric}"] * (exact[metric] or ZERO) for metric in weights), ZERO)
+
+
+def _columns(values: list[Any], fields: tuple[str, ...]) -> Mapping[str, Any]:
+    """Values of one field, or rows of several, as columns by field."""
+    return {fields[0]: values} if len(fields) == 1 else columns(values, fields)
+
+
+def _make_scorer(definition: Definition, metrics: tuple[Metric, ...]) -> type[ChallengeScorer]:
+    ids = Ids.of(definition.id)
+    truth_fields = tuple(dict.fromkeys(metric.truth.name for metric in metrics))
+    prediction_fields = tuple(dict.fromkeys(metric.prediction.name for metric in metrics))
+    read = attrgetter(*prediction_fields)
+
+    def measure(item: Any, record: Any) -> Any:
+        return read(record)
+
+    pair = Pair(
+        truth=ids.truth, submission=ids.predictions, key=definition.key, item=attrgetter(*truth_fields),
+        measure=measure,
+    )  # fmt: skip
+    return type(
+        "Scorer",
+        (ChallengeScorer,),
+        {
+            "definition": definition, "metrics": metrics, "truth_fields": truth_fields,
+            "prediction_fields": prediction_fields, "pairs": (pair,),
+        },
+    )  # fmt: skip
+
+
+# --- the track --------------------------------------------------------------------------------------------------------
+
+
+class ChallengeTrack(Track):
+    """The track of a challenge. Tracks of equal challenges are equal."""
+
+    def __init__(self, definition: Definition) -> None:
+        ids = Ids.of(definition.id)
+        metrics = built(definition)
+        described = {metric.name: metric for metric in metrics}
+        self.definition = definition
+        self.id = definition.id  # type: ignore[misc]  # a class attribute of other tracks
+        self.roles = Roles(  # type: ignore[misc]
+            truths=(ids.truth,), submissions=(ids.predictions,), result=ids.score,
+            expected_ids=(ExpectedIds(contract=ids.cases, truth=ids.truth),),
+        )  # fmt: skip
+        self.protocol = make_protocol(definition, metrics)  # type: ignore[misc]
+        self.headline = definition.headline  # type: ignore[misc]
+        of_headline = described.get(definition.headline)
+        self.lower_is_better = of_headline is not None and not of_headline.kind.higher_is_better  # type: ignore[misc]
+        self.figures = (*_sum_figures(definition, described), *map(_figure, metrics))  # type: ignore[misc]
+        self.scorer = _make_scorer(definition, metrics)  # type: ignore[misc]
+        self.comparison = Comparison(figures=_flat, headline=_headline)  # type: ignore[misc]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ChallengeTrack) and other.protocol == self.protocol
+
+    def __hash__(self) -> int:
+        return hash(self.protocol.fingerprint)
+
+    def completed(self, protocol: Protocol, options: ScoringOptions) -> Protocol:
+        kinds = {entry.name: entry.kind for entry in self.definition.metrics}
+        for entry in self.definition.metrics:
+            weights = [protocol[f"metric.{entry.name}.{key}"] for key in entry.numbers if key.startswith("weights.")]
+            if weights and not any(weights):
+                raise CallError(f"all weights of '{entry.name}' are 0", "give at least one class a weight above 0")
+        for name, weights_of in self.definition.sums.items():
+            found = {metric: protocol[f"sums.{name}.{metric}"] for metric in weights_of}
+            if not any(found.values()):
+                raise CallError(f"all weights of '{name}' are 0", "give at least one metric another weight")
+            for metric, weight in found.items():
+                problem = sign_problem(kinds[metric], weight)
+                if problem:
+                    raise CallError(f"sums.{name}.{metric}: {problem}")
+        return protocol
+
+    def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
+        return {name: value for name, value in result.items() if name not in ("by_class", "confusion_matrix")}
+
+    def tables(self, score: Score) -> Iterator[Table]:
+        result = score.result or {}
+        undefined = result.get("undefined", {})
+        rows = [(name, number(value), undefined.get(name, "")) for name, value in _flat(result).items()]
+        if undefined:
+            yield Table("", ("figure", "value", "undefined because"), rows, numeric=False)
+        else:
+            yield Table("", ("figure", "value"), [row[:2] for row in rows])
+        left_out = result.get("left_out", {})
+        if left_out:
+            counts = [(name, number(count)) for name, count in left_out.items()]
+            yield Table("Cases without a true value", ("metric", "left out"), counts)
+        for name, by_class in result.get("by_class", {}).items():
+            rows_of = [(label, number(figure)) for label, figure in by_class.items()]
+            bars = Bars.of(list(by_class), list(by_class.values()))
+            yield long_table(Table(name, ("class", "value"), rows_of, chart=bars))
+        for field, matrix in result.get("confusion_matrix", {}).items():
+            if len(matrix) <= _MOST_SHOWN:
+                yield _matrix_table(field, matrix)
+
+
+def _matrix_table(field: str, matrix: dict[str, dict[str, int]]) -> Table:
+    head = ("true \\ predicted", *next(iter(matrix.values())))
+    rows = [(true, *(str(times or "·") for times in row.values())) for true, row in matrix.items()]
+    chart = Matrix(list(matrix), head[1:], [list(row.values()) for row in matrix.values()])
+    return Table(f"Confusion matrix of {field}", head, rows, chart=chart)
+
+
+def _figure(metric: Metric) -> Figure:
+    kind, described = metric.kind, [f"{key}: {value}" for key, value in metric.choices.items()]
+    choices = f" ({', '.join(described)})" if described else ""
+    return Figure(
+        name=metric.name, about=f"{kind.name} of {metric.prediction.name}{choices}: {kind.about}", low=kind.low,
+        high=kind.high, perfect=kind.perfect, leaving_out=kind.leaving_out, lower_is_better=not kind.higher_is_better,
+    )  # fmt: skip
+
+
+def _sum_figures(definition: Definition, metrics: Mapping[str, Metric]) -> Iterator[Figure]:
+    for name, weights in definition.sums.items():
+        about = " + ".join(f"sums.{name}.{metric}·{metric}" for metric in weights)
+        positive = all(weight >= 0 and metrics[metric].kind.low == 0 for metric, weight in weights.items())
+        yield Figure(name=name, about=about, low=0 if positive else None, high=None)
+
+
+def _flat(result: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures by name, sums first; the result may have been made elsewhere."""
+    parts = (result.get("sums"), result.get("metrics"))
+    return {name: value for part in parts if isinstance(part, dict) for name, value in part.items()}
+
+
+def _headline(result: Mapping[str, Any]) -> float | None:
+    headline = result.get("headline")
+    value = headline.get("value") if isinstance(headline, dict) else None
+    return value if isinstance(value, float) else None

@@ -1,0 +1,71 @@
+"""`medcontract challenge`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from medcontract import api
+from medcontract.cli import options, output
+
+_EPILOG = """\b
+Examples:
+  medcontract challenge new stroke --truth truth.csv
+  medcontract challenge check challenge.toml
+  medcontract init stroke demo --challenge challenge.toml
+  medcontract score truth.csv predictions.csv --challenge challenge.toml
+"""
+
+
+@click.group("challenge", epilog=_EPILOG, short_help="Create and check a challenge of your own.")
+def command() -> None:
+    """Challenges: tracks that are defined by a file. Other commands use them with --challenge FILE."""
+
+
+@command.command("new", short_help="Create a challenge file to start from.")
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
+@click.option(
+    "--truth", metavar="FILE", type=click.Path(allow_dash=True),
+    help="Infer fields, key and first metrics from this truth table (CSV, JSON, JSONL, Parquet, also gzipped).",
+)  # fmt: skip
+@click.option("--id", "challenge_id", metavar="ID", help="The id of the challenge. Default: the name of DIR.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+def new(folder: str, truth: str | None, challenge_id: str | None, force: bool) -> int:
+    """Create a challenge file in DIR, with comments that explain it, and made-up example files that satisfy it.
+
+    Values of the truth are not copied, except for classes: few short values that occur often.
+    """
+    challenge, *examples = api.new_challenge(folder, truth=truth, challenge_id=challenge_id, force=force)
+    for path in (challenge, *examples):
+        click.echo(str(path))
+    use = ["--challenge", str(challenge)]
+    for words in (
+        ["challenge", "check", str(challenge)],
+        ["preflight", *_named(examples, "predictions", "cases"), *use],
+        ["score", *_named(examples, "truth", "predictions"), *use],
+    ):
+        click.echo("Next: " + shlex.join(["medcontract", *words]), err=True)
+    return 0
+
+
+def _named(paths: list[Path], *names: str) -> list[str]:
+    return [str(path) for name in names for path in paths if path.stem == name]
+
+
+@command.command("check", short_help="Check a challenge file.")
+@click.argument("file", metavar="FILE", type=click.Path(allow_dash=True))
+@options.result("Validation")
+@options.problems
+def check(
+    file: str, chosen: str | None, out: str | None, no_color: bool, max_problems: int | None, show_values: bool
+) -> int:
+    """Check the challenge in FILE, and show every problem with its place. The exit code is 1 if there are errors."""
+    printer = output.Printer("Validation", chosen, out, no_color, show_values)
+    settings = printer.problem_settings(max_problems, api.MAX_PROBLEMS)
+    report = api.check_challenge(file, **settings)
+    printer.print(report)
+    if report.files[0].wrong_call:
+        return 2
+    return 0 if report else 1

@@ -1,0 +1,125 @@
+"""The challenges in examples/ work, and their figures are what plain Python computes from their files."""
+
+from __future__ import annotations
+
+import csv
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support import ROOT
+
+import medcontract
+from medcontract import Challenge
+
+EXAMPLES = sorted(path.parent for path in (ROOT / "examples").glob("*/challenge.toml"))
+Record = dict[str, Any]
+
+
+def truth_of(folder: Path) -> Path:
+    (truth,) = folder.glob("truth.*")
+    return truth
+
+
+def submissions(folder: Path) -> list[Path]:
+    return sorted((folder / "submissions").iterdir())
+
+
+def records(path: Path) -> list[Record]:
+    with path.open(encoding="utf-8", newline="") as file:
+        if path.suffix == ".csv":
+            return [dict(row) for row in csv.DictReader(file)]
+        if path.suffix == ".jsonl":
+            return [json.loads(line) for line in file]
+        found: list[Record] = json.load(file)["predictions"]
+        return found
+
+
+def by_case(folder: Path, team: str, key: str) -> list[tuple[Record, Record]]:
+    """Each case, with its prediction: an empty one if it failed or is missing."""
+    (path,) = (folder / "submissions" / team).iterdir()
+    sent = {record[key]: record for record in records(path) if not record.get("error")}
+    return [(true, sent.get(true[key], {})) for true in records(truth_of(folder))]
+
+
+def figures(folder: Path, team: str) -> dict[str, float]:
+    challenge = Challenge.load(folder / "challenge.toml")
+    score = challenge.score(truth_of(folder), folder / "submissions" / team)
+    assert score.valid
+    assert score.result is not None
+    found: dict[str, float] = score.result["metrics"]
+    return found
+
+
+def test_examples_are_found() -> None:
+    assert [folder.name for folder in EXAMPLES] == ["chest", "stay", "stroke"]
+
+
+@pytest.mark.parametrize("folder", EXAMPLES, ids=lambda folder: folder.name)
+def test_everything_works(folder: Path) -> None:
+    """The challenge has no problems, not even warnings; its files are valid; submissions are ready and are ranked."""
+    report = medcontract.check_challenge(folder / "challenge.toml")
+    assert report.files[0].problems == ()
+    challenge = Challenge.load(folder / "challenge.toml")
+    assert challenge.id == folder.name
+    checked = challenge.validate_files(
+        [truth_of(folder), f"{challenge.id}/cases={folder / 'cases.csv'}", folder / "submissions"]
+    )
+    assert [problem for file in checked.files for problem in file.problems] == []
+    assert len(checked.files) == 4
+    for submission in submissions(folder):
+        assert challenge.preflight(submission, folder / "cases.csv")
+        assert challenge.preflight(submission, truth_of(folder))
+    board = challenge.leaderboard(truth_of(folder), *submissions(folder))
+    assert [each.rank for each in board.submissions] == [1, 2]
+
+
+def test_chest() -> None:
+    """Multi-label: the mean F1 of the sets, and the sums of their sizes."""
+    folder = ROOT / "examples" / "chest"
+    f1 = Fraction(0)
+    both = either = 0
+    pairs = by_case(folder, "heron", "image_id")
+    for true, predicted in pairs:
+        findings, guessed = set(true["findings"]), set(predicted.get("findings", ()))
+        both += len(findings & guessed)
+        either += len(findings | guessed) + (not predicted and not findings)
+        if predicted:
+            f1 += Fraction(2 * len(findings & guessed), len(findings) + len(guessed)) if findings or guessed else 1
+    found = figures(folder, "heron")
+    assert found["findings_f1"] == float(f1 / len(pairs))
+    assert found["findings_micro"] == both / either
+
+
+def test_stay() -> None:
+    """Regression: an unprocessed stay counts the largest error, and is outside of every tolerance."""
+    folder = ROOT / "examples" / "stay"
+    pairs = by_case(folder, "heron", "stay_id")
+    assert sum(not predicted for _, predicted in pairs) == 1
+    errors = [
+        abs(Fraction(float(true["days"])) - Fraction(float(predicted["days"]))) if predicted else Fraction(60)
+        for true, predicted in pairs
+    ]
+    found = figures(folder, "heron")
+    assert found["mae"] == float(sum(errors) / len(pairs))
+    assert found["rmse"] == pytest.approx(float(sum(error**2 for error in errors) / len(pairs)) ** 0.5, rel=1e-15)
+    decimals = [(Fraction(true["days"]), Fraction(sent["days"])) for true, sent in pairs if sent]
+    assert found["within_a_day"] == sum(abs(true - sent) <= 1 for true, sent in decimals) / len(pairs)
+    assert found["within_a_quarter"] == sum(4 * abs(true - sent) <= true for true, sent in decimals) / len(pairs)
+
+
+def test_stroke() -> None:
+    """Classification: the mean F1 of the classes, and the share of pairs in the right order."""
+    folder = ROOT / "examples" / "stroke"
+    pairs = by_case(folder, "crane", "case_id")
+    f1 = Fraction(0)
+    for name in ("ischemic", "hemorrhagic", "none"):
+        hits = sum(true["label"] == name == sent.get("label") for true, sent in pairs)
+        f1 += Fraction(2 * hits, sum((true["label"] == name) + (sent.get("label") == name) for true, sent in pairs))
+    positive = [sent["probability"] for true, sent in pairs if true["label"] == "hemorrhagic"]
+    negative = [sent["probability"] for true, sent in pairs if true["label"] != "hemorrhagic"]
+    right = sum(Fraction((high > low) + (high >= low), 2) for high in positive for low in negative)
+    found = figures(folder, "crane")
+    assert found == {"macro_f1": float(f1 / 3), "auroc": float(Fraction(right, len(positive) * len(negative)))}

@@ -1,0 +1,376 @@
+"""Every mistake in a challenge file is a problem with its dotted path, and the line of the key."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.challenge_files import REGRESSION, SMALL, STROKE, changed
+
+import medcontract
+
+F1 = 'kind = "f1"\nfield = "label"\naverage = "macro"\n'
+
+
+def metric(lines: str) -> tuple[str, str]:
+    """Replaces the first metric."""
+    return f'name = "macro_f1"\n{F1}', f'name = "macro_f1"\n{lines}\n'
+
+
+def field(line: str) -> tuple[str, str]:
+    """Adds a field to the prediction."""
+    return "[prediction]\n", f"[prediction]\n{line}\n"
+
+
+MISTAKES: list[tuple[str, str, str, str]] = [
+    # old, new, code, start of the message
+    ('id = "stroke"', 'id = "lesions"', "MC225", "id: 'lesions' is a built-in track"),
+    ('id = "stroke"', 'id = "Stroke"', "MC107", "id: invalid id"),
+    ('id = "stroke"', "id = 3", "MC103", "id: expected a string, got an integer"),
+    ('id = "stroke"\n', "", "MC101", "id: missing"),
+    ('title = "', 'titel = "', "MC102", "titel: unknown key"),
+    ("version = 1", "version = 0", "MC105", "version: must be at least 1"),
+    ("version = 1", "version = true", "MC103", "version: expected an integer, got a boolean"),
+    ('key = "case_id"', 'key = "Case"', "MC107", "key: invalid name"),
+    ('key = "case_id"', "key = []", "MC108", "key: expected 1 to 8 names"),
+    ('key = "case_id"', 'key = ["a", "a"]', "MC225", "key[1]: repeats an earlier value"),
+    ('key = "case_id"', 'key = "label"', "MC225", "prediction.label: this is a key field"),
+    ('key = "case_id"\n', "", "MC101", "key: missing"),
+    ("[prediction]\n", "[prediction]\nerror = { type = 'text' }\n", "MC225", "prediction.error: 'error' is a reserved"),
+    (
+        "[prediction]\n",
+        "[prediction]\nmodel_dump = { type = 'text' }\n",
+        "MC225",
+        "prediction.model_dump: 'model_dump'",
+    ),
+    ("[prediction]\n", '[prediction]\n"a b" = { type = "text" }\n', "MC107", 'prediction."a b": invalid name'),
+    (*field("x = 'text'"), "MC103", "prediction.x: expected a table, got a string"),
+    (*field("x = { }"), "MC224", "prediction.x: expected type or one_of"),
+    (*field("x = { type = 'text', one_of = ['a'] }"), "MC224", "prediction.x: type and one_of"),
+    (*field("x = { type = 'float' }"), "MC104", "prediction.x.type: unknown type"),
+    (*field("x = { type = 'text', mx = 1 }"), "MC102", "prediction.x.mx: unknown key"),
+    (*field("x = { type = 'text', max = 1 }"), "MC109", "prediction.x.max: not allowed"),
+    (*field("x = { type = 'number', min = 2, max = 1 }"), "MC105", "prediction.x.min: is larger"),
+    (*field("x = { type = 'number', min = nan }"), "MC105", "prediction.x.min: must be a finite"),
+    (*field("x = { type = 'number', max = -inf }"), "MC105", "prediction.x.max: must be a finite"),
+    (*field("x = { type = 'number', max = 1e999999999 }"), "MC105", "prediction.x.max: must be"),
+    (*field("x = { type = 'number', max = 1e-999999999 }"), "MC105", "prediction.x.max: has"),
+    (*field("x = { type = 'number', max = 1e17 }"), "MC105", "prediction.x.max: must be below"),
+    (*field("x = { type = 'integer', max = 1.5 }"), "MC105", "prediction.x.max: the bound of an"),
+    (*field("x = { type = 'text', min_length = -1 }"), "MC105", "prediction.x.min_length: must"),
+    (*field("x = { type = 'set' }"), "MC101", "prediction.x.of: missing"),
+    (*field("x = { type = 'set', of = { type = 'set' } }"), "MC104", "prediction.x.of.type: unk"),
+    (*field("x = { one_of = [] }"), "MC108", "prediction.x.one_of: expected 1 to"),
+    (*field("x = { one_of = ['a', ' '] }"), "MC106", "prediction.x.one_of[1]: a blank"),
+    (*field("x = { one_of = ['a', 'a'] }"), "MC225", "prediction.x.one_of[1]: repeats"),
+    (*field("x = { one_of = ['a', 1] }"), "MC103", "prediction.x.one_of[1]: expected a string"),
+    (*field("x = { type = 'text', pattern = '^a$' }"), "MC107", "prediction.x.pattern: the pat"),
+    (*field("x = { type = 'text', pattern = '\\d' }"), "MC107", "prediction.x.pattern: the pat"),
+    (*field("x = { type = 'text', pattern = '(a' }"), "MC107", "prediction.x.pattern: the pat"),
+    (
+        "[prediction]\n",
+        "[prediction]\nx = { type = 'text', pattern = '(((a{999}){999}){999})' }\n",
+        "MC107",
+        "prediction.x.pattern: the compiled pattern is too large",
+    ),
+    (*field("x = { type = 'text', optional = 1 }"), "MC103", "prediction.x.optional: expected"),
+    ("[gate]\nmin_processed", "[gate]\nmin_proccesed", "MC102", "gate.min_proccesed: unknown key"),
+    ("min_processed = 0.95", "min_processed = 1.5", "MC105", "gate.min_processed: must be at least 0 and at most 1"),
+    ("min_processed = 0.95", "min_processed = 0.12345678901234567890", "MC105", "gate.min_processed: has more digits"),
+    ("[gate]\nmin_processed = 0.95", "[gates]\nx = 1", "MC102", "gates: unknown key"),
+    ('headline = "total"', 'headline = "totl"', "MC221", "score.headline: no metric and no sum is named 'totl'"),
+    ('headline = "total"\n', "", "MC101", "score.headline: missing"),
+    ("macro_f1 = 0.7,", "macro_f2 = 0.7,", "MC221", "score.sums.total.macro_f2: no metric has this name"),
+    (
+        "total = { macro_f1 = 0.7, auroc = 0.3 }",
+        "total = { macro_f1 = 0 }",
+        "MC217",
+        "score.sums.total: all weights are 0",
+    ),
+    ("total = { macro_f1 = 0.7, auroc = 0.3 }", "total = 3", "MC103", "score.sums.total: expected a table"),
+    (
+        "[score.sums]\n",
+        "[score.sums]\nauroc = { macro_f1 = 1 }\n",
+        "MC225",
+        "score.sums.auroc: a metric is named auroc",
+    ),
+    ('name = "auroc"', 'name = "macro_f1"', "MC225", "metric[1].name: another metric is named macro_f1"),
+    ('name = "auroc"', 'name = "AUROC"', "MC107", "metric[1].name: invalid name"),
+    (*metric('kind = "f2"\nfield = "label"'), "MC104", "metric.macro_f1.kind: unknown kind of metric"),
+    (*metric('field = "label"'), "MC101", "metric.macro_f1.kind: missing"),
+    (*metric('kind = "accuracy"'), "MC101", "metric.macro_f1.field: missing"),
+    (
+        *metric('kind = "accuracy"\nfield = "lable"'),
+        "MC221",
+        "metric.macro_f1.field: the prediction has no field 'lable'",
+    ),
+    (
+        *metric('kind = "within"\nfield = "probability"\nabsolute = 1'),
+        "MC221",
+        "metric.macro_f1.field: the truth has no field 'probability'",
+    ),
+    (
+        *metric('kind = "accuracy"\nfield = "findings"'),
+        "MC223",
+        "metric.macro_f1.field: 'accuracy' needs a field of type",
+    ),
+    (*metric('kind = "f1"\nfield = "label"'), "MC224", "metric.macro_f1: expected exactly one of average, weights and"),
+    (
+        *metric('kind = "f1"\nfield = "label"\naverage = "macro"\npositive = "none"'),
+        "MC224",
+        "metric.macro_f1: expected exactly one of average, weights and positive, got average and positive",
+    ),
+    (
+        *metric('kind = "f1"\nfield = "label"\naverage = "makro"'),
+        "MC104",
+        "metric.macro_f1.average: 'f1' does not know",
+    ),
+    (
+        *metric('kind = "f1"\nfield = "label"\npositive = "nune"'),
+        "MC221",
+        "metric.macro_f1.positive: not one of the values",
+    ),
+    (*metric('kind = "f1"\nfield = "label"\npositive = true'), "MC103", "metric.macro_f1.positive: expected a string"),
+    (
+        *metric('kind = "f1"\nfield = "label"\nweights = { none = 0 }'),
+        "MC217",
+        "metric.macro_f1.weights: all weights are 0",
+    ),
+    (*metric('kind = "f1"\nfield = "label"\nweights = { nune = 1 }'), "MC221", "metric.macro_f1.weights.nune: not one"),
+    (
+        *metric('kind = "f1"\nfield = "label"\nweights = { none = -1 }'),
+        "MC105",
+        "metric.macro_f1.weights.none: must be",
+    ),
+    (*metric('kind = "f1"\nfield = "label"\nweights = "linear"'), "MC103", "metric.macro_f1.weights: expected a table"),
+    (*metric(f'{F1}avrage = "x"'), "MC102", "metric.macro_f1.avrage: unknown key"),
+    (
+        'is = "hemorrhagic" }',
+        'is = "hemorragic" }',
+        "MC221",
+        "metric.auroc.positive.is: not one of the values of 'label'",
+    ),
+    (
+        'positive = { field = "label"',
+        'positive = { field = "lable"',
+        "MC221",
+        "metric.auroc.positive.field: the truth has",
+    ),
+    (
+        'positive = { field = "label"',
+        'positive = { field = "findings"',
+        "MC223",
+        "metric.auroc.positive.field: needs a",
+    ),
+    (', is = "hemorrhagic" }', " }", "MC101", "metric.auroc.positive.is: missing"),
+    ('positive = { field = "label", is = "hemorrhagic" }\n', "", "MC101", "metric.auroc.positive: missing"),
+    (
+        '[truth]\nlabel = { one_of = ["ischemic", "hemorrhagic", "none"] }',
+        '[truth]\nlabel = { one_of = ["ischemic", "none", "hemorrhagic"] }',
+        "MC222",
+        "metric.macro_f1.field: 'label' is one_of (3 values) in the prediction and one_of (3 values) in the truth",
+    ),
+    ("[[metric]]\n", '[[rule]]\nkind = "ordr"\n[[metric]]\n', "MC104", "rule[0].kind: unknown kind of rule"),
+    ("[[metric]]\n", '[[rule]]\nfield = "label"\n[[metric]]\n', "MC101", "rule[0].kind: missing"),
+    ("[[metric]]\n", '[[rule]]\nkind = "distinct"\n[[metric]]\n', "MC101", "rule[0].field: missing"),
+    (
+        "[[metric]]\n",
+        '[[rule]]\nkind = "requires"\nfield = "lable"\nrequires = "findings"\n[[metric]]\n',
+        "MC221",
+        "rule[0]: there is no field 'lable'",
+    ),
+    (
+        "[[metric]]\n",
+        '[[rule]]\nkind = "order"\nfields = ["label", "probability"]\n[[metric]]\n',
+        "MC223",
+        "rule[0].fields: 'order' needs a field of type number or integer",
+    ),
+    (
+        "[[metric]]\n",
+        '[[rule]]\nkind = "order"\nfields = ["probability"]\n[[metric]]\n',
+        "MC108",
+        "rule[0].fields: expected 2 names",
+    ),
+    (
+        "[[metric]]\n",
+        '[[rule]]\nkind = "constant"\nfield = "label"\nwithin = "x"\n[[metric]]\n',
+        "MC104",
+        "rule[0].within: unknown list",
+    ),
+    (
+        "[[metric]]\n",
+        '[[rule]]\nkind = "constant"\nfield = "label"\ncode = "MC999"\n[[metric]]\n',
+        "MC104",
+        "rule[0].code: unknown code",
+    ),
+    (
+        "[[metric]]\n",
+        '[[rule]]\nkind = "unique"\nfields = ["probability"]\n[[metric]]\n',
+        "MC223",
+        "rule[0].fields: 'probability' is not in every record",
+    ),
+]
+
+
+CODES = {code for _, _, code, _ in MISTAKES} | {"MC035", "MC226", "MC227", "MC228", "MC505"}
+"""The codes that tests of challenges show."""
+
+
+@pytest.mark.parametrize(("old", "new", "code", "message"), MISTAKES, ids=[m[3][:40] for m in MISTAKES])
+def test_mistake(old: str, new: str, code: str, message: str) -> None:
+    """A mistake is an error with its code, and its dotted path in front."""
+    report = medcontract.check_challenge(changed(STROKE, old, new).encode(), name="challenge.toml")
+    found = [(problem.code, problem.message) for problem in report.problems]
+    assert any(each == code and text.startswith(message) for each, text in found), found
+    assert len(found) <= 2
+    assert not report
+
+
+def test_no_problem() -> None:
+    """The example of the specification, and smaller challenges, have no problems."""
+    for text in (STROKE, SMALL, REGRESSION):
+        assert list(medcontract.check_challenge(text.encode()).problems) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "column"),
+    [
+        ('average = "macro"', 'average = "makro"', 19, 1),
+        ('is = "hemorrhagic"', 'is = "x"', 25, 31),
+        ("min = 0, max = 1", "min = 0, maximum = 1", 8, 43),
+        ("auroc = 0.3", "aurok = 0.3", 30, 27),
+        ('one_of = ["edema", "shift", "midline"] }, optional', 'one_of = ["edema", 1] }, optional', 9, 54),
+        ("version = 1\n", 'version = 1\nabout = """\nid = "x"\n"""\ntitel = 1\n', 7, 1),
+        ("version = 1\n", "version = 1 # titel\ntitel = [\n 'average', # x\n]\n", 4, 1),
+        ('headline = "total"', 'headline = "x"', 28, 1),
+    ],
+)
+def test_line_of_the_key(old: str, new: str, line: int, column: int) -> None:
+    """Line and column are those of the key."""
+    problems = medcontract.check_challenge(changed(STROKE, old, new).encode()).problems
+    assert (problems[0].line, problems[0].column) == (line, column)
+
+
+def test_pointer_and_windows_line_ends() -> None:
+    """Problems have a pointer, too; CRLF and a byte order mark do not change the line."""
+    text = changed(STROKE, 'average = "macro"', 'average = "makro"').replace("\n", "\r\n")
+    (problem,) = medcontract.check_challenge(b"\xef\xbb\xbf" + text.encode()).problems
+    assert (problem.pointer, problem.line, problem.column) == ("/metric/0/average", 19, 1)
+    assert problem.hint == "did you mean 'macro'?"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        ("id = stroke\n", 1, 6), ('id = "x"\nid = "y"\n', 2, 9), ("a = [1,\n", 2, 1), ("é = 1", 1, 1),
+        ('a = "é" b\r\n', 1, 9), ("x = 1\r\ny = \r\n", 2, 5), ("\x00", 1, 1),
+    ],
+)  # fmt: skip
+def test_syntax_error(text: str, line: int, column: int) -> None:
+    """A syntax error is one problem, at its place."""
+    (problem,) = medcontract.check_challenge(text.encode()).problems
+    assert (problem.code, problem.line, problem.column) == ("MC035", line, column)
+    assert problem.message.startswith("TOML syntax error: ")
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (b"", "MC004"),
+        (STROKE.encode("utf-16"), "MC006"),
+        (STROKE.replace("title", "#é\ntitle").encode("latin-1"), "MC007"),
+        (b"x = " + b"[" * 5000 + b"]" * 5000, "MC019"),
+        (b"x = " + b"{a=" * 5000 + b"1" + b"}" * 5000, "MC019"),
+        (b".".join([b"a"] * 200_000) + b" = 1", "MC019"),
+        (b"x = { " + b" . ".join([b"'a'"] * 100_000) + b" = 1 }", "MC019"),
+        (b"[" + b".".join([b"a"] * 200_000) + b"]", "MC019"),
+        (b"#" * (1 << 20) + b"\n", "MC020"),
+        (b"version = " + b"9" * 5000, "MC035"),
+        (b"PK\x03\x04" + b"\0" * 100, "MC005"),
+    ],
+)
+def test_hostile_file(content: bytes, code: str) -> None:
+    """A file that is too large, too deep, or not text is one problem, found quickly."""
+    (problem,) = medcontract.check_challenge(content, name="challenge.toml").problems
+    assert problem.code == code
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Stroke type", r"Stroke\u001b[31m type"),
+        ('"none"]', r'"none", "\u001b[31m"]'),
+        ("[gate]", r'"a\u001b[31m" = 1' + "\n[gate]"),
+        ('headline = "total"', r'headline = "\u001b[31m"'),
+        ('field = "label"', r'field = "\n\u001b"'),
+        ("version = 1", r'about = "\u001b"'),
+    ],
+)
+def test_control_characters(old: str, new: str) -> None:
+    """Nothing from the file can control a terminal: names, texts and values are printable."""
+    report = medcontract.check_challenge(changed(STROKE, old, new).encode())
+    assert not report
+    assert all(problem.message.isprintable() and (problem.hint or "").isprintable() for problem in report.problems)
+
+
+def test_long_description() -> None:
+    """Descriptions may have several lines."""
+    assert medcontract.check_challenge(changed(STROKE, "version = 1", 'about = """\nA\n\tB\n"""').encode())
+
+
+def test_huge_enumeration() -> None:
+    """Ten thousand values are the limit."""
+    values = ", ".join(f'"v{number}"' for number in range(10_001))
+    text = changed(STROKE, "[prediction]\n", f"[prediction]\nx = {{ one_of = [{values}] }}\n")
+    (problem,) = medcontract.check_challenge(text.encode()).problems
+    assert problem.code == "MC108"
+
+
+def test_lower_is_better_needs_a_negative_weight() -> None:
+    """In a sum, a metric that is better when lower has a negative weight."""
+    sums = '[score]\nheadline = "total"\n[score.sums]\ntotal = { mae = 0.5 }\n'
+    text = changed(REGRESSION, '[score]\nheadline = "mae"\n', sums)
+    (problem,) = medcontract.check_challenge(text.encode()).problems
+    assert (problem.code, problem.line, problem.severity) == ("MC226", 15, "error")
+    assert list(medcontract.check_challenge(text.replace("0.5", "-0.5").encode()).problems) == []
+
+
+def test_negative_weight_of_another_metric() -> None:
+    """A negative weight of a metric that is better when higher is only a warning."""
+    report = medcontract.check_challenge(changed(STROKE, "auroc = 0.3", "auroc = -0.3").encode())
+    assert report
+    assert [(problem.code, problem.severity) for problem in report.problems] == [("MC226", "warning")]
+
+
+@pytest.mark.parametrize(("old", "new"), [("unprocessed = 100", "unprocessed = 10"), ("min = 0, max = 100", "min = 0")])
+def test_leaving_out_would_pay(old: str, new: str) -> None:
+    """A warning if an unprocessed case costs less than the largest error, or if errors have no limit."""
+    report = medcontract.check_challenge(REGRESSION.replace(old, new).encode())
+    assert report
+    (problem,) = report.problems
+    assert (problem.code, problem.severity) == ("MC505", "warning")
+    assert problem.message.startswith("metric.mae.unprocessed: ")
+    assert "would pay" in problem.message
+
+
+def test_all_mistakes_are_reported() -> None:
+    """One mistake does not hide another, and a field with an error is not reported as missing by a metric."""
+    text = changed(STROKE, 'optional = true, about = "of hemorrhagic"', "optonal = true")
+    text = changed(text, 'headline = "total"', 'headline = "x"')
+    codes = [problem.code for problem in medcontract.check_challenge(text.encode()).problems]
+    assert codes == ["MC102", "MC221"]
+
+
+def test_messages() -> None:
+    """Messages start in lower case with the path, and end without a full stop."""
+    for old, new, _, _ in MISTAKES:
+        for problem in medcontract.check_challenge(changed(STROKE, old, new).encode()).problems:
+            assert re.match(r'[a-z][a-z0-9_."\[\] ]*: \S', problem.message)
+            assert not problem.message.endswith(".")
+
+
+def test_missing_file(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A file that does not exist is a wrong call."""
+    report = medcontract.check_challenge(tmp_path_factory.getbasetemp() / "no-such.toml")
+    assert report.files[0].wrong_call
+    assert [problem.code for problem in report.problems] == ["MC001"]
