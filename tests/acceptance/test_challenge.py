@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -202,6 +203,44 @@ def test_parameters(folder: Path, call: Call) -> None:
     assert call("score", "truth.json", "predictions.json", *USE, "--parameter", "definition=x").code == 2
 
 
+WEIGHTS = """\
+id = "risk"
+key = "case_id"
+[prediction]
+label = { one_of = ["a", "b", "c=d", "e.f"] }
+[truth]
+label = { one_of = ["a", "b", "c=d", "e.f"] }
+[[metric]]
+name = "f1"
+kind = "f1"
+field = "label"
+weights = { a = 0.5, "c=d" = 1 }
+[score]
+headline = "f1"
+"""
+
+
+def test_weights_of_classes(folder: Path, call: Call) -> None:
+    """The weight of a class that is not listed is 0, as if it was written; names of classes may contain anything."""
+    listed = changed(WEIGHTS, "a = 0.5", 'a = 0.50, b = 0, "e.f" = 0.0')
+    assert Challenge.load(WEIGHTS.encode()).fingerprint == Challenge.load(listed.encode()).fingerprint
+    (folder / "challenge.toml").write_text(WEIGHTS)
+    write(folder / "truth.json", {"truth": [{"case_id": "1", "label": "a"}, {"case_id": "2", "label": "c=d"}]})
+    write(folder / "p.json", {"team_name": "x", "predictions": [{"case_id": str(n), "label": "a"} for n in (1, 2)]})
+
+    def score(*parameters: str) -> float:
+        changes = [word for each in parameters for word in ("--parameter", f"metric.f1.weights.{each}")]
+        headline = call("score", "truth.json", "p.json", *USE, "--format", "json", *changes).json["result"]["headline"]
+        return float(headline["value"])
+
+    # F1 of a is 2/3, that of all others 0
+    assert score() == float(Fraction(2, 3) / 2 / Fraction(3, 2))
+    assert score("c=d=3") == float(Fraction(2, 3) / 2 / Fraction(7, 2))
+    assert score("e.f=1", "b=2") == float(Fraction(2, 3) / 2 / Fraction(9, 2))
+    ran = call("score", "truth.json", "p.json", *USE, "--parameter", "metric.f1.weights.g=1")
+    assert (ran.code, "has no parameter 'metric.f1.weights.g'" in ran.err) == (2, True)
+
+
 def test_fingerprint() -> None:
     """It depends on everything but title, about, comments, order of keys and notation of numbers."""
     base = Challenge.load(STROKE.encode()).fingerprint
@@ -360,6 +399,30 @@ def test_both_alike(alike: Path, call: Call) -> None:
     assert call("score", "risk/truth=a.csv", "b.csv", *USE).code == 0
     assert call("leaderboard", "a.csv", "b.csv", *USE).code == 0  # the order of the arguments says it
     assert call("protocol", "freeze", "risk", "--truth", "a.csv", *USE, "--out", "frozen.json").code == 0
+
+
+def test_cases_or_truth(alike: Path, call: Call) -> None:
+    """If all fields of the truth are optional, a list of cases may be a truth: the message names both."""
+    (alike / "challenge.toml").write_text(SMALL.replace('"no"] }', '"no"], optional = true }'))
+    write(alike / "ids.csv", [{"case_id": "1"}, {"case_id": "2"}])
+    three = "risk/truth=PATH, or risk/predictions=PATH, or risk/cases=PATH"
+    for call_ in (("preflight", "predictions.json", "ids.csv"), ("validate", "ids.csv", "predictions.json")):
+        ran = call(*call_, *USE)
+        assert (ran.code, three in ran.err + ran.out) == (2, True)
+    ran = call("preflight", "predictions.json", "risk/cases=ids.csv", *USE)
+    assert (ran.code, "2 ids in ids.csv" in ran.out) == (0, True)
+    assert call("template", "risk/predictions", "--cases", "risk/cases=ids.csv", *USE).code == 0
+    (alike / "challenge.toml").write_text(changed(SMALL, '"no"] }\n[[', '"no"], optional = true }\n[['))
+    ran = call("validate", "ids.csv", *USE)
+    assert "specify it: risk/truth=PATH, or risk/cases=PATH" in ran.out
+
+
+def test_the_position_decides(alike: Path, call: Call) -> None:
+    """The first argument of `leaderboard` is the truth, even if its first record has only a key."""
+    (alike / "challenge.toml").write_text(changed(SMALL, '"no"] }\n[[', '"no"], optional = true }\n[['))
+    write(alike / "truth.jsonl", [{"case_id": "1"}, {"case_id": "2", "label": "no"}])
+    ran = call("leaderboard", "truth.jsonl", "b.csv", *USE, "--format", "json")
+    assert (ran.code, ran.json["submissions"][0]["headline"]) == (0, 1.0)
 
 
 def test_a_truth_in_a_submission_decides_nothing(alike: Path, call: Call) -> None:

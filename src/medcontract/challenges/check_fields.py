@@ -35,7 +35,7 @@ def reserved_names() -> frozenset[str]:
     """Names that the models of records need for themselves."""
     from medcontract.contracts.base import OpenModel
 
-    return frozenset(name for name in (*dir(OpenModel), "schema_") if not name.startswith("_"))
+    return frozenset(name for name in dir(OpenModel) if name.startswith("model_")) | {"schema_"}
 
 
 def check_name(name: str, path: Path, findings: Findings) -> bool:
@@ -63,8 +63,8 @@ def check_fields(table: dict[str, Any] | None, part: str, key: tuple[str, ...], 
         if name in key:
             findings.add("MC225", path, "this is a key field", "key fields are added to both: remove it here")
             found[name] = None
-        elif check_name(name, path, findings):
-            found[name] = check_field(name, value, path, findings)
+        else:
+            found[name] = check_field(name, value, path, findings) if check_name(name, path, findings) else None
     return found
 
 

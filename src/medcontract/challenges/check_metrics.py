@@ -210,7 +210,7 @@ class _Parameters:
                 found[name] = weight
         if self.findings.errors == before and not any(found.values()):
             self.findings.add("MC217", path, "all weights are 0", "give at least one class a weight above 0")
-        self.numbers |= {f"weights.{name}": weight for name, weight in found.items()}
+        self.numbers |= {f"weights.{name}": found.get(name, Decimal(0)) for name in classes}
 
     def _check_positive_case(self, value: Any, path: Path) -> None:
         if not isinstance(value, dict):

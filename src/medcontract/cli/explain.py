@@ -17,7 +17,7 @@ Examples:
 
 
 @click.command("explain", epilog=_EPILOG, short_help="Explain problem codes: what they mean and how to fix them.")
-@click.argument("codes", nargs=-1, metavar="[CODE]...")
+@click.argument("codes", nargs=-1, metavar="[CODE]...", shell_complete=options.complete_code)
 @options.plugins
 @options.result("Explanation")
 def command(codes: tuple[str, ...], chosen: str | None, out: str | None, no_color: bool) -> int:

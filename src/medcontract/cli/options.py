@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from itertools import pairwise
 from typing import Any, TypeVar, cast
 
 import click
+from click.shell_completion import CompletionItem
 
 from medcontract import api, rendering
 from medcontract.cli import output
@@ -186,11 +187,13 @@ def protocol(command: F) -> F:
 
 def pairs(flag: str, name: str, about: str) -> Callable[[F], F]:
     """An option NAME=VALUE that may be repeated. Its value is a dict."""
+    # the name of a parameter may contain the name of a class, with any characters; its value never contains '='
+    split = str.rpartition if flag == "--parameter" else str.partition
 
     def parse(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
         found: dict[str, str] = {}
         for item in given:
-            key, equals, value = item.partition("=")
+            key, equals, value = split(item, "=")
             if not equals or not key.strip():
                 raise click.BadParameter(f"'{item}' is not of the form NAME=VALUE", ctx, param)
             if key.strip() in found:
@@ -199,8 +202,9 @@ def pairs(flag: str, name: str, about: str) -> Callable[[F], F]:
         return found
 
     return click.option(
-        flag, name, metavar="NAME=VALUE", multiple=True, callback=parse, help=f"{about} May be repeated."
-    )
+        flag, name, metavar="NAME=VALUE", multiple=True, callback=parse, help=f"{about} May be repeated.",
+        shell_complete=complete_parameter if flag == "--parameter" else None,
+    )  # fmt: skip
 
 
 class TrackCommand(click.Command):
@@ -324,4 +328,33 @@ def plugin_arguments() -> list[str]:
 
 def complete_contract(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Contract ids for the shell."""
-    return [contract_id for contract_id in api.contract_ids() if contract_id.startswith(incomplete)]
+    return _starting(incomplete, api.contract_ids())
+
+
+def complete_track(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Ids of tracks for the shell."""
+    return _starting(incomplete, [each.id for each in api.list_protocols()])
+
+
+def complete_example(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Ids of tracks with example files for the shell."""
+    return _starting(incomplete, api.example_tracks())
+
+
+def complete_code(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Problem codes for the shell, with their titles."""
+    return [
+        CompletionItem(code.code, help=code.title) for code in api.explain() if code.code.startswith(incomplete.upper())
+    ]
+
+
+def complete_parameter(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """NAME= of a parameter of a protocol: of the track in the call, or of any."""
+    given = ctx.params.get("track")
+    ids = [each.id for each in api.list_protocols() if given in (None, each.id)]
+    names = [parameter.name for each in ids for parameter in api.get_protocol(each).parameters]
+    return _starting(incomplete, [f"{name}=" for name in dict.fromkeys(names)])
+
+
+def _starting(incomplete: str, words: Iterable[str]) -> list[str]:
+    return [word for word in words if word.startswith(incomplete)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pydantic import TypeAdapter, ValidationError
@@ -19,7 +21,7 @@ from medcontract.contracts.messages import (
     unknown_key,
     without,
 )
-from medcontract.contracts.string_patterns import ANSWERED, FAILED, NON_BLANK, PATTERN_DESCRIPTIONS
+from medcontract.contracts.string_patterns import ANSWERED, FAILED, NON_BLANK, PATTERN_DESCRIPTIONS, without_anchors
 from medcontract.problems import Finding, Path, plural, shorten
 
 
@@ -127,20 +129,36 @@ def _wrong_type(wanted: str, schema_hint: Callable[[Any], str | None] = lambda v
 def _unknown_value(path: Path, context: dict[str, Any], given: Any) -> Made:
     from medcontract.contracts.suggestions import did_you_mean
 
-    choices = re.findall(r"'([^']*)'", context["expected"])
+    choices = _choices(context["expected"])
     if not choices:  # numbers and booleans
         return "MC104", f"{name(path)} must be {context['expected'].lower()}", None
-    message = f"{name(path)} must be {'one of ' * (len(choices) > 1)}{', '.join(choices)}"
+    message = f"{name(path)} must be {'one of ' * (len(choices) > 1)}{_listed(choices)}"
     if not isinstance(given, str):
-        return "MC103", f"{name(path)} must be a string, not {kind(given)}", f"one of {', '.join(choices)}"
+        return "MC103", f"{name(path)} must be a string, not {kind(given)}", f"one of {_listed(choices)}"
     return "MC104", message, did_you_mean(given, choices)
+
+
+_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
+"""A string as Pydantic lists it: a literal of Python."""
+_MOST_LISTED = 50
+
+
+@lru_cache(16)
+def _choices(expected: str) -> tuple[str, ...]:
+    """The strings that Pydantic lists; empty for other values."""
+    return tuple(ast.literal_eval(each) for each in _QUOTED.findall(expected))
+
+
+def _listed(choices: Sequence[str]) -> str:
+    first = ", ".join(f'"{choice}"' if "," in choice else choice for choice in choices[:_MOST_LISTED])
+    return first if len(choices) <= _MOST_LISTED else f"{first}, … ({len(choices):,} values)"
 
 
 def _pattern(path: Path, context: dict[str, Any], given: Any) -> Made:
     wanted = PATTERN_DESCRIPTIONS.get(context["pattern"])
     if context["pattern"] == NON_BLANK:
         return "MC106", f"{name(path)} must not be blank", None
-    wanted = wanted or f"a string that matches {context['pattern'].removeprefix('^').removesuffix('$')}"
+    wanted = wanted or f"a string that matches {without_anchors(context['pattern'])}"
     return "MC107", f"{name(path)} must be {wanted}", _format_hint(given)
 
 
@@ -155,15 +173,21 @@ def _format_hint(given: str) -> str | None:
 
 
 _MOST_PERCENT = 100
+_LARGEST_WRITTEN = 1e16
+"""Larger numbers are written with an exponent."""
 _SHARE = "if it is a percentage, divide it by 100: 25 % is 0.25"
 
 
 def _bound(word: str, key: str) -> Any:
     def make(path: Path, context: dict[str, Any], given: Any) -> Made:
         is_percentage = key == "le" and context[key] == 1 and 1 < given <= _MOST_PERCENT
-        return "MC105", f"{name(path)} must be {word} {context[key]:g}", _SHARE if is_percentage else None
+        return "MC105", f"{name(path)} must be {word} {_number(context[key])}", _SHARE if is_percentage else None
 
     return make
+
+
+def _number(bound: float) -> str:
+    return str(int(bound)) if bound == int(bound) and abs(bound) < _LARGEST_WRITTEN else repr(bound)
 
 
 def _count(given: Any) -> int:
@@ -182,6 +206,13 @@ def _too_many(path: Path, context: dict[str, Any], given: Any) -> Made:
 
 def _length(path: Path, word: str, limit: int, actual: int) -> str:
     return f"{name(path)} must have {word} {plural(limit, 'item')}, not {actual}"
+
+
+def _text_length(word: str, key: str) -> Any:
+    def make(path: Path, context: dict[str, Any], given: Any) -> Made:
+        return "MC107", f"{name(path)} must have {word} {plural(context[key], 'character')}, not {len(given)}", None
+
+    return make
 
 
 def _missing(path: Path, context: dict[str, Any], given: Any) -> Made:
@@ -206,8 +237,8 @@ _BY_TYPE: dict[str, Callable[[Path, dict[str, Any], Any], Made | None]] = {
     "none_required": _not_here,
     "literal_error": _unknown_value,
     "string_pattern_mismatch": _pattern,
-    "string_too_short": lambda path, context, given: ("MC107", f"{name(path)} is too short", None),
-    "string_too_long": lambda path, context, given: ("MC107", f"{name(path)} is too long", None),
+    "string_too_short": _text_length("at least", "min_length"),
+    "string_too_long": _text_length("at most", "max_length"),
     "too_short": _too_few,
     "too_long": _too_many,
     "greater_than_equal": _bound("at least", "ge"),

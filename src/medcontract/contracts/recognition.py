@@ -245,9 +245,10 @@ def _with_extra(found: Recognized, keys: frozenset[str], ref: Ref | None) -> Rec
 
 
 def _several(best: list[str], seen: str, renames: Mapping[str, str] = NO_RENAMES) -> NotRecognised:
-    challenge = scope()
-    first = challenge.truth if challenge is not None and challenge.truth in best else best[0]
-    hint = f"specify one: --contract {first}, or {first}=PATH"
+    if scope() is None:
+        hint = f"specify one: --contract {best[0]}, or {best[0]}=PATH"
+    else:
+        hint = f"specify it: {', or '.join(f'{each}=PATH' for each in sorted(best, reverse=True))}"  # the truth first
     if renames:
         hint += f"; rename {renames_text(renames)}"
     doubt = NotRecognised(f"{seen} match {_join(best[:8])} equally well", hint)
@@ -256,9 +257,12 @@ def _several(best: list[str], seen: str, renames: Mapping[str, str] = NO_RENAMES
 
 
 def is_truth_or_submission(candidates: Collection[str]) -> bool:
-    """Whether a file that matches these contracts equally well is a truth or a submission of the challenge in use."""
+    """Whether a file that matches these contracts equally well is a truth or a submission of the challenge in use.
+
+    If it may also be a list of cases, it is not clear that it is one of the two.
+    """
     challenge = scope()
-    return challenge is not None and {challenge.truth, challenge.submission} <= set(candidates)
+    return challenge is not None and {challenge.truth, challenge.submission} == set(candidates)
 
 
 def other_role(contracts: Collection[str]) -> str | None:

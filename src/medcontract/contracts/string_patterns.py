@@ -27,5 +27,13 @@ PATTERN_DESCRIPTIONS = {
 }
 """What each pattern requires, for messages."""
 
+
+def without_anchors(pattern: str) -> str:
+    """A pattern as it was written, without the anchors and the group that are added so that it matches completely."""
+    if pattern.startswith("^(?:") and pattern.endswith(")$"):
+        return pattern[4:-2]
+    return pattern.removeprefix("^").removesuffix("$")
+
+
 ANSWERED, FAILED = "form:answered", "form:failed"
 """The two variants of a record."""

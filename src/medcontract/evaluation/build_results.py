@@ -61,7 +61,7 @@ def _unidecode_version() -> str:
 @report_plugin_errors()
 def score_result(scored: Any) -> Score:
     """The result of a scored submission (`evaluation.score.Scored`)."""
-    verdict = scored.verdict
+    verdict, track = scored.verdict, tracks.track(scored.track)
     broken_rules = _broken_rules(scored.cross_file)
     return Score(
         track=scored.track,
@@ -87,7 +87,8 @@ def score_result(scored: Any) -> Score:
         _figures=scored.figures,
         _headline=(scored.headline, rounded_or_none(verdict.headline)),
         _second=(scored.second, rounded_or_none(verdict.second)),
-        _tables=_tables_of(tracks.track(scored.track)),
+        _tables=_tables_of(track),
+        _lower_is_better=track.lower_is_better,
         _counted_here=scored.counts is not None,
     )
 

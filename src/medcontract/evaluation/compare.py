@@ -41,7 +41,8 @@ def compare(
         _made_under(frozen, before)  # and so the other, which has the same protocol and truth
     left, right = before.result or {}, after.result or {}
     sides = ((before, "baseline"), (after, "rerun"))
-    groups = _row_groups(tracks.find(before.track), left, right)
+    track = tracks.find(before.track)
+    groups = _row_groups(track, left, right)
     invalid = [warning for score, side in sides for warning in _invalid_result(score, side)]
     return Comparison(
         track=before.track,
@@ -54,6 +55,8 @@ def compare(
         warnings=(*invalid, *_warnings(before, after)),
         _names=tuple(names),
         _kinds=tuple(RowKind(old.kind, old.title, old.judged) for old, _ in groups),
+        _figures=track.figures if track else (),
+        _lower_is_better=track is not None and track.lower_is_better,
         **versions(),
     )
 

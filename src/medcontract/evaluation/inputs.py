@@ -87,13 +87,15 @@ class Part:
         self.collector = collector
         self.how = how
         """How the contract is known, such as `recognized by its columns`."""
+        self.alias = ""
+        """What is shown in place of its name, if that must not be shown."""
         self.validator: RecordsValidator | None = None
         self._report: FileReport | None = None
 
     @property
     def name(self) -> str:
         """The base name, as text: do not expose paths."""
-        return base_name(self.source.name)
+        return self.alias or base_name(self.source.name)
 
     @property
     def report(self) -> FileReport:
@@ -200,7 +202,7 @@ def gather(
             files.groups.setdefault(part.contract.id, []).append(part)
             continue
         report = identified
-        if is_truth_or_submission(report._candidates):
+        if _is_decided_later(report._candidates, role):
             undecided.append((source, report))
             continue
         problem = _first_problem(report, source, contract_id)
@@ -217,6 +219,14 @@ def gather(
     files.unread.sort(key=_by_name_and_problem)
     files.unrecognized.sort(key=lambda report: base_name(report.path))
     return files
+
+
+def _is_decided_later(candidates: Collection[str], role: str | None) -> bool:
+    """Whether the other files, or the role of a file, decide which of these contracts of a challenge it has."""
+    challenge = scope()
+    if challenge is None or role is None:
+        return is_truth_or_submission(candidates)
+    return getattr(challenge, role) in candidates
 
 
 def _decide(
@@ -242,7 +252,7 @@ def _decide(
         collector = settings.collector()
         identified = identify(source, decided, collector)
         if isinstance(identified, Identified):
-            how = "as no other file" if role is None else "by its position"
+            how = "because of the other files" if role is None else "by its position"
             part = Part(source, identified.contract, collector, how)
             files.groups.setdefault(part.contract.id, []).append(part)
         else:

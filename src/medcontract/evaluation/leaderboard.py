@@ -125,6 +125,7 @@ def _board(
         submissions=tuple(_result(entry, names) for entry in ranked),
         **versions(),
         _figures=track.figures,
+        _lower_is_better=track.lower_is_better,
     )
 
 

@@ -205,7 +205,9 @@ def _found(files: Files) -> str:
 
 def _errors(what: str, parts: Sequence[Part]) -> list[str]:
     return [
-        f"{what} has {plural(part.collector.errors, 'error')} ({part.name})" for part in parts if part.collector.errors
+        f"{what} has {plural(part.collector.errors, 'error')}{'' if part.alias else f' ({part.name})'}"
+        for part in parts
+        if part.collector.errors
     ]
 
 

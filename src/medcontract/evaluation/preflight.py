@@ -22,7 +22,7 @@ from medcontract.evaluation.loading import no_submission
 from medcontract.evaluation.plugin_checks import checked
 from medcontract.evaluation.preflight_answers import answers_check, labels_check, near_ids, remarks_on, zero_headlines
 from medcontract.evaluation.preflight_files import check_images, image_checks, named_file_checks
-from medcontract.evaluation.preflight_problems import count_of, error, problems_of
+from medcontract.evaluation.preflight_problems import count_of, error, in_files, problems_of
 from medcontract.evaluation.preflight_session import Session
 from medcontract.evaluation.score import (
     Scored,
@@ -97,7 +97,7 @@ def _protocol_check(session: Session) -> Iterator[Check]:
 
 
 def _files_check(files: Files, track: Track | None) -> Check:
-    problems = tuple(in_file(base_name(r.path), p) for r in files.unread for p in r.problems)
+    problems = tuple(in_file(base_name(r.path), p, r.path) for r in files.unread for p in r.problems)
     missing = track is not None and not any(pair.submission in files.groups for pair in track.pairs(files.groups))
     detail = _describe(files)
     if track is not None and missing and not files.unread:
@@ -254,8 +254,8 @@ def _gate_check(session: Session) -> Check:
         return Check(id="gate", title=title, status="passed", detail=detail)
     why = below_the_gate(gate, run)
     problem = error("MC401", "too few items are processed", "fix the failed records, or add the missing ones")
-    names = ", ".join(part.name for part in session.submissions())
-    return Check(id="gate", title=title, status="failed", detail=why, problems=(in_file(names, problem),))
+    found = in_files(session.submissions(), problem)
+    return Check(id="gate", title=title, status="failed", detail=why, problems=(found,))
 
 
 def _track_checks(session: Session, score: Scored | None) -> Iterator[Check]:
@@ -267,7 +267,7 @@ def _track_checks(session: Session, score: Scored | None) -> Iterator[Check]:
         if limit.passed is False:
             parts = session.files.groups.get(limit.contract, [])
             problem = error(limit.code, *limit.failure)
-            problems = tuple(in_file(part.name, problem) for part in parts)
+            problems = tuple(in_file(part.name, problem, part.source.name) for part in parts)
         status: Status = "skipped" if limit.passed is None else "passed" if limit.passed else "failed"
         yield Check(id=limit.id, title=limit.title, status=status, detail=limit.detail, problems=problems)
 

@@ -72,7 +72,7 @@ def named_file_checks(session: Session, found: Mapping[str, str]) -> Iterator[Ch
         parts = session.files.groups.get(wanted.contract, [])
         named = getattr(document, wanted.field, None)
         if named is None:
-            yield _unnamed_file_check(wanted, check_id, parts[0].name if document is not None else None)
+            yield _unnamed_file_check(wanted, check_id, parts[0] if document is not None else None)
             continue
         part = parts[0]
         stated = getattr(document, wanted.size_mb, None) if wanted.size_mb else None
@@ -83,20 +83,20 @@ def named_file_checks(session: Session, found: Mapping[str, str]) -> Iterator[Ch
             title=wanted.title,
             status="failed" if problem else "passed",
             detail=named,
-            problems=(in_file(part.name, problem),) if problem else (),
+            problems=(in_file(part.name, problem, part.source.name),) if problem else (),
         )
 
 
-def _unnamed_file_check(wanted: NamedFile, check_id: str, document: str | None) -> Check:
+def _unnamed_file_check(wanted: NamedFile, check_id: str, document: Part | None) -> Check:
     """The check of a file that no document names."""
     if document is None:
         detail = f"needs a valid file of {wanted.contract}"
         return Check(id=check_id, title=wanted.title, status="skipped", detail=detail)
-    detail = f"{document} has no '{wanted.field}'"
+    detail = f"{document.name} has no '{wanted.field}'"
     if not wanted.required:
         return Check(id=check_id, title=wanted.title, status="skipped", detail=detail)
-    problem = error("MC311", detail, f"add '{wanted.field}': the path of the file, relative to {document}")
-    problems = (in_file(document, problem),)
+    problem = error("MC311", detail, f"add '{wanted.field}': the path of the file, relative to {document.name}")
+    problems = (in_file(document.name, problem, document.source.name),)
     return Check(id=check_id, title=wanted.title, status="failed", detail=detail, problems=problems)
 
 

@@ -157,7 +157,8 @@ def select_files(track: Track, files: Files, found: Mapping[str, str], settings:
     """Remove files that the organizer provides elsewhere, and broken files in the folder of a submission."""
     by_option = [option.stands_for for option in track.options if option.name in settings.scoring.options]
     if settings.participant:
-        hide_organizers_files(track.roles.truths, files, found)
+        truths = [name for name in track.roles.truths if name not in track.roles.submissions]
+        hide_organizers_files(truths, files, found)
     folders = keep_organizers_files(track.roles, files, found, by_option)
     files.ignore_broken([path for path, folder in found.items() if folder in folders], track.roles.submissions)
 

@@ -7,12 +7,11 @@ before a wrong border notices it, because the slice does not end where a record 
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -21,6 +20,9 @@ from medcontract.reading.json_file import JsonFile, TooLarge
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source, Watched
+
+if TYPE_CHECKING:
+    import hashlib
 
 SMALLEST = 4 << 20
 """The minimum size of a slice, in bytes: less is not worth starting a worker."""
@@ -164,6 +166,8 @@ def _border(source: Source, data: _Bytes, list_key: str) -> bytes | None:
 
 def hash_slices(stream: BinaryIO, cuts: Sequence[Span]) -> tuple[str, list[str]] | None:
     """The hash of a file, and that of each slice as a file. None if the slices do not add up to the file."""
+    import hashlib  # it loads OpenSSL: only where the bytes are watched
+
     whole = hashlib.sha256()
     digests: list[str] = []
     for span in cuts:

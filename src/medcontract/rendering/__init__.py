@@ -63,11 +63,11 @@ RENDERERS: dict[tuple[str, str], str | Renderer] = {
     ("Preflight", "sarif"): "sarif:document",
     ("Validation", "junit"): "junit:document",
     ("Preflight", "junit"): "junit:document",
-    ("Validation", "html"): "html:validation",
-    ("Preflight", "html"): "html:preflight",
-    ("Score", "html"): "html:score",
-    ("Leaderboard", "html"): "html:leaderboard",
-    ("Comparison", "html"): "html:comparison",
+    ("Validation", "html"): "html:document",
+    ("Preflight", "html"): "html:document",
+    ("Score", "html"): "html:document",
+    ("Leaderboard", "html"): "html:document",
+    ("Comparison", "html"): "html:document",
 }
 """The function for each class of results and format: itself, or its module in this package and its name."""
 

@@ -124,6 +124,9 @@ class FileReport(Result, frozen=True, kw_only=True):
         """What `medcontract validate --format json` prints for this file."""
         return Validation.of((self,)).to_dict(show_values)
 
+    def _rendered(self, format_name: str, show_values: bool) -> str:
+        return Validation.of((self,))._rendered(format_name, show_values)
+
     def _columns(self) -> tuple[str, ...]:
         return PROBLEM_COLUMNS
 

@@ -238,6 +238,67 @@ def test_reserved_words_are_fields(tmp_path: Path) -> None:
     assert result["confusion_matrix"]["class"]["yes"]["yes"] == 1
 
 
+@pytest.mark.parametrize(
+    "name", ["copy", "dict", "json", "schema", "validate", "construct", "true", "team_name", "truth"]
+)
+def test_any_name(name: str, tmp_path: Path) -> None:
+    """Fields, keys, metrics and sums may be called like a method of the models, or like something else in a file."""
+    headline = changed(SMALL, 'headline = "accuracy"', f'headline = "{name}"')
+    for text, key, field in (
+        (SMALL.replace("label", name), "case_id", name),
+        (SMALL.replace("case_id", name), name, "label"),
+        (changed(headline, 'name = "accuracy"', f'name = "{name}"'), "case_id", "label"),
+        (f"{headline}[score.sums]\n{name} = {{ accuracy = 1 }}\n", "case_id", "label"),
+    ):
+        challenge = Challenge.load(text.encode())
+        write(tmp_path / "truth.csv", [{key: "1", field: "yes"}, {key: "2", field: "no"}])
+        write(tmp_path / "p.csv", [{key: "1", field: "yes"}, {key: "2", "error": "x"}])
+        files = (f"risk/truth={tmp_path / 'truth.csv'}", f"risk/predictions={tmp_path / 'p.csv'}")
+        result: Any = challenge.score(*files, parameters={"min_processed": "0"}).result
+        assert result["headline"]["value"] == 0.5
+        challenge.frame_schema("risk/predictions")
+
+
+MESSAGES = {
+    "apostrophe": (
+        """{ one_of = ["Crohn's disease", "none", "a, b"] }""", "Crohns disease",
+        """'x' must be one of Crohn's disease, none, "a, b\"""", "did you mean 'Crohn's disease'?",
+    ),
+    "quotes": (r"""{ one_of = ["it's \"so\"", "b"] }""", "q", """'x' must be one of it's "so", b""", None),
+    "backslash": (r"{ one_of = ['a\b', 'c'] }", "q", r"'x' must be one of a\b, c", None),
+    "items": ("""{ type = "set", of = { one_of = ["Crohn's"] } }""", ["b"], "an item of 'x' must be Crohn's", None),
+    "type": (
+        """{ one_of = ["Crohn's", "none"] }""", 1, "'x' must be a string, not a number", "one of Crohn's, none",
+    ),
+    "pattern": ("{ type = 'str', pattern = 'A|[0-9]' }", "a", "'x' must be a string that matches A|[0-9]", None),
+    "maximum": ("{ type = 'number', max = 1234567890 }", 1e10, "'x' must be at most 1234567890", None),
+    "minimum": ("{ type = 'number', min = 0.1234567891 }", 0, "'x' must be at least 0.1234567891", None),
+    "large": ("{ type = 'integer', max = 9007199254740991 }", 1e300, "'x' must be at most 9007199254740991", None),
+    "short": ("{ type = 'text', min_length = 2 }", "a", "'x' must have at least 2 characters, not 1", None),
+    "long": ("{ type = 'text', max_length = 1 }", "ab", "'x' must have at most 1 character, not 2", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_messages(name: str) -> None:
+    """Messages show values, bounds and patterns as they are in the challenge file."""
+    field, value, message, hint = MESSAGES[name]
+    line = as_line({"case_id": "1", "label": "yes", "x": value})
+    (problem,) = with_field("x", field).validate(line, "risk/predictions", name="x.jsonl").problems
+    assert message in problem.message
+    assert problem.hint == hint
+
+
+def test_messages_of_huge_enumerations() -> None:
+    """Of thousands of values, the message lists the first ones."""
+    values = [f"v{number}" for number in range(10_000)]
+    challenge = with_field("x", f"{{ one_of = {json.dumps(values)} }}")
+    line = as_line({"case_id": "1", "label": "yes", "x": "v9999 "})
+    (problem,) = challenge.validate(line, "risk/predictions", name="x.jsonl").problems
+    assert problem.message == f"'x' must be one of {', '.join(values[:50])}, … (10,000 values)"
+    assert problem.hint == "did you mean 'v9999'?"
+
+
 def test_examples_are_valid(tmp_path: Path) -> None:
     """The example files satisfy types, bounds, patterns and rules, whatever the challenge."""
     fields = "".join(f"{name} = {field}\n" for name, (field, _, _) in TYPES.items())

@@ -342,7 +342,12 @@ def test_negative_weight_of_another_metric() -> None:
     assert [(problem.code, problem.severity) for problem in report.problems] == [("MC226", "warning")]
 
 
-@pytest.mark.parametrize(("old", "new"), [("unprocessed = 100", "unprocessed = 10"), ("min = 0, max = 100", "min = 0")])
+@pytest.mark.parametrize(("old", "new"), [
+    ("unprocessed = 100", "unprocessed = 10"),
+    ("min = 0, max = 100", "min = 0"),
+    ("min = 0, max = 100 }\n[[", "min = 0 }\n[["),
+    ("max = 100 }\n[[", "max = 101 }\n[["),
+])  # fmt: skip
 def test_leaving_out_would_pay(old: str, new: str) -> None:
     """A warning if an unprocessed case costs less than the largest error, or if errors have no limit."""
     report = medcontract.check_challenge(REGRESSION.replace(old, new).encode())
@@ -359,6 +364,14 @@ def test_all_mistakes_are_reported() -> None:
     text = changed(text, 'headline = "total"', 'headline = "x"')
     codes = [problem.code for problem in medcontract.check_challenge(text.encode()).problems]
     assert codes == ["MC102", "MC221"]
+
+
+def test_a_mistake_in_a_name_is_reported_once() -> None:
+    """A metric of a field with a wrong name is not reported, too."""
+    for name in ("error", "Label"):
+        text = STROKE.replace("label =", f"{name} =").replace('"label"', f'"{name}"')
+        paths = [problem.message.split(":")[0] for problem in medcontract.check_challenge(text.encode()).problems]
+        assert {path.split(".")[0] for path in paths} == {"prediction", "truth"}
 
 
 def test_messages() -> None:

@@ -435,7 +435,7 @@ def test_a_pattern_says_it_all() -> None:
         register(_with_field(Annotated[str, Field(max_length=3), Matching("a+")]))
     register(_with_field(Annotated[str, Matching("a+")]))
     report = medcontract.validate(b'{"x": "b"}', "my/file", name="x.jsonl")
-    assert [problem.message for problem in report.problems] == ["'x' must be a string that matches (?:a+)"]
+    assert [problem.message for problem in report.problems] == ["'x' must be a string that matches a+"]
 
 
 def test_validators_and_defaults_keep_off_the_fast_path() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from medcontract.problems import plural
+from medcontract.rendering.shared import only_warnings_fail
 from medcontract.rendering.view import Style, View, clean
 from medcontract.results.validation import FileReport, Problem, Validation
 
@@ -87,11 +88,6 @@ def _width(text: str) -> int:
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def _strict(file: FileReport) -> bool:
-    """Whether only warnings make it invalid."""
-    return not file.ok and not file.errors and bool(file.warnings)
-
-
 def summary(report: Validation, style: Style) -> str:
     errors = sum(file.errors for file in report.files)
     warnings = sum(file.warnings for file in report.files)
@@ -104,5 +100,5 @@ def summary(report: Validation, style: Style) -> str:
     counts = [plural(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
     role = "error" if errors or invalid else "warning"
     where = f" in {invalid} of {files}." if errors else f" in {files}."
-    where += " Warnings fail, because of --strict." if warnings and any(_strict(file) for file in report.files) else ""
+    where += " Warnings fail, because of --strict." if only_warnings_fail(report) else ""
     return style(" and ".join(counts), role) + where

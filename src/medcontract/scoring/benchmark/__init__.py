@@ -30,7 +30,7 @@ from medcontract.scoring.benchmark.combining import (
     weighting_of,
 )
 from medcontract.scoring.benchmark.comparing import figures_in, row_groups, warn_different_weights
-from medcontract.scoring.benchmark.metrics import CLINICAL, computed_metrics
+from medcontract.scoring.benchmark.metrics import CLINICAL, Settings
 from medcontract.scoring.benchmark.protocol import FIGURES, PROTOCOL, in_one_order
 from medcontract.scoring.benchmark.rescoring import add_combined, check_name_is_free, with_first
 from medcontract.scoring.benchmark.samples import (
@@ -99,14 +99,15 @@ class BenchmarkScorer(Scorer):
         submission = SAMPLES if SAMPLES in contracts else PREDICTIONS
         truth = SAMPLES if submission == SAMPLES and REFERENCES not in contracts else REFERENCES
         terms, custom = terms_of(options), custom_metrics()
-        item = partial(item_of, terms, protocol, bool(custom))
+        settings, take_given = Settings.of(protocol), protocol.word("given_scores") == "taken"
+        item = partial(item_of, terms, settings, bool(custom))
         pair = Pair(
             truth=truth, submission=submission, key=KEY, item=item,
-            measure=partial(measure, terms, protocol, custom, options),
+            measure=partial(measure, terms, settings, take_given, custom, options),
             own_truth=partial(OwnTruth, item) if truth == submission else None,
         )  # fmt: skip
         self.pairs = (pair,)
-        self._computed = computed_metrics(protocol)
+        self._computed = settings.computed
 
     def combined(self, documents: Mapping[str, Any]) -> dict[str, CombinedScore] | None:
         weights = weighting(documents.get(WEIGHTS), self.options.options)
@@ -196,7 +197,7 @@ class BenchmarkScorer(Scorer):
         for name, rows in by_task.items():
             for row in rows:
                 if not isinstance(row.mark, Mark):
-                    wanted = has[name] | row.item.requires
+                    wanted = has[name].union(row.item.requires)
                     row.values.update(dict.fromkeys(self._in_order(wanted), ZERO))
         return {name: by_task[name] for name in sorted(by_task)}
 

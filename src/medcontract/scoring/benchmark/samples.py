@@ -14,7 +14,14 @@ from medcontract.contracts.contract import Validated
 from medcontract.errors import BrokenPlugin, CallError
 from medcontract.normalizers.terms import Terms
 from medcontract.problems import Finding
-from medcontract.scoring.benchmark.metrics import Side, computed_metrics, measured, required_metrics, side_of
+from medcontract.scoring.benchmark.metrics import (
+    Settings,
+    Side,
+    computed_metrics,
+    measured,
+    required_metrics,
+    side_of,
+)
 from medcontract.scoring.canonical import ContentHash
 from medcontract.scoring.custom_metrics import custom_metrics
 from medcontract.scoring.pairing import REPEATED, Expected, Unscored, read_field, validated
@@ -38,7 +45,7 @@ class Item(NamedTuple):
     sample: str
     side: Side | None
     """None for a sample with an invalid or repeated record."""
-    requires: frozenset[str]
+    requires: tuple[str, ...]
     """The metrics that its reference requires."""
     said: Any
     """The reference as read, if custom metrics need it."""
@@ -56,10 +63,10 @@ class Mark(NamedTuple):
     """Whether the submission has metrics that are ignored."""
 
 
-def item_of(terms: Terms, protocol: Protocol, keep: bool, record: Any) -> Item:
+def item_of(terms: Terms, settings: Settings, keep: bool, record: Any) -> Item:
     """The expected answer in a valid record."""
     side = side_of(terms, record.reference)
-    requires = frozenset(required_metrics(protocol, side))
+    requires = required_metrics(settings, side)
     return Item(record.task_id, record.sample_id, side, requires, record.reference if keep else None)
 
 
@@ -75,24 +82,29 @@ def checked_custom_metrics(protocol: Protocol) -> dict[str, Callable[..., Any]]:
 
 
 def measure(
-    terms: Terms, protocol: Protocol, custom: MetricFunctions, options: ScoringOptions, item: Item, record: Any
+    terms: Terms,
+    settings: Settings,
+    take_given: bool,
+    custom: MetricFunctions,
+    options: ScoringOptions,
+    item: Item,
+    record: Any,
 ) -> Mark | Unscored:
     """Computed metrics, then custom ones, then those given in the record: the later takes precedence."""
     if item.side is None:  # there is another record of this sample
         return REPEATED
-    computed = measured(terms, protocol, item.side, side_of(terms, record.prediction))
+    computed = measured(terms, settings, item.requires, item.side, side_of(terms, record.prediction))
     values: dict[str, Value] = {name: each.value for name, each in computed.items()}
     for name, function in custom.items():
         value = _call_custom(name, function, item, record.prediction, options.plugin_errors)
         if value is not None:
             values[name] = value
-    taken = protocol.word("given_scores") == "taken"
-    given = record.scores or {} if taken else {}
+    given = record.scores or {} if take_given else {}
     values.update(given)
     parts = None
     if options.breakdown:
         parts = {name: shown_parts(each.parts, options.values) for name, each in computed.items() if name not in given}
-    return Mark(values, tuple(sorted(given)), parts, bool(record.scores) and not taken)
+    return Mark(values, tuple(sorted(given)), parts, bool(record.scores) and not take_given)
 
 
 def _call_custom(
@@ -166,7 +178,7 @@ class OwnTruth(Expected[Item]):
         if isinstance(task, str) and isinstance(sample, str):
             reference = _valid_answer(read_field(parsed, "reference"))
             if reference is None:
-                self._add_sample(Item(task, sample, None, frozenset(), None))
+                self._add_sample(Item(task, sample, None, (), None))
             else:
                 self._expect_sample(self._item(_Known(task, sample, reference))._replace(side=None), reference)
         return ()
@@ -181,7 +193,7 @@ class OwnTruth(Expected[Item]):
         number = self.add((item.task, item.sample), item)
         one = self.items[number]
         if one is not item:
-            self.items[number] = one._replace(side=None, requires=one.requires | item.requires)
+            self.items[number] = one._replace(side=None, requires=(*one.requires, *item.requires))
 
 
 def _valid_answer(value: Any) -> Any:

@@ -97,12 +97,15 @@ class Metric(Struct, frozen=True, kw_only=True):
 
     def _warn_cheap(self, penalty: Fraction) -> Iterator[str]:
         """An unprocessed case should cost as much as the largest error: otherwise it pays to omit difficult cases."""
-        lows = [Fraction(each.low) for each in (self.prediction, self.truth) if each.low is not None]
-        highs = [Fraction(each.high) for each in (self.prediction, self.truth) if each.high is not None]
         pays = "leaving out the worst cases would pay"
-        if self.prediction.low is None or self.prediction.high is None:
-            yield f"'{self.name}': '{self.prediction.name}' has no min and max, so errors have no limit: {pays}"
-        elif penalty < max(highs) - min(lows):
+        lows, highs = [], []
+        for field, of in ((self.prediction, ""), (self.truth, " of the truth")):
+            if field.low is None or field.high is None:
+                yield f"'{self.name}': '{field.name}'{of} has no min and max, so errors have no limit: {pays}"
+                return
+            lows.append(Fraction(field.low))
+            highs.append(Fraction(field.high))
+        if penalty < max(highs) - min(lows):
             yield f"'{self.name}': unprocessed is smaller than the largest error, max − min of the field: {pays}"
 
 

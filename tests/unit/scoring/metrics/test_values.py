@@ -437,6 +437,14 @@ def test_errors_without_limit_are_reported(bounds: Any) -> None:
     assert "'x' has no min and max, so errors have no limit" in warning
 
 
+def test_truths_without_limit_are_reported() -> None:
+    """A bounded prediction may still be far from a truth without bounds."""
+    bounded, truth = FieldInfo("x", "number", low=0, high=1), FieldInfo("x", "number", low=0)
+    metric, parameters = variant("mae", bounded, truth=truth, numbers={"unprocessed": 1000})
+    (warning,) = metric.warnings(parameters)
+    assert "'x' of the truth has no min and max, so errors have no limit" in warning
+
+
 def test_other_metrics_have_no_warnings() -> None:
     metric, parameters = variant("within", FieldInfo("x", "number"), numbers={"absolute": 1})
     assert list(metric.warnings(parameters)) == []
