@@ -20,6 +20,11 @@ Several functions share these arguments:
 - `plugins`: modules with custom contracts or metrics, also loaded in worker processes
 - `exclude`: glob patterns of files and folders that are skipped when a folder is read; files that are named are read
 - `strict`: whether warnings count as failures
+- `jobs`: the number of worker processes for large files, submissions and images; by default as many as pay off. The
+  result is the same for any number
+- `engine`, `scheduler`, `client`: `engine="dask"` reads large files on the Dask cluster of a scheduler, given by its
+  address, or on a local one; `client` is a `distributed.Client` of your own. The result is the same. Needs the extra
+  `dask`
 - `notice`: a function that is called with messages about the call, such as an `exclude` pattern that matches nothing
 - `progress`: a function that is called with the current step, the work done, and the total work
 """
@@ -85,6 +90,9 @@ def validate(
     max_problems: int = MAX_PROBLEMS,
     images: FileName | None = None,
     jobs: int | None = None,
+    engine: str | None = None,
+    scheduler: str | None = None,
+    client: Any = None,
     strict: bool = False,
 ) -> FileReport:
     """Check one file, given as a path or as bytes, or a pandas DataFrame as `validate_frame` does.
@@ -95,7 +103,7 @@ def validate(
     `schema` is a JSON Schema file to check against instead. It may refer to files in its own folder and in the folders
     `allow_refs`.
     For bytes, the extension of `name` (".jsonl", ".csv") determines the container; without it, the content does.
-    `images` is the folder of the images that a lesions/cases file refers to: they are checked in `jobs` processes (see
+    `images` is the folder of the images that a lesions/cases file refers to: they are checked (see
     `medcontract.images`), their problems are reported as problems of the file, and `report.images` counts them.
     Problems are returned, not raised. An unknown `contract` raises `UnknownContract`. An invalid `schema`, and images
     that no file refers to or that cannot be checked, raise `CallError`.
@@ -113,12 +121,13 @@ def validate(
         if schema is not None:
             raise CallError("both a schema and a contract are given", "pass only one of them")
     referenced = arguments.referenced_files(images, jobs)
-    validator = arguments.validator_for(schema, referenced, allow_refs)
     if schema is not None and is_frame(file):
         raise CallError("a DataFrame is checked against a contract, not a schema", "pass contract=…")
-    report = check_unchanged(
-        validator, arguments.input_source(file, contract, name), contract, ProblemCollector(max_problems), None
-    )
+    with arguments.engine(engine, scheduler, client, jobs) as chosen:
+        validator = arguments.validator_for(schema, referenced, allow_refs, jobs, chosen)
+        report = check_unchanged(
+            validator, arguments.input_source(file, contract, name), contract, ProblemCollector(max_problems), None
+        )
     report = arguments.require_image_references(Validation.of((report,)), referenced).files[0]
     if strict:
         from medcontract.results.strict import strict_file
@@ -140,6 +149,9 @@ def validate_files(
     max_unpacked: int | None = None,
     images: FileName | None = None,
     jobs: int | None = None,
+    engine: str | None = None,
+    scheduler: str | None = None,
+    client: Any = None,
     exclude: str | Iterable[str] = (),
     strict: bool = False,
     cache: FileName | None = None,
@@ -168,7 +180,6 @@ def validate_files(
         raise CallError("there are no files to check", "pass the paths of files or folders")
     arguments.notify_unused(excluded, notice)
     referenced = arguments.referenced_files(images, jobs, arguments.stage(progress, "checking images"))
-    validator = arguments.validator_for(schema, referenced, allow_refs)
     if cache is not None and (schema is not None or images is not None):
         raise CallError("--cache cannot be used with --schema or --images", "pass only one of them")
     checking = arguments.FileProgress(progress, [path for path, _ in given.files])
@@ -187,7 +198,11 @@ def validate_files(
 
         return cached_report(results, path, contract_id, limits, settings, checked)
 
-    with arguments.result_cache(cache, arguments.paths(files), notice) as results:
+    with (
+        arguments.engine(engine, scheduler, client, jobs) as chosen,
+        arguments.result_cache(cache, arguments.paths(files), notice) as results,
+    ):
+        validator = arguments.validator_for(schema, referenced, allow_refs, jobs, chosen)
         reports = [check(path, contract_id, results) for path, contract_id in given.files]
         decided = other_role({report.contract for report in reports if report.contract})
         if decided is not None:
@@ -274,7 +289,10 @@ def score(
     participant: bool = False,
     show_values: bool = False,
     plugin_errors: bool = True,
-    jobs: int = 1,
+    jobs: int | None = None,
+    engine: str | None = None,
+    scheduler: str | None = None,
+    client: Any = None,
     max_problems: int = MAX_SCORE_PROBLEMS,
     max_alike: int | None = None,
     excerpts: bool = False,
@@ -293,7 +311,7 @@ def score(
     `score(truth=frame, predictions=frame)`. Such a name, or the id of a contract, takes DataFrames only.
 
     Raises `CallError` if the files do not belong together. A submission that is not valid does not raise: its score is
-    falsy, `valid` is False, and `reasons` explains why. `jobs` is the number of worker processes for large files.
+    falsy, `valid` is False, and `reasons` explains why.
 
     `breakdown` explains each item (in extraction, `breakdown` of the score) or sample (in benchmark,
     `detailed_results` of the result). Tracks have additional arguments, which are also options of the command:
@@ -316,14 +334,15 @@ def score(
         max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
         breakdown=breakdown, values=show_values, plugin_errors=plugin_errors, options=options,
     )._replace(jobs=jobs, progress=arguments.stage(progress, "scoring"), frozen=frozen)  # fmt: skip
-    scored = score_files(
-        given.files,
-        found=given.found,
-        skipped=given.skipped,
-        settings=settings,
-        parameters=changes,
-        header=arguments.mapping(header, "header"),
-    )
+    with arguments.engine(engine, scheduler, client, jobs) as chosen:
+        scored = score_files(
+            given.files,
+            found=given.found,
+            skipped=given.skipped,
+            settings=settings._replace(engine=chosen),
+            parameters=changes,
+            header=arguments.mapping(header, "header"),
+        )
     result = score_result(scored)
     if strict:
         from medcontract.results.strict import strict_score
@@ -399,7 +418,10 @@ def leaderboard(
     measured: FileName | None = None,
     participant: bool = False,
     plugin_errors: bool = True,
-    jobs: int = 1,
+    jobs: int | None = None,
+    engine: str | None = None,
+    scheduler: str | None = None,
+    client: Any = None,
     max_record: int | None = None,
     max_unpacked: int | None = None,
     plugins: str | Sequence[str] = (),
@@ -415,10 +437,9 @@ def leaderboard(
     """Score each submission (a folder, an archive or a file) against the truth (likewise), and rank them.
 
     Submissions that are not valid are last, with reasons; the result is truthy if at least one is valid. A file that is
-    not a data file, such as a readme, is not a submission: it is ignored with a warning. `jobs` is the number of worker
-    processes. `measured` is a folder with your own measurements of each submission (telemetry, model file, runs,
-    evidence), as `NAME/` or `NAME.json`; those of the submissions are then ignored. Options of tracks are those of
-    `score`.
+    not a data file, such as a readme, is not a submission: it is ignored with a warning. `measured` is a folder with
+    your own measurements of each submission (telemetry, model file, runs, evidence), as `NAME/` or `NAME.json`; those
+    of the submissions are then ignored. Options of tracks are those of `score`.
 
     `reports` is a folder for one file per submission with its result, as `score` returns it: JSON by default, or what
     `report_as`, a file extension and a function of the score, makes of it. It is created if it does not exist. A file
@@ -455,9 +476,12 @@ def leaderboard(
     inputs = [split_known(truth)[0], *([] if measured is None else [measured])]
     paths = [path for path, _ in split]
     folder = None if reports is None else _report_folder(reports, names, extension, inputs, paths)
-    with arguments.result_cache(cache, [*inputs, *paths], notice, beside=True) as results:
+    with (
+        arguments.engine(engine, scheduler, client, jobs) as chosen,
+        arguments.result_cache(cache, [*inputs, *paths], notice, beside=True) as results,
+    ):
         board = rank(
-            given.files, found.submissions, settings=settings, parameters=changes,
+            given.files, found.submissions, settings=settings._replace(engine=chosen), parameters=changes,
             header=arguments.mapping(header, "header"), jobs=jobs, progress=arguments.stage(progress, "scoring"),
             measured=referenced, notes=found.notes, cache=results,
             feedback=None if folder is None else lambda number, score: folder.write(number, render(score)),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from medcontract.addresses import require_local
 from medcontract.errors import CallError
-from medcontract.extras import is_frame
+from medcontract.extras import is_frame, require
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from medcontract.cache import ResultCache
     from medcontract.evaluation.arguments import GivenFiles
+    from medcontract.evaluation.engine import Engine
     from medcontract.evaluation.frozen import FrozenProtocol
     from medcontract.evaluation.inputs import Settings
     from medcontract.reading.exclude import Exclude
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from medcontract.results.reference import Protocol
     from medcontract.results.validation import FileReport, Validation
     from medcontract.scoring.track import Option
+    from medcontract.validation.records import RecordsValidator
     from medcontract.validation.referenced_files import ReferencedFiles
 
 MAX_SCORE_PROBLEMS = 100
@@ -195,16 +197,23 @@ def source(path: str | Source, limits: Limits | None) -> Source:
 
 
 def validator_for(
-    schema: FileName | None, referenced: ReferencedFiles | None, allow_refs: FileNames
+    schema: FileName | None,
+    referenced: ReferencedFiles | None,
+    allow_refs: FileNames,
+    jobs: int | None = None,
+    engine: Engine | None = None,
 ) -> Callable[..., FileReport]:
-    """The function that checks files, by contract or by schema. Raises `CallError` if the schema is not valid."""
+    """The function that checks files, by contract or by schema. Raises `CallError` if the schema is not valid.
+
+    `jobs` is the number of processes that check a large file, unless an engine does.
+    """
     allowed = paths(allow_refs)
     if allowed and schema is None:
         raise CallError("references are allowed, but no schema is given", "pass it with --schema FILE")
     if schema is None:
         from medcontract.validation.dispatch import validate_source
 
-        return partial(validate_source, referenced=referenced)
+        return partial(validate_source, referenced=referenced, run=partial(_run_validator, jobs=jobs, engine=engine))
     require_local(schema, "--schema", "download the schema first")
     if referenced is not None:
         wanted = " or ".join(referenced.contracts())
@@ -275,6 +284,36 @@ class FileProgress:
 def _size(path: str | Source) -> int:
     is_file = isinstance(path, str) and os.path.isfile(path)
     return os.path.getsize(path) if is_file else 0  # type: ignore[arg-type]  # a str
+
+
+@contextmanager
+def engine(name: str | None, scheduler: str | None, client: Any, jobs: int | None) -> Iterator[Engine | None]:
+    """What reads large files, if the caller chose it. Raises `CallError`."""
+    if name not in (None, "dask"):
+        raise CallError(f"unknown engine '{name}'", "use dask")
+    if scheduler is not None and (name is None or client is not None):
+        raise CallError("--scheduler requires --engine dask, and no client of your own")
+    if name is None and client is None:
+        yield None
+        return
+    require("distributed", "dask")
+    from medcontract.evaluation.dask_engine import DaskEngine, connected
+
+    with nullcontext(client) if client is not None else connected(scheduler, jobs) as connection:
+        yield DaskEngine(connection)
+
+
+def _run_validator(validator: RecordsValidator, jobs: int | None, engine: Engine | None) -> RecordsValidator:
+    """Check a file, in several processes if it is large."""
+    from medcontract.reading import chunks
+
+    if (jobs == 1 and not engine) or validator.source.size < 2 * chunks.SMALLEST:
+        validator.run()
+        return validator
+    from medcontract.evaluation.inputs import Settings
+    from medcontract.evaluation.parallel import run_validator
+
+    return run_validator(validator, Settings(jobs=jobs, engine=engine))
 
 
 def stage(progress: Progress | None, name: str) -> Callable[[int, int], None] | None:

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -14,6 +15,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnContext, SpawnProcess
+from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
@@ -28,6 +30,8 @@ _MOST_WORKERS = 61
 """The maximum on Windows."""
 _TRIES = 3
 """How often work is tried whose worker was killed."""
+_PATIENCE = 100
+"""Milliseconds to wait for threads to end."""
 _SAFE_PATH = "PYTHONSAFEPATH"
 _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 """The folder that medcontract is imported from."""
@@ -47,19 +51,25 @@ class WorkerDied:
 class Workers:
     """A pool of processes that is replaced if one of them dies.
 
-    Workers are spawned, not forked: forking a process with threads, which pandas and this pool use, may hang. All share
-    one end of a pipe; when the other end is closed, on purpose or because this process has died, they exit at once.
-    They import nothing from the current folder. `prepare` is called first in each worker; its exceptions are raised
-    here. May raise `OSError` or `ImportError` if there are no semaphores, as in some sandboxes, and
+    Workers are spawned: forking a process with threads, which pandas and this pool use, may hang. With `fork`, they are
+    forked if this process has one thread only, and `prepare` is not called: what it would prepare must be there
+    already. Forked workers start at once, and share the memory of this process.
+
+    All share one end of a pipe; when the other end is closed, on purpose or because this process has died, they exit
+    at once. They import nothing from the current folder. `prepare` is called first in each worker; its exceptions are
+    raised here. May raise `OSError` or `ImportError` if there are no semaphores, as in some sandboxes, and
     `BrokenProcessPool` if the system kills all workers.
     """
 
-    def __init__(self, count: int, prepare: Callable[..., object] | None = None, *arguments: Any) -> None:
+    def __init__(
+        self, count: int, prepare: Callable[..., object] | None = None, *arguments: Any, fork: bool = False
+    ) -> None:
         if sys.flags.ignore_environment and not sys.flags.safe_path:
             raise OSError("with python -E, workers would import modules from the current folder; use python -I")
         self.count = min(count, _MOST_WORKERS)
         self._prepare = prepare, arguments
-        self._context = _Context()
+        self._fork = fork
+        self._context: Any = _Spawning()
         self._theirs, self._mine = self._context.Pipe(duplex=False)
         self._alone: Workers | None = None
         try:
@@ -119,7 +129,7 @@ class Workers:
     def alone(self, function: Callable[[A], T], item: A) -> T | WorkerDied:
         """The result for an item that was in progress when a worker died."""
         for _ in range(_TRIES - 1):
-            self._alone = self._alone or Workers(1, self._prepare[0], *self._prepare[1])
+            self._alone = self._alone or Workers(1, self._prepare[0], *self._prepare[1], fork=self._fork)
             with suppress(BrokenProcessPool):
                 return self._alone.submit(function, item).result()
         return WorkerDied()
@@ -127,7 +137,6 @@ class Workers:
     def _start(self) -> ProcessPoolExecutor:
         """A pool that is known to work, so that later failures are caused by the work itself."""
         for attempt in range(_TRIES):
-            self._context.started.clear()
             pool = self._new_pool()
             try:
                 with _no_interrupt():
@@ -151,8 +160,12 @@ class Workers:
         raise AssertionError("unreachable")
 
     def _new_pool(self) -> ProcessPoolExecutor:
+        if sys.platform != "win32" and self._fork and can_fork():
+            self._context = _Forking()
+            return ProcessPoolExecutor(self.count, self._context, _begin_forked, (self._theirs, self._mine))
+        self._context = _Spawning()
         arguments = (self._theirs, os.environ.get(_SAFE_PATH), *self._prepare)
-        with _safe_path():  # this may start the resource tracker process
+        with safe_path():  # this may start the resource tracker process
             return ProcessPoolExecutor(self.count, self._context, _begin_worker, arguments)
 
 
@@ -160,18 +173,15 @@ class _SafeProcess(SpawnProcess):
     """A worker that imports nothing from the current folder, which contains data."""
 
     def start(self) -> None:
-        with _safe_path():
+        with safe_path():
             super().start()
 
 
-class _Context(SpawnContext):
-    def __init__(self) -> None:
-        self.started: list[_SafeProcess] = []
+class _Started:
+    """The processes of a pool."""
 
-    def Process(self, *arguments: Any, **named: Any) -> _SafeProcess:  # type: ignore[override]  # noqa: N802
-        process = _SafeProcess(*arguments, **named)
-        self.started.append(process)
-        return process
+    def __init__(self) -> None:
+        self.started: list[BaseProcess] = []
 
     def were_killed(self) -> bool:
         """Whether all workers that have ended were terminated by a signal."""
@@ -179,11 +189,50 @@ class _Context(SpawnContext):
         return any(code is not None and code < 0 for code in codes) and all(code is None or code < 0 for code in codes)
 
 
+class _Spawning(_Started, SpawnContext):
+    def Process(self, *arguments: Any, **named: Any) -> _SafeProcess:  # type: ignore[override]  # noqa: N802
+        process = _SafeProcess(*arguments, **named)
+        self.started.append(process)
+        return process
+
+
+if sys.platform != "win32":
+    from multiprocessing.context import ForkContext, ForkProcess
+
+    class _Forking(_Started, ForkContext):
+        def Process(self, *arguments: Any, **named: Any) -> ForkProcess:  # type: ignore[override]  # noqa: N802
+            process = ForkProcess(*arguments, **named)
+            self.started.append(process)
+            return process
+
+
+_lasting: frozenset[str] = frozenset()
+"""Threads that did not end, such as those of numpy."""
+
+
+def can_fork() -> bool:
+    """Whether this process may be forked: it has one thread, also counting those that are not Python's."""
+    global _lasting  # noqa: PLW0603  # so that nobody waits twice for the same threads
+    threads: frozenset[str] = frozenset()
+    try:
+        for _ in range(_PATIENCE):
+            threads = frozenset(os.listdir("/proc/self/task"))
+            if len(threads) == 1:
+                return True
+            if threading.active_count() > 1 or threads == _lasting:
+                return False
+            time.sleep(0.001)  # a thread that was joined may still be about to end
+    except OSError:  # not Linux
+        pass
+    _lasting = threads
+    return False
+
+
 _starting = threading.RLock()
 
 
 @contextmanager
-def _safe_path() -> Iterator[None]:
+def safe_path() -> Iterator[None]:
     """Python processes that are started in this context do not import modules from the current folder.
 
     By default they would, like `python -c`, and because they inherit the `sys.path` of this process.
@@ -244,6 +293,18 @@ def _begin_worker(
             prepare(*arguments)
     except (Exception, SystemExit) as error:  # noqa: BLE001  # raised by each call, in the parent process
         _failed = plugin_failure(error) or error
+
+
+def _begin_forked(pipe: Connection, mine: Connection) -> None:
+    """Initialize a forked worker, like `_begin_worker`."""
+    mine.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for name in ("SIGTERM", "SIGHUP"):  # the command line handles them, to clean up
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+    gc.freeze()  # so that less of the shared memory is copied
+    gc.set_threshold(50_000, 20, 50)
+    threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
 
 
 def _call(function: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> T:

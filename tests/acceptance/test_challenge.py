@@ -25,7 +25,7 @@ from tests.support import published
 import medcontract
 from medcontract import Challenge
 from medcontract.contracts import registry
-from medcontract.evaluation import parallel
+from medcontract.evaluation import engine, parallel
 from medcontract.reading import chunks
 from medcontract.scoring import tracks
 
@@ -358,18 +358,20 @@ def test_out_is_not_the_challenge(folder: Path, call: Call) -> None:
     assert (folder / "challenge.toml").read_text() == STROKE
 
 
-def test_jobs(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("fork", [True, False])
+def test_jobs(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch, fork: bool) -> None:
     """Large files are read in two processes, with the same output."""
+    if not fork:
+        monkeypatch.setattr(engine, "can_fork", lambda: False)
     monkeypatch.setattr(chunks, "SMALLEST", 4096)
-    monkeypatch.setattr(parallel, "SMALLEST", 4096)
     in_workers: list[bool] = []
-    real = parallel.read_in_workers
+    real = parallel.read_in_chunks
 
     def read(*arguments: Any) -> bool:
         in_workers.append(real(*arguments))
         return in_workers[-1]
 
-    monkeypatch.setattr(parallel, "read_in_workers", read)
+    monkeypatch.setattr(parallel, "read_in_chunks", read)
     truth, predictions = [], []
     labels = ("ischemic", "hemorrhagic", "none")
     for number in range(500):
@@ -379,10 +381,10 @@ def test_jobs(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None
     write(folder / "truth.jsonl", truth)
     write(folder / "big.jsonl", predictions)
     arguments = ("score", "truth.jsonl", "big.jsonl", *USE, "--format", "json")
-    one, two = call(*arguments), call(*arguments, "--jobs", "2")
+    one, two = call(*arguments, "--jobs", "1"), call(*arguments, "--jobs", "2")
     assert one.code == 0
     assert one == two
-    assert in_workers == [True]
+    assert in_workers == [True, True]  # the truth and the predictions
 
 
 # --- truth and predictions that look alike ----------------------------------------------------------------------------

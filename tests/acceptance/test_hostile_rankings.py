@@ -14,7 +14,7 @@ from tests.deadly import kill, kill_once, refuse
 from tests.scoring_files import CLASSES, drug, evidence, guess, image, pipeline_run, read, rx, write
 
 from medcontract.errors import InvalidData
-from medcontract.evaluation import contest, parallel
+from medcontract.evaluation import chunk_work, contest
 from medcontract.evaluation.score import score_against
 from medcontract.reading import chunks
 from medcontract.validation import dispatch
@@ -134,7 +134,7 @@ def test_a_ranking_without_workers(
     files = competition(tmp_path, "a", "b")
     alone = call("leaderboard", *files)
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, fork: bool) -> None:
         raise error
 
     monkeypatch.setattr(contest, "Workers", fail)
@@ -148,8 +148,7 @@ def test_a_large_file_whose_worker_is_killed(call: Call, tmp_path: Path, monkeyp
     sent = write(tmp_path, "lesions/predictions", [guess(f"I-{n}", "NV") for n in range(200)], "jsonl")
     alone = call("score", truth, sent, "--format", "json")
     monkeypatch.setattr(chunks, "SMALLEST", 4096)
-    monkeypatch.setattr(parallel, "SMALLEST", 4096)
-    monkeypatch.setattr(parallel, "_read_slice", kill)
+    monkeypatch.setattr(chunk_work, "read_chunk", kill)
     assert call("score", truth, sent, "--format", "json", "--jobs", "2") == alone
 
 

@@ -305,25 +305,28 @@ def test_large_files_in_workers(tmp_path: Path) -> None:
     assert ran[0].json["result"]["robust_accuracy"] == 1
 
 
-def test_workers_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("fork", [True, False])
+def test_workers_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fork: bool) -> None:
     """They can load what the process that starts them sends; otherwise it would silently read the file itself."""
-    from medcontract.evaluation import parallel
+    from medcontract.evaluation import engine, parallel
     from medcontract.reading import chunks
 
+    if not fork:
+        monkeypatch.setattr(engine, "can_fork", lambda: False)
     monkeypatch.setattr(chunks, "SMALLEST", 4096)
-    monkeypatch.setattr(parallel, "SMALLEST", 4096)
     outcomes: list[bool] = []
-    merge = parallel._merge
+    real = parallel.read_in_chunks
 
-    def merged(*given: Any) -> bool:
-        outcomes.append(merge(*given))
+    def read(*given: Any) -> bool:
+        outcomes.append(real(*given))
         return outcomes[-1]
 
-    monkeypatch.setattr(parallel, "_merge", merged)
+    monkeypatch.setattr(parallel, "read_in_chunks", read)
     monkeypatch.chdir(tmp_path)
     medcontract.load_plugin(str(MODULE))
     medcontract.score(*_many(tmp_path, 400), header={"team_name": "x"}, jobs=2)
-    assert outcomes == [True]
+    assert outcomes
+    assert all(outcomes)
 
 
 @pytest.fixture(scope="module")

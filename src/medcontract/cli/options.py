@@ -154,9 +154,22 @@ def contract(about: str = "The contract of all files that are not passed as CONT
     return click.option("--contract", metavar="ID", shell_complete=complete_contract, help=about)
 
 
-def jobs(about: str) -> Callable[[F], F]:
+def jobs(about: str, default: str = "as many as pay off") -> Callable[[F], F]:
     """--jobs N: worker processes."""
-    return click.option("--jobs", type=click.IntRange(min=1), metavar="N", default=1, help=f"{about} Default: 1.")
+    return click.option(
+        "--jobs", type=click.IntRange(min=1), metavar="N", default=1 if default == "1" else None,
+        help=f"{about} Default: {default}.",
+    )  # fmt: skip
+
+
+def engine(command: F) -> F:
+    """--engine dask and --scheduler ADDRESS: read large files on a cluster."""
+    command = click.option(
+        "--scheduler", metavar="ADDRESS", help="The address of a Dask scheduler. Default: start a local cluster."
+    )(command)
+    return click.option(
+        "--engine", type=click.Choice(["dask"]), help="Read large files on a Dask cluster, with the same results."
+    )(command)
 
 
 def cache(command: F) -> F:

@@ -24,7 +24,7 @@ Examples:
 @click.argument("files", nargs=-1, required=True, metavar="FILE|DIR...", type=click.Path(allow_dash=True))
 @options.contract()
 @click.option("--images", metavar="DIR", type=click.Path(), help="Also check the images of lesions/cases, in DIR.")
-@options.jobs("Check images in N processes.")
+@options.jobs("Check images in N processes.", default="1")
 @options.pairs("--parameter", "parameters", "Change a parameter of the protocol.")
 @options.protocol
 @options.pairs("--set", "header", "Set a header field that the files do not contain.")

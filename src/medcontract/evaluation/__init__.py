@@ -12,6 +12,10 @@
     leaderboard    scores and ranks many submissions against one truth
     preflight      runs every check of a submission
     compare        compares two scores
-    parallel       reads large files in worker processes
+    engine         runs work in this process or in worker processes
+    dask_engine    runs work on a Dask cluster
+    chunk_work     reads one chunk of a file
+    parallel       reads large files in chunks, on any engine, and merges them
+    sinks          what happens to the records of a chunk, in any process
     build_results  builds the public results
 """

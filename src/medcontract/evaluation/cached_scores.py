@@ -26,7 +26,7 @@ class _Known(Struct):
 
 
 def cached_scores(
-    cache: ResultCache, contest: Contest, submissions: Sequence[Submission], jobs: int
+    cache: ResultCache, contest: Contest, submissions: Sequence[Submission], jobs: int | None
 ) -> Iterator[Scored | Refused]:
     """The score of each submission, in order: kept ones from the cache, the others computed and then kept."""
     known = list(_known(contest, submissions))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
@@ -21,9 +22,9 @@ from medcontract.errors import (
 )
 from medcontract.evaluation.inputs import Files, GivenFile, HeaderOverrides, Settings, base_name, gather
 from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth
-from medcontract.evaluation.parallel import options_for_workers
 from medcontract.evaluation.plugin_checks import for_participants
 from medcontract.evaluation.score import Scored, protocol_for, score_against, track_of
+from medcontract.evaluation.sinks import options_for_workers
 from medcontract.evaluation.submissions import Submission
 from medcontract.evaluation.unused_files import reason_for, skipped_problems, unused_problems
 from medcontract.results.score import FileProblem, in_file
@@ -31,7 +32,7 @@ from medcontract.results.validation import FileReport
 from medcontract.scoring.rational import rounded_or_none
 from medcontract.scoring.scorer import Counts, Scorer
 from medcontract.scoring.track import Track
-from medcontract.workers import WorkerDied, Workers
+from medcontract.workers import WorkerDied, Workers, can_fork, processors
 
 _WORKER_DIED = "scoring it terminated its process repeatedly: it ran out of memory or was killed"
 
@@ -46,7 +47,9 @@ class Job(Struct, kw_only=True):
     complete: bool = False
     """Return complete scores, for reports, not only what a ranking needs."""
     digests: tuple[str, ...] = ()
-    """The hashes of the truth files, for workers, which read them again."""
+    """The hashes of the truth files, for workers that read them again."""
+    jobs: int | None = 1
+    """Processes that read a large truth. None: as many as pay off."""
 
 
 class Refused(Struct, kw_only=True):
@@ -78,7 +81,10 @@ class Contest:
         _check_has_truth(self.track, files)
         names = [name for pair in self.scorer.pairs for name in (pair.truth, pair.submission)]
         HeaderOverrides(job.header).check_names([registry.find(name) for name in names])
-        self.truth: Truth = read_truth(self.track, self.scorer, files, HeaderOverrides(job.header), job.settings.frozen)
+        self.truth: Truth = read_truth(
+            self.track, self.scorer, files, HeaderOverrides(job.header), job.settings.frozen,
+            job.settings._replace(jobs=job.jobs),
+        )  # fmt: skip
         self.measured = self.roles.auxiliaries("submission")
         self.identifying = [each.contract for each in self.roles.auxiliary if each.names_team]
         shared = [name for name in self.measured if name not in self.identifying and name in files.groups]
@@ -276,19 +282,59 @@ def _check_has_truth(track: Track, files: Files) -> None:
 
 
 _contest: Contest | None = None
-"""Set in worker processes."""
+"""The contest of worker processes: set before they are forked, or when they are prepared."""
+_WORTH_IT = 1 << 20
+"""The minimum size of all submissions, in bytes, for which workers are started by default."""
 
 
 def _prepare(job: Job) -> None:
+    """Read the truth again, in a worker that was not forked."""
     global _contest  # noqa: PLW0603  # initializes a worker process
     from medcontract.challenges.loading import prepare_worker
 
     prepare_worker(job.settings.scoring)
+    _contest = _read_again(job)
+
+
+def _read_again(job: Job) -> Contest:
     contest = Contest(job)
     for part, digest in zip(contest.parts, job.digests, strict=True):
         if part.source.sha256() != digest:
             raise part.source.changed()
-    _contest = contest
+    return contest
+
+
+class _Shared:
+    """A contest for engines. Another process reads the truth once more, and checks that it is the same."""
+
+    def __init__(self, contest: Contest) -> None:
+        self.contest = contest
+
+    def __getstate__(self) -> Job:
+        job = self.contest.job
+        truth = tuple((os.path.abspath(path) if isinstance(path, str) else path, name) for path, name in job.truth)
+        digests = tuple(part.source.sha256() for part in self.contest.parts)
+        settings = job.settings._replace(engine=None, jobs=1)
+        return replace(job, truth=truth, digests=digests, jobs=1, settings=settings)
+
+    def __setstate__(self, job: Job) -> None:
+        self.contest = _read_again(job)
+
+
+def _score_with(shared: _Shared, submission: Submission) -> Scored | Refused:
+    return shared.contest.score(submission)
+
+
+def _anywhere(submission: Submission) -> Submission:
+    """The submission with paths that do not depend on the current folder."""
+    measured = submission.measured
+    return replace(
+        submission,
+        files=tuple(
+            (os.path.abspath(path) if isinstance(path, str) else path, name) for path, name in submission.files
+        ),
+        measured=None if measured is None else tuple(map(os.path.abspath, measured)),
+    )
 
 
 def _score_in_worker(submission: Submission) -> Scored | Refused:
@@ -297,17 +343,49 @@ def _score_in_worker(submission: Submission) -> Scored | Refused:
     return _contest.score(submission)
 
 
-def scores(contest: Contest, submissions: Sequence[Submission], jobs: int) -> Iterator[Scored | Refused]:
+def _worker_count(submissions: Sequence[Submission], jobs: int | None) -> int:
+    """The number of workers; without `jobs`, as many as pay off."""
+    if jobs is None:
+        paths = [path for submission in submissions for path in submission.paths]
+        worth_it = len(submissions) > 1 and sum(map(_size, paths)) >= _WORTH_IT and can_fork()
+        jobs = processors() if worth_it else 1
+    return min(jobs, len(submissions))
+
+
+def _size(path: str) -> int:
+    try:
+        return os.path.getsize(path)
+    except (OSError, ValueError):
+        return 0
+
+
+def scores(contest: Contest, submissions: Sequence[Submission], jobs: int | None) -> Iterator[Scored | Refused]:
     """The score of each submission, in order."""
-    count = min(jobs, len(submissions))
+    global _contest  # noqa: PLW0603  # forked workers inherit it
+    engine = contest.job.settings.engine
     options = options_for_workers(contest.track, contest.job.settings.scoring)
+    if engine and options and len(submissions) > 1:
+        yield from engine.map(_score_with, _Shared(contest), [_anywhere(each) for each in submissions])
+        return
+    count = _worker_count(submissions, jobs)
     if count < 2 or options is None:
         yield from map(contest.score, submissions)
         return
+    digests = tuple(part.source.sha256() for part in contest.parts)
+    settings = contest.job.settings._replace(scoring=options)
+    _contest = contest
     try:
-        digests = tuple(part.source.sha256() for part in contest.parts)
-        settings = contest.job.settings._replace(scoring=options)
-        workers = Workers(count, _prepare, replace(contest.job, digests=digests, settings=settings))
+        job = replace(contest.job, digests=digests, jobs=1, settings=settings)
+        yield from _in_workers(contest, submissions, count, job)
+    finally:
+        _contest = None
+
+
+def _in_workers(
+    contest: Contest, submissions: Sequence[Submission], count: int, job: Job
+) -> Iterator[Scored | Refused]:
+    try:
+        workers = Workers(count, _prepare, job, fork=True)
     except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: try with one process
         yield from map(contest.score, submissions)
         return

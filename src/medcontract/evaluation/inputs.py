@@ -18,6 +18,7 @@ from medcontract.contracts.recognition import is_truth_or_submission, other_role
 from medcontract.contracts.registry import CompiledContract, scope
 from medcontract.errors import CallError, NotRecognised
 from medcontract.problems import Finding
+from medcontract.reading import chunks
 from medcontract.reading.archive_paths import open_source, without_ending
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import STDIN, Source
@@ -28,6 +29,7 @@ from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.records import Progress, RecordsValidator, run_parts
 
 if TYPE_CHECKING:
+    from medcontract.evaluation.engine import Engine
     from medcontract.evaluation.frozen import FrozenProtocol
     from medcontract.evaluation.skipped_files import SkippedFile
 
@@ -45,8 +47,10 @@ class Settings(NamedTuple):
     excerpts: bool = False
     limits: Limits | None = None
     progress: Progress | None = None
-    jobs: int = 1
-    """Worker processes for large files."""
+    jobs: int | None = 1
+    """Worker processes for large files. None: as many as pay off."""
+    engine: Engine | None = None
+    """Reads large files, instead of worker processes."""
     participant: bool = False
     """The output must not reveal the truth."""
 
@@ -57,6 +61,17 @@ class Settings(NamedTuple):
 
     def collector(self) -> ProblemCollector:
         return ProblemCollector(self.keep, self.alike, self.excerpts, self.participant)
+
+    def engine_for(self, parts: Sequence[Part]) -> Engine | None:
+        """What reads these files in chunks. None: it is not worth it."""
+        if self.engine:
+            return self.engine
+        size = sum(part.source.size for part in parts)
+        if self.jobs == 1 or size < 2 * chunks.SMALLEST:
+            return None
+        from medcontract.evaluation.engine import engine_for  # slow to import
+
+        return engine_for(self.jobs, size)
 
 
 DEFAULT = Settings()

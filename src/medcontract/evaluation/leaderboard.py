@@ -57,7 +57,7 @@ def leaderboard(
     settings: Settings,
     parameters: Sequence[tuple[str, str]] = (),
     header: Mapping[str, str] | None = None,
-    jobs: int = 1,
+    jobs: int | None = 1,
     progress: Progress | None = None,
     measured: Measured | None = None,
     notes: Sequence[str] = (),
@@ -75,8 +75,9 @@ def leaderboard(
         truth=tuple(truth),
         parameters=tuple(parameters),
         header=dict(header or {}),
-        settings=settings._replace(progress=None),
+        settings=settings._replace(progress=None, jobs=jobs if len(submissions) == 1 else 1),
         complete=feedback is not None,
+        jobs=jobs,
     )
     contest = Contest(job)
     with ExitStack() as stack:
@@ -136,7 +137,7 @@ def _board(
 def _all_scores(
     contest: Contest,
     submissions: Sequence[Submission],
-    jobs: int,
+    jobs: int | None,
     progress: Progress | None,
     store: ScoreStore | None,
     cache: ResultCache | None,
@@ -159,7 +160,7 @@ def _all_scores(
 
 
 def _outcomes(
-    contest: Contest, submissions: Sequence[Submission], jobs: int, cache: ResultCache | None
+    contest: Contest, submissions: Sequence[Submission], jobs: int | None, cache: ResultCache | None
 ) -> Iterator[Scored | Refused]:
     if cache is None:
         return scores(contest, submissions, jobs)

@@ -13,7 +13,7 @@ from medcontract.contracts.compile import variants_of
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.rules import OtherFile, RecordCheck, Unique, record_checks, run_checks
 from medcontract.errors import CallError
-from medcontract.evaluation.inputs import Files, Header, HeaderOverrides, Part, Settings, header_of, read
+from medcontract.evaluation.inputs import DEFAULT, Files, Header, HeaderOverrides, Part, Settings, header_of, read
 from medcontract.evaluation.unused_files import describe_unused
 from medcontract.problems import Finding, Ref, plural
 from medcontract.scoring.pairing import Expected, Pair, Pairing, read_field, validated
@@ -81,6 +81,7 @@ def read_truth(
     files: Files,
     given: HeaderOverrides | None = None,
     frozen: FrozenProtocol | None = None,
+    settings: Settings = DEFAULT,
 ) -> Truth:
     """Read the truth among the files. Raises `CallError` if there is none.
 
@@ -96,7 +97,7 @@ def read_truth(
         if pair.own_truth:
             _read_as_truth(pair.truth, pair.own_truth(), parts, truth)
             continue
-        _read_expected(pair, parts, truth, given or HeaderOverrides())
+        _read_expected(pair, parts, truth, given or HeaderOverrides(), settings)
         reasons += _errors("the truth", parts)
         if not reasons and not truth.expected[pair.truth].items:
             reasons.append(f"{Expected.empty}: {', '.join(part.name for part in parts)}")
@@ -119,17 +120,39 @@ def _read_referenced(wanted: Sequence[Pair[Any, Any]], files: Files, truth: Trut
     return reasons
 
 
-def _read_expected(pair: Pair[Any, Any], parts: Sequence[Part], truth: Truth, given: HeaderOverrides) -> None:
+def _read_expected(
+    pair: Pair[Any, Any], parts: Sequence[Part], truth: Truth, given: HeaderOverrides, settings: Settings
+) -> None:
     """Read the records of a truth, and its header."""
     contract = parts[0].contract
     others = other_files(truth, truth.documents)
     expected = Expected(pair.key, pair.item, record_checks(contract.file_rules, others))
-    read(parts, expected)
+    _read_truth_records(pair, parts, expected, truth, others, settings)
     truth.parts += parts
     truth.expected[pair.truth] = expected
     truth.content[pair.truth] = expected.content_sha256()
     header = truth.headers[pair.truth] = given.complete(header_of(parts), contract)
     _compare_headers(parts[0], SimpleNamespace(**header), others)
+
+
+def _read_truth_records(
+    pair: Pair[Any, Any],
+    parts: Sequence[Part],
+    expected: Expected[Any],
+    truth: Truth,
+    others: dict[str, OtherFile],
+    settings: Settings,
+) -> None:
+    """Read the records of a truth, in chunks if that pays off."""
+    engine = settings.engine_for(parts)
+    if engine:
+        from medcontract.evaluation.parallel import read_in_chunks
+        from medcontract.evaluation.sinks import ExpectedSinks, can_split_truth
+
+        sinks = ExpectedSinks(truth.track, truth.scorer, pair.truth, expected, others)
+        if can_split_truth(expected) and read_in_chunks(parts, expected, sinks, engine):
+            return
+    read(parts, expected)
 
 
 def other_files(truth: Truth, documents: Mapping[str, Any]) -> dict[str, OtherFile]:
@@ -309,12 +332,14 @@ def _pairing(pair: Pair[Any, Any], truth: Truth, others: Mapping[str, OtherFile]
 
 
 def _read_pair(parts: Sequence[Part], pairing: Pairing[Any, Any], truth: Truth, settings: Settings) -> None:
-    """Pair the records with their truth, in worker processes if that pays off."""
-    if settings.jobs > 1 and not truth.pairs:
-        from medcontract.evaluation.parallel import is_worthwhile, read_in_workers
+    """Pair the records with their truth, in chunks if that pays off."""
+    engine = settings.engine_for(parts)
+    if engine and not truth.pairs:
+        from medcontract.evaluation.parallel import read_in_chunks
+        from medcontract.evaluation.sinks import PairingSinks, can_send
 
-        quick = is_worthwhile(parts, settings.jobs)
-        if quick and read_in_workers(parts, pairing, truth.track, truth.scorer, settings):
+        sinks = PairingSinks(truth.track, truth.scorer, pairing)
+        if can_send(pairing) and read_in_chunks(parts, pairing, sinks, engine, settings.progress):
             return
     read(parts, pairing, settings.progress)
 

@@ -1,300 +1,327 @@
-"""Reads large files in worker processes: each reads a slice, and this process merges the outcomes.
+"""Reads large files in chunks, on any engine, and merges the outcomes.
 
-The result is the same, byte for byte, as with one process. If that cannot be guaranteed (repeated or unknown ids,
-broken files), it returns False, and one process reads the file.
+The result is the same, byte for byte, as if one process had read the files from start to end:
+
+- A chunk that does not end where a record ends shows that its border was wrong: from its start on, the file is read as
+  one chunk.
+- A report that depends on records in earlier chunks, such as one about an item with two records, is made again: the
+  chunk is read once more, knowing what it has to know of them.
+- Repeated ids are found by their hashes, then located in a second pass, also in chunks.
+
+If that is not possible, because a file changes or the engine fails, one process reads the files.
 """
 
 from __future__ import annotations
 
-import gc
-import pickle
-from collections.abc import Sequence
-from concurrent.futures.process import BrokenProcessPool
-from typing import Any, NamedTuple
-
-from msgspec import Struct
-from msgspec.structs import replace
+import os
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from typing import Any
 
 from medcontract.containers import BY_ENDING
-from medcontract.contracts import registry
-from medcontract.contracts.rules import Accumulator, CrossFileRule, OtherFile, Unique
+from medcontract.contracts.rules import Accumulator, UniqueIndex
 from medcontract.errors import FileChanged
+from medcontract.evaluation.chunk_work import Chunk, ChunkSink, Outcome, Sinks, WholeFile, do, find_repeats
+from medcontract.evaluation.engine import Engine, EngineFailed, SerialEngine
 from medcontract.evaluation.inputs import Part, Settings
-from medcontract.problems import Finding
-from medcontract.reading.chunks import SMALLEST, Slice, Span, same_bytes, spans
-from medcontract.reading.json_file import JsonFile, Member
-from medcontract.reading.limits import Limits
+from medcontract.evaluation.sinks import NoSink
+from medcontract.problems import Finding, Ref
+from medcontract.reading.chunks import line_breaks, spans
+from medcontract.reading.json_file import JsonFile
 from medcontract.reading.source import Unreadable
-from medcontract.scoring import tracks
-from medcontract.scoring.pairing import Expected, MarksByItem, Pairing
-from medcontract.scoring.protocol import Protocol
-from medcontract.scoring.scorer import Scorer, ScoringOptions
-from medcontract.scoring.track import Track
+from medcontract.validation.csv_file import TableValidator
 from medcontract.validation.dispatch import container_for, validator_for
 from medcontract.validation.json_file import JsonValidator
-from medcontract.validation.problem_collector import ProblemCollector
-from medcontract.validation.records import RecordsValidator, settle_parts
-from medcontract.workers import Workers
+from medcontract.validation.problem_collector import MOST_KINDS
+from medcontract.validation.records import Progress, RecordsValidator, Repeats, settle_parts
 
 
-class _Truth(Struct):
-    """What a worker needs to pair records."""
+class _Piece:
+    """A chunk and its outcome, with the places of its records in the file and in the collection."""
 
-    track: str
-    contracts: tuple[str, str]
-    protocol: Protocol
-    options: ScoringOptions
-    pair: int
-    index: dict[Any, int]
-    items: list[Any]
-    rules: tuple[CrossFileRule, ...]
-    others: dict[str, OtherFile]
-    unique: tuple[Unique, ...]
+    def __init__(self, chunk: Chunk, outcome: Outcome) -> None:
+        self.chunk = chunk
+        self.outcome = outcome
+        self.before = 0
+        """The number of records in the file before the chunk."""
+        self.lines = 0
+        """The number of lines before the chunk, minus those of its prefix."""
 
+    def move(self, ref: Ref) -> Ref:
+        """A place in the file, from one in the chunk."""
+        if ref.record is None:
+            return ref
+        prefix = (ref.prefix[0], self.before + ref.record) if ref.prefix else ()
+        line = None if ref.line is None else ref.line + self.lines
+        return Ref(ref.offset + self.chunk.span.shift, ref.length, self.before + ref.record, prefix, line)
 
-class _Task(NamedTuple):
-    """One slice of one file."""
+    def move_finding(self, finding: Finding) -> Finding:
+        offset = None if finding.offset is None else finding.offset + self.chunk.span.shift
+        return finding._replace(offset=offset, ref=finding.ref and self.move(finding.ref))
 
-    path: str
-    name: str
-    contract: str
-    span: Span
-    limits: Limits
-    keep: int
-    alike: int | None
-    excerpts: bool
-    for_participants: bool
+    def move_in_collection(self, base: int) -> Callable[[Ref], Ref]:
+        def move(ref: Ref) -> Ref:
+            moved = self.move(ref)
+            return moved._replace(record=(moved.record or 0) + base)
 
-
-class _SliceOutcome(NamedTuple):
-    """What a worker found in a slice."""
-
-    records: int
-    clean: bool
-    """Whether the slice contains nothing that requires reading in one process."""
-    collector: ProblemCollector
-    accumulators: list[Accumulator]
-    marks: dict[str, MarksByItem]
-    named: set[str]
-    header: list[Member]
-    list_at: int | None
-    start: int
-    digest: str
-    """The hash of the bytes that were read."""
+        return move
 
 
-def is_worthwhile(parts: Sequence[Part], jobs: int) -> bool:
-    """Whether the files are large enough for workers to pay off, and readable by them."""
-    size = sum(part.source.size for part in parts)
-    return jobs > 1 and size >= 2 * SMALLEST and all(part.source.path is not None for part in parts)
+class _File:
+    """One file of the collection."""
 
+    def __init__(self, part: Part, pieces: list[_Piece]) -> None:
+        self.part = part
+        self.pieces = pieces
+        before, lines = 0, 0
+        for piece in pieces:
+            piece.before = before
+            piece.lines = lines - line_breaks(piece.chunk.span.prefix)
+            before += piece.outcome.records
+            lines += piece.outcome.breaks
+        self.records = before
+        self.base = 0
 
-def options_for_workers(track: Track, options: ScoringOptions) -> ScoringOptions | None:
-    """The options with all plugins that worker processes need. None if they cannot know the track."""
-    plugins = tracks.plugins_for_workers(track.id, options.plugins)
-    return None if plugins is None else replace(options, plugins=plugins)
-
-
-def read_in_workers(
-    parts: Sequence[Part], pairing: Pairing[Any, Any], track: Track, scorer: Scorer, settings: Settings
-) -> bool:
-    """Check files as parts of one collection, and pair their records. False if one process must do it from scratch."""
-    if any(rule.in_order for rule in pairing.rules):
-        return False
-    options = options_for_workers(track, scorer.options)
-    if options is None:
-        return False
-    try:
-        truth = pickle.dumps(_truth_for_workers(pairing, track, scorer), pickle.HIGHEST_PROTOCOL)
-    except (pickle.PicklingError, TypeError, AttributeError):  # complete records, for custom metrics
-        return False
-    tasks = [_tasks(part, settings.jobs) for part in parts]
-    try:
-        outcomes = _read_slices(tasks, options, truth, settings)
-    except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: try with one process
-        return False
-    if outcomes is None:
-        return False
-    spans_of_parts = [[task.span for task in each] for each in tasks]
-    for part, own_spans, own in zip(parts, spans_of_parts, outcomes, strict=True):
-        if not same_bytes(part.source, own_spans, [each.digest for each in own]):
-            return False  # the file changed: read it again in one process
-    return _merge(parts, pairing, spans_of_parts, outcomes)
-
-
-def _truth_for_workers(pairing: Pairing[Any, Any], track: Track, scorer: Scorer) -> _Truth:
-    pair, expected = pairing.pair, pairing.expected
-    contracts = (pair.truth, pair.submission)
-    pairs = [each.truth for each in track.pairs(contracts)]
-    others = {rule.other: pairing.others[rule.other] for rule in pairing.rules if rule.other != pair.truth}
-    return _Truth(
-        track=track.id, contracts=contracts, protocol=scorer.protocol, options=scorer.options,
-        pair=pairs.index(pair.truth),
-        index=expected.index, items=expected.items, rules=pairing.rules, unique=pairing.unique,
-        others={name: replace(other, header=None) for name, other in others.items()},  # this process compares headers
-    )  # fmt: skip
-
-
-def _read_slices(
-    tasks: Sequence[Sequence[_Task]], options: ScoringOptions, truth: bytes, settings: Settings
-) -> Sequence[Sequence[_SliceOutcome]] | None:
-    """The outcomes for the slices of each file. None if one process must read the files."""
-    total = sum(task.span.end - task.span.start for each in tasks for task in each)
-    done = 0
-    outcomes: list[list[_SliceOutcome]] = []
-    with Workers(settings.jobs, _prepare, options, truth) as workers:
-        futures = [[workers.submit(_read_slice, task) for task in each] for each in tasks]
-        for each, own in zip(tasks, futures, strict=True):
-            outcomes.append([])
-            for task, future in zip(each, own, strict=True):
-                outcome = future.result()
-                done += task.span.end - task.span.start
-                if settings.progress:
-                    settings.progress(done, total)
-                if outcome is None or not outcome.clean:
-                    return None
-                outcomes[-1].append(outcome)
-    return outcomes
-
-
-def _tasks(part: Part, jobs: int) -> list[_Task]:
-    source, collector = part.source, part.collector
-    container = container_for(source, part.contract)
-    name = source.name if source.ending in BY_ENDING else f"{source.name}{container.endings[0]}"
-    return [
-        _Task(
-            source.path or "",
-            name,
-            part.contract.id,
-            span,
-            source.limits,
-            collector.keep,
-            collector.alike,
-            collector.excerpts,
-            collector.for_participants,
-        )
-        for span in spans(source, container, part.contract.list_key, jobs)
-    ]
-
-
-_pairing: Pairing[Any, Any] | None = None
-"""In worker processes: a pairing without marks."""
-
-
-def _prepare(options: ScoringOptions, pickled: bytes) -> None:
-    global _pairing  # noqa: PLW0603  # initializes a worker process
-    from medcontract.challenges.loading import prepare_worker
-
-    prepare_worker(options)  # first: items of the truth and rules may be of types that a plugin defines
-    truth: _Truth = pickle.loads(pickled)  # noqa: S301  # from the process that started this one
-    scorer = tracks.track(truth.track).scorer(truth.protocol, truth.options, truth.contracts)
-    pair = scorer.pairs[truth.pair]
-    expected: Expected[Any] = Expected.of(pair, truth.index, truth.items)
-    others = {**truth.others, pair.truth: expected.as_other_file()}
-    _pairing = Pairing(pair, expected, truth.rules, others, truth.unique)
-    gc.freeze()  # the truth is kept for the life of the process
-
-
-def _read_slice(task: _Task) -> _SliceOutcome | None:
-    """Read a slice, in a worker process. None if the file changed."""
-    try:
-        return _outcome_of(task)
-    except (Unreadable, FileChanged):
-        return None
-
-
-def _outcome_of(task: _Task) -> _SliceOutcome:
-    if _pairing is None:
-        raise RuntimeError("the worker was not prepared")
-    pairing = _pairing.fresh()
-    contract = registry.find(task.contract)
-    source = Slice(task.path, task.name, task.span, task.limits)
-    source.prepare()
-    collector = ProblemCollector(task.keep, task.alike, task.excerpts, task.for_participants)
-    validator = validator_for(source, contract, collector, None, pairing)
-    accumulators = [rule.begin() for rule in contract.list_rules]
-    validator.start(accumulators)
-    clean = not (validator.broken or validator.all_invalid or validator.collector.deferred or pairing.unknown_count)
-    file = getattr(validator, "file", None)
-    if isinstance(file, JsonFile):
-        in_list = bool(file.header) and file.header[-1].key == contract.list_key
-        clean = clean and file.outer is None and (in_list or not task.span.suffix)
-    else:
-        file = None
-    return _SliceOutcome(
-        records=validator.records or 0, clean=clean, collector=validator.collector, accumulators=accumulators,
-        marks=pairing.marks_by_run, named=pairing.named, header=file.header if file else [],
-        list_at=file.list_at if file else None, start=file.start if file else 0, digest=source.sha256(),
-    )  # fmt: skip
-
-
-def _merge(
-    parts: Sequence[Part],
-    pairing: Pairing[Any, Any],
-    spans_of_parts: Sequence[Sequence[Span]],
-    outcomes: Sequence[Sequence[_SliceOutcome]],
-) -> bool:
-    accumulators = [rule.begin() for rule in parts[0].contract.list_rules]
-    for outcome in [each for own in outcomes for each in own]:
-        valid = all(mine.absorb(theirs) for mine, theirs in zip(accumulators, outcome.accumulators, strict=True))
-        if not valid or not pairing.absorb(outcome.marks, outcome.named):
-            pairing.forget()
-            return False
-    base = 0
-    for part, own_spans, own in zip(parts, spans_of_parts, outcomes, strict=True):
-        part.validator = validator = validator_for(part.source, part.contract, part.collector)
-        validator.base = base
-        validator.records = 0
+    def complete(self, validator: RecordsValidator) -> None:
+        """Tell the validator of the whole file what was read."""
         if isinstance(validator, JsonValidator):
-            validator.file = _merged_header(part, own_spans, own)
-        for span, each in zip(own_spans, own, strict=True):
-            _absorb(validator, span, each)
-        base += validator.records
-        validator.collector.new_series()
-        validator.finish()
-    settle_parts([part.validator for part in parts if part.validator], [])
+            validator.file = self._json_file()
+        validator.base = self.base
+        validator.broken = any(piece.outcome.broken for piece in self.pieces)
+        validator.records = 0 if validator.broken else self.records
+
+    def is_broken(self) -> bool:
+        """Whether the file cannot be read completely; also if its header is to blame."""
+        trial = validator_for(self.part.source, self.part.contract, self.part.collector.like())
+        self.complete(trial)
+        trial.finish()
+        return trial.broken
+
+    def _json_file(self) -> JsonFile:
+        """The members around the list: those before it are in the first chunk, those after it in the last."""
+        file = JsonFile(self.part.source, self.part.contract.list_key, lambda raw: None)
+        first, last = self.pieces[0].outcome, self.pieces[-1]
+        file.start, file.list_at, file.outer = first.start, first.list_at, first.outer
+        file.header = list(first.header)
+        if len(self.pieces) > 1:
+            shift = last.chunk.span.shift
+            file.header += [
+                member._replace(offset=member.offset + shift, key_offset=member.key_offset + shift)
+                for member in last.outcome.header[1:]
+            ]
+        return file
+
+
+def read_in_chunks(
+    parts: Sequence[Part], sink: ChunkSink | None, sinks: Sinks, engine: Engine, progress: Progress | None = None
+) -> bool:
+    """Check files as parts of one collection. False if one process must do it; then nothing has changed."""
+    if any(part.source.path is None for part in parts) or parts[0].contract.kind == "document":
+        return False
+    plans = [_chunks(part, engine) for part in parts]
+    if sum(map(len, plans)) < 2:
+        return False
+    begun = [_begin(part) for part in parts]
+    if not all(begun):
+        return False
+    try:
+        outcomes = _run(parts, plans, sinks, engine, progress)
+    except EngineFailed:
+        return False
+    if outcomes is None or _too_many_kinds(outcomes):
+        return False
+    files = [_File(*each) for each in zip(parts, outcomes, strict=True)]
+    accumulators, all_complete = _merge_states(files, sink, sinks, engine)
+    if not all_complete:
+        accumulators = []
+    indexes = [each for each in accumulators if isinstance(each, UniqueIndex)]
+    found = _find_repeats(files, indexes, engine) if indexes else []
+    _report(files, [each for each in begun if each], accumulators, found)
     return True
 
 
-def _absorb(validator: RecordsValidator, span: Span, outcome: _SliceOutcome) -> None:
-    """Add the findings of a slice, with positions in the file instead of the slice."""
-    before = validator.records or 0
-    lines = _lines_before(validator, span) if outcome.collector.errors + outcome.collector.warnings else 0
-
-    def move(finding: Finding) -> Finding:
-        offset = None if finding.offset is None else finding.offset + span.shift
-        ref = finding.ref
-        if ref is not None and ref.record is not None:
-            prefix = (ref.prefix[0], before + ref.record) if ref.prefix else ()
-            line = None if ref.line is None else ref.line + lines
-            ref = ref._replace(offset=ref.offset + span.shift, record=before + ref.record, prefix=prefix, line=line)
-        return finding._replace(offset=offset, ref=ref)
-
-    validator.collector.absorb(outcome.collector, move)
-    validator.records = before + outcome.records
+def run_validator(validator: RecordsValidator, settings: Settings) -> RecordsValidator:
+    """Check one file, in chunks if that pays off. Returns the validator that has the findings."""
+    part = Part(validator.source, validator.contract, validator.collector)
+    engine = settings.engine_for([part])
+    if engine and read_in_chunks([part], None, NoSink(), engine, validator.progress) and part.validator:
+        return part.validator
+    validator.run()
+    return validator
 
 
-def _lines_before(validator: RecordsValidator, span: Span) -> int:
-    """The number of lines before a slice, minus those of its prefix."""
-    if not span.start:
-        return 0
-    count, left = -span.prefix.count(b"\n"), span.start
-    with validator.source.open() as stream:
-        while left and (block := stream.read(min(1 << 20, left))):
-            count += block.count(b"\n")
-            left -= len(block)
-    return count
+def _too_many_kinds(outcomes: Sequence[Sequence[_Piece]]) -> bool:
+    """Whether there are so many kinds of problems that a collector might not count all of them."""
+    return sum(len(piece.outcome.collector.totals) for pieces in outcomes for piece in pieces) >= MOST_KINDS
 
 
-def _merged_header(part: Part, own_spans: Sequence[Span], outcomes: Sequence[_SliceOutcome]) -> JsonFile:
-    """The members around the list: those before it are in the first slice, those after it in the last."""
-    file = JsonFile(part.source, part.contract.list_key, lambda raw: None)
-    file.start, file.list_at = outcomes[0].start, outcomes[0].list_at
-    file.header = list(outcomes[0].header)
-    if len(outcomes) > 1:
-        shift = own_spans[-1].shift
-        file.header += [
-            member._replace(offset=member.offset + shift, key_offset=member.key_offset + shift)
-            for member in outcomes[-1].header[1:]
-        ]
-    return file
+def _chunks(part: Part, engine: Engine) -> list[Chunk]:
+    source = part.source
+    container = container_for(source, part.contract)
+    name = source.name if source.ending in BY_ENDING else f"{source.name}{container.endings[0]}"
+    found = spans(source, container, part.contract.list_key, engine.workers)
+    return [
+        Chunk(
+            path=os.path.abspath(source.path or ""), name=name, contract=part.contract.id, span=span,
+            limits=source.limits, collector=part.collector.like(), stable=engine.stable, last=span is found[-1],
+            whole=len(found) == 1, watched=source.watched,
+        )
+        for span in found
+    ]  # fmt: skip
+
+
+def _begin(part: Part) -> RecordsValidator | None:
+    """A validator, with its own collector, that has checked what precedes the records. None if they are not read."""
+    validator = validator_for(part.source, part.contract, deepcopy(part.collector))
+    try:
+        return validator if validator.begin() else None
+    except Unreadable:
+        return None
+
+
+def _run(
+    parts: Sequence[Part], plans: Sequence[Sequence[Chunk]], sinks: Sinks, engine: Engine, progress: Progress | None
+) -> list[list[_Piece]] | None:
+    """The chunks of each file and their outcomes. None if a file changed."""
+    total = sum(part.source.size for part in parts)
+    chunks = [chunk for plan in plans for chunk in plan]
+    work: list[Chunk | WholeFile] = [*chunks, *(_whole(plan) for plan in plans if plan[0].watched)]
+    results: list[Any] = []
+    done = 0
+    for item, result in zip(work, engine.map(do, sinks, work), strict=True):
+        if result is None:
+            return None
+        results.append(result)
+        done += item.span.end - item.span.start if isinstance(item, Chunk) else 0
+        if progress:
+            progress(min(done, total), total)
+    outcomes, hashes = iter(results[: len(chunks)]), iter(results[len(chunks) :])
+    files = [[_Piece(chunk, next(outcomes)) for chunk in plan] for plan in plans]
+    for number, part in enumerate(parts):
+        found = next(hashes) if plans[number][0].watched else None
+        if not all(piece.outcome.complete for piece in files[number]):
+            rest = _read_rest(part, files[number], sinks, engine)
+            if rest is None:
+                return None
+            files[number], found = rest
+        if not _is_unchanged(part, files[number], found):
+            return None
+    return files
+
+
+def _whole(plan: Sequence[Chunk]) -> WholeFile:
+    return WholeFile(plan[0].path, [chunk.span for chunk in plan])
+
+
+def _read_rest(
+    part: Part, pieces: Sequence[_Piece], sinks: Sinks, engine: Engine
+) -> tuple[list[_Piece], tuple[str, list[str]] | None] | None:
+    """Read a file as one chunk from the first one that is not complete on. Also returns the new hashes."""
+    first = next(number for number, piece in enumerate(pieces) if not piece.outcome.complete)
+    chunk = pieces[first].chunk
+    span = chunk.span._replace(end=part.source.size, suffix=b"")
+    rest = chunk._replace(span=span, last=True, whole=first == 0)
+    chunks = [*(piece.chunk for piece in pieces[:first]), rest]
+    work: list[Chunk | WholeFile] = [rest, _whole(chunks)] if chunk.watched else [rest]
+    results = list(engine.map(do, sinks, work))
+    if None in results:
+        return None
+    return [*pieces[:first], _Piece(rest, results[0])], results[1] if chunk.watched else None
+
+
+def _is_unchanged(part: Part, pieces: Sequence[_Piece], hashes: tuple[str, list[str]] | None) -> bool:
+    """Whether all chunks are of the same version of the file. Its hash is noted. May raise `FileChanged`."""
+    if hashes is None:
+        return part.source.is_unchanged()
+    whole, digests = hashes
+    if digests != [piece.outcome.digest for piece in pieces]:
+        raise part.source.changed()
+    part.source.note_digest(whole)
+    return True
+
+
+def _retry_here(engine: Engine, work: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any]) -> list[Any]:
+    """Results for which it is too late to start again: if the engine fails, this process computes them."""
+    try:
+        return list(engine.map(work, shared, items))
+    except EngineFailed:
+        return list(SerialEngine().map(work, shared, items))
+
+
+def _merge_states(
+    files: Sequence[_File], sink: ChunkSink | None, sinks: Sinks, engine: Engine
+) -> tuple[list[Accumulator], bool]:
+    """Merge what accumulators and sinks know, and read again the chunks that report something wrong.
+
+    Also returns whether all files can be read completely.
+    """
+    accumulators = [rule.begin() for rule in files[0].part.contract.list_rules]
+    again: list[tuple[_Piece, Chunk]] = []
+    base, all_complete = 0, True
+    for file in files:
+        file.base, complete = base, not file.is_broken()
+        if sink:
+            sink.begin()
+        for piece in file.pieces:
+            outcome, move = piece.outcome, piece.move_in_collection(base)
+            known = [each.known() for each in accumulators]
+            right = [mine.absorb(theirs, move) for mine, theirs in zip(accumulators, outcome.accumulators, strict=True)]
+            earlier = sink.conflict(outcome.sink) if sink else None
+            if earlier is not None or not all(right):
+                again.append((piece, piece.chunk._replace(earlier=(known, earlier))))
+            if sink:
+                sink.absorb(outcome.sink)
+        if sink:
+            sink.end(complete)
+        base += file.records if complete else 0
+        all_complete = all_complete and complete
+    if again:
+        results = _retry_here(engine, do, sinks, [chunk for _, chunk in again])
+        for (piece, _), result in zip(again, results, strict=True):
+            if result is None:
+                raise FileChanged(f"{piece.chunk.name}: the file changed while it was being read")
+            piece.outcome = piece.outcome._replace(collector=result.collector, lacking=result.lacking)
+    return accumulators, all_complete
+
+
+Found = list[tuple[int, Any, Ref]]
+"""The number of a rule, a key and its place in a chunk."""
+
+
+def _find_repeats(files: Sequence[_File], indexes: Sequence[UniqueIndex], engine: Engine) -> list[Found]:
+    """For each chunk, the records whose keys may be repeated; nothing if there are none."""
+    pieces = [piece for file in files for piece in file.pieces]
+    for index, repeated in zip(indexes, engine.repeated([piece.outcome.keys for piece in pieces]), strict=True):
+        index.suspects = index.suspects | repeated
+    wanted = [index if index.suspects else None for index in indexes]
+    if not any(wanted):
+        return []
+    return _retry_here(engine, find_repeats, wanted, [piece.chunk for piece in pieces])
+
+
+def _report(
+    files: Sequence[_File],
+    validators: Sequence[RecordsValidator],
+    accumulators: Sequence[Accumulator],
+    found: Sequence[Found],
+) -> None:
+    """Give all findings to the validators of the files, in the order of one process."""
+    for file, validator in zip(files, validators, strict=True):
+        file.complete(validator)
+        file.part.validator, file.part.collector = validator, validator.collector
+        for piece in file.pieces:
+            validator.collector.absorb(piece.outcome.collector, piece.move_finding)
+            if isinstance(validator, TableValidator):
+                validator.also_lacks(piece.outcome.lacking)
+        validator.collector.new_series()
+        validator.finish()
+    settle_parts(validators, [each for each in accumulators if not isinstance(each, UniqueIndex)])
+    indexes = [each for each in accumulators if isinstance(each, UniqueIndex)]
+    of_pieces = iter(found)
+    for number, (file, validator) in enumerate(zip(files, validators, strict=True) if found else ()):
+        validator.collector.new_series()
+        repeats = Repeats(validator, indexes, (number, os.path.basename(file.part.source.name)))
+        for piece in file.pieces:
+            for rule, key, ref in next(of_pieces):
+                repeats.see_key(indexes[rule], key, piece.move(ref))
+        repeats.finish()

@@ -149,7 +149,7 @@ def score_files(
             raise CallError("; ".join(reasons))
         return rescore(track, scorer, files, settings, given_header)
     check_possible_fields(track, scorer, files, given_header)
-    truth = read_truth(track, scorer, files, given_header, settings.frozen)
+    truth = read_truth(track, scorer, files, given_header, settings.frozen, settings)
     return score_against(truth, files, settings, given_header)
 
 

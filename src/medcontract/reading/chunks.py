@@ -1,17 +1,17 @@
-"""Splits a large file into slices for worker processes: each slice can be read like a separate file.
+"""Splits a large file into slices that can be read at the same time, each like a separate file.
 
-A `.jsonl` and a `.csv` without quotes are split at line ends, a `.json` between two records of its list. Such borders
-are guessed from the first two records; a wrong guess makes a slice that is not valid JSON, which its reader detects.
+A `.jsonl` is split at line ends, a `.csv` at line ends outside of quotes, a `.json` between two records of its list.
+Such borders are guessed: from the first two records, or from the number of quotes before them. The reader of the slice
+before a wrong border notices it, because the slice does not end where a record ends.
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -21,8 +21,13 @@ from medcontract.reading.json_scanner import Broken
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source, Watched
 
+if TYPE_CHECKING:
+    import hashlib
+
 SMALLEST = 4 << 20
 """The minimum size of a slice, in bytes: less is not worth starting a worker."""
+LARGEST = 64 << 20
+"""The maximum size of a slice, in bytes, apart from the search for a border."""
 _BLOCK = 1 << 20
 
 
@@ -40,20 +45,20 @@ class Span(NamedTuple):
         return self.start - len(self.prefix)
 
 
-def spans(source: Source, container: Container, list_key: str | None, count: int) -> list[Span]:
-    """At most `count` slices of an uncompressed file; one if it is small or cannot be split."""
+def spans(source: Source, container: Container, list_key: str | None, workers: int) -> list[Span]:
+    """Slices of an uncompressed file for so many workers; one if it is small or cannot be split."""
     whole = [Span(0, source.size)]
     path = source.path
-    count = min(count, source.size // SMALLEST)
+    count = min(max(2 * workers, source.size // LARGEST), source.size // SMALLEST)
     if path is None or source.packed or count < 2 or container.split is None:
         return whole
     with source.reading(), open(path, "rb") as stream:
         data = _Bytes(stream, source.size)
         if container.split == "records":
             return _between_records(source, data, list_key or "", count) or whole
-        if container.split == "rows" and (data.find(b'"') >= 0 or data.find(b"\r") >= 0):
-            return whole  # a line end may be inside a cell
-        return _at_line_ends(data, container.split == "rows", source.start, count) or whole
+        if container.split == "rows":
+            return _at_row_ends(data, source.start, count) or whole
+        return _at_line_ends(data, count)
 
 
 class _Bytes:
@@ -83,21 +88,52 @@ class _Bytes:
             start += len(text) - len(rest)
         return -1
 
+    def count_odd(self, wanted: bytes, start: int, end: int) -> bool:
+        """Whether a byte occurs an odd number of times."""
+        self._stream.seek(start)
+        count = 0
+        while start < end and (block := self._stream.read(min(_BLOCK, end - start))):
+            count += block.count(wanted)
+            start += len(block)
+        return count % 2 == 1
 
-def _at_line_ends(data: _Bytes, is_table: bool, start: int, count: int) -> list[Span]:
-    prefix = b""
-    if is_table:
-        end = data.find(b"\n", start)
-        prefix = data.between(start, end + 1)
-        if end < 0 or not prefix.strip():  # a header after blank lines
-            return []
+    def lines(self, start: int) -> Iterator[bytes]:
+        """Lines with their endings, or parts of long ones."""
+        self._stream.seek(start)
+        while line := self._stream.readline(_BLOCK):
+            yield line
+
+
+def _at_line_ends(data: _Bytes, count: int) -> list[Span]:
     borders = [0]
     for number in range(1, count):
         border = data.find(b"\n", len(data) * number // count) + 1
-        if border > max(borders[-1], start + len(prefix)):
+        if border > borders[-1]:
             borders.append(border)
     ends = [*borders[1:], len(data)]
-    return [Span(a, b, prefix if a else b"") for a, b in zip(borders, ends, strict=True)]
+    return [Span(a, b) for a, b in zip(borders, ends, strict=True)]
+
+
+def _at_row_ends(data: _Bytes, start: int, count: int) -> list[Span]:
+    """Slices at line ends with an even number of quotes before them: there, no quoted cell is open."""
+    end = data.find(b"\n", start)
+    header = data.between(start, end + 1)
+    if end < 0 or not header.strip() or b'"' in header or b"\r" in header[:-2]:  # an unusual header
+        return []
+    borders, at, is_open = [0], 0, False
+    for number in range(1, count):
+        wanted = max(len(data) * number // count, end + 1, at)
+        is_open ^= data.count_odd(b'"', at, wanted)
+        at = wanted
+        for line in data.lines(at):
+            is_open ^= line.count(b'"') % 2 == 1
+            at += len(line)
+            if not is_open and line.endswith(b"\n"):
+                break
+        if borders[-1] < at < len(data):
+            borders.append(at)
+    ends = [*borders[1:], len(data)]
+    return [Span(a, b, header if a else b"") for a, b in zip(borders, ends, strict=True)]
 
 
 def _between_records(source: Source, data: _Bytes, list_key: str, count: int) -> list[Span]:
@@ -128,22 +164,22 @@ def _border(source: Source, data: _Bytes, list_key: str) -> bytes | None:
     return data.between(end - 1, start + key) if second[0].startswith(b"{") and key > 0 else None
 
 
-def same_bytes(source: Source, cuts: Sequence[Span], digests: Sequence[str]) -> bool:
-    """Whether slices with these hashes add up to the file, whose hash is then recorded."""
+def hash_slices(stream: BinaryIO, cuts: Sequence[Span]) -> tuple[str, list[str]] | None:
+    """The hash of a file, and that of each slice as a file. None if the slices do not add up to the file."""
+    import hashlib  # it loads OpenSSL: only where the bytes are watched
+
     whole = hashlib.sha256()
-    with source.reading(), open(source.path or "", "rb") as stream:
-        for span, digest in zip(cuts, digests, strict=True):
-            between = stream.read(span.start - stream.tell())
-            whole.update(between)
-            part = hashlib.sha256(span.prefix)
-            _hash_up_to(span.end, stream, whole, part)
-            part.update(span.suffix)
-            if part.hexdigest() != digest or between.strip() not in (b"", b","):
-                return False
-        if stream.read(1):
-            return False
-    source.note_digest(whole.hexdigest())
-    return True
+    digests: list[str] = []
+    for span in cuts:
+        between = stream.read(span.start - stream.tell())
+        whole.update(between)
+        if between.strip() not in (b"", b","):
+            return None
+        part = hashlib.sha256(span.prefix)
+        _hash_up_to(span.end, stream, whole, part)
+        part.update(span.suffix)
+        digests.append(part.hexdigest())
+    return None if stream.read(1) else (whole.hexdigest(), digests)
 
 
 def _hash_up_to(end: int, stream: BinaryIO, *hashes: hashlib._Hash) -> None:
@@ -152,13 +188,28 @@ def _hash_up_to(end: int, stream: BinaryIO, *hashes: hashlib._Hash) -> None:
             each.update(block)
 
 
+def line_breaks(text: bytes) -> int:
+    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
+
+
 class Slice(Source):
     """One slice of a file, readable like a file."""
 
     def __init__(self, path: str, name: str, span: Span, limits: Limits) -> None:
         super().__init__(path, name, limits)
         self._span = span
-        self.watched = True
+
+    def count_breaks(self) -> int:
+        """The number of line breaks (LF, CRLF or CR) between its borders, as `CsvFile` counts lines."""
+        count, at = 0, self._span.start
+        with self.reading(), open(self._path, "rb") as stream:
+            stream.seek(at)
+            half = False
+            while block := stream.read(min(_BLOCK, self._span.end - at)):
+                at += len(block)
+                count += line_breaks(block) - (half and block.startswith(b"\n"))
+                half = block.endswith(b"\r")
+        return count
 
     def open(self) -> BinaryIO:
         with self.reading():

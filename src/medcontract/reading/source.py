@@ -199,6 +199,10 @@ class Source:
         """The file was written to while it was read: what was read need not be any state of it."""
         self._written_to = True
 
+    def is_unchanged(self) -> bool:
+        """Whether the file was not changed or replaced since its first bytes were checked."""
+        return self._state() == self._before
+
     def changed(self) -> FileChanged:
         return FileChanged(f"{self.name}: the file changed while it was being read")
 

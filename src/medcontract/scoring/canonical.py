@@ -158,6 +158,14 @@ class ContentHash:
             self._sorted = lines == sorted(lines)
             self._last = lines[-1]
 
+    def absorb(self, other: ContentHash) -> None:
+        """Add records that were added to another one."""
+        if other._texts:
+            first = other._texts[0].partition(b"\n")[0]
+            self._sorted = self._sorted and other._sorted and self._last <= first
+            self._texts += other._texts
+            self._last = other._last
+
     def sha256(self) -> str:
         """The hash of all records. They are dropped, to save memory."""
         texts, self._texts = self._texts, []

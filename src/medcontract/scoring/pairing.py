@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from itertools import count, islice
@@ -15,6 +16,8 @@ from medcontract.contracts.contract import Validated
 from medcontract.contracts.rules import (
     CrossFileRule,
     Key,
+    OrderCheck,
+    OrderState,
     OtherFile,
     RecordCheck,
     Reference,
@@ -108,9 +111,10 @@ class Expected(Generic[Item]):
         checks: Sequence[RecordCheck] = (),
         wanted: Callable[[Any], bool] | None = None,
     ) -> None:
+        self.key = tuple(key)
         self._key: Callable[[Any], Key] = attrgetter(*key)
         self._item = item
-        self._checks = checks
+        self.checks = checks
         """Checks of rules across files."""
         self._wanted = wanted
         """Selects records, if not all are expected."""
@@ -121,11 +125,42 @@ class Expected(Generic[Item]):
         self._index: dict[Key, int] = {}
 
     @classmethod
-    def of(cls, pair: Pair[Item, Any], index: dict[Key, int], items: list[Item]) -> Expected[Item]:
+    def of(cls, pair: Pair[Item, Any], keys: list[Key], items: list[Item], ascending: bool) -> Expected[Item]:
         """The expected items that another process read."""
         expected = cls(pair.key, pair.item)
-        expected._index, expected.items = index, items
+        expected.keys, expected.items = keys, items
+        if not ascending:
+            expected._index.update(zip(keys, count()))
         return expected
+
+    def fresh(self) -> Expected[Item]:
+        """A sink of the same kind for other records."""
+        return Expected(self.key, self._item, self.checks, self._wanted)
+
+    def export(self) -> ExpectedState:
+        """What was read, for another process."""
+        return ExpectedState(self.keys, self.items, not self._index, self._content)
+
+    def absorb(self, state: ExpectedState) -> None:
+        """Add the records that follow, which were read separately."""
+        if state.ascending and not self._index and is_ascending([*self.keys[-1:], *state.keys[:1]]):
+            self.keys += state.keys
+            self.items += state.items
+        else:
+            for key, item in zip(state.keys, state.items, strict=True):
+                self.add(key, item)
+        self._content.absorb(state.content)
+
+    def conflict(self, state: ExpectedState) -> None:
+        """What was reported about records never depends on earlier ones."""
+        return
+
+    def follow(self, earlier: Any) -> None:
+        """Nothing to do."""
+
+    def place_of(self, key: Key) -> int:
+        """The index of an expected item, or any other for an id that is not expected."""
+        return self._index.get(key, -1) if self._index else bisect_left(self.keys, key)
 
     @property
     def index(self) -> dict[Key, int]:
@@ -151,10 +186,10 @@ class Expected(Generic[Item]):
             rows = [rows[position] for position in positions]
         self._expect(rows)
         self._content.add(rows)
-        if not self._checks:
+        if not self.checks:
             return ()
         checked = zip(positions, rows, strict=True)
-        return [(position, finding) for position, record in checked for finding in run_checks(self._checks, record)]
+        return [(position, finding) for position, record in checked for finding in run_checks(self.checks, record)]
 
     def _expect(self, rows: Sequence[Any]) -> None:
         keys = list(map(self._key, rows))
@@ -215,6 +250,16 @@ class _Ids(Collection[Key]):
         return len(self._expected.items)
 
 
+class ExpectedState(NamedTuple):
+    """What `Expected` read of a chunk, in a form that is quick to send."""
+
+    keys: list[Key]
+    items: list[Any]
+    ascending: bool
+    """Whether each key is larger than the one before it."""
+    content: ContentHash
+
+
 class AnyId(Expected[None]):
     """Accepts every id, if it is unknown which are expected."""
 
@@ -237,6 +282,24 @@ def merge(a: MarksByItem, b: MarksByItem) -> MarksByItem:
     """Merge marks of different records; an item that has both is repeated. Associative, commutative, exact."""
     small, large = sorted((a, b), key=len)
     return {**large, **{number: REPEATED if number in large else mark for number, mark in small.items()}}
+
+
+class PairingState(NamedTuple):
+    """What `Pairing` read of a chunk."""
+
+    marks_by_run: dict[str, MarksByItem]
+    named: set[str]
+    unknown: list[Key]
+    unknown_count: int
+    bad: dict[str, set[int]]
+    order: list[OrderState]
+
+
+class EarlierRecords(NamedTuple):
+    """What reports about the next records depend on."""
+
+    marks_by_run: dict[str, MarksByItem]
+    order: list[OrderState]
 
 
 class Pairing(Generic[Item, Mark]):
@@ -268,7 +331,12 @@ class Pairing(Generic[Item, Mark]):
         self._checks = record_checks(self.rules, others)
         other_checks = record_checks([rule for rule in self.rules if not self._holds_if_expected(rule)], others)
         self._simple = pair.run is None and not other_checks
+        self._ordered = [check for check in self._checks if isinstance(check, OrderCheck)]
+        self._bad: dict[str, set[int]] = {}
+        """By run: the items that have an invalid record."""
         self._before: tuple[dict[str, MarksByItem], set[str], int, int] | None = None
+        self._start: int | None = None
+        """The index of the item of the first record: not 0 in a chunk of a file."""
         self._in_order = True
         """So far, all records are valid and in the order of the truth, so that their ids need not be looked up."""
 
@@ -286,18 +354,46 @@ class Pairing(Generic[Item, Mark]):
         """Whether every record with an expected id satisfies the rule, so that it need not be checked."""
         return rule.other == self.pair.truth and isinstance(rule, Reference) and rule.id_fields == self.pair.key
 
-    def forget(self) -> None:
-        """Remove all marks."""
-        self.marks_by_run, self.named, self.unknown, self.unknown_count = {}, set(), [], 0
+    def export(self) -> PairingState:
+        """What was read, for another process."""
+        order = [check.state for check in self._ordered]
+        return PairingState(self.marks_by_run, self.named, self.unknown, self.unknown_count, self._bad, order)
 
-    def absorb(self, marks_by_run: dict[str, MarksByItem], named: set[str]) -> bool:
-        """Merge the marks of other records from another process. False if an item has records in both."""
+    def conflict(self, state: PairingState) -> EarlierRecords | None:
+        """What a chunk of the following records must know to report right; None if it depends on nothing.
+
+        A record of an item that has an earlier record is reported only if one of the two is not valid.
+        """
+        known: dict[str, MarksByItem] = {}
+        for run, theirs in state.marks_by_run.items():
+            mine, bad = self.marks_by_run.get(run, {}), state.bad.get(run, ())
+            both = mine.keys() & theirs.keys()
+            wrong = {number for number in both if mine[number] == INVALID or number in bad}
+            if wrong:
+                known[run] = {number: INVALID if mine[number] == INVALID else REPEATED for number in wrong}
+        pairs = list(zip(self._ordered, state.order, strict=True))
+        right = [check.state.copy().absorb(theirs) for check, theirs in pairs]
+        if not known and all(right):
+            return None
+        return EarlierRecords(known, [check.state.of_groups(theirs.latest) for check, theirs in pairs])
+
+    def follow(self, earlier: EarlierRecords) -> None:
+        """Start with what is known of earlier records."""
+        self.marks_by_run = {run: dict(marks) for run, marks in earlier.marks_by_run.items()}
+        self._in_order = False
+        for check, state in zip(self._ordered, earlier.order, strict=True):
+            check.state = state
+
+    def absorb(self, state: PairingState) -> None:
+        """Merge the marks of the records that follow, which were read separately."""
+        for check, theirs in zip(self._ordered, state.order, strict=True):
+            check.state.absorb(theirs)
         self._in_order = False
         mine = self.marks_by_run
-        disjoint = all(mine.get(run, {}).keys().isdisjoint(marks) for run, marks in marks_by_run.items())
-        self.marks_by_run |= {run: merge(mine.get(run, {}), marks) for run, marks in marks_by_run.items()}
-        self.named |= named
-        return disjoint
+        self.marks_by_run |= {run: merge(mine.get(run, {}), marks) for run, marks in state.marks_by_run.items()}
+        self.named |= state.named
+        self.unknown += state.unknown[: MOST_EXAMPLES - len(self.unknown)]
+        self.unknown_count += state.unknown_count
 
     def begin(self) -> None:
         """Save the current state: the marks of a file that cannot be read completely are dropped."""
@@ -320,7 +416,10 @@ class Pairing(Generic[Item, Mark]):
         """The fast path for records of expected items that have no record yet. False if it does not apply."""
         run_marks = self.marks_by_run.setdefault(self.pair.default_run, {})
         keys = list(map(self.key, rows))
-        start, end = len(run_marks), len(run_marks) + len(keys)
+        if self._start is None:
+            self._start = self.expected.place_of(keys[0])
+        start = self._start + len(run_marks)
+        end = start + len(keys)
         self._in_order = self._in_order and self.expected.keys[start:end] == keys
         numbers: Any = range(start, end) if self._in_order else list(map(self.expected.number_of, keys))
         if not self._in_order and (
@@ -356,6 +455,8 @@ class Pairing(Generic[Item, Mark]):
         self.named.add(run)
         self._in_order = False
         run_marks = self.marks_by_run.setdefault(run, {})
+        if bad:
+            self._bad.setdefault(run, set()).add(number)
         if number not in run_marks:
             run_marks[number] = INVALID if bad else self._mark(record, number)
             return ()
@@ -398,6 +499,7 @@ class Pairing(Generic[Item, Mark]):
         run_marks = self.marks_by_run.setdefault(run, {})
         again = number in run_marks
         run_marks[number] = REPEATED if again else INVALID
+        self._bad.setdefault(run, set()).add(number)
         return self._repeated() if again else ()
 
     def changed(self, mark: Callable[[Any], Any]) -> Pairing[Item, Any]:

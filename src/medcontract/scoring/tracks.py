@@ -141,6 +141,11 @@ def load_plugin(name: str) -> None:
     if metrics is not None:
         register_metrics(metrics)
     _register_all(getattr(module, "TRACKS", ()), (plugins.absolute(name),))
+    loaded_plugins[plugins.absolute(name)] = None
+
+
+loaded_plugins: dict[str, None] = {}
+"""The plugins that were loaded by name, in this order: worker processes must load them, too."""
 
 
 def _register_all(found: Any, origin: tuple[str, ...]) -> None:

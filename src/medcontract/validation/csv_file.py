@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -52,7 +52,8 @@ class TableValidator(RecordsValidator):
         self.line = 1
         self.number = 0
         """The index of the record on `line`; the records after it in a block take one line each."""
-        self.lacking: set[str] = set()
+        self.lacking: dict[str, None] = {}
+        """Missing columns, in the order in which they were found."""
         self.bad_row = Finding("MC031", "")
         self._named: dict[Finding, Finding] = {}
         self.row_hint: str | None = None
@@ -106,13 +107,21 @@ class TableValidator(RecordsValidator):
         return did_you_mean(unknown, {column.name for column in self.columns} - set(self.names))
 
     def _lacks(self, name: str) -> None:
+        """Report a missing column, once. Of a chunk of a file it is only noted."""
         if name not in self.lacking:
-            self.lacking.add(name)
+            self.lacking[name] = None
+            if self.in_chunk:
+                return
             given = next((given for given, meant in self.collector.renames.items() if meant == name), None)
             self.collector.defer(
                 Finding("MC101", f"column '{name}' is missing", rename_hint(given), path=(name,),
                         ref=self.header_ref(), field=name)
             )  # fmt: skip
+
+    def also_lacks(self, names: Iterable[str]) -> None:
+        """Report columns that chunks of the file lack."""
+        for name in names:
+            self._lacks(name)
 
     def ref(self, index: int, offset: int, length: int) -> Ref:
         return Ref(offset, length, index, (), self.line + max(0, index - self.number))

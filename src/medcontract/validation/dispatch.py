@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -52,14 +52,21 @@ def validate_source(
     collector: ProblemCollector,
     progress: Progress | None = None,
     referenced: ReferencedFiles | None = None,
+    run: Callable[[RecordsValidator], RecordsValidator] | None = None,
 ) -> FileReport:
-    """Everything that is wrong with a file and the files it refers to. Never raises because of the file's content."""
+    """Everything that is wrong with a file and the files it refers to. Never raises because of the file's content.
+
+    `run` checks the file with its validator, and returns the one that has the findings; by default, this process does.
+    """
     identified = identify(source, contract_id, collector)
     if isinstance(identified, FileReport):
         return identified
     contract, how = identified.contract, identified.how_and_renames
     validator = validator_for(source, contract, collector, progress)
-    validator.run()
+    if run:
+        validator = run(validator)
+    else:
+        validator.run()
     field = referenced.field(contract.id) if referenced else None
     if referenced is None or field is None:
         return replace(validator.report(), _how=how)

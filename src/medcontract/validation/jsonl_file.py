@@ -62,7 +62,7 @@ class JsonLinesValidator(RecordsValidator):
 
     def _first_is_valid(self) -> bool:
         raw, _, value = next(self.cuts(), (b"", 0, None))
-        return value is not None or self._value_of(raw) is not None
+        return value is not None or self.value_of(raw) is not None
 
     @cached_property
     def _last_line(self) -> LastLine:

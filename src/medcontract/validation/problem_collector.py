@@ -11,7 +11,7 @@ from types import MappingProxyType
 from medcontract.problems import Finding, Ref, reveals_truth
 
 Likeness = tuple[str, str, tuple[object, ...]]
-_MOST_KINDS = 10_000
+MOST_KINDS = 10_000
 
 
 class ProblemCollector:
@@ -39,8 +39,8 @@ class ProblemCollector:
         self.errors = 0
         self.warnings = 0
         self._kept: list[Finding] = []
-        self._kept_alike: Counter[Likeness] = Counter()
-        """Only for absorbed findings."""
+        self._numbers: list[int] = []
+        """For each kept finding: how many similar ones were counted before it."""
         self._series: list[list[Finding]] = [[]]
         self.totals: dict[Likeness, int] = {}
         self.several: set[Likeness] = set()
@@ -54,9 +54,11 @@ class ProblemCollector:
         False if it is not kept; then no similar one will be.
         """
         ref = ref or finding.ref
-        if not self._count(finding, ref) or self.is_full:
+        number = self._count(finding, ref)
+        if number is None or self.is_full:
             return False
         self._kept.append(finding if ref is finding.ref else finding._replace(ref=ref))
+        self._numbers.append(number)
         return True
 
     @property
@@ -70,7 +72,7 @@ class ProblemCollector:
 
     def defer(self, finding: Finding) -> bool:
         """Add a finding that may belong anywhere in the file. False if it is not kept; then no similar one will be."""
-        if not self._count(finding, finding.ref) or len(self._series[-1]) >= self.keep:
+        if self._count(finding, finding.ref) is None or len(self._series[-1]) >= self.keep:
             return False
         self._series[-1].append(finding)
         return True
@@ -90,8 +92,8 @@ class ProblemCollector:
     def deferred(self) -> list[Finding]:
         return [finding for series in self._series for finding in series]
 
-    def _count(self, finding: Finding, ref: Ref | None) -> bool:
-        """Count a finding. Returns whether it may be kept, within `keep`."""
+    def _count(self, finding: Finding, ref: Ref | None) -> int | None:
+        """Count a finding. Returns how many similar ones were counted before, or None if it must not be kept."""
         kind, earlier = self._number(finding)
         record = ref.record if ref else None
         if earlier and self._last.get(kind) == record:
@@ -99,8 +101,8 @@ class ProblemCollector:
         if kind in self.totals:
             self._last[kind] = record
         if self.for_participants and reveals_truth(finding.code):
-            return False
-        return self.alike is None or earlier < self.alike
+            return None
+        return earlier if self.alike is None or earlier < self.alike else None
 
     def _number(self, finding: Finding, times: int = 1) -> tuple[Likeness, int]:
         """Count a finding `times` times. Returns its kind, and how many of that kind were counted before."""
@@ -111,27 +113,33 @@ class ProblemCollector:
         self._codes[finding.code, finding.severity] += times
         kind = likeness(finding, self.spread)
         total = self.totals.get(kind, 0)
-        if total or len(self.totals) < _MOST_KINDS:
+        if total or len(self.totals) < MOST_KINDS:
             self.totals[kind] = total + times
         return kind, total
 
-    def absorb(self, other: ProblemCollector, move: Callable[[Finding], Finding]) -> None:
-        """Merge the collector of the records that follow; `move` adjusts the places of its findings."""
+    def absorb(self, other: ProblemCollector, move: Callable[[Finding], Finding]) -> bool:
+        """Merge the collector of the records that follow; `move` adjusts the places of its findings.
+
+        False if there are so many kinds of findings that the result may differ from that of one collector.
+        """
         self.errors += other.errors
         self.warnings += other.warnings
         self._codes.update(other._codes)
-        self.columns = self.columns or other.columns
-        self.spread = self.spread or other.spread
-        for finding in other._kept:
-            kind = likeness(finding, self.spread)
-            mine = self._kept_alike[kind]
-            if len(self._kept) < self.keep and (self.alike is None or mine < self.alike):
-                self._kept_alike[kind] += 1
+        for finding, number in zip(other._kept, other._numbers, strict=True):
+            earlier = self.totals.get(likeness(finding, self.spread), 0) + number
+            if not self.is_full and (self.alike is None or earlier < self.alike):
                 self._kept.append(move(finding))
+                self._numbers.append(earlier)
         for kind, times in other.totals.items():
-            if kind in self.totals or len(self.totals) < _MOST_KINDS:
-                self.totals[kind] = self.totals.get(kind, 0) + times
+            self.totals[kind] = self.totals.get(kind, 0) + times
         self.several |= other.several
+        return len(self.totals) < MOST_KINDS
+
+    def like(self) -> ProblemCollector:
+        """An empty collector with the same settings, also those of its table."""
+        other = ProblemCollector(self.keep, self.alike, self.excerpts, self.for_participants)
+        other.columns, other.renames, other.spread = self.columns, self.renames, self.spread
+        return other
 
     @property
     def visible(self) -> int:

@@ -70,6 +70,8 @@ class RecordsValidator:
         self.records: int | None = 0
         self.base = 0
         """The number of records in the previous parts of the collection."""
+        self.in_chunk = False
+        """Whether the source is a chunk of a file, whose outcome is merged with that of the others."""
         self.broken = False
         """The file cannot be read completely, and counts as one without records."""
         self.all_invalid = False
@@ -139,12 +141,13 @@ class RecordsValidator:
     def start(self, accumulators: Sequence[Accumulator]) -> None:
         try:
             if self.begin():
-                self._stream(accumulators)
+                self.stream(accumulators)
         except Unreadable as unreadable:  # a damaged table, without even a header
             self.collector.add(unreadable.finding)
             self.broken, self.records = True, None
 
-    def _stream(self, accumulators: Sequence[Accumulator]) -> None:
+    def stream(self, accumulators: Sequence[Accumulator]) -> None:
+        """Check the records."""
         index = 0
         try:
             for raw, offset, value in self.blocks():
@@ -163,16 +166,19 @@ class RecordsValidator:
                     self.progress(self.source.done(offset), self.source.size)
             self._release()
         except Broken as broken:
-            self.collector.add(broken_finding(broken))
-            self.broken = True
+            self._break_off(broken_finding(broken))
         except TooLarge as large:
-            self.collector.add(too_large(self.source.limits.record, large.offset))
-            self.broken = True
+            self._break_off(too_large(self.source.limits.record, large.offset))
         except Unreadable as unreadable:  # in the middle of an archive
-            self.collector.add(unreadable.finding)
-            self.broken = True
+            self._break_off(unreadable.finding)
         self._flush_counts()
         self.records = 0 if self.broken else index
+
+    def _break_off(self, finding: Finding) -> None:
+        """The rest of the file cannot be read."""
+        self._release()
+        self.collector.add(finding)
+        self.broken = True
 
     def _all_valid(self, values: list[Any], accumulators: Sequence[Accumulator]) -> bool:
         """Whether all records of a block satisfy all rules; if so, the accumulators are updated."""
@@ -342,13 +348,13 @@ class RecordsValidator:
         if not indexes and not found:
             return
         self.collector.new_series()
-        repeats = _Repeats(self, indexes, part)
+        repeats = Repeats(self, indexes, part)
         try:
-            for number, raw, offset, value in self._one_by_one():
+            for number, raw, offset, value in self.one_by_one():
                 if number in found:
                     found[number] = self.ref(number, offset, len(raw))
                 if value is None and indexes and raw:
-                    value = self._value_of(raw)
+                    value = self.value_of(raw)
                 if value is not None:
                     repeats.see(value, number, offset, len(raw))
         except (Broken, TooLarge, Unreadable):
@@ -356,7 +362,7 @@ class RecordsValidator:
         repeats.finish()
         self.collector.place_deferred(found)
 
-    def _one_by_one(self) -> Iterator[tuple[int, bytes, int, Any]]:
+    def one_by_one(self) -> Iterator[tuple[int, bytes, int, Any]]:
         """The index, bytes, offset and value of each record; like `cuts`, but valid ones are read in blocks."""
         number = 0
         for raw, offset, value in self.blocks():
@@ -379,7 +385,7 @@ class RecordsValidator:
         """The finding with its place in terms of this container."""
         return finding
 
-    def _value_of(self, raw: bytes) -> Any:
+    def value_of(self, raw: bytes) -> Any:
         """The value of a record, or None if it is invalid, without reporting anything."""
         if not raw:
             return None
@@ -409,7 +415,7 @@ class RecordsValidator:
         return examined._replace(findings=findings)
 
 
-class _Repeats:
+class Repeats:
     """Finds the records of a file that repeat a key. Once its findings are no longer kept, they are only counted."""
 
     def __init__(self, validator: RecordsValidator, indexes: Sequence[UniqueIndex], part: Part) -> None:
@@ -419,17 +425,21 @@ class _Repeats:
         self._counted: Counter[UniqueIndex] = Counter()
 
     def see(self, value: Any, number: int, offset: int, length: int) -> None:
-        validator, part = self._validator, self._part
         for index in self._indexes:
-            first = index.find_repeat(value, lambda: validator.ref(number, offset, length), part)
-            if first is None:
-                continue
-            if index in self._counted:
-                self._counted[index] += 1
-            elif not validator.collector.defer(
-                validator.named(index.repeated(validator.ref(number, offset, length), part, first))
-            ):
-                self._counted[index] = 0
+            key = index.key(value)
+            if index.is_suspect(key):
+                self.see_key(index, key, self._validator.ref(number, offset, length))
+
+    def see_key(self, index: UniqueIndex, key: Any, ref: Ref) -> None:
+        """Process a key that may be repeated."""
+        validator, part = self._validator, self._part
+        first = index.find_first(key, ref, part)
+        if first is None:
+            return
+        if index in self._counted:
+            self._counted[index] += 1
+        elif not validator.collector.defer(validator.named(index.repeated(ref, part, first))):
+            self._counted[index] = 0
 
     def finish(self) -> None:
         for index, times in self._counted.items():

@@ -152,7 +152,7 @@ _PAIR: Pair[Any, Any] = Pair(
 
 
 def _expected() -> Expected[Any]:
-    expected: Expected[Any] = Expected.of(_PAIR, {}, [])
+    expected: Expected[Any] = Expected.of(_PAIR, [], [], ascending=False)
     for number, name in enumerate("abc"):
         expected.index[name] = number
         expected.items.append(_record(id=name, case="A"))
@@ -178,7 +178,7 @@ def test_many_good_records_are_paired_at_once(submission: str, monkeypatch: pyte
     rules = find(submission).file_rules
     (key,) = {rule.id_fields for rule in rules if isinstance(rule, Reference)}
     pair = replace(_PAIR, truth=rules[0].other, submission=submission, key=key)
-    expected: Expected[Any] = Expected.of(pair, {}, [])
+    expected: Expected[Any] = Expected.of(pair, [], [], ascending=False)
     rows = [_record(**dict.fromkeys(key, str(number))) for number in range(3)]
     for number, row in enumerate(rows):
         expected.index[attrgetter(*key)(row)] = number

@@ -9,11 +9,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import islice
+from numbers import Number
 from operator import attrgetter, lt
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol
 
 from medcontract.contracts.rules.base import Rule
 from medcontract.problems import Finding, Ref
+
+Move = Callable[[Ref], Ref]
+"""The place of a record in the collection, from its place in a chunk of it."""
 
 
 class Accumulator(Protocol):
@@ -38,8 +42,20 @@ class Accumulator(Protocol):
         """Findings that are known only at the end of the list."""
         ...
 
-    def absorb(self, other: Any) -> bool:
-        """Merge the state of another process, for the records that follow. False: one process must see all records."""
+    def absorb(self, other: Any, move: Move) -> bool:
+        """Merge the state after the records that follow, which were read separately; `move` adjusts their places.
+
+        False if what was reported about them is not right, because it depends on earlier records: they have to be
+        read again by an accumulator that was told so (`follow`). The merged state is right in any case.
+        """
+        ...
+
+    def known(self) -> Any:
+        """What reports about the next records depend on; None if they depend on nothing."""
+        ...
+
+    def follow(self, known: Any) -> None:
+        """Start with what is known of earlier records."""
         ...
 
 
@@ -102,27 +118,35 @@ class UniqueIndex:
     def __init__(self, rule: Unique) -> None:
         self.rule = rule
         self.key = _key_with_defaults(rule) if rule.defaults else attrgetter(*rule.fields)
+        self.hash: Callable[[Any], int] = hash
+        """`stable_hash` if hashes of different processes are compared."""
         self._hashes = array("q")
         self._ascending = True
         """Each key is larger than the one before it, so that none is repeated."""
+        self._start: Any = None
         self._last: Any = None
+        """The first and the last key, while they ascend."""
         self._first: dict[Any, tuple[Ref, Part]] = {}
 
     def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
         key = self.key(value)
-        self._hashes.append(hash(key))
+        self._hashes.append(self.hash(key))
         if self._ascending:
-            self._ascending = self._last is None or is_ascending([self._last, key])
-            self._last = key
+            self._ascend([key])
         return None
 
     def see_all(self, values: list[Any]) -> bool:
         keys = list(map(self.key, values))
-        self._hashes.extend(map(hash, keys))
+        self._hashes.extend(map(self.hash, keys))
         if self._ascending and keys:
-            self._ascending = is_ascending(keys if self._last is None else [self._last, *keys])
-            self._last = keys[-1]
+            self._ascend(keys)
         return True
+
+    def _ascend(self, keys: list[Any]) -> None:
+        if self._last is None:
+            self._start = keys[0]
+        self._ascending = is_ascending(keys if self._last is None else [self._last, *keys])
+        self._last = keys[-1]
 
     @cached_property
     def suspects(self) -> set[int]:
@@ -137,28 +161,44 @@ class UniqueIndex:
     def finish(self) -> Iterator[Finding]:
         return iter(())
 
-    def __getstate__(self) -> bool:
-        """Pickled for another process, where hashes differ: contains only whether a key may be repeated."""
-        return bool(self.suspects)
+    def __getstate__(self) -> tuple[Unique, bool, set[int]]:
+        """Only what a second pass needs: hashes are sent separately."""
+        return self.rule, self.hash is stable_hash, self.suspects
 
-    def __setstate__(self, suspicious: bool) -> None:
-        self.__dict__["suspects"] = {0} if suspicious else set()
+    def __setstate__(self, state: tuple[Unique, bool, set[int]]) -> None:
+        rule, stable, suspects = state
+        self.__init__(rule)  # type: ignore[misc]
+        self.hash = stable_hash if stable else hash
+        self.suspects = suspects
 
-    def absorb(self, other: UniqueIndex) -> bool:
-        """The caller has to detect keys that occur in two processes."""
-        return not other.suspects
+    def absorb(self, other: UniqueIndex, move: Move) -> bool:
+        """Repeated keys are reported at the end. The caller has to find hashes that occur in several chunks."""
+        self.hash = other.hash
+        self.suspects = self.suspects | other.suspects
+        return True
 
-    def find_repeat(self, value: Any, ref: Callable[[], Ref], part: Part = (0, "")) -> tuple[Ref, Part] | None:
-        """The second pass over a record: the place of an earlier one with the same key, if there is one.
+    def known(self) -> None:
+        return None
 
-        `ref` gives the position of the record, `part` its file if several files hold the list.
+    def follow(self, known: Any) -> None:
+        """Nothing to do, as in `absorb`."""
+
+    def keys(self) -> KeyHashes:
+        """The keys as hashes, to be compared with those of other chunks."""
+        ends = (self._start, self._last) if self._ascending and self._last is not None else None
+        return KeyHashes(self._hashes, ends)
+
+    def is_suspect(self, key: Any) -> bool:
+        return self.hash(key) in self.suspects
+
+    def find_first(self, key: Any, ref: Ref, part: Part = (0, "")) -> tuple[Ref, Part] | None:
+        """The second pass over a record with this key: the place of an earlier one, if there is one.
+
+        `ref` is the position of the record, `part` its file if several files hold the list.
         """
-        key = self.key(value)
-        if hash(key) not in self.suspects:
-            return None
         first = self._first.get(key)
         if first is None:
-            self._first[key] = ref(), part
+            self._first[key] = ref, part
         return first
 
     def repeated(self, ref: Ref, part: Part, first: tuple[Ref, Part]) -> Finding:
@@ -169,12 +209,35 @@ class UniqueIndex:
         return finding._replace(hint=f"first used in {first[1][1]}")
 
 
+class KeyHashes(NamedTuple):
+    """The keys of a chunk."""
+
+    hashes: array[int]
+    ends: tuple[Any, Any] | None
+    """The first and the last key, if each key is larger than the one before it."""
+    origin: str = ""
+    """Where the hashes are, if they are not here."""
+
+
 def is_ascending(keys: list[Any]) -> bool:
     """Whether each key is larger than the one before it."""
     try:
         return all(map(lt, keys, islice(keys, 1, None)))
     except TypeError:  # an optional field
         return False
+
+
+def stable_hash(key: Any) -> int:
+    """A hash that is the same in every process. That of a string is not, unless the processes were forked."""
+    from hashlib import blake2b  # it loads OpenSSL: only where it is needed
+
+    text = key if isinstance(key, str) else "\0".join(map(_stable_text, key if isinstance(key, tuple) else (key,)))
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little", signed=True)
+
+
+def _stable_text(part: Any) -> str:
+    """Equal for equal values: 1 and 1.0 are equal, and so are their hashes."""
+    return part if isinstance(part, str) else f"{hash(part)}" if isinstance(part, Number) else repr(part)
 
 
 def _key_with_defaults(rule: Unique) -> Callable[[Any], tuple[Any, ...]]:
@@ -206,8 +269,11 @@ class _Plain:
     def miss(self, parsed: Any) -> None:
         return None
 
-    def absorb(self, other: Any) -> bool:
-        return False
+    def known(self) -> Any:
+        return None
+
+    def follow(self, known: Any) -> None:
+        return None
 
 
 class _ConstantCheck(_Plain):
@@ -226,11 +292,21 @@ class _ConstantCheck(_Plain):
         self.done = True
         return self.rule.finding((self.rule.field,))
 
-    def absorb(self, other: _ConstantCheck) -> bool:
+    def absorb(self, other: _ConstantCheck, move: Move) -> bool:
+        """Only the first other value is reported."""
         if self.first is None:
-            self.first = other.first
-        same = other.first is None or other.first.lower() == self.first.lower()
-        return same and not self.done and not other.done
+            self.first, self.done = other.first, other.done
+            return True
+        differs = other.first is not None and other.first.lower() != self.first.lower()
+        right = not differs and not (self.done and other.done)
+        self.done = self.done or other.done or differs
+        return right
+
+    def known(self) -> tuple[Any, bool]:
+        return self.first, self.done
+
+    def follow(self, known: tuple[Any, bool]) -> None:
+        self.first, self.done = known
 
     def finish(self) -> Iterator[Finding]:
         return iter(())
@@ -275,13 +351,17 @@ class _MonotonicCheck(_Plain):
         self.values.append(mine)
         return None
 
-    def absorb(self, other: _MonotonicCheck) -> bool:
-        """If nothing decreases, only the last values matter for the records that follow."""
+    def absorb(self, other: _MonotonicCheck, move: Move) -> bool:
+        """Decreases are reported at the end, so nothing was reported yet."""
         if self.by and other.by:
             self.decreased = self.decreased or other.values[0] < self.values[-1] or other.by[0] < self.by[-1]
-        self.by = other.by or self.by
-        self.values = other.values or self.values
-        return not self.decreased and not other.decreased
+        self.decreased = self.decreased or other.decreased
+        before = move(Ref(0, 0, 0)).record or 0
+        shift = before - len(self.by)
+        self.gaps += [(len(self.by) + position, ahead + shift) for position, ahead in other.gaps]
+        self.by += other.by
+        self.values += other.values
+        return True
 
     def finish(self) -> Iterator[Finding]:
         if not self.decreased:
@@ -348,6 +428,19 @@ class _FlagCheck(_Plain):
     def miss(self, parsed: Any) -> None:
         name = parsed.get(self.rule.group) if isinstance(parsed, dict) else None
         self.unsure.add(name if isinstance(name, str) else None)
+
+    def absorb(self, other: _FlagCheck, move: Move) -> bool:
+        """Flags are reported at the end, so nothing was reported yet."""
+        for name, theirs in other.groups.items():
+            mine = self.groups.get(name)
+            if mine is None:
+                mine = self.groups[name] = _Group(move(theirs.first))
+            edges = [edge for edge in (mine.edge, theirs.edge) if edge is not None]
+            if edges:
+                mine.edge = min(edges) if self.rule.at == "first" else max(edges)
+            mine.flagged += [(key, move(ref)) for key, ref in theirs.flagged]
+        self.unsure |= other.unsure
+        return True
 
     def finish(self) -> Iterator[Finding]:
         rule = self.rule

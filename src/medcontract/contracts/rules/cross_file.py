@@ -41,8 +41,6 @@ class CrossFileRule(Rule, frozen=True, kw_only=True):
     """A rule about this file and one of another contract."""
 
     scope: ClassVar = "files"
-    in_order: ClassVar[bool] = False
-    """Whether the check compares records with each other: it must get all of them, in file order."""
     other: str
 
     def record_check(self, other: OtherFile) -> RecordCheck | None:
@@ -206,34 +204,74 @@ class SameOrder(CrossFileRule, frozen=True, kw_only=True):
     """Within each group, the records of this file are in the order given by `by` in the other file."""
 
     kind: ClassVar = "same-order"
-    in_order: ClassVar = True
     key: str
     group: str
     by: tuple[str, ...]
 
     def record_check(self, other: OtherFile) -> RecordCheck | None:
-        find, id_of, group_of = other.find, attrgetter(self.key), attrgetter(self.group)
-        if find is None:
+        return None if other.find is None else OrderCheck(self, other.find)
+
+
+class OrderCheck:
+    """The check of `SameOrder`. It compares records with each other, so it has a state."""
+
+    def __init__(self, rule: SameOrder, find: Callable[[Key], Any]) -> None:
+        self._rule = rule
+        self._find = find
+        self._id_of, self._group_of = attrgetter(rule.key), attrgetter(rule.group)
+        self._place_of = attrgetter(*rule.by)
+        self.state = OrderState()
+
+    def __call__(self, record: Any) -> Finding | None:
+        theirs = self._find(self._id_of(record))
+        if theirs is None:
             return None
-        latest: dict[Any, tuple[Any, ...]] = {}
-        """By group."""
-        reported: set[Any] = set()
-        """Groups whose first record out of order was reported."""
+        group, place, state = self._group_of(theirs), self._place_of(theirs), self.state
+        before = state.latest.setdefault(group, place)
+        state.latest[group] = max(place, before)
+        state.earliest[group] = min(place, state.earliest.get(group, place))
+        if place >= before or group in state.reported:
+            return None
+        state.reported.add(group)
+        return self._rule.finding((self._rule.key,))
 
-        def check(record: Any) -> Finding | None:
-            theirs = find(id_of(record))
-            if theirs is None:
-                return None
-            group = group_of(theirs)
-            place = tuple(getattr(theirs, name) for name in self.by)
-            before = latest.setdefault(group, place)
-            latest[group] = max(place, before)
-            if place >= before or group in reported:
-                return None
-            reported.add(group)
-            return self.finding((self.key,))
 
-        return check
+class OrderState:
+    """The first and last place of each group, and the groups whose first record out of order was reported."""
+
+    def __init__(self) -> None:
+        self.earliest: dict[Any, Any] = {}
+        self.latest: dict[Any, Any] = {}
+        self.reported: set[Any] = set()
+
+    def absorb(self, other: OrderState) -> bool:
+        """Merge the state after the records that follow, which were checked separately.
+
+        False if what was reported about them is not right, because it depends on earlier records.
+        """
+        right = True
+        for group, place in other.latest.items():
+            mine = self.latest.get(group)
+            falls = mine is not None and other.earliest[group] < mine
+            right = right and not (falls or (group in self.reported and group in other.reported))
+            self.latest[group] = place if mine is None else max(mine, place)
+            self.earliest[group] = min(other.earliest[group], self.earliest.get(group, other.earliest[group]))
+            if falls:
+                self.reported.add(group)
+        self.reported |= other.reported
+        return right
+
+    def copy(self) -> OrderState:
+        other = OrderState()
+        other.earliest, other.latest, other.reported = dict(self.earliest), dict(self.latest), set(self.reported)
+        return other
+
+    def of_groups(self, groups: Iterable[Any]) -> OrderState:
+        """Only what later records of these groups depend on."""
+        some = OrderState()
+        some.latest = {group: self.latest[group] for group in groups if group in self.latest}
+        some.reported = self.reported.intersection(groups)
+        return some
 
 
 def _shown(key: Key) -> str:

@@ -1,0 +1,150 @@
+"""Engines: where the chunks of large files are read. All of them run the same functions and give the same results."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from itertools import pairwise
+from typing import Any, Protocol, TypeVar
+
+from medcontract.contracts.rules import KeyHashes, is_ascending
+from medcontract.errors import CallError
+from medcontract.evaluation.environment import Environment
+from medcontract.reading import chunks
+from medcontract.workers import Workers, can_fork, processors
+
+T = TypeVar("T")
+R = TypeVar("R")
+Work = Callable[[Any, T], R]
+"""A module-level function of what all items share, and of one item."""
+
+
+class EngineFailed(Exception):  # not an error: the work is done in this process instead
+    """The workers cannot be started or were killed, or their results cannot be sent."""
+
+
+class Engine(Protocol):
+    """Runs a function on many items."""
+
+    @property
+    def workers(self) -> int:
+        """The number of items that are processed at the same time."""
+        ...
+
+    stable: bool
+    """Whether `hash` may differ between workers."""
+
+    def map(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
+        """The result for each item, in order. May raise `EngineFailed`."""
+        ...
+
+    def repeated(self, keys: Sequence[Sequence[KeyHashes]]) -> list[set[int]]:
+        """For each rule: the hashes of keys that occur in more than one chunk. `keys[chunk][rule]` are its keys."""
+        ...
+
+
+class SerialEngine:
+    """Runs everything in this process."""
+
+    workers = 1
+    stable = False
+
+    def map(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
+        return (work(shared, item) for item in items)
+
+    def repeated(self, keys: Sequence[Sequence[KeyHashes]]) -> list[set[int]]:
+        return [repeated_hashes(chunks) for chunks in zip(*keys, strict=True)]
+
+
+_FAILURES = (
+    BrokenProcessPool, OSError, ImportError,  # no semaphores, no memory
+    pickle.PicklingError, TypeError, AttributeError,  # something that cannot be sent
+    CallError,  # a contract or a track that was registered by a call, which other processes do not know
+)  # fmt: skip
+
+
+class ProcessEngine(SerialEngine):
+    """Runs work in worker processes. They are forked if possible, so that they share what was read."""
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self.stable = not can_fork()
+
+    def map(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
+        global _work  # noqa: PLW0603  # forked workers inherit it
+        _work = work, shared
+        try:
+            sent = Sent(work, shared) if self.stable else None
+            with Workers(min(self.workers, len(items)), _prepare, sent, fork=not self.stable) as workers:
+                for future in [workers.submit(_do, item) for item in items]:
+                    yield future.result()
+        except _FAILURES as error:
+            raise EngineFailed from error
+        finally:
+            _work = None
+
+
+_work: tuple[Work[Any, Any], Any] | None = None
+"""The current function and what its calls share: in this process, and in the workers that were forked from it."""
+
+
+class Sent:
+    """A function and what its calls share, for another process, with all that they need there."""
+
+    def __init__(self, work: Work[Any, Any], shared: Any) -> None:
+        self.environment = Environment.current()
+        self._pickled = pickle.dumps((work, shared), pickle.HIGHEST_PROTOCOL)
+
+    def open(self) -> tuple[Work[Any, Any], Any]:
+        """Call it in the environment."""
+        opened: tuple[Work[Any, Any], Any] = pickle.loads(self._pickled)  # noqa: S301  # from the process that sent it
+        return opened
+
+
+_active: Any = None
+"""In a worker that was not forked: its environment, until it ends."""
+
+
+def _prepare(sent: Sent | None) -> None:
+    """Initialize a worker that was not forked."""
+    global _work, _active  # noqa: PLW0603  # initializes a worker process
+    if sent is None:
+        raise OSError("the worker should have been forked")
+    _active = sent.environment.active()
+    _active.__enter__()
+    _work = sent.open()
+    gc.freeze()  # it is kept for the life of the process
+
+
+def _do(item: Any) -> Any:
+    """Process one item in a worker."""
+    if _work is None:
+        raise OSError("the worker was not prepared")
+    work, shared = _work
+    return work(shared, item)
+
+
+def repeated_hashes(chunks: Sequence[KeyHashes]) -> set[int]:
+    """The hashes that occur in more than one chunk."""
+    found = [chunk for chunk in chunks if chunk.hashes]
+    ends = [chunk.ends for chunk in found if chunk.ends]
+    if len(ends) == len(found) and all(is_ascending([one[1], two[0]]) for one, two in pairwise(ends)):
+        return set()  # all keys ascend, so none is repeated
+    seen: set[int] = set()
+    repeated: set[int] = set()
+    for chunk in found:
+        repeated |= seen.intersection(chunk.hashes)
+        seen.update(chunk.hashes)
+    return repeated
+
+
+def engine_for(jobs: int | None, size: int) -> Engine | None:
+    """The engine for files of so many bytes with `jobs` processes; None means as many as pay off.
+
+    By default, workers are only used if they can be forked: to spawn them takes too long, and runs scripts twice that
+    do not expect it.
+    """
+    count = min(processors() if jobs is None else jobs, size // chunks.SMALLEST)
+    return ProcessEngine(count) if count > 1 and (jobs or can_fork()) else None

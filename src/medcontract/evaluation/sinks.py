@@ -1,0 +1,130 @@
+"""Makes sinks for the chunks of a file, also in other processes."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from medcontract.contracts import registry
+from medcontract.contracts.rules import CrossFileRule, OrderCheck, OtherFile, Unique, record_checks
+from medcontract.scoring import tracks
+from medcontract.scoring.pairing import Expected, Pairing
+from medcontract.scoring.protocol import Protocol
+from medcontract.scoring.scorer import Scorer, ScoringOptions
+from medcontract.scoring.track import Track
+
+
+class NoSink:
+    """For files that are only checked."""
+
+    def fresh(self) -> None:
+        return None
+
+
+def options_for_workers(track: Track, options: ScoringOptions) -> ScoringOptions | None:
+    """The options with all plugins that worker processes need. None if they cannot know the track."""
+    plugins = tracks.plugins_for_workers(track.id, options.plugins)
+    return None if plugins is None else replace(options, plugins=plugins)
+
+
+class _Recipe(Struct, frozen=True):
+    """What another process needs to make the scorer, and with it the functions of a pair."""
+
+    track: str
+    contracts: tuple[str, ...]
+    protocol: Protocol
+    options: ScoringOptions
+    pair: int
+
+    @classmethod
+    def of(cls, track: Track, scorer: Scorer, truth: str) -> _Recipe:
+        pair = next(each for each in scorer.pairs if each.truth == truth)
+        contracts = (pair.truth, pair.submission)
+        number = [each.truth for each in track.pairs(contracts)].index(truth)
+        return cls(track.id, contracts, scorer.protocol, scorer.options, number)
+
+    def check(self) -> None:
+        """Raises `PicklingError` if another process cannot know the track."""
+        if tracks.plugins_for_workers(self.track, ()) is None:
+            raise pickle.PicklingError(f"the track {self.track} was registered by a call")
+
+    def scorer(self) -> Scorer:
+        return tracks.track(self.track).scorer(self.protocol, self.options, self.contracts)
+
+
+def _without_headers(others: dict[str, OtherFile]) -> dict[str, OtherFile]:
+    """Headers are compared by the process that merges the chunks."""
+    return {name: replace(other, header=None) for name, other in others.items()}
+
+
+class ExpectedSinks:
+    """For the records of a truth."""
+
+    def __init__(
+        self, track: Track, scorer: Scorer, truth: str, expected: Expected[Any], others: dict[str, OtherFile]
+    ) -> None:
+        self._recipe = _Recipe.of(track, scorer, truth)
+        self._contract = truth
+        self._expected = expected
+        self._others = others
+
+    def __getstate__(self) -> tuple[_Recipe, str, dict[str, OtherFile]]:
+        self._recipe.check()
+        return self._recipe, self._contract, _without_headers(self._others)
+
+    def __setstate__(self, state: tuple[_Recipe, str, dict[str, OtherFile]]) -> None:
+        self._recipe, self._contract, self._others = state
+        pair = self._recipe.scorer().pairs[self._recipe.pair]
+        checks = record_checks(registry.find(self._contract).file_rules, self._others)
+        self._expected = Expected(pair.key, pair.item, checks)
+
+    def fresh(self) -> Expected[Any]:
+        return self._expected.fresh()
+
+
+class PairingSinks:
+    """For the records of a submission, which are paired with a truth that was read before."""
+
+    def __init__(self, track: Track, scorer: Scorer, pairing: Pairing[Any, Any]) -> None:
+        self._recipe = _Recipe.of(track, scorer, pairing.pair.truth)
+        self._pairing = pairing.fresh()
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        self._recipe.check()
+        pairing = self._pairing
+        own = pairing.pair.truth
+        others = {rule.other: pairing.others[rule.other] for rule in pairing.rules if rule.other != own}
+        expected = pairing.expected
+        return (
+            self._recipe, expected.export()[:3], pairing.rules, _without_headers(others), pairing.unique,
+        )  # fmt: skip
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        truth: tuple[list[Any], list[Any], bool]
+        rules: tuple[CrossFileRule, ...]
+        others: dict[str, OtherFile]
+        unique: tuple[Unique, ...]
+        self._recipe, truth, rules, others, unique = state
+        pair = self._recipe.scorer().pairs[self._recipe.pair]
+        expected: Expected[Any] = Expected.of(pair, *truth)
+        self._pairing = Pairing(pair, expected, rules, {**others, pair.truth: expected.as_other_file()}, unique)
+
+    def fresh(self) -> Pairing[Any, Any]:
+        return self._pairing.fresh()
+
+
+def can_split_truth(expected: Expected[Any]) -> bool:
+    """Whether the records of a truth may be read in chunks."""
+    return type(expected) is Expected and not any(isinstance(check, OrderCheck) for check in expected.checks)
+
+
+def can_send(pairing: Pairing[Any, Any]) -> bool:
+    """Whether the marks of a submission can be sent between processes: not if they refer to complete records."""
+    try:
+        pickle.dumps(pairing.expected.items[:1])
+    except (pickle.PicklingError, TypeError, AttributeError):
+        return False
+    return True
