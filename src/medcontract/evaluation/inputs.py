@@ -235,7 +235,7 @@ def _decide(
         collector = settings.collector()
         identified = identify(source, decided, collector)
         if isinstance(identified, Identified):
-            how = "as no other file" if role is None else "by its position"
+            how = "by elimination" if role is None else "by its position"
             part = Part(source, identified.contract, collector, how)
             files.groups.setdefault(part.contract.id, []).append(part)
         else:
