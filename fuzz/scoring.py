@@ -277,7 +277,7 @@ def markers(source: random.Random) -> Trial:
     """--participant does not reveal the truth: its texts, and ids that the submission does not have, are markers."""
     track = source.choice(TRACKS)
     command = source.choice(("score", "score", "preflight", "leaderboard"))
-    truth = tuple(_marked(part) for part in truth_of(track))
+    truth = tuple(marked(part) for part in truth_of(track))
     sent = sent_of(track)
     damage_truth = source.random() < 0.15
     files = folder_of(truth, "truth", source, source.randrange(len(truth)) if damage_truth else None)
@@ -306,7 +306,7 @@ def markers(source: random.Random) -> Trial:
 _IDS = ("report_id", "case_id", "segment_id", "image_id", "doc_id", "task_id", "sample_id")
 
 
-def _marked(part: Part) -> Part:
+def marked(part: Part) -> Part:
     """The part with markers as free texts, and a record with a unique id."""
     if part.is_document or part.contract == "extraction/manifest":
         return part

@@ -8,12 +8,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.commands import Call, caller
 from tests.support import TEST_ALL
 
+from medcontract import errors
+from medcontract.catalog import CATALOGUE
 from medcontract.contracts import registry
+from medcontract.results.validation import CODES_OF_MISSING_VALUES
 from medcontract.scoring import tracks
 
 PROPERTIES = Path(__file__).parent / "properties"
@@ -73,18 +77,20 @@ def call(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest
 
 @pytest.fixture
 def forget_plugins() -> Iterator[None]:
-    """What a test registers is gone after it."""
-    contracts, known = dict(registry.compiled()), dict(tracks._registered)
-    path, modules = list(sys.path), set(sys.modules)
+    """What a test registers is gone after it: contracts, tracks, codes and modules."""
+    tables: list[Any] = [
+        registry.registered(), tracks._registered, tracks._origins, CATALOGUE, CODES_OF_MISSING_VALUES,
+        errors._plugin_modules,
+    ]  # fmt: skip
+    kept, modules, path = [table.copy() for table in tables], set(sys.modules), list(sys.path)
     yield
-    registry.compiled().clear()
-    registry.compiled().update(contracts)
-    tracks._registered.clear()
-    tracks._registered.update(known)
+    for table, before in zip(tables, kept, strict=True):
+        table.clear()
+        table.update(before)
     sys.path[:] = path
-    for name in ("toy_track", "notes_plugin"):
-        if name not in modules:
-            sys.modules.pop(name, None)
+    for name in set(sys.modules) - modules:
+        if not name.startswith(("medcontract", "tests")) and getattr(sys.modules[name], "CONTRACTS", None) is not None:
+            del sys.modules[name]
 
 
 @pytest.fixture

@@ -6,9 +6,12 @@ import json
 from html.parser import HTMLParser
 from pathlib import Path
 
+from tests.challenge_files import REGRESSION, STROKE, stroke_predictions, stroke_truth, write
 from tests.scoring_files import CLASSES
+from tests.support import ROOT
 
 import medcontract
+from medcontract import Challenge
 from medcontract.results.base import Result
 
 EXAMPLES = Path(medcontract.__file__).parent / "examples"
@@ -62,7 +65,42 @@ def examples(folder: Path) -> dict[str, Result]:
         results[f"leaderboard-{track}"] = medcontract.leaderboard(files, files)
     results["refused"] = medcontract.score(*refused(folder))
     results["hostile"] = hostile_board(folder)
+    results["invalid"] = medcontract.validate_files([invalid(folder / "invalid")])
+    results["not-ready"] = medcontract.preflight(*refused(folder))
+    results |= of_challenges(folder)
     return results
+
+
+def invalid(folder: Path) -> Path:
+    """A folder with a file with many problems, a file with few, and one that is not data."""
+    folder.mkdir(parents=True)
+    rows = [f"i{n % 900},{'nv' if n % 2 else 'NV'}" for n in range(1000)]
+    (folder / "truth.csv").write_text("image_id,label\n" + "\n".join(rows) + "\n")
+    (folder / "predictions.json").write_text((ROOT / "examples" / "bad" / "predictions.json").read_text())
+    (folder / "notes.docx").write_text("not data")
+    return folder
+
+
+def of_challenges(folder: Path) -> dict[str, Result]:
+    """Results of a challenge with classes, and of one whose headline is better if it is lower."""
+    stroke, risk = (Challenge.load(text.encode()) for text in (STROKE, REGRESSION))
+    truth = write(folder / "stroke-truth.jsonl", stroke_truth())
+    mine = write(folder / "stroke-predictions.jsonl", stroke_predictions())
+    days = write(folder / "risk-truth.csv", [{"case_id": f"C-{n}", "days": 10 * n} for n in range(10)])
+    close, far = (
+        write(folder / f"{name}.csv", [{"case_id": f"C-{n}", "days": min(100, 10 * n + error)} for n in range(10)])
+        for name, error in (("close", 1), ("far", 8))
+    )
+    of_risk = [f"risk/predictions={file}" for file in (far, close)]
+    before, after = (risk.score(f"risk/truth={days}", file) for file in of_risk)
+    return {
+        "score-challenge": stroke.score(truth, mine),
+        "preflight-challenge": stroke.preflight(truth, mine),
+        "leaderboard-challenge": stroke.leaderboard(truth, mine),
+        "score-lower": after,
+        "compare-lower": risk.compare(before, after),
+        "leaderboard-lower": risk.leaderboard(f"risk/truth={days}", *of_risk),
+    }
 
 
 def refused(folder: Path) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import tempfile
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 from tests.acceptance.test_browser import FLAGS, chromium
 from tests.html_pages import EXAMPLES
-from tests.scoring_files import CLASSES
+from tests.scoring_files import CLASSES, document, model
 from tests.support import ROOT
 
 import medcontract
@@ -26,13 +27,15 @@ def _submissions(folder: Path) -> tuple[Path, Path]:
     truth = folder / "truth.csv"
     truth.write_text("image_id,label\n" + "".join(f"{name},{label}\n" for name, label in labels.items()))
     teams = folder / "teams"
-    teams.mkdir()
     for team, share in {**TEAMS, "Half done": 0.9}.items():
-        rows = [f"image_id,{','.join(CLASSES)}"]
+        records = []
         for name, label in list(labels.items())[: 200 if team == "Half done" else 400]:
             guess = label if chance.random() < share else chance.choices(CLASSES, weights)[0]
-            rows.append(f"{name},{','.join('0.91' if each == guess else '0.01' for each in CLASSES)}")
-        (teams / f"{team}.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+            records.append({"image_id": name, "probabilities": [0.91 if each == guess else 0.01 for each in CLASSES]})
+        (teams / team).mkdir(parents=True)
+        sent = {"team_name": team, "predictions": records}
+        (teams / team / "predictions.json").write_text(json.dumps(sent), encoding="utf-8")
+        document(teams / team, "model", {**model(chance.uniform(10, 120), chance.uniform(50, 300)), "team_name": team})
     return truth, teams
 
 
@@ -41,7 +44,7 @@ def main() -> None:
         folder = Path(name)
         truth, teams = _submissions(folder)
         pages = {
-            "score": medcontract.score(truth, teams / "Kranich.csv"),
+            "score": medcontract.score(truth, teams / "Kranich"),
             "leaderboard": medcontract.leaderboard(truth, *sorted(teams.iterdir())),
             "preflight": medcontract.preflight(EXAMPLES / "lesions"),
             "validate": medcontract.validate_files([str(ROOT / "examples/bad/predictions.json")]),
@@ -52,7 +55,7 @@ def main() -> None:
             text = result.to_html(show_values=page == "validate")
             file.write_text(text.replace(f"{ROOT}/", ""), encoding="utf-8")
             for scheme in ("light", "dark") if page == "score" else ("light",):
-                tab = browser.new_page(viewport={"width": 900, "height": 1000}, color_scheme=scheme)
+                tab = browser.new_page(viewport={"width": 1000, "height": 900}, color_scheme=scheme)
                 tab.goto(file.as_uri())
                 tab.screenshot(path=IMAGES / f"{page}{'-dark' if scheme == 'dark' else ''}.png")
                 tab.close()

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from medcontract.api import (
+        bundle,
+        cache_info,
         check_challenge,
         check_protocol,
         check_schemas,
+        clear_cache,
         compare,
         data_dictionary,
         diff_schemas,
@@ -71,9 +74,12 @@ __all__ = [
     "Validated",
     "Validation",
     "__version__",
+    "bundle",
+    "cache_info",
     "check_challenge",
     "check_protocol",
     "check_schemas",
+    "clear_cache",
     "compare",
     "data_dictionary",
     "diff_schemas",

@@ -29,7 +29,7 @@ from medcontract.results.score import Score
 from medcontract.scoring.benchmark import PREDICTIONS, REFERENCES, TRACK, terms_of
 from medcontract.scoring.benchmark.combining import COMBINED, Weighting, parse_categories, parse_weights
 from medcontract.scoring.benchmark.comparing import table_in
-from medcontract.scoring.benchmark.metrics import CLINICAL, REASONING, measured, side_of
+from medcontract.scoring.benchmark.metrics import CLINICAL, REASONING, Settings, measured, required_metrics, side_of
 from medcontract.scoring.benchmark.rescoring import add_combined
 from medcontract.scoring.benchmark.samples import shown_parts
 from medcontract.scoring.benchmark.tables import report_tables
@@ -61,7 +61,7 @@ class _Metric:
         protocol = TRACK.protocol
         for name, value in (parameters or {}).items():
             protocol = protocol.changed(name, str(value))
-        self._protocol = protocol
+        self._settings = Settings.of(protocol)
         self._breakdown: list[dict[str, Any]] = []
 
     def calculate(self, expected: Answer | Sequence[Answer], predicted: Answer | Sequence[Answer]) -> float:
@@ -73,8 +73,9 @@ class _Metric:
         references, predictions = self._validated(expected, predicted)
         values: list[Fraction] = []
         for reference, prediction in zip(references, predictions, strict=True):
-            sides = (side_of(self._terms, said) for said in (reference.reference, prediction.prediction))
-            found = measured(self._terms, self._protocol, *sides).get(self.name)
+            wanted, found_side = (side_of(self._terms, said) for said in (reference.reference, prediction.prediction))
+            required = required_metrics(self._settings, wanted)
+            found = measured(self._terms, self._settings, required, wanted, found_side).get(self.name)
             if found is None:
                 self._breakdown.append({"score": None})
                 continue
@@ -216,7 +217,7 @@ class BenchmarkReport:
         headline = self._headline()
         value = self.overall_scores.get(headline)
         shown = list(report_tables(self._report, headline, counted_here=False))
-        return report_page(f"{TRACK.id}: {self.model_id}", headline, value, shown)
+        return report_page(f"Report: {TRACK.id}", self.model_id, headline, value, shown)
 
     def _headline(self) -> str:
         """The first combined score whose weights are known; a report of another tool may contain anything there."""

@@ -1,6 +1,7 @@
-"""The closed list of problem codes: what each means, an example of the mistake, and its fix.
+"""The list of problem codes: what each means, an example of the mistake, and its fix.
 
-`medcontract explain` and `docs/codes.md` are generated from it, and a test proves that each code can occur.
+`medcontract explain` and `docs/codes.md` are generated from it, and a test proves that each code can occur. Plugins can
+add codes with another prefix (`contracts.custom_codes`).
 MC0xx: file and syntax, MC1xx: structure (what JSON Schema can express), MC2xx: rules within a file,
 MC3xx: rules across files, MC4xx: gates, MC5xx: advice.
 """
@@ -11,11 +12,15 @@ from typing import NamedTuple
 
 
 class Entry(NamedTuple):
+    """A problem code."""
+
     code: str
     title: str
     meaning: str
     mistake: str
+    """An example of the mistake."""
     fix: str
+    """The same example without the mistake."""
 
 
 _ENTRIES = (
@@ -653,15 +658,16 @@ _ENTRIES = (
     ),
     Entry(
         "MC502", "Differs only in spelling",
-        "Ids or labels differ from the expected ones only in case, accents, whitespace or leading zeros, so that they "
-        "do not count. A warning of `preflight`.",
+        "Ids or labels differ from the expected ones only in case, accents, whitespace, leading zeros or separators, "
+        "or in a prefix or suffix that all of them have or lack, so that they do not count. A warning of `preflight`.",
         'expected: "R-007"; in the submission: "r-7"',
         'expected: "R-007"; in the submission: "R-007"',
     ),
     Entry(
         "MC503", "Probably a mistake",
         "The files are valid, but something in them is probably not intended: no case has an end, documents of the "
-        "manifest are not ready, an offline run names a hosted service. A warning of `preflight`.",
+        "manifest are not ready, an offline run names a hosted service, the files name different teams. A warning of "
+        "`preflight`, or an error if nothing can be scored because no record contains an answer.",
         '{"backend": "https://api.example.com"}',
         '{"backend": "llama.cpp"}',
     ),
@@ -686,6 +692,12 @@ _ENTRIES = (
         "specified.",
         "report_id,ward                     (recognized as reports/cases)",
         "medcontract validate reports/cases=cases.csv",
+    ),
+    Entry(
+        "MC511", "No rows",
+        "The table has a header row, but no other rows. A warning: it is valid, but probably not complete.",
+        "report_id,specialty,urgency,follow_up",
+        "report_id,specialty,urgency,follow_up\nR-1,Oncology,Urgent,true",
     ),
 )  # fmt: skip
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandera.pandas as pa
 
     from medcontract.arguments import FileName, FileNames
+    from medcontract.bundles.writing import Bundle
     from medcontract.contracts.contract import Contract, Validated
     from medcontract.contracts.registry import Scope
     from medcontract.results.comparison import Comparison
@@ -178,6 +179,10 @@ class Challenge:
     def diff_schemas(self, old: FileName, new: FileName, **named: Any) -> SchemaDiff:
         """Compare two schemas."""
         return self._call(api.diff_schemas, old, new, **named)
+
+    def bundle(self, platform: str, truth: FileNames, out: FileName, **named: Any) -> Bundle:
+        """Write a scoring bundle for a challenge platform."""
+        return self._call(api.bundle, platform, truth, out, **named)
 
     def init(self, folder: FileName, **named: Any) -> tuple[Path, ...]:
         """Create example files in a folder."""

@@ -24,7 +24,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -102,6 +103,74 @@ DEBUG = "MEDCONTRACT_DEBUG"
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
+_plugin_modules: set[str] = set()
+"""The names of modules that define contracts, rules or tracks of plugins."""
+_CALLING_PLUGINS = frozenset(
+    f"{__package__}.{name}"
+    for name in (
+        "contracts.rules.cross_file", "evaluation.label_tally", "evaluation.preflight_session", "scoring.pairing",
+        "validation.records",
+    )
+)  # fmt: skip
+"""Modules that call functions of plugins for each record. Some, such as an `attrgetter`, have no frame, and others
+return a value that cannot be used."""
+
+
+def plugin_modules() -> frozenset[str]:
+    """The names of modules that contain code of plugins."""
+    return frozenset(_plugin_modules)
+
+
+def name_plugin(*modules: str) -> None:
+    """Register modules of plugins: exceptions in their code are reported as errors of the plugin."""
+    _plugin_modules.update(name for name in modules if name.partition(".")[0] != __package__)
+
+
+def plugin_failure(error: BaseException) -> BrokenPlugin | None:
+    """The error to report instead of an exception in the code of a plugin, without any data. None for other errors."""
+    if isinstance(error, MedcontractError | MemoryError | OSError | KeyboardInterrupt | GeneratorExit):
+        return None
+    found = None
+    trace = error.__traceback__
+    while trace is not None:
+        module = trace.tb_frame.f_globals.get("__name__", "")
+        if module in _plugin_modules or module.rpartition(".")[0] in _plugin_modules:
+            found = f"the plugin '{module}' failed in {trace.tb_frame.f_code.co_name}, line {trace.tb_lineno}"
+        elif module in _CALLING_PLUGINS and trace.tb_next is None and _plugin_modules:
+            found = found or "a function of a plugin for records or rules failed, or returned a wrong value"
+        trace = trace.tb_next
+    if found is None:
+        return None
+    _print_traceback(error)
+    return BrokenPlugin(f"{found}: {type(error).__name__}", f"{DEBUG}=1 shows the traceback, which may contain data")
+
+
+@contextmanager
+def report_plugin_errors() -> Iterator[None]:
+    """Raise `BrokenPlugin` for exceptions in the code of plugins."""
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        failure = plugin_failure(error)
+        if failure is None:
+            raise
+        raise failure from None
+
+
+def _print_traceback(error: BaseException) -> None:
+    """Write the traceback, which may contain values, to standard error, if MEDCONTRACT_DEBUG is set."""
+    import traceback
+
+    if os.environ.get(DEBUG):
+        traceback.print_exception(error, file=sys.stderr)
+
+
+def unexpected(error: Exception) -> str:
+    """The message for an unexpected exception that fails one submission of many: in a plugin, or a bug."""
+    failure = plugin_failure(error)
+    return internal_error(error) if failure is None else failure.as_options[0]
+
+
 def internal_error(error: Exception) -> str:
     """The message for an unexpected exception: its type and where it was raised, without any data.
 
@@ -110,8 +179,7 @@ def internal_error(error: Exception) -> str:
     """
     import traceback
 
-    if os.environ.get(DEBUG):
-        traceback.print_exception(error, file=sys.stderr)
+    _print_traceback(error)
     if isinstance(error, MemoryError):
         return "out of memory"
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(_PACKAGE)]

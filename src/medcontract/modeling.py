@@ -1,4 +1,4 @@
-"""Everything for custom contracts and tracks. `docs/your-own-contract.md` is a tutorial.
+"""Everything for custom contracts and tracks; `docs/your-own-contract.md` and `docs/your-own-track.md` explain it.
 
 Models derive from `Document` (a file), `StrictModel` (a record or object) or `OpenModel` (a record with other keys);
 fields have the types below; rules express what a schema cannot. A `Track` computes figures from such files.
@@ -27,31 +27,54 @@ from medcontract.contracts.base import (
     Unit,
     ZeroOrOne,
 )  # fmt: skip
-from medcontract.contracts.contract import Contract
+from medcontract.contracts.contract import Contract, StandIn
+from medcontract.contracts.custom_codes import ProblemCode, register_codes
 from medcontract.contracts.plugins import register
 from medcontract.contracts.rules import (
     AnyAbove,
     CalendarDate,
+    CollectionRule,
     Constant,
     Covers,
+    CrossFileRule,
+    Disjoint,
     Distinct,
     EmptyWhenFailed,
+    Equal,
+    Excludes,
     Flag,
     ForbidPattern,
     Limit,
     Monotonic,
     Order,
+    OtherFile,
+    RecordRule,
     Reference,
     RequireAny,
     Requires,
+    SameOrder,
+    SameValue,
     Sum,
     Unique,
 )  # fmt: skip
+from medcontract.problems import Finding
+from medcontract.results.score import FailureMode, ItemBreakdown
+from medcontract.results.tables import (
+    Bars,
+    Distribution,
+    Matrix,
+    Table,
+    failure_modes_table,
+    figures_table,
+    long_table,
+    number,
+)
 from medcontract.scoring.comparison import Comparison, RowGroup, Rows
 from medcontract.scoring.custom_metrics import register_metrics
-from medcontract.scoring.pairing import Pair, Vocabulary, marks
+from medcontract.scoring.pairing import Pair, Pairing, Unscored, Vocabulary, marks
 from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol
+from medcontract.scoring.rational import rounded
 from medcontract.scoring.scorer import Answers, Counts, Finished, Remark, Scorer, ScoringOptions
 from medcontract.scoring.scorer import Limit as TrackLimit
 from medcontract.scoring.track import (
@@ -75,41 +98,56 @@ __all__ = [
     "Answers",
     "AnyAbove",
     "Auxiliary",
+    "Bars",
     "CalendarDate",
     "Change",
+    "CollectionRule",
     "Comparison",
     "Constant",
     "Contract",
     "Count",
     "Counts",
     "Covers",
+    "CrossFileRule",
     "Date",
+    "Disjoint",
     "Distinct",
+    "Distribution",
     "Document",
     "Either",
     "EmptyWhenFailed",
+    "Equal",
+    "Excludes",
     "ExpectedIds",
+    "FailureMode",
     "Figure",
+    "Finding",
     "Finished",
     "Flag",
     "ForbidPattern",
     "Guid",
+    "ItemBreakdown",
     "Limit",
     "LinkedFiles",
     "ListOf",
     "Matching",
+    "Matrix",
     "Monotonic",
     "NamedFile",
     "NonNegative",
     "OpenModel",
     "Option",
     "Order",
+    "OtherFile",
     "Pair",
+    "Pairing",
     "Parameter",
     "Position",
     "Positive",
+    "ProblemCode",
     "Protocol",
     "Ranking",
+    "RecordRule",
     "Reference",
     "RelativePath",
     "Remark",
@@ -119,21 +157,32 @@ __all__ = [
     "Roles",
     "RowGroup",
     "Rows",
+    "SameOrder",
+    "SameValue",
     "Scorer",
     "ScoringOptions",
+    "StandIn",
     "Str",
     "StrictModel",
     "Sum",
+    "Table",
     "Text",
     "Track",
     "TrackLimit",
     "Unique",
     "Unit",
+    "Unscored",
     "Vocabulary",
     "ZeroOrOne",
+    "failure_modes_table",
+    "figures_table",
+    "long_table",
     "marks",
+    "number",
     "processed_counts",
     "register",
+    "register_codes",
     "register_metrics",
     "register_track",
+    "rounded",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 The reading and contract layers produce a `Finding` while they stream a file: a code, a message and a *reference*
 to the place. A `Problem` (`medcontract.results.validation`) is a finding with line and column, which
-`medcontract.reading.line_index` computes. The closed list of codes is in `medcontract.catalog`.
+`medcontract.reading.line_index` computes. The list of codes is in `medcontract.catalog`.
 """
 
 from __future__ import annotations
@@ -73,12 +73,17 @@ def plain_name(name: str) -> str:
 
 
 _OF_NAMED_FILES = ("MC311", "MC312", "MC32")
-"""Codes about a model or an image that a file refers to. All other MC3xx codes compare records of two files."""
+"""Codes about a model or an image that a file refers to. All other 3xx codes compare records of two files."""
+
+
+def is_cross_file(code: str) -> bool:
+    """Whether a code belongs to the range of rules across files: MC3xx, or 3xx with the prefix of a plugin."""
+    return code[-3:-2] == "3"
 
 
 def reveals_truth(code: str) -> bool:
     """Whether the problem results from comparing files, so that its details must not be shown to participants."""
-    return code.startswith("MC3") and not code.startswith(_OF_NAMED_FILES)
+    return is_cross_file(code) and not code.startswith(_OF_NAMED_FILES)
 
 
 def empty_file(offset: int) -> Finding:

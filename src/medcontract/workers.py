@@ -17,7 +17,7 @@ from multiprocessing.context import SpawnContext, SpawnProcess
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
-from medcontract.errors import CallError
+from medcontract.errors import CallError, plugin_failure, report_plugin_errors
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -224,7 +224,7 @@ def _no_interrupt() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-_failed: Exception | None = None
+_failed: BaseException | None = None
 """In worker processes: the exception that `prepare` raised."""
 
 
@@ -242,15 +242,16 @@ def _begin_worker(
     try:
         if prepare:
             prepare(*arguments)
-    except Exception as error:  # noqa: BLE001  # raised by each call, in the parent process
-        _failed = error
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # raised by each call, in the parent process
+        _failed = plugin_failure(error) or error
 
 
 def _call(function: Callable[P, T], /, *arguments: P.args, **named: P.kwargs) -> T:
     """Call a function in a worker."""
     if _failed:
         raise _failed
-    return function(*arguments, **named)
+    with report_plugin_errors():  # the parent process does not get the traceback
+        return function(*arguments, **named)
 
 
 def _end_with(pipe: Connection) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.html_pages import examples
+
+import medcontract
 
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -141,8 +144,34 @@ def test_landmarks_and_table_headers(browser: Any, pages: dict[str, Path]) -> No
         seen.page.close()
 
 
+_FOLDED = (
+    "[...document.querySelectorAll('details:not(.numbers) > :not(summary)')].filter(e => !e.checkVisibility()).length"
+)
+
+
 def test_pages_print(browser: Any, pages: dict[str, Path]) -> None:
-    """A PDF of a score has several pages, and dark colors are not printed on white paper."""
-    seen = _Seen(browser, pages["score-lesions"], color_scheme="light")
-    assert seen.page.pdf(format="A4")[:5] == b"%PDF-"
+    """On white paper, also if the reader prefers dark colors; nothing is folded, and nothing is cut off."""
+    for name in ("score-lesions", "invalid", "not-ready", "leaderboard-challenge"):
+        seen = _Seen(browser, pages[name], color_scheme="dark", viewport={"width": 700, "height": 1000})
+        assert seen.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
+        seen.page.emulate_media(media="print", color_scheme="dark")
+        assert seen.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert seen.evaluate(_FOLDED) == 0, name
+        assert seen.evaluate(_CONTRAST) == [], name
+        assert seen.evaluate(_OVERFLOW) <= 0, name
+        assert seen.page.pdf(format="A4")[:5] == b"%PDF-"
+        seen.page.close()
+
+
+def test_a_large_report_opens_quickly(browser: Any, tmp_path: Path) -> None:
+    """10,000 problems with different values."""
+    file = tmp_path / "truth.csv"
+    file.write_text("image_id,label\n" + "".join(f"i{n},x{n}\n" for n in range(10_000)))
+    page = tmp_path / "page.html"
+    report = medcontract.validate_files([f"lesions/truth={file}"])
+    page.write_text(report.to_html(show_values=True), encoding="utf-8")
+    started = time.monotonic()
+    seen = _Seen(browser, page, viewport=_TALLER_THAN_WIDE)
+    assert seen.evaluate(_OVERFLOW) <= 0
+    assert time.monotonic() - started < 10  # about 0.1 s
     seen.page.close()

@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 import yaml
+from click.shell_completion import get_completion_class
 from tests.support import ROOT
 
 import medcontract
+from medcontract.cli.group import group
 from medcontract.errors import CallError
 from medcontract.testing import assert_valid
 
@@ -180,6 +182,34 @@ def test_completion(shell: str) -> None:
     assert "validate" in _completed(program, f"{shell}_complete", **words)
     words = {"COMP_WORDS": "medcontract validate --max-", "COMP_CWORD": "--max-" if shell == "fish" else "2"}
     assert "--max-problems" in _completed(program, f"{shell}_complete", **words)
+
+
+_VALUES = [
+    ("explain MC10", "MC104"),
+    ("schema show les", "lesions/truth"),
+    ("schema export out tri", "triage/response"),
+    ("validate --contract rep", "reports/predictions"),
+    ("template ben", "benchmark/predictions"),
+    ("protocol show ext", "extraction"),
+    ("protocol freeze ext", "extraction"),
+    ("init re", "reports"),
+    ("validate --format sa", "sarif"),
+    ("score --parameter min_", "min_processed="),
+    ("protocol show lesions --parameter size_", "size_min_mb="),
+]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize(("typed", "expected"), _VALUES)
+def test_completion_of_values(shell: str, typed: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Contracts, tracks, codes, formats and parameters. The shell passes what was typed in its environment."""
+    words = f"medcontract {typed}"
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", typed.rsplit(maxsplit=1)[-1] if shell == "fish" else str(len(words.split()) - 1))
+    complete = get_completion_class(shell)
+    assert complete is not None
+    made = complete(group, {}, "medcontract", "_MEDCONTRACT_COMPLETE")
+    assert expected in {item.value for item in made.get_completions(*made.get_completion_args())}
 
 
 def _completed(program: list[str], what: str, **words: str) -> str:

@@ -15,7 +15,7 @@ from tests.scoring_files import Record, as_json, model
 import medcontract
 from medcontract.report_files import MANIFEST
 
-FORMATS = {"text": ".txt", "json": ".json", "markdown": ".md"}
+FORMATS = {"text": ".txt", "json": ".json", "markdown": ".md", "html": ".html"}
 
 
 @pytest.fixture

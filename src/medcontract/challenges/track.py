@@ -16,7 +16,7 @@ from medcontract.challenges.definition import Definition
 from medcontract.challenges.metrics import built
 from medcontract.errors import CallError
 from medcontract.results.score import Score
-from medcontract.results.tables import Bars, Matrix, Table, long_table, number
+from medcontract.results.tables import Bars, Matrix, Table, long_table, number, share_of
 from medcontract.scoring.canonical import canonical, sha256
 from medcontract.scoring.comparison import Comparison
 from medcontract.scoring.metrics import Metric, MetricValue, Tally, columns, confusion_matrix, count_all
@@ -258,11 +258,14 @@ class ChallengeTrack(Track):
     def tables(self, score: Score) -> Iterator[Table]:
         result = score.result or {}
         undefined = result.get("undefined", {})
-        rows = [(name, number(value), undefined.get(name, "")) for name, value in _flat(result).items()]
+        flat = _flat(result)
+        rows = [(name, number(value), undefined.get(name, "")) for name, value in flat.items()]
         if undefined:
             yield Table("", ("figure", "value", "undefined because"), rows, numeric=False)
         else:
-            yield Table("", ("figure", "value"), [row[:2] for row in rows])
+            figures = {figure.name: figure for figure in self.figures}
+            shares = [share_of(figures[name], value) if name in figures else None for name, value in flat.items()]
+            yield Table("", ("figure", "value"), [row[:2] for row in rows], shares=shares)
         left_out = result.get("left_out", {})
         if left_out:
             counts = [(name, number(count)) for name, count in left_out.items()]
@@ -270,7 +273,7 @@ class ChallengeTrack(Track):
         for name, by_class in result.get("by_class", {}).items():
             rows_of = [(label, number(figure)) for label, figure in by_class.items()]
             bars = Bars.of(list(by_class), list(by_class.values()))
-            yield long_table(Table(name, ("class", "value"), rows_of, chart=bars))
+            yield long_table(Table(f"{name} by class", ("class", "value"), rows_of, chart=bars))
         for field, matrix in result.get("confusion_matrix", {}).items():
             if len(matrix) <= _MOST_SHOWN:
                 yield _matrix_table(field, matrix)
@@ -290,7 +293,7 @@ def _figure(metric: Metric) -> Figure:
     choices = f" ({', '.join(described)})" if described else ""
     return Figure(
         name=metric.name, about=f"{kind.name} of {metric.prediction.name}{choices}: {kind.about}", low=kind.low,
-        high=kind.high, perfect=kind.perfect, leaving_out=kind.leaving_out,
+        high=kind.high, perfect=kind.perfect, leaving_out=kind.leaving_out, lower_is_better=not kind.higher_is_better,
     )  # fmt: skip
 
 

@@ -12,11 +12,13 @@ Examples:
   medcontract explain MC104
   medcontract explain 104 203 --format json
   medcontract explain                               list all codes
+  medcontract explain --plugin ./stroke.py STROKE301
 """
 
 
 @click.command("explain", epilog=_EPILOG, short_help="Explain problem codes: what they mean and how to fix them.")
-@click.argument("codes", nargs=-1, metavar="[CODE]...")
+@click.argument("codes", nargs=-1, metavar="[CODE]...", shell_complete=options.complete_code)
+@options.plugins
 @options.result("Explanation")
 def command(codes: tuple[str, ...], chosen: str | None, out: str | None, no_color: bool) -> int:
     """Explain problem codes such as MC104, with an example of the mistake and its fix. Without CODE, list all codes."""

@@ -18,7 +18,7 @@ import click
 from medcontract._version import __version__
 from medcontract.cli.main import COMMANDS
 from medcontract.cli.suggesting import SuggestingGroup
-from medcontract.errors import CallError, MedcontractError, internal_error
+from medcontract.errors import CallError, MedcontractError, internal_error, plugin_failure
 
 _EPILOG = """\b
 Exit codes: 0 success, 1 the data is not valid or a score does not count, 2 wrong usage.
@@ -117,7 +117,7 @@ def run(arguments: Sequence[str]) -> int:
 def _failed(error: Exception) -> int:
     """Print what went wrong. Returns the exit code."""
     if isinstance(error, click.ClickException):
-        error.show()
+        click.echo(_shown(error), err=True, nl=False)
         return 2
     if isinstance(error, CallError):
         message, hint = error.as_options
@@ -138,8 +138,22 @@ def _failed(error: Exception) -> int:
         what = "cannot write" if error.filename is None else f"cannot read or write {_safe(str(error.filename))}"
         click.echo(f"medcontract: {what}: {(error.strerror or str(error)).lower()}", err=True)
         return 2
+    failure = plugin_failure(error)
+    if failure is not None:
+        return _failed(failure)
     click.echo(f"medcontract: {internal_error(error)}", err=True)
     return 1
+
+
+def _shown(error: click.ClickException) -> str:
+    """What click shows of a wrong call. It may quote an argument, which may be an address with credentials."""
+    from io import StringIO
+
+    from medcontract import api
+
+    text = StringIO()
+    error.show(text)
+    return api.hide_credentials(text.getvalue())
 
 
 _MOST_CHARACTERS = 2000
@@ -148,8 +162,10 @@ _MOST_PROBLEMS = 3
 
 def _safe(message: str) -> str:
     """Messages may contain names from files: remove control characters, and truncate them."""
+    from medcontract import api
     from medcontract.rendering.view import clean
 
+    message = api.hide_credentials(message)
     shown = message if len(message) <= _MOST_CHARACTERS else f"{message[:_MOST_CHARACTERS]}…"
     return "\n".join(map(clean, shown.split("\n")))
 

@@ -22,13 +22,9 @@ Examples:
 """
 
 
-def _complete_track(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    return [track for track in TRACKS if track.startswith(incomplete)]
-
-
 @click.command("init", epilog=_EPILOG, short_help="Create a small, valid set of example files.")
 @options.plugins
-@click.argument("track", shell_complete=_complete_track)
+@click.argument("track", shell_complete=options.complete_example)
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
 @options.quiet
 @click.option("--force", is_flag=True, help="Overwrite existing files.")

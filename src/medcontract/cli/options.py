@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from itertools import pairwise
 from typing import Any, TypeVar, cast
 
 import click
+from click.shell_completion import CompletionItem
 
 from medcontract import api, rendering
 from medcontract.cli import output
@@ -158,6 +159,14 @@ def jobs(about: str) -> Callable[[F], F]:
     return click.option("--jobs", type=click.IntRange(min=1), metavar="N", default=1, help=f"{about} Default: 1.")
 
 
+def cache(command: F) -> F:
+    """--cache DIR: kept results."""
+    return click.option(
+        "--cache", metavar="DIR", type=click.Path(),
+        help="Keep results in DIR, and do not repeat work that is finished (see medcontract cache).",
+    )(command)  # fmt: skip
+
+
 def participant(command: F) -> F:
     return click.option(
         "--participant",
@@ -191,8 +200,9 @@ def pairs(flag: str, name: str, about: str) -> Callable[[F], F]:
         return found
 
     return click.option(
-        flag, name, metavar="NAME=VALUE", multiple=True, callback=parse, help=f"{about} May be repeated."
-    )
+        flag, name, metavar="NAME=VALUE", multiple=True, callback=parse, help=f"{about} May be repeated.",
+        shell_complete=complete_parameter if flag == "--parameter" else None,
+    )  # fmt: skip
 
 
 class TrackCommand(click.Command):
@@ -285,14 +295,16 @@ def plugins(command: F) -> F:
             for name in names:
                 api.load_plugin(name)
 
-    command = _challenge(command)
+    command = challenge(command)
     return click.option(
         "--plugin", metavar="MODULE", multiple=True, expose_value=False, is_eager=True, callback=load,
         help="Load custom contracts, metrics or tracks from a module or a .py file. May be repeated.",
     )(command)  # fmt: skip
 
 
-def _challenge(command: F) -> F:
+def challenge(command: F) -> F:
+    """--challenge FILE: a challenge to use in this call."""
+
     def load(ctx: click.Context, param: click.Parameter, name: str | None) -> None:
         if ctx.resilient_parsing:
             return
@@ -327,4 +339,33 @@ def plugin_arguments() -> list[str]:
 
 def complete_contract(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Contract ids for the shell."""
-    return [contract_id for contract_id in api.contract_ids() if contract_id.startswith(incomplete)]
+    return _starting(incomplete, api.contract_ids())
+
+
+def complete_track(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Ids of tracks for the shell."""
+    return _starting(incomplete, [each.id for each in api.list_protocols()])
+
+
+def complete_example(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Ids of tracks with example files for the shell."""
+    return _starting(incomplete, api.example_tracks())
+
+
+def complete_code(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Problem codes for the shell, with their titles."""
+    return [
+        CompletionItem(code.code, help=code.title) for code in api.explain() if code.code.startswith(incomplete.upper())
+    ]
+
+
+def complete_parameter(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """NAME= of a parameter of a protocol: of the track in the call, or of any."""
+    given = ctx.params.get("track")
+    ids = [each.id for each in api.list_protocols() if given in (None, each.id)]
+    names = [parameter.name for each in ids for parameter in api.get_protocol(each).parameters]
+    return _starting(incomplete, [f"{name}=" for name in dict.fromkeys(names)])
+
+
+def _starting(incomplete: str, words: Iterable[str]) -> list[str]:
+    return [word for word in words if word.startswith(incomplete)]

@@ -42,7 +42,7 @@ def list_protocols(chosen: str | None, out: str | None, no_color: bool) -> int:
 
 
 @command.command("show", short_help="Show a protocol.")
-@click.argument("track", metavar="TRACK")
+@click.argument("track", metavar="TRACK", shell_complete=options.complete_track)
 @options.pairs("--parameter", "parameters", "Show the protocol with a changed parameter.")
 @options.plugins
 @options.result("Protocol")
@@ -54,7 +54,7 @@ def show(track: str, parameters: dict[str, str], chosen: str | None, out: str | 
 
 
 @command.command("freeze", cls=options.ProtocolCommand, short_help="Write a protocol to a file, with all versions.")
-@click.argument("track", metavar="TRACK")
+@click.argument("track", metavar="TRACK", shell_complete=options.complete_track)
 @options.pairs("--parameter", "parameters", "Freeze it with one parameter changed.")
 @click.option(
     "--truth",

@@ -50,7 +50,7 @@ def list_contracts(chosen: str | None, out: str | None, no_color: bool) -> int:
 
 @command.command("show", short_help="Show the JSON Schema of a contract, or its data dictionary.")
 @options.plugins
-@click.argument("contract_id", metavar="ID")
+@click.argument("contract_id", metavar="ID", shell_complete=options.complete_contract)
 @click.option("--record", is_flag=True, help="Show the schema of one record of a collection.")
 @_draft
 @options.result("ContractSchema")
@@ -64,7 +64,7 @@ def show(contract_id: str, record: bool, draft: Draft, chosen: str | None, out: 
 @command.command("export", short_help="Write schemas to a folder.")
 @options.plugins
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
-@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.argument("ids", nargs=-1, metavar="[ID]...", shell_complete=options.complete_contract)
 @_draft
 @_base_url
 @options.quiet

@@ -10,6 +10,9 @@ in `medcontract.contracts.error_mapping` decides), but it never accepts an inval
 - values of any type are accepted up to a few levels of nesting, deeper ones are left to the slow path;
 - repeated keys, which no parser reports, are excluded by counting: every key is followed by a colon, so if the
   text has no more colons than the value has keys (and strings have colons), no key was dropped.
+
+Many records, one per line, are decoded at once, which is faster: if all of them together have as many colons as keys,
+no record has a repeated key, because a record never has fewer colons than keys.
 """
 
 from __future__ import annotations
@@ -47,26 +50,81 @@ Check = Callable[[Any], int]
 _LEAVE = -(1 << 60)
 
 
+class RowDecoders(NamedTuple):
+    """Functions that decode the objects of a schema. The result is None if in doubt."""
+
+    one: Callable[[bytes], Any]
+    """Decodes one object."""
+    lines: Callable[[bytes], list[Any] | None]
+    """Decodes objects, one per line; None if in doubt about any of them."""
+
+
 def row_decoder(schema: dict[str, Any]) -> Callable[[bytes], Any] | None:
     """Compile the JSON Schema of an object to a function that decodes bytes to a value, or to None if in doubt."""
+    decoders = row_decoders(schema)
+    return decoders.one if decoders else None
+
+
+def row_decoders(schema: dict[str, Any]) -> RowDecoders | None:
+    """Compile the JSON Schema of an object. None if there is no fast path."""
     try:
         spec = _Compiler(schema).object_spec(schema)
     except (_NotFast, RecursionError):  # or a recursive model
         return None
-    names: dict[str, Any] = {
-        "decode": msgspec.json.Decoder(spec.struct).decode, "NOT_JSON": _NOT_JSON, "no_repeated_key": no_repeated_key,
-    }  # fmt: skip
+    decoder = msgspec.json.Decoder(spec.struct)
+    return RowDecoders(_one_decoder(spec, decoder), _lines_decoder(spec, decoder))
+
+
+def _one_decoder(spec: _ObjectSpec, decoder: msgspec.json.Decoder[Any]) -> Callable[[bytes], Any]:
+    names: dict[str, Any] = {"decode": decoder.decode, "NOT_JSON": _NOT_JSON, "no_repeated_key": no_repeated_key}
     lines = [
         "def function(raw):",
         "    try:",
         "        row = decode(raw)",
         "    except NOT_JSON:",
         "        return None",
+        f"    keys = {spec.needed}",
         *spec.count_keys(names, leave="return None"),
         "    return row if raw.count(b':') == keys or (keys > 0 and no_repeated_key(raw)) else None",
     ]
     decode_row: Callable[[bytes], Any] = _function(lines, names)
     return decode_row
+
+
+def _lines_decoder(spec: _ObjectSpec, decoder: msgspec.json.Decoder[Any]) -> Callable[[bytes], list[Any] | None]:
+    names: dict[str, Any] = {
+        "decode_lines": decoder.decode_lines, "NOT_JSON": _NOT_JSON, "one_object_per_line": _one_object_per_line,
+    }  # fmt: skip
+    lines = [
+        "def function(text):",
+        "    try:",
+        "        rows = decode_lines(text)",
+        "    except NOT_JSON:",
+        "        return None",
+        "    if not one_object_per_line(text, len(rows)):",
+        "        return None",
+        f"    keys = {spec.needed} * len(rows)",
+        *(["    for row in rows:"] if spec.required or spec.optional else []),
+        *(f"    {line}" for line in spec.count_keys(names, leave="return None")),
+        "    return rows if text.count(b':') == keys else None",
+    ]
+    decode_rows: Callable[[bytes], list[Any] | None] = _function(lines, names)
+    return decode_rows
+
+
+def _one_object_per_line(text: bytes, objects: int) -> bool:
+    """Whether each line is one of the objects that the text consists of: `}` and `{` around each line break.
+
+    Inside an object there is a comma between the two.
+    """
+    first_key = text[: text.find(b":")]  # most often the same in all lines, and long texts are found faster
+    return (
+        text.startswith(b"{")
+        and text.endswith(b"}\n")
+        and text.count(b"\n") == objects
+        and any(text.count(b"}\n" + start) == objects - 1 for start in (first_key, b"{"))
+        and b"\r" not in text  # also a line break
+    )
 
 
 def quick_parse(raw: bytes, levels: int) -> Any:
@@ -130,9 +188,9 @@ class _ObjectSpec(NamedTuple):
     optional: list[tuple[str, Check | None]]
 
     def count_keys(self, names: dict[str, Any], leave: str) -> list[str]:
-        """Lines that set `keys` to the number of keys in `row`, and make absent fields None, as in the model."""
+        """Lines that add to `keys` the number of keys in `row` beyond `needed`, and make absent fields None."""
         names["UNSET"] = UNSET
-        lines = [f"    keys = {self.needed}"]
+        lines: list[str] = []
         for name, check in self.required:
             if check is _blank:
                 lines += [f"    if row.{name}.isspace():", f"        {leave}"]
@@ -153,7 +211,8 @@ class _ObjectSpec(NamedTuple):
 
     def check(self) -> Check:
         names: dict[str, Any] = {}
-        lines = ["def function(row):", *self.count_keys(names, f"return {_LEAVE}"), "    return keys"]
+        body = self.count_keys(names, f"return {_LEAVE}")
+        lines = ["def function(row):", f"    keys = {self.needed}", *body, "    return keys"]
         check: Check = _function(lines, names)
         return check
 
@@ -286,7 +345,8 @@ class _Compiler:
                 optional.append((name, inner | UnsetType, UNSET))
                 spec.optional.append((name, check))
         rename = {name: key for key, name in names.items() if key != name}
-        struct = defstruct("Row", needed + optional, forbid_unknown_fields=True, rename=rename or None)
+        # JSON values contain no cycles, so the garbage collector need not track them
+        struct = defstruct("Row", needed + optional, forbid_unknown_fields=True, rename=rename or None, gc=False)
         return spec._replace(struct=struct)
 
 

@@ -10,18 +10,26 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
 from medcontract.contracts import registry
 from medcontract.contracts.contract import Contract
-from medcontract.contracts.rules import CollectionRule, CrossFileRule, RecordRule, Rule
-from medcontract.errors import CallError
+from medcontract.contracts.custom_codes import register_codes, require_code
+from medcontract.contracts.rules import CollectionRule, Covers, CrossFileRule, RecordRule, Rule, built_in_kinds
+from medcontract.errors import CallError, name_plugin
+from medcontract.problems import is_cross_file
+from medcontract.results.validation import CODES_OF_MISSING_VALUES
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "medcontract.contracts"
+TRACKS_GROUP = "medcontract.tracks"
 broken: list[str] = []
 """Warnings about installed plugins that could not be loaded; the others still work."""
+_KIND = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 _ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*/[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
@@ -38,6 +46,9 @@ def register(*contracts: Contract[Any]) -> None:
             raise
         except Exception as error:  # noqa: BLE001  # any value in the wrong place
             raise CallError(f"{contract.id}: not a valid contract: {error_text(error)}") from None
+        rules = (*contract.rules, *contract.record_rules)
+        name_plugin(contract.model.__module__, *(type(rule).__module__ for rule in rules))
+        CODES_OF_MISSING_VALUES.update(rule.code for rule in rules if isinstance(rule, Covers))
         known = registry.registered().setdefault(contract.id, compiled)
         if known.contract is not contract:
             raise CallError(f"{contract.id}: this id is already taken", "choose another track or name")
@@ -117,12 +128,14 @@ def _check_list(contract: Contract[Any]) -> None:
 
 def _check_rules(contract: Contract[Any]) -> None:
     """Rules must refer to existing fields and codes, and be in the right tuple (`rules` or `record_rules`)."""
-    from medcontract.catalog import CATALOGUE
-
     for rule in (*contract.rules, *contract.record_rules):
-        where = f"{contract.id}: the rule '{rule.kind}'"
-        if rule.code not in CATALOGUE:
-            raise CallError(f"{where} has the unknown code {rule.code}", "see: medcontract explain")
+        where = _described(rule, contract)
+        require_code(rule.code, where)
+        if isinstance(rule, CrossFileRule) and not is_cross_file(rule.code):
+            raise CallError(
+                f"{where} has the code {rule.code}, but rules across files have 3xx codes",
+                "choose another one: participants do not see the details of 3xx problems, which reveal the truth",
+            )
         if rule.severity not in ("error", "warning"):
             raise CallError(f"{where} has the unknown severity '{rule.severity}'", "use 'error' or 'warning'")
         if rule in contract.record_rules and not isinstance(rule, RecordRule):
@@ -133,6 +146,21 @@ def _check_rules(contract: Contract[Any]) -> None:
         missing = [name for name in _named_fields(rule) if known is not None and name not in known]
         if missing:
             raise CallError(f"{where} refers to the unknown field '{missing[0]}'")
+
+
+def _described(rule: Any, contract: Contract[Any]) -> str:
+    """A rule as messages refer to it. Raises `CallError` if it is not one, or of a kind that cannot be published."""
+    if not isinstance(rule, RecordRule | CollectionRule | CrossFileRule):
+        raise CallError(
+            f"{contract.id}: expected a rule, got {type(rule).__name__}", "use the rules of medcontract.modeling"
+        )
+    kind: Any = getattr(rule, "kind", None)
+    name = type(rule).__name__
+    if not isinstance(kind, str) or not _KIND.fullmatch(kind):
+        raise CallError(f"{contract.id}: the rule {name} has no kind", f'write kind: ClassVar = "…" in {name}')
+    if built_in_kinds().get(kind, type(rule)) is not type(rule):
+        raise CallError(f"{contract.id}: {name} has the kind of a built-in rule, '{kind}'", "choose another kind")
+    return f"{contract.id}: the rule '{kind}'"
 
 
 def _fields_for(rule: Rule, contract: Contract[Any]) -> set[str] | None:
@@ -165,7 +193,7 @@ def _named_fields(rule: Any) -> list[str]:
     return names + list(getattr(rule, "fields", ()))
 
 
-_INSTEAD = ("METRICS", "TRACKS")
+_INSTEAD = ("CODES", "METRICS", "TRACKS")
 """What a plugin without contracts has (`scoring.tracks.load_plugin`)."""
 
 
@@ -180,6 +208,8 @@ def load_module(name: str) -> ModuleType:
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001  # a plugin may raise anything
         raise CallError(f"the plugin '{name}' cannot be imported: {error_text(error)}") from None
+    name_plugin(module.__name__)
+    load_codes(module)
     contracts = getattr(module, "CONTRACTS", None)
     contracts = (contracts,) if isinstance(contracts, Contract) else contracts
     if not isinstance(contracts, Iterable):
@@ -195,6 +225,26 @@ def load_module(name: str) -> ModuleType:
         )
     register(*contracts)
     return module
+
+
+def load_codes(module: ModuleType) -> None:
+    """Register the `CODES` of a module. Raises `CallError`."""
+    codes: Any = getattr(module, "CODES", ())
+    if not isinstance(codes, tuple | list) or hasattr(codes, "_fields"):
+        raise CallError(
+            f"the plugin '{module.__name__}': CODES is not a tuple of codes", "write CODES = (ProblemCode(…),)"
+        )
+    register_codes(*codes)
+
+
+def load_codes_of_entry(entry: EntryPoint) -> None:
+    """Register the codes of the module that an entry point refers to, before its contracts or tracks."""
+    load_codes(import_module(entry.module))
+
+
+def absolute(name: str) -> str:
+    """The name of a plugin for other processes, independent of the current folder."""
+    return str(Path(name).expanduser().resolve()) if _is_path(name) else name
 
 
 def _is_path(name: str) -> bool:
@@ -245,20 +295,28 @@ def _from_file(name: str) -> ModuleType:
 def load_installed() -> bool:
     """Register the contracts of installed packages (entry points of the group `medcontract.contracts`), once.
 
-    An entry point refers to a Contract, several of them, or a module with `CONTRACTS`. Returns whether there were any.
+    An entry point refers to a Contract, several of them, or a module with `CONTRACTS`. One of the group
+    `medcontract.tracks` also brings the `CONTRACTS` of its module. Returns whether there were any.
     """
     from importlib.metadata import entry_points
 
-    found = False
-    for entry in sorted(entry_points(group=GROUP)):
+    entries = [*sorted(entry_points(group=GROUP)), *sorted(entry_points(group=TRACKS_GROUP))]
+    for entry in entries:
         try:
-            value = entry.load()
-            value = getattr(value, "CONTRACTS", value)
+            load_codes_of_entry(entry)
+            value = import_module(entry.module) if entry.group == TRACKS_GROUP else entry.load()
+            value = getattr(value, "CONTRACTS", () if entry.group == TRACKS_GROUP else value)
             register(*(value if isinstance(value, tuple | list) else (value,)))
         except (Exception, SystemExit) as error:  # noqa: BLE001  # a plugin may raise anything
-            broken.append(f"the plugin '{entry.value}' cannot be loaded: {error_text(error)}")
-        found = True
-    return found
+            report_broken(entry, error)
+    return bool(entries)
+
+
+def report_broken(entry: EntryPoint, error: BaseException) -> None:
+    """Keep a warning about an installed plugin that cannot be loaded, once."""
+    message = f"the plugin '{entry.value}' cannot be loaded: {error_text(error)}"
+    if message not in broken:
+        broken.append(message)
 
 
 def error_text(error: BaseException) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from medcontract.contracts.rules import CollectionRule, CrossFileRule, RecordRule, unpublish
+from medcontract.contracts.rules import CollectionRule, CrossFileRule, RecordRule, Rule, unpublish
 from medcontract.errors import UnknownContract
 from medcontract.types import Column
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
     from medcontract.contracts.contract import Contract
+    from medcontract.contracts.fast_decoder import RowDecoders
 
 TRACKS = ("benchmark", "extraction", "lesions", "reports", "triage")
 """The built-in tracks. No other place outside their modules names them."""
@@ -65,38 +66,54 @@ class CompiledContract(msgspec.Struct, dict=True):
 
     @cached_property
     def list_rules(self) -> tuple[CollectionRule, ...]:
-        rules = [unpublish(rule) for rule in self.published_rules if rule["scope"] == "list"]
-        return tuple(rule for rule in rules if isinstance(rule, CollectionRule))
+        return tuple(rule for rule in self._rules if isinstance(rule, CollectionRule))
 
     @cached_property
     def file_rules(self) -> tuple[CrossFileRule, ...]:
         """Rules about this file and one of another contract."""
-        rules = [unpublish(rule) for rule in self.published_rules if rule["scope"] == "files"]
-        return tuple(rule for rule in rules if isinstance(rule, CrossFileRule))
+        return tuple(rule for rule in self._rules if isinstance(rule, CrossFileRule))
 
     @cached_property
     def header_rules(self) -> tuple[RecordRule, ...]:
         """Rules about the fields of the document or header."""
-        return _object_rules(self.published_rules)
+        return tuple(rule for rule in self._rules if isinstance(rule, RecordRule))
 
     @cached_property
     def record_rules(self) -> tuple[RecordRule, ...]:
-        return _object_rules(self.published_record_rules)
+        if self.contract is not None:
+            return tuple(self.contract.record_rules)
+        rules = map(unpublish, self.published_record_rules)
+        return tuple(rule for rule in rules if isinstance(rule, RecordRule))
+
+    @cached_property
+    def _rules(self) -> tuple[Rule, ...]:
+        """The rules that are not about one record. Those of plugins may be of kinds that only the plugin defines."""
+        return tuple(self.contract.rules if self.contract is not None else map(unpublish, self.published_rules))
 
     @cached_property
     def decode_record(self) -> Callable[[bytes], Any]:
         """The fast path for a record: its value, or None if in doubt."""
-        return self._decoder(self.record_schema)
+        return self._record_decoders.one if self._record_decoders else _in_doubt
+
+    @cached_property
+    def decode_lines(self) -> Callable[[bytes], list[Any] | None]:
+        """The fast path for records, one per line: their values, or None if in doubt about any of them."""
+        return self._record_decoders.lines if self._record_decoders else _in_doubt
+
+    @cached_property
+    def _record_decoders(self) -> RowDecoders | None:
+        return self._decoders(self.record_schema)
 
     @cached_property
     def decode_whole(self) -> Callable[[bytes], Any]:
         """The fast path for a document, or for a collection's header with an empty list."""
-        return self._decoder(self.schema)
+        decoders = self._decoders(self.schema)
+        return decoders.one if decoders else _in_doubt
 
-    def _decoder(self, schema: dict[str, Any]) -> Callable[[bytes], Any]:
-        from medcontract.contracts.fast_decoder import row_decoder
+    def _decoders(self, schema: dict[str, Any]) -> RowDecoders | None:
+        from medcontract.contracts.fast_decoder import row_decoders
 
-        return (row_decoder(schema) if self.schema_is_complete else None) or _in_doubt
+        return row_decoders(schema) if self.schema_is_complete else None
 
     @cached_property
     def record_adapter(self) -> TypeAdapter[Any]:
@@ -114,11 +131,6 @@ class CompiledContract(msgspec.Struct, dict=True):
     def definition(self) -> Contract[Any]:
         """The contract itself, with its Pydantic models."""
         return self.contract or _module_contracts(self.module)[self.id]
-
-
-def _object_rules(published: tuple[dict[str, Any], ...]) -> tuple[RecordRule, ...]:
-    rules = [unpublish(rule) for rule in published if rule["scope"] == "object"]
-    return tuple(rule for rule in rules if isinstance(rule, RecordRule))
 
 
 def _in_doubt(raw: bytes) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +12,7 @@ from unicodedata import unidata_version
 
 from medcontract._version import __version__
 from medcontract.catalog import CATALOGUE
+from medcontract.errors import BrokenPlugin, report_plugin_errors
 from medcontract.results.score import (
     Environment,
     Processing,
@@ -57,9 +58,10 @@ def _unidecode_version() -> str:
     return version("Unidecode")
 
 
+@report_plugin_errors()
 def score_result(scored: Any) -> Score:
     """The result of a scored submission (`evaluation.score.Scored`)."""
-    verdict = scored.verdict
+    verdict, track = scored.verdict, tracks.track(scored.track)
     broken_rules = _broken_rules(scored.cross_file)
     return Score(
         track=scored.track,
@@ -85,7 +87,8 @@ def score_result(scored: Any) -> Score:
         _figures=scored.figures,
         _headline=(scored.headline, rounded_or_none(verdict.headline)),
         _second=(scored.second, rounded_or_none(verdict.second)),
-        _tables=_tables_of(tracks.track(scored.track)),
+        _tables=_tables_of(track),
+        _lower_is_better=track.lower_is_better,
         _counted_here=scored.counts is not None,
     )
 
@@ -93,7 +96,19 @@ def score_result(scored: Any) -> Score:
 @cache
 def _tables_of(track: Track) -> Callable[[Score], Iterator[Table]]:
     """The function that builds the tables of a score; one object per track, so that equal scores compare equal."""
-    return partial(track.__class__.tables, track)
+    return partial(_tables, track)
+
+
+def _tables(track: Track, score: Score) -> Iterator[Table]:
+    """The tables. A plugin may raise anything, also while they are iterated over."""
+    with report_plugin_errors():
+        tables: Any = track.tables(score)
+        if not isinstance(tables, Iterable):
+            raise BrokenPlugin(f"tables of the track '{track.id}' must return Tables, not {type(tables).__name__}")
+        for table in tables:
+            if not isinstance(table, Table):
+                raise BrokenPlugin(f"the tables of the track '{track.id}' must be Tables, not {type(table).__name__}")
+            yield table
 
 
 def _broken_rules(counted: tuple[tuple[str, int], ...]) -> tuple[str, ...]:

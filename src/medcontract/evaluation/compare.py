@@ -8,7 +8,7 @@ from typing import Any
 
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.string_patterns import BLANKS
-from medcontract.errors import CallError
+from medcontract.errors import CallError, report_plugin_errors
 from medcontract.evaluation.build_results import versions
 from medcontract.evaluation.frozen import FrozenProtocol
 from medcontract.problems import plain_name, plural
@@ -24,6 +24,7 @@ from medcontract.validation.problem_collector import ProblemCollector
 _STATES = {True: "passed", False: "not passed", None: "not judged"}
 
 
+@report_plugin_errors()
 def compare(
     baseline: Validated[Any],
     rerun: Validated[Any],
@@ -40,7 +41,8 @@ def compare(
         _made_under(frozen, before)  # and so the other, which has the same protocol and truth
     left, right = before.result or {}, after.result or {}
     sides = ((before, "baseline"), (after, "rerun"))
-    groups = _row_groups(tracks.find(before.track), left, right)
+    track = tracks.find(before.track)
+    groups = _row_groups(track, left, right)
     invalid = [warning for score, side in sides for warning in _invalid_result(score, side)]
     return Comparison(
         track=before.track,
@@ -53,6 +55,8 @@ def compare(
         warnings=(*invalid, *_warnings(before, after)),
         _names=tuple(names),
         _kinds=tuple(RowKind(old.kind, old.title, old.judged) for old, _ in groups),
+        _figures=track.figures if track else (),
+        _lower_is_better=track is not None and track.lower_is_better,
         **versions(),
     )
 

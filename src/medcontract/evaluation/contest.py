@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 
@@ -9,9 +10,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.contracts import registry
-from medcontract.errors import BrokenPlugin, CallError, InvalidData, MedcontractError, WrongWeights, internal_error
+from medcontract.errors import (
+    BrokenPlugin,
+    CallError,
+    InvalidData,
+    MedcontractError,
+    WrongWeights,
+    internal_error,
+    plugin_failure,
+)
 from medcontract.evaluation.inputs import Files, GivenFile, HeaderOverrides, Settings, base_name, gather
 from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth
+from medcontract.evaluation.parallel import options_for_workers
+from medcontract.evaluation.plugin_checks import for_participants
 from medcontract.evaluation.score import Scored, protocol_for, score_against, track_of
 from medcontract.evaluation.submissions import Submission
 from medcontract.evaluation.unused_files import reason_for, skipped_problems, unused_problems
@@ -48,6 +59,8 @@ class Refused(Struct, kw_only=True):
     """Warnings about files that were not used."""
     wrong_call: bool = False
     """Wrong weights or a failing plugin: if all submissions fail so, the call is wrong."""
+    failed: bool = False
+    """Scoring it failed, which says nothing about the submission."""
 
 
 class Contest:
@@ -60,7 +73,7 @@ class Contest:
             raise InvalidData(files.unread[0])
         self.track = track_of(files)
         self.roles, options = self.track.roles, job.settings.scoring
-        protocol = protocol_for(self.track, _for_rankings(self.track, job.parameters), job.settings)
+        protocol = protocol_for(self.track, for_rankings(self.track, job.parameters), job.settings)
         self.scorer = self.track.scorer(protocol, options, files.groups)
         _check_has_truth(self.track, files)
         names = [name for pair in self.scorer.pairs for name in (pair.truth, pair.submission)]
@@ -117,11 +130,12 @@ class Contest:
         except MedcontractError:
             raise
         except Exception as error:  # noqa: BLE001  # any bug that a file triggers
-            return Refused(reason=internal_error(error))
+            return _unexpected(error)
 
     def _score(self, submission: Submission) -> Scored | Refused:
         if submission.error:
-            return Refused(reason=submission.error, problems=skipped_problems(submission.skipped))
+            reason = "; ".join(filter(None, (submission.error, self._if_several(submission, Files()))))
+            return Refused(reason=reason, problems=skipped_problems(submission.skipped))
         files = Files()
         try:
             files = gather(submission.files, self.job.settings, submission.paths, role="submission")
@@ -135,12 +149,30 @@ class Contest:
             self._drop_organizers_files(files)
             self._use_measured(submission, files)
             given = HeaderOverrides(self.job.header, strict=False)
-            return score_against(self.truth, files, self.job.settings, given)
+            return self._with_advice(score_against(self.truth, files, self.job.settings, given), submission, files)
         except MedcontractError as error:
             problems = _problems_of(error) or unused_problems(files)
             wrong_call = isinstance(error, BrokenPlugin | WrongWeights)
-            reason = _error_text(error, submission)
+            advice = self._if_several(submission, files) if isinstance(error, CallError) else None
+            reason = "; ".join(filter(None, (_error_text(error, submission), advice)))
             return Refused(reason=reason, problems=problems, notes=tuple(files.notes), wrong_call=wrong_call)
+
+    def _with_advice(self, scored: Scored, submission: Submission, files: Files) -> Scored:
+        advice = self._if_several(submission, files)
+        if advice and not scored.valid:
+            scored.verdict.reasons += (advice,)
+        elif advice and any(file.is_archive for file in submission.skipped):
+            scored.verdict.warnings += (advice,)
+        return scored
+
+    def _if_several(self, submission: Submission, files: Files) -> str | None:
+        """What to do if a folder contains submissions, instead of being one: it has several files that may be one."""
+        archives = sum(file.is_archive for file in submission.skipped)
+        answers = max((len(files.groups.get(name, ())) for name in self.roles.submissions), default=0)
+        if submission.is_archive or not submission.is_folder or archives + answers < 2:
+            return None
+        call = f"medcontract leaderboard TRUTH {shlex.quote(submission.name)}/*"
+        return f"if each file or folder in it is a separate submission: {call}"
 
     def _drop_organizers_files(self, files: Files) -> None:
         """Ignore files that only the organizer may provide, and those that were passed with the truth."""
@@ -181,7 +213,7 @@ class Contest:
         except MedcontractError:
             raise
         except Exception as error:  # noqa: BLE001  # as in `score`
-            return Refused(reason=internal_error(error))
+            return _unexpected(error)
 
     def _slim(self, score: Scored | Refused) -> Scored | Refused:
         if isinstance(score, Refused):
@@ -190,10 +222,18 @@ class Contest:
         if not self.job.settings.participant:
             verdict.warnings += score.private
         if verdict.result is not None:
-            verdict.result = self.track.for_participants(verdict.result, rounded_or_none(verdict.headline))
+            verdict.result = for_participants(self.track, verdict.result, rounded_or_none(verdict.headline))
         counts = score.counts if self.track.ranking.protocol else None
         first = () if score.valid else first_error(score.problems)
         return replace(score, verdict=verdict, problems=first, hints=(), remediation=(), breakdown=None, counts=counts)
+
+
+def _unexpected(error: Exception) -> Refused:
+    """The refusal for an exception in a plugin, or for a bug."""
+    failure = plugin_failure(error)
+    if failure is None:
+        return Refused(reason=internal_error(error), failed=True)
+    return Refused(reason=failure.as_options[0], wrong_call=True)
 
 
 def first_error(problems: Sequence[FileProblem]) -> tuple[FileProblem, ...]:
@@ -201,7 +241,7 @@ def first_error(problems: Sequence[FileProblem]) -> tuple[FileProblem, ...]:
     return tuple(problem for problem in problems if problem.severity == "error")[:1]
 
 
-def _for_rankings(track: Track, parameters: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def for_rankings(track: Track, parameters: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The parameters of the call, and those with a different default in a ranking."""
     given = {name for name, _ in parameters}
     return [*((name, value) for name, value in track.ranking.parameters.items() if name not in given), *parameters]
@@ -260,15 +300,17 @@ def _score_in_worker(submission: Submission) -> Scored | Refused:
 def scores(contest: Contest, submissions: Sequence[Submission], jobs: int) -> Iterator[Scored | Refused]:
     """The score of each submission, in order."""
     count = min(jobs, len(submissions))
-    if count < 2:
+    options = options_for_workers(contest.track, contest.job.settings.scoring)
+    if count < 2 or options is None:
         yield from map(contest.score, submissions)
         return
     try:
         digests = tuple(part.source.sha256() for part in contest.parts)
-        workers = Workers(count, _prepare, replace(contest.job, digests=digests))
+        settings = contest.job.settings._replace(scoring=options)
+        workers = Workers(count, _prepare, replace(contest.job, digests=digests, settings=settings))
     except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: try with one process
         yield from map(contest.score, submissions)
         return
     with workers:
         for _, outcome in workers.each(_score_in_worker, submissions):
-            yield Refused(reason=_WORKER_DIED) if isinstance(outcome, WorkerDied) else outcome
+            yield Refused(reason=_WORKER_DIED, failed=True) if isinstance(outcome, WorkerDied) else outcome

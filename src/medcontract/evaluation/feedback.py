@@ -10,12 +10,14 @@ from typing import Self
 
 from msgspec.structs import replace
 
-from medcontract.errors import MedcontractError, internal_error
+from medcontract.errors import MedcontractError, unexpected
 from medcontract.evaluation.build_results import score_result
 from medcontract.evaluation.contest import Contest, Refused
+from medcontract.evaluation.plugin_checks import verdict_of
 from medcontract.evaluation.score import Scored
 from medcontract.results.score import Score
-from medcontract.scoring.processing_gate import Verdict, verdict_on
+from medcontract.scoring import tracks
+from medcontract.scoring.processing_gate import Verdict
 from medcontract.scoring.scorer import Scorer
 
 
@@ -53,7 +55,7 @@ def final_verdict(score: Scored, scorer: Scorer) -> Verdict:
     """The verdict under the protocol that results from all valid submissions, if it depends on them."""
     if score.counts is None or score.verdict.result is None:
         return score.verdict
-    again = verdict_on(scorer, score.counts)
+    again = verdict_of(tracks.track(score.track), scorer, score.counts)
     return replace(again, warnings=score.verdict.warnings, reasons=score.verdict.reasons)
 
 
@@ -64,7 +66,7 @@ def feedback_on(outcome: Scored | Refused, contest: Contest, scorer: Scorer) -> 
     except MedcontractError:
         raise
     except Exception as error:  # noqa: BLE001  # as in the ranking
-        return _feedback_on(Refused(reason=internal_error(error)), contest, scorer)
+        return _feedback_on(Refused(reason=unexpected(error)), contest, scorer)
 
 
 def _feedback_on(outcome: Scored | Refused, contest: Contest, scorer: Scorer) -> Score:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from medcontract.errors import CallError, InvalidData, MedcontractError
+from medcontract.errors import CallError, InvalidData, MedcontractError, report_plugin_errors
 from medcontract.evaluation.build_results import versions
 from medcontract.evaluation.frozen import FrozenProtocol
 from medcontract.evaluation.inputs import GivenFile, Settings, gather
@@ -38,6 +38,7 @@ def document(track: Track, protocol: Protocol) -> reference.Protocol:
     )
 
 
+@report_plugin_errors()
 def freeze(
     track: Track,
     changes: Sequence[tuple[str, str]],

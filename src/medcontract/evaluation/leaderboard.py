@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
-from medcontract.errors import CallError, MedcontractError, internal_error
+from medcontract.errors import CallError, MedcontractError, report_plugin_errors, unexpected
 from medcontract.evaluation.build_results import processing, protocol_used, versions
 from medcontract.evaluation.contest import Contest, Job, Refused, first_error, scores
 from medcontract.evaluation.feedback import ScoreStore, feedback_on, final_verdict
 from medcontract.evaluation.inputs import GivenFile, Settings
+from medcontract.evaluation.plugin_checks import for_participants
 from medcontract.evaluation.score import Scored, input_file
 from medcontract.evaluation.submissions import Measured, Submission
 from medcontract.problems import is_plain
@@ -22,6 +23,9 @@ from medcontract.scoring.processing_gate import Verdict
 from medcontract.scoring.rational import rounded, rounded_or_none
 from medcontract.scoring.scorer import Counts, Scorer
 from medcontract.scoring.track import Track
+
+if TYPE_CHECKING:
+    from medcontract.cache import ResultCache
 
 Progress = Callable[[int, int], None]
 Feedback = Callable[[int, Score], object]
@@ -45,6 +49,7 @@ class Candidate(Struct, kw_only=True):
     """The first error in its files, if it is not valid."""
 
 
+@report_plugin_errors()
 def leaderboard(
     truth: Sequence[GivenFile],
     submissions: Sequence[Submission],
@@ -57,11 +62,13 @@ def leaderboard(
     measured: Measured | None = None,
     notes: Sequence[str] = (),
     feedback: Feedback | None = None,
+    cache: ResultCache | None = None,
 ) -> Leaderboard:
     """Score and rank submissions. Raises `CallError` for a wrong call, `MedcontractError` for a truth with errors.
 
     `measured`: measurements by the organizer, which replace those in the submissions. `notes`: warnings about files
-    that are not submissions. `feedback` is called for each submission when all are scored.
+    that are not submissions. `feedback` is called for each submission when all are scored. `cache`: scores that are
+    kept from an earlier ranking.
     """
     submissions = measured.assigned_to(submissions) if measured else submissions
     job = Job(
@@ -74,7 +81,7 @@ def leaderboard(
     contest = Contest(job)
     with ExitStack() as stack:
         store = stack.enter_context(ScoreStore()) if feedback else None
-        scored = _all_scores(contest, submissions, jobs, progress, store)
+        scored = _all_scores(contest, submissions, jobs, progress, store, cache)
         competing = _competing(submissions, scored)
         scorer = contest.final_scorer([counts for _, counts in competing])
         board = _board(contest, submissions, scored, scorer, [*notes, *_measured_notes(measured, submissions)])
@@ -122,6 +129,7 @@ def _board(
         submissions=tuple(_result(entry, names) for entry in ranked),
         **versions(),
         _figures=track.figures,
+        _lower_is_better=track.lower_is_better,
     )
 
 
@@ -131,13 +139,14 @@ def _all_scores(
     jobs: int,
     progress: Progress | None,
     store: ScoreStore | None,
+    cache: ResultCache | None,
 ) -> list[Scored | Refused]:
     """What a ranking needs of each score, or why there is none; `store` gets the complete ones.
 
     Raises `CallError` if all fail because of the call.
     """
     scored: list[Scored | Refused] = []
-    for number, outcome in enumerate(scores(contest, submissions, jobs), 1):
+    for number, outcome in enumerate(_outcomes(contest, submissions, jobs, cache), 1):
         if store:
             store.add(outcome)
         scored.append(contest.slim(outcome) if store else outcome)
@@ -147,6 +156,16 @@ def _all_scores(
     if refused and len(refused) == len(scored):
         raise CallError(refused[0].reason)
     return scored
+
+
+def _outcomes(
+    contest: Contest, submissions: Sequence[Submission], jobs: int, cache: ResultCache | None
+) -> Iterator[Scored | Refused]:
+    if cache is None:
+        return scores(contest, submissions, jobs)
+    from medcontract.evaluation.cached_scores import cached_scores
+
+    return cached_scores(cache, contest, submissions, jobs)
 
 
 def _competing(submissions: Sequence[Submission], scored: Sequence[Scored | Refused]) -> list[tuple[str, Counts]]:
@@ -182,7 +201,7 @@ def _entry_or_error(submission: Submission, outcome: Scored | Refused, track: Tr
     except MedcontractError:
         raise
     except Exception as error:  # noqa: BLE001  # like in `Contest.score`
-        return _entry(submission, Refused(reason=internal_error(error)), track, scorer)
+        return _entry(submission, Refused(reason=unexpected(error)), track, scorer)
 
 
 def _entry(submission: Submission, outcome: Scored | Refused, track: Track, scorer: Scorer) -> Candidate:
@@ -193,7 +212,7 @@ def _entry(submission: Submission, outcome: Scored | Refused, track: Track, scor
     verdict = final_verdict(outcome, scorer)
     coarse: dict[str, Any] = verdict.result or {}
     if verdict is not outcome.verdict:
-        coarse = track.for_participants(coarse, rounded_or_none(verdict.headline))
+        coarse = for_participants(track, coarse, rounded_or_none(verdict.headline))
     known = {figure.name for figure in track.figures}
     figures = {name: value for name, value in coarse.items() if name in known}
     if track.comparison.figures:

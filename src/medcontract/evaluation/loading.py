@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from medcontract.contracts import registry
+from medcontract.contracts.compile import variants_of
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.rules import OtherFile, RecordCheck, Unique, record_checks, run_checks
 from medcontract.errors import CallError
@@ -127,7 +128,6 @@ def _read_expected(pair: Pair[Any, Any], parts: Sequence[Part], truth: Truth, gi
     truth.parts += parts
     truth.expected[pair.truth] = expected
     truth.content[pair.truth] = expected.content_sha256()
-    expected.forget_texts()
     header = truth.headers[pair.truth] = given.complete(header_of(parts), contract)
     _compare_headers(parts[0], SimpleNamespace(**header), others)
 
@@ -142,7 +142,7 @@ def other_files(truth: Truth, documents: Mapping[str, Any]) -> dict[str, OtherFi
         if name in truth.content:
             others[name] = expected.as_other_file(SimpleNamespace(**truth.headers[name]))
         elif truth.parts:
-            others[name] = OtherFile(ids=expected.index, find=expected.find)
+            others[name] = expected.as_other_file()
     for name, document in documents.items():
         if document is not None:
             role = truth.track.roles.find_auxiliary(name)
@@ -166,7 +166,6 @@ def _read_as_truth(name: str, expected: Expected[Any], parts: Sequence[Part], tr
     read([Part(part.source, part.contract, ProblemCollector(0)) for part in parts], expected)
     truth.expected[name] = expected
     truth.content[name] = expected.content_sha256()
-    expected.forget_texts()
     truth.headers[name] = {}
     if not expected.items:
         truth.reasons += (f"{expected.empty}: {', '.join(part.name for part in parts)}",)
@@ -184,7 +183,9 @@ def _found(files: Files) -> str:
 
 def _errors(what: str, parts: Sequence[Part]) -> list[str]:
     return [
-        f"{what} has {plural(part.collector.errors, 'error')} ({part.name})" for part in parts if part.collector.errors
+        f"{what} has {plural(part.collector.errors, 'error')}{'' if part.alias else f' ({part.name})'}"
+        for part in parts
+        if part.collector.errors
     ]
 
 
@@ -256,8 +257,14 @@ def _check_document(part: Part, document: Any, others: Mapping[str, OtherFile]) 
 
 
 def no_submission(roles: Roles, files: Files) -> CallError:
-    names = " or ".join(roles.submissions)
+    names = ", or of ".join(map(_with_fields, roles.submissions))
     return CallError("there is no submission among these files", f"expected a file of {names}; {_found(files)}")
+
+
+def _with_fields(contract_id: str) -> str:
+    """A contract with the required fields of its records: the file that was meant may be one of another contract."""
+    fields = variants_of(registry.find(contract_id).record_schema)[0].get("required")
+    return f"{contract_id} with {', '.join(fields)}" if fields else contract_id
 
 
 def read_submission(

@@ -89,11 +89,20 @@ def is_worthwhile(parts: Sequence[Part], jobs: int) -> bool:
     return jobs > 1 and size >= 2 * SMALLEST and all(part.source.path is not None for part in parts)
 
 
+def options_for_workers(track: Track, options: ScoringOptions) -> ScoringOptions | None:
+    """The options with all plugins that worker processes need. None if they cannot know the track."""
+    plugins = tracks.plugins_for_workers(track.id, options.plugins)
+    return None if plugins is None else replace(options, plugins=plugins)
+
+
 def read_in_workers(
     parts: Sequence[Part], pairing: Pairing[Any, Any], track: Track, scorer: Scorer, settings: Settings
 ) -> bool:
     """Check files as parts of one collection, and pair their records. False if one process must do it from scratch."""
     if any(rule.in_order for rule in pairing.rules):
+        return False
+    options = options_for_workers(track, scorer.options)
+    if options is None:
         return False
     try:
         truth = pickle.dumps(_truth_for_workers(pairing, track, scorer), pickle.HIGHEST_PROTOCOL)
@@ -101,7 +110,7 @@ def read_in_workers(
         return False
     tasks = [_tasks(part, settings.jobs) for part in parts]
     try:
-        outcomes = _read_slices(tasks, truth, settings)
+        outcomes = _read_slices(tasks, options, truth, settings)
     except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: try with one process
         return False
     if outcomes is None:
@@ -127,13 +136,13 @@ def _truth_for_workers(pairing: Pairing[Any, Any], track: Track, scorer: Scorer)
 
 
 def _read_slices(
-    tasks: Sequence[Sequence[_Task]], truth: bytes, settings: Settings
+    tasks: Sequence[Sequence[_Task]], options: ScoringOptions, truth: bytes, settings: Settings
 ) -> Sequence[Sequence[_SliceOutcome]] | None:
     """The outcomes for the slices of each file. None if one process must read the files."""
     total = sum(task.span.end - task.span.start for each in tasks for task in each)
     done = 0
     outcomes: list[list[_SliceOutcome]] = []
-    with Workers(settings.jobs, _prepare, truth) as workers:
+    with Workers(settings.jobs, _prepare, options, truth) as workers:
         futures = [[workers.submit(_read_slice, task) for task in each] for each in tasks]
         for each, own in zip(tasks, futures, strict=True):
             outcomes.append([])
@@ -172,12 +181,12 @@ _pairing: Pairing[Any, Any] | None = None
 """In worker processes: a pairing without marks."""
 
 
-def _prepare(pickled: bytes) -> None:
+def _prepare(options: ScoringOptions, pickled: bytes) -> None:
     global _pairing  # noqa: PLW0603  # initializes a worker process
     from medcontract.challenges.loading import prepare_worker
 
+    prepare_worker(options)  # first: items of the truth and rules may be of types that a plugin defines
     truth: _Truth = pickle.loads(pickled)  # noqa: S301  # from the process that started this one
-    prepare_worker(truth.options)
     scorer = tracks.track(truth.track).scorer(truth.protocol, truth.options, truth.contracts)
     pair = scorer.pairs[truth.pair]
     expected: Expected[Any] = Expected.of(pair, truth.index, truth.items)

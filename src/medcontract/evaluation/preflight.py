@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from medcontract.contracts import registry
-from medcontract.errors import BrokenPlugin, CallError, WrongWeights
+from medcontract.errors import BrokenPlugin, CallError, WrongWeights, report_plugin_errors
 from medcontract.evaluation.build_results import score_result
 from medcontract.evaluation.inputs import (
     Files,
@@ -19,9 +19,17 @@ from medcontract.evaluation.inputs import (
     set_options,
 )
 from medcontract.evaluation.loading import no_submission
-from medcontract.evaluation.preflight_answers import answers_check, labels_check, near_ids, remarks_on, zero_headlines
+from medcontract.evaluation.plugin_checks import checked
+from medcontract.evaluation.preflight_answers import (
+    answers_check,
+    labels_check,
+    near_ids,
+    other_teams,
+    remarks_on,
+    zero_headlines,
+)
 from medcontract.evaluation.preflight_files import check_images, image_checks, named_file_checks
-from medcontract.evaluation.preflight_problems import count_of, error, problems_of
+from medcontract.evaluation.preflight_problems import count_of, error, in_files, problems_of
 from medcontract.evaluation.preflight_session import Session
 from medcontract.evaluation.score import (
     Scored,
@@ -32,10 +40,11 @@ from medcontract.evaluation.score import (
 )
 from medcontract.evaluation.skipped_files import SkippedFile
 from medcontract.evaluation.unused_files import describe_unused
-from medcontract.problems import plain_name, plural, reveals_truth
+from medcontract.problems import is_cross_file, plain_name, plural, reveals_truth
 from medcontract.results.preflight import Check, Preflight, Status
 from medcontract.results.score import FileProblem, in_file
 from medcontract.scoring.processing_gate import Processing, below_the_gate, gate_of, processed_by_run
+from medcontract.scoring.scorer import Limit
 from medcontract.scoring.track import Track
 from medcontract.validation.referenced_files import ReferencedFiles
 
@@ -43,6 +52,7 @@ _FEW_FILES = 4
 _COVERAGE = ("MC302", "MC303")
 
 
+@report_plugin_errors()
 def preflight(
     given: Sequence[GivenFile],
     *,
@@ -94,7 +104,7 @@ def _protocol_check(session: Session) -> Iterator[Check]:
 
 
 def _files_check(files: Files, track: Track | None) -> Check:
-    problems = tuple(in_file(base_name(r.path), p) for r in files.unread for p in r.problems)
+    problems = tuple(in_file(base_name(r.path), p, r.path) for r in files.unread for p in r.problems)
     missing = track is not None and not any(pair.submission in files.groups for pair in track.pairs(files.groups))
     detail = _describe(files)
     if track is not None and missing and not files.unread:
@@ -134,7 +144,8 @@ def _contract_checks(session: Session) -> Iterator[Check]:
             sum(part.collector.count(severity, _of_the_file) for part in parts) for severity in ("error", "warning")
         )
         remarks = remarks_on(session, parts)
-        warnings += len(remarks)
+        warnings += sum(remark.severity == "warning" for remark in remarks)
+        errors += sum(remark.severity == "error" for remark in remarks)
         records = sum((part.validator.records if part.validator else 0) or 0 for part in parts)
         hidden = session.participant and parts[0] in session.truth.parts and session.has_truth
         counted = [plural(errors, "error")] * bool(errors) + [plural(warnings, "warning")] * bool(warnings)
@@ -150,7 +161,7 @@ def _contract_checks(session: Session) -> Iterator[Check]:
 
 
 def _of_the_file(code: str) -> bool:
-    return not code.startswith("MC3")
+    return not is_cross_file(code)
 
 
 def _header_check(session: Session) -> Iterator[Check]:
@@ -166,6 +177,9 @@ def _header_check(session: Session) -> Iterator[Check]:
     present = {name for header in headers for name, value in header.items() if value is not None}
     wanted = [name for name in needed if session.has_truth or name not in _truth_fields(session.track)]
     lacking = [name for name in wanted if name not in present]
+    if lacking and any(part.validator and part.validator.bad_header for part in session.submissions()):
+        yield Check(id="header", title=title, status="skipped", detail="needs a header without errors")
+        return
     detail = f"{', '.join(lacking)} missing (pass {set_options(lacking)})" if lacking else ", ".join(wanted)
     yield Check(
         id="header", title=title, status="failed" if lacking else "passed",
@@ -183,7 +197,8 @@ def _cross_file_check(session: Session) -> Check:
     parts = [part for part in session.files.parts() if part.validator]
     errors = sum(part.collector.count("error", _is_cross_file) for part in parts)
     compared = any(rule.other in session.documents for part in parts for rule in part.contract.file_rules)
-    if not errors and not session.has_truth and not compared:
+    teams = other_teams(session)
+    if not errors and not teams and not session.has_truth and not compared:
         wanted = " or ".join(session.track.roles.truths)
         return Check(id="between-files", title=title, status="skipped", detail=f"needs a truth ({wanted})")
     done = "" if session.has_truth else "only rules that need no truth"
@@ -192,8 +207,8 @@ def _cross_file_check(session: Session) -> Check:
         title=title,
         status="failed" if errors else "passed",
         detail=plural(errors, "error") if errors else done,
-        problems=problems_of(parts, _is_cross_file),
-        _found=count_of(parts, _is_cross_file),
+        problems=(*problems_of(parts, _is_cross_file), *teams),
+        _found=count_of(parts, _is_cross_file) + len(teams),
     )
 
 
@@ -234,7 +249,7 @@ def _coverage(session: Session, expected: int, missing: int, unknown: int) -> st
     detail += f", {missing:,} without a record" if missing else ""
     detail += f", {plural(unknown, 'record')} with other ids" if unknown else ""
     if unknown and not any(marks for pairing in pairings for marks in pairing.marks_by_run.values()):
-        detail += "; none of the ids is expected: is this the right list?"
+        detail += "; none of the ids is expected: check how they are written, and that this is the right list"
     return detail
 
 
@@ -251,19 +266,20 @@ def _gate_check(session: Session) -> Check:
         return Check(id="gate", title=title, status="passed", detail=detail)
     why = below_the_gate(gate, run)
     problem = error("MC401", "too few items are processed", "fix the failed records, or add the missing ones")
-    names = ", ".join(part.name for part in session.submissions())
-    return Check(id="gate", title=title, status="failed", detail=why, problems=(in_file(names, problem),))
+    found = in_files(session.submissions(), problem)
+    return Check(id="gate", title=title, status="failed", detail=why, problems=(found,))
 
 
 def _track_checks(session: Session, score: Scored | None) -> Iterator[Check]:
     """Check the limits of the track, such as time, memory, CPU and size, and its gates."""
     result = score.result if score else None
-    for limit in session.scorer.limits(session.pairings, session.documents, result):
+    limits = session.scorer.limits(session.pairings, session.documents, result)
+    for limit in checked(session.track, session.scorer, limits, Limit):
         problems: tuple[FileProblem, ...] = ()
         if limit.passed is False:
             parts = session.files.groups.get(limit.contract, [])
-            problem = error("MC402", *limit.failure)
-            problems = tuple(in_file(part.name, problem) for part in parts)
+            problem = error(limit.code, *limit.failure)
+            problems = tuple(in_file(part.name, problem, part.source.name) for part in parts)
         status: Status = "skipped" if limit.passed is None else "passed" if limit.passed else "failed"
         yield Check(id=limit.id, title=limit.title, status=status, detail=limit.detail, problems=problems)
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
+from medcontract.addresses import Address
 from medcontract.evaluation.inputs import Part
 from medcontract.evaluation.preflight_problems import count_of, error, problems_of
 from medcontract.evaluation.preflight_session import Session
@@ -72,7 +73,7 @@ def named_file_checks(session: Session, found: Mapping[str, str]) -> Iterator[Ch
         parts = session.files.groups.get(wanted.contract, [])
         named = getattr(document, wanted.field, None)
         if named is None:
-            yield _unnamed_file_check(wanted, check_id, parts[0].name if document is not None else None)
+            yield _unnamed_file_check(wanted, check_id, parts[0] if document is not None else None)
             continue
         part = parts[0]
         stated = getattr(document, wanted.size_mb, None) if wanted.size_mb else None
@@ -83,27 +84,28 @@ def named_file_checks(session: Session, found: Mapping[str, str]) -> Iterator[Ch
             title=wanted.title,
             status="failed" if problem else "passed",
             detail=named,
-            problems=(in_file(part.name, problem),) if problem else (),
+            problems=(in_file(part.name, problem, part.source.name),) if problem else (),
         )
 
 
-def _unnamed_file_check(wanted: NamedFile, check_id: str, document: str | None) -> Check:
+def _unnamed_file_check(wanted: NamedFile, check_id: str, document: Part | None) -> Check:
     """The check of a file that no document names."""
     if document is None:
         detail = f"needs a valid file of {wanted.contract}"
         return Check(id=check_id, title=wanted.title, status="skipped", detail=detail)
-    detail = f"{document} has no '{wanted.field}'"
+    detail = f"{document.name} has no '{wanted.field}'"
     if not wanted.required:
         return Check(id=check_id, title=wanted.title, status="skipped", detail=detail)
-    problem = error("MC311", detail, f"add '{wanted.field}': the path of the file, relative to {document}")
-    problems = (in_file(document, problem),)
+    problem = error("MC311", detail, f"add '{wanted.field}': the path of the file, relative to {document.name}")
+    problems = (in_file(document.name, problem, document.source.name),)
     return Check(id=check_id, title=wanted.title, status="failed", detail=detail, problems=problems)
 
 
 def _named_file_problem(part: Part, named: str, stated_mb: float | None, folder: str) -> Problem | None:
-    path = os.path.join(os.path.dirname(part.source.name), *named.split("/"))
+    address = part.source.address
+    path = address.beside(named) if address else os.path.join(os.path.dirname(part.source.name), *named.split("/"))
     archived = split_member(path)
-    if not archived and leads_out_of(folder, path):
+    if not archived and not address and leads_out_of(folder, path):
         message = f"{named} is a link that leads out of its folder and is not followed"
         return error("MC028", message, "replace it by the file")
     size = _size_of(path, archived, part.source.limits)
@@ -129,4 +131,8 @@ def _size_of(path: str, archived: tuple[str, str] | None, limits: Limits) -> int
         from medcontract.reading.archives import member_size
 
         return member_size(*archived, limits)
+    if isinstance(path, Address):
+        from medcontract.reading.remote_folders import file_size
+
+        return file_size(path)
     return os.path.getsize(path) if os.path.isfile(path) else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from medcontract.evaluation.inputs import Part
 from medcontract.problems import reveals_truth
@@ -21,7 +21,10 @@ def warning(code: str, message: str, hint: str | None = None, value: str | None 
 def problems_of(parts: Iterable[Part], wanted: Callable[[str], bool]) -> tuple[FileProblem, ...]:
     """The listed problems of the files with a wanted code."""
     return tuple(
-        in_file(part.name, problem) for part in parts for problem in part.report.problems if wanted(problem.code)
+        in_file(part.name, problem, part.source.name)
+        for part in parts
+        for problem in part.report.problems
+        if wanted(problem.code)
     )
 
 
@@ -35,6 +38,6 @@ def count_of(parts: Iterable[Part], wanted: Callable[[str], bool]) -> int:
     )
 
 
-def in_files(parts: Iterable[Part], problem: Problem) -> FileProblem:
-    """A problem of several files together."""
-    return in_file(", ".join(part.name for part in parts), problem)
+def in_files(parts: Sequence[Part], problem: Problem) -> FileProblem:
+    """A problem of several files together; its path is that of the first."""
+    return in_file(", ".join(part.name for part in parts), problem, parts[0].source.name if parts else None)

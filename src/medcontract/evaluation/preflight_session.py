@@ -12,10 +12,11 @@ from medcontract.evaluation.frozen import FrozenProtocol
 from medcontract.evaluation.inputs import Files, HeaderOverrides, Part, Settings, read
 from medcontract.evaluation.label_tally import LabelTally
 from medcontract.evaluation.loading import InvalidIds, Truth, read_truth
+from medcontract.evaluation.plugin_checks import checked
 from medcontract.evaluation.score import Scored, read_files, score_readings
 from medcontract.problems import Finding
 from medcontract.scoring.pairing import AnyId, Expected, Pair, Unscored, read_field, validated
-from medcontract.scoring.scorer import Scorer
+from medcontract.scoring.scorer import Remark, Scorer
 from medcontract.scoring.track import ExpectedIds, Track
 
 
@@ -52,7 +53,7 @@ class Session:
         self.pairings = {
             name: pairing.changed(lambda probed: probed.probe) for name, pairing in self.readings.pairings.items()
         }
-        self.remarks = tuple(scorer.remarks(self.pairings, self.documents))
+        self.remarks = tuple(checked(self.track, scorer, scorer.remarks(self.pairings, self.documents), Remark))
         """What looks like a mistake to the track."""
         for parts in files.groups.values():
             if not parts[0].validator and _is_input_of(track, parts[0]):
@@ -96,7 +97,7 @@ def _with_probe(scorer: Scorer, pair: Pair[Any, Any], scored: bool, tallies: lis
         mark = pair.measure(item, record) if scored else None
         return mark if type(mark) is Unscored else _Probed(scorer.probe(record), mark)
 
-    return replace(pair, measure=measure)
+    return replace(pair, measure=measure, measure_all=None)
 
 
 def _truth_or_id_list(
@@ -162,8 +163,7 @@ class _ListedIds(Expected[Any]):
         ids = tuple(read_field(parsed, name) for name in self._names)
         if not all(isinstance(each, str) for each in ids) or (self._only and not self._only(_Fields(parsed))):
             return ()
-        if self.index.setdefault(ids if len(ids) > 1 else ids[0], len(self.items)) == len(self.items):
-            self.items.append(None)
+        self.add(ids if len(ids) > 1 else ids[0], None)
         return ()
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from medcontract.evaluation.inputs import Files, HeaderOverrides, Part, Settings, base_name, read
 from medcontract.evaluation.loading import Truth
+from medcontract.evaluation.plugin_checks import check_result
 from medcontract.evaluation.score import Scored, input_file, set_by_caller, teams_of
 from medcontract.problems import plural
 from medcontract.results.score import in_file
@@ -27,7 +28,7 @@ def rescore(track: Track, scorer: Scorer, files: Files, settings: Settings, give
     if not reasons:
         known = {name: getattr(result, name) for name in track.result_fields.settable}
         fields = set_by_caller(track, given, known)
-        verdict = scorer.rescore(parts[0].name, result, documents, fields)
+        verdict = check_result(track, scorer, scorer.rescore(parts[0].name, result, documents, fields))
     given.check()
     others = [part for name, group in files.groups.items() if name not in used for part in group]
     verdict.warnings += (

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.contracts import registry
-from medcontract.errors import CallError, InvalidData
+from medcontract.errors import CallError, InvalidData, report_plugin_errors
 from medcontract.evaluation.inputs import (
     DEFAULT,
     Files,
@@ -34,14 +34,15 @@ from medcontract.evaluation.loading import (
 from medcontract.evaluation.near_misses import near_misses
 from medcontract.evaluation.needed_fields import check_possible_fields, lacking_fields, lacks_fields
 from medcontract.evaluation.ownership import keep_organizers_files
+from medcontract.evaluation.plugin_checks import all_are, counts_of, for_participants, verdict_of
 from medcontract.evaluation.skipped_files import SkippedFile
 from medcontract.evaluation.unused_files import describe_unused, hide_organizers_files, notes_on_files
-from medcontract.problems import plural
+from medcontract.problems import is_cross_file, plural
 from medcontract.results.score import FailureMode, FileProblem, InputFile, ItemBreakdown, in_file
 from medcontract.results.validation import FileReport
 from medcontract.scoring import tracks
 from medcontract.scoring.pairing import Pairing
-from medcontract.scoring.processing_gate import Processing, Verdict, refused_by_gate, verdict_on
+from medcontract.scoring.processing_gate import Processing, Verdict, refused_by_gate
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded
 from medcontract.scoring.scorer import NO_OPTIONS, Answers, Counts, Scorer, ScoringOptions
@@ -91,7 +92,8 @@ class Scored(Struct, kw_only=True):
         if self.verdict.result is None or not self.participant:
             return self.verdict.result
         value = self.verdict.headline
-        return tracks.track(self.track).for_participants(self.verdict.result, None if value is None else rounded(value))
+        track = tracks.track(self.track)
+        return for_participants(track, self.verdict.result, None if value is None else rounded(value))
 
     @property
     def valid(self) -> bool:
@@ -113,6 +115,7 @@ class Scored(Struct, kw_only=True):
         return self.verdict.warnings if self.participant else self.verdict.warnings + self.private
 
 
+@report_plugin_errors()
 def score_files(
     given: Iterable[GivenFile],
     *,
@@ -154,7 +157,8 @@ def select_files(track: Track, files: Files, found: Mapping[str, str], settings:
     """Remove files that the organizer provides elsewhere, and broken files in the folder of a submission."""
     by_option = [option.stands_for for option in track.options if option.name in settings.scoring.options]
     if settings.participant:
-        hide_organizers_files(track.roles.truths, files, found)
+        truths = [name for name in track.roles.truths if name not in track.roles.submissions]
+        hide_organizers_files(truths, files, found)
     folders = keep_organizers_files(track.roles, files, found, by_option)
     files.ignore_broken([path for path, folder in found.items() if folder in folders], track.roles.submissions)
 
@@ -186,6 +190,7 @@ def protocol_for(track: Track, parameters: Sequence[tuple[str, str]], settings: 
     return changed_protocol(track, changes, settings.scoring)
 
 
+@report_plugin_errors()
 def changed_protocol(
     track: Track, parameters: Sequence[tuple[str, str]], options: ScoringOptions = NO_OPTIONS
 ) -> Protocol:
@@ -294,7 +299,7 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     private, hints = near_misses(pairings.values())
     score.private, score.hints = tuple(private), tuple(hints)
     if counts is not None:
-        _explain(score, truth.scorer, counts, settings)
+        _explain(score, truth, counts, settings)
     return score
 
 
@@ -304,8 +309,8 @@ def _verdict(readings: Readings) -> tuple[Verdict, Counts | None]:
     refused = refused_by_gate(truth.scorer, answers)
     if refused:
         return refused, None
-    counts = truth.scorer.count(answers)
-    verdict = verdict_on(truth.scorer, counts)
+    counts = counts_of(truth.track, truth.scorer, answers)
+    verdict = verdict_of(truth.track, truth.scorer, counts)
     if verdict.result is not None:
         lacking = lacking_fields(truth.track, answers.headers)
         if lacking and not verdict.valid and _has_broken_file(readings):
@@ -329,13 +334,16 @@ def _remarks(teams: Sequence[str], settings: Settings) -> Iterator[str]:
         yield "the breakdown is omitted for participants: it would reveal the truth"
 
 
-def _explain(score: Scored, scorer: Scorer, counts: Counts, settings: Settings) -> None:
+def _explain(score: Scored, truth: Truth, counts: Counts, settings: Settings) -> None:
     """Add explanations beyond the figures; for participants nothing about single items."""
     score.private = (*counts.about_truth, *score.private)
-    if not settings.participant:
-        score.remediation = tuple(scorer.remediation(counts))
-        score.breakdown = tuple(scorer.breakdown(counts)) if settings.scoring.breakdown else None
-        score.hints = (*score.hints, *scorer.hints(counts))
+    if settings.participant:
+        return
+    track, scorer = truth.track, truth.scorer
+    score.remediation = tuple(all_are(FailureMode, track, scorer, "remediation", scorer.remediation(counts)))
+    score.hints = (*score.hints, *all_are(str, track, scorer, "hints", scorer.hints(counts)))
+    if settings.scoring.breakdown:
+        score.breakdown = tuple(all_are(ItemBreakdown, track, scorer, "breakdown", scorer.breakdown(counts)))
 
 
 def set_by_caller(track: Track, given: HeaderOverrides, known: Mapping[str, Any] | None = None) -> dict[str, str]:
@@ -394,14 +402,17 @@ def _wrong_files(verdict: Verdict, pairings: Mapping[str, Pairing[Any, Any]], fi
     reasons: list[str] = []
     for pairing in pairings.values():
         if pairing.unknown_count and not any(pairing.marks_by_run.values()):
-            reasons.append("no id of the submission is in the truth: is it the right one?")
+            reasons.append(
+                "no id of the submission is in the truth: check how they are written, and that it is the right truth"
+            )
         parts = files.groups.get(pairing.pair.submission, [])
         repeated = sum(mark == ("repeated", "") for marks in pairing.marks_by_run.values() for mark in marks.values())
         if len(parts) > 1 and repeated:
             names = ", ".join(part.name for part in parts)
             are = "are" if repeated > 1 else "is"
             reasons.append(
-                f"{plural(repeated, 'id')} {are} answered more than once in {names}: are these versions of one file?"
+                f"{plural(repeated, 'id')} {are} answered more than once in {names}: "
+                "are these versions of one file, or of several teams?"
             )
     return reasons
 
@@ -443,7 +454,7 @@ def _assemble(
 def _cross_file_codes(parts: Sequence[Part]) -> tuple[tuple[str, int], ...]:
     counted: Counter[str] = Counter()
     for part in parts:
-        counted.update(part.collector.codes(lambda code: code.startswith("MC3")))
+        counted.update(part.collector.codes(is_cross_file))
     return tuple(sorted(counted.items()))
 
 

@@ -58,8 +58,13 @@ def skipped_problems(files: Sequence[SkippedFile]) -> tuple[FileProblem, ...]:
 
 
 def hide_organizers_files(truths: Collection[str], files: Files, found: Mapping[str, str]) -> None:
-    """Remove what is known about unused files in the folder of a truth, which participants must not see."""
+    """Remove the names of truths and what is known about unused files in their folders: not for participants.
+
+    `truths` are contracts of truths that are not also those of submissions.
+    """
     parts = [part for name in truths for part in files.groups.get(name, ())]
+    for part in parts:
+        part.alias = "the truth"
     folders = {found[part.source.name] for part in parts if part.source.name in found}
     inside = tuple(start for folder in folders for start in (os.path.join(folder, ""), folder + SEPARATOR))
     files.skipped = [file for file in files.skipped if not file.path.startswith(inside)]

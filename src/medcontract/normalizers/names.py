@@ -45,8 +45,11 @@ def pair_exact(labels: Sequence[str], predictions: Sequence[str]) -> list[int | 
     once = {name: place for place, name in enumerate(predictions)}
     if len(once) == len(predictions) and len(set(labels)) == len(labels):  # without repeated names
         return [once.get(name) if name else None for name in labels]
-    offered = _places(predictions, range(len(predictions)))
-    return [offered[name].popleft() if offered.get(name) else None for name in labels]
+    offered: dict[str, list[int]] = {"": []}
+    for place in range(len(predictions) - 1, -1, -1):
+        offered.setdefault(predictions[place], []).append(place)
+    offered[""] = []
+    return [offered[name].pop() if offered.get(name) else None for name in labels]
 
 
 def pair_rest(labels: Sequence[str], predictions: Sequence[str], paired: Sequence[int | None]) -> list[int | None]:

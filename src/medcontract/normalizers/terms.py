@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from functools import cache, cached_property, lru_cache
 from hashlib import sha256
-from itertools import compress, count
 from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import category
@@ -29,7 +28,10 @@ _MARKERS = ("structure_markers", "evidence_markers", "fallacies")
 _KEPT = 1 << 15
 _LONGEST_KEPT = 200
 """Normalizations of texts up to this length are cached: names, diagnoses, short answers."""
-_BLANKS = str.maketrans({char: " " for char in map(chr, range(128)) if not char.isalnum() and char not in "%."})
+_KEPT_SIGNS = "%."
+_BLANKS = str.maketrans({char: " " for char in map(chr, range(128)) if not char.isalnum() and char not in _KEPT_SIGNS})
+_POINT = b"\x01"
+_DECIMAL_POINT = re.compile(rb"\.(?=[0-9])(?<=[0-9]\.)")
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
 _SPANISH_MARKS = "\u0301\u0303\u0308"
 _LONE_DOT = re.compile(r"\.(?:(?<!\d\.)|(?!\d))")
@@ -39,7 +41,12 @@ _MAX_QUOTED = 40
 _PIECE = 256
 """Characters decomposed at a time, because sorting a run of combining marks takes quadratic time."""
 _MICRO_SIGN, _MU = "\u00b5", "\u03bc"
-_LINE_START = r"(?:\A|[\n\r\v\f\x85\u2028\u2029])[ \t\u00a0]*+"
+_SIGNS_BEYOND_LATIN = "\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u2022\u2264\u2265\u2192"
+"""Frequent signs that become spaces: with them replaced, most texts are in Latin-1, which is folded much faster."""
+_LINE_BREAK = re.compile("[\n\r\v\f\x85\u2028\u2029]")
+_OTHER_SEPARATORS = "\x1c\x1d\x1e"
+"""Not line breaks, except for `str.splitlines`, which is much faster than a pattern."""
+_LINE_START = r"[ \t\u00a0]*+"
 """Repetitions are possessive, so that long runs of spaces take linear time."""
 _LINE_KINDS = {
     "numbered lines": re.compile(_LINE_START + r"[*_#>(]*+[ \t]*+[0-9]{1,2}(?:\.\)|\.-|[.)])[*_]*[ \t\u00a0]+\S"),
@@ -57,14 +64,43 @@ def fold(text: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    text = text.lower()
-    if not text.isascii():
-        text = _decomposed(text)
-        for mark in _SPANISH_MARKS:  # often the only characters beyond ASCII, and faster than a pattern
-            text = text.replace(mark, "")
-        if not text.isascii():
-            text = _INDEX.sub(_digits, _BEYOND_ASCII.sub(_folded_run, text))
+    folded = _folded_latin(text)
+    if folded is not None:
+        return folded.split()
+    text = _decomposed(text.lower())
+    for mark in _SPANISH_MARKS:  # often the only marks, and faster than a pattern
+        text = text.replace(mark, "")
+    text = _INDEX.sub(_digits, _BEYOND_ASCII.sub(_folded_run, text))
     return _LONE_DOT.sub(" ", text.translate(_BLANKS)).split()
+
+
+def _folded_latin(text: str) -> str | None:
+    """The folded text, but with any number of spaces, if it consists of characters that become ASCII."""
+    try:
+        raw = text.encode("latin-1")
+    except UnicodeEncodeError:
+        for sign in _SIGNS_BEYOND_LATIN:
+            text = text.replace(sign, " ")
+        try:
+            raw = text.encode("latin-1")
+        except UnicodeEncodeError:
+            return None
+    folded = _DECIMAL_POINT.sub(_POINT, raw.replace(_POINT, b" ")).translate(_latin_table())
+    return None if b"\0" in folded else folded.decode("ascii")
+
+
+@cache
+def _latin_table() -> bytes:
+    """What each character of Latin-1 becomes; 0 if that is not ASCII. Decimal points were replaced by `_POINT`."""
+    folded = [_LONE_DOT.sub(" ", _fold_char(chr(code))) for code in range(256)]
+    table = bytearray(ord(char) if len(char) == 1 and char.isascii() else 0 for char in folded)
+    table[_POINT[0]] = ord(".")
+    return bytes(table)
+
+
+def _fold_char(char: str) -> str:
+    base = unicode_form("NFD", char.lower())[0]
+    return base.translate(_BLANKS) if base.isascii() else _folded_char(base)
 
 
 def _decomposed(text: str) -> str:
@@ -97,7 +133,9 @@ def line_kinds(text: str) -> frozenset[str]:
 
     A number has one or two digits and `.`, `)`, `.)` or `.-` after it, then a space: "38.5 °C" is not numbered.
     """
-    return frozenset(kind for kind, pattern in _LINE_KINDS.items() if pattern.search(text))
+    exact = any(char in text for char in _OTHER_SEPARATORS)
+    lines = _LINE_BREAK.split(text) if exact else text.splitlines()
+    return frozenset(kind for kind, pattern in _LINE_KINDS.items() if any(map(pattern.match, lines)))
 
 
 class InvalidTerms(ValueError):
@@ -113,48 +151,50 @@ class InvalidTerms(ValueError):
 
 
 class _Phrases:
-    """Phrases with values, as a tree of words."""
+    """Phrases with values, searched in spaced texts: phrases only match whole words, without overlap."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
-        self._tree: dict[str, Any] = {}
-        for phrase, value in values.items():
-            node = self._tree
-            for word in phrase.split():
-                node = node.setdefault(word, {})
-            node[""] = value  # words are not empty
+        self._values = list(values.values())
+        self._phrases = [spaced(phrase) for phrase in values]
+        self._replacements = [None if phrase == value else spaced(value) for phrase, value in values.items()]
+        """The values, except those of phrases that are their own value."""
 
-    def find(self, words: list[str]) -> Iterator[tuple[int, int, str]]:
-        """The positions (start, end) and values of phrases: leftmost first, longest first, without overlap."""
-        tree = self._tree
-        size = len(words)
-        past = 0
-        for start in compress(count(), map(tree.__contains__, words)):
-            if start < past:
-                continue
-            at, node, value = start + 1, tree[words[start]], None
-            while True:
-                if "" in node:
-                    past, value = at, node[""]
-                if at == size or words[at] not in node:
-                    break
-                node = node[words[at]]
-                at += 1
-            if value is not None:
-                yield start, past, value
+    @cached_property
+    def _find(self) -> Callable[[str], list[tuple[int, int, int]]]:
+        """The positions of phrases: leftmost first, longest first, without overlap."""
+        from ahocorasick_rs import AhoCorasick, MatchKind
+
+        return AhoCorasick(self._phrases, matchkind=MatchKind.LeftmostLongest).find_matches_as_indexes
 
     def values(self, text: str) -> frozenset[str]:
         """The non-empty values of the phrases in a text. A phrase with an empty value hides the phrases inside it."""
-        return frozenset(value for _, _, value in self.find(text.split()) if value)
+        text, values = spaced(text), self._values
+        try:
+            found = self._find(text)
+        except UnicodeEncodeError:  # lone surrogates: the text is not normalized
+            found = self._find(text.encode(errors="replace").decode())
+        return frozenset({values[number] for number, _, _ in found} - {""})
 
-    def replace(self, words: list[str]) -> str:
-        """The words with each phrase replaced by its value."""
+    def replace(self, text: str) -> str:
+        """The text with each phrase replaced by its value."""
         pieces: list[str] = []
         done = 0
-        for start, past, value in self.find(words):
-            pieces += words[done:start]
-            pieces.append(value)
-            done = past
-        return " ".join(pieces + words[done:])
+        for number, start, end in self._find(text):
+            replacement = self._replacements[number]
+            if replacement is not None:
+                pieces += text[done:start], replacement
+                done = end
+        return "".join((*pieces, text[done:])) if pieces else text
+
+
+def spaced(text: str) -> str:
+    """A normalized text with a space on both sides of each word, so that words can be searched; unchanged if it is."""
+    return text if not text or text.startswith(" ") else f" {text.replace(' ', '  ')} "
+
+
+def _plain(text: str) -> str:
+    """The normalized text of a spaced one."""
+    return " ".join(text.split())
 
 
 class _Said(NamedTuple):
@@ -204,7 +244,15 @@ class Terms:
         return self._short(text) if len(text) <= _LONGEST_KEPT else self._normalize(text)
 
     def _normalize(self, text: str) -> str:
-        return self._spellings.replace(_words(text))
+        return _plain(self._spaced(text))
+
+    def normalize_spaced(self, text: str) -> str:
+        """Like `normalize`, but with a space on both sides of each word: faster for long texts that are searched."""
+        return spaced(self._short(text)) if len(text) <= _LONGEST_KEPT else self._spaced(text)
+
+    def _spaced(self, text: str) -> str:
+        words = _words(text)
+        return self._spellings.replace(f" {'  '.join(words)} ") if words else ""
 
     def normalize_diagnosis(self, text: str) -> str:
         """Like `normalize`, for a whole diagnosis: a known abbreviation stands for its long form.
@@ -221,13 +269,21 @@ class Terms:
         names = set(self._said.names.values()) - phrases.keys()
         return _Phrases(phrases | {name: "" for name in names if plain.values(name)})
 
+    def names(self, normalized: str) -> frozenset[str]:
+        """The names in a normalized text: leftmost and longest first, no overlap."""
+        return self._names.values(normalized)
+
     def entities(self, normalized: str) -> dict[str, frozenset[str]]:
         """The entities of each category in a normalized text: leftmost and longest first, no overlap.
 
         A longer name that is not an entity hides shorter ones in it: "stroke volume" does not contain a stroke.
         """
+        return self.entities_of(self.names(normalized))
+
+    def entities_of(self, names: frozenset[str]) -> dict[str, frozenset[str]]:
+        """The entities of each category among the names in a text."""
         found: dict[str, set[str]] = {kind: set() for kind in CATEGORIES}
-        for name in self._names.values(normalized) & self._said.entities.keys():
+        for name in names & self._said.entities.keys():
             found[self._said.entities[name]].add(name)
         return {kind: frozenset(names) for kind, names in found.items()}
 
@@ -246,15 +302,29 @@ class Terms:
         """Like `structure`, for phrases of faulty reasoning."""
         return self._markers["fallacies"].values(normalized)
 
-    def facts(self, normalized: str) -> frozenset[str]:
-        """The facts that a text about the diagnoses in a normalized text should mention; empty if none are known."""
-        return frozenset().union(*(self._facts.get(name, frozenset()) for name in self._diagnoses.values(normalized)))
+    def facts(self, normalized: str, names: frozenset[str] | None = None) -> frozenset[str]:
+        """The facts that a text about the diagnoses in a normalized text should mention; empty if none are known.
+
+        `names` are the names in the text, if they are already known.
+        """
+        if names is None or not self._facts_are_about_names:
+            names = self._diagnoses.values(normalized)
+        return frozenset().union(*(self._facts[name] for name in names & self._facts.keys()))
 
     @staticmethod
-    def found(phrases: Iterable[str], normalized: str) -> frozenset[str]:
-        """The normalized phrases that occur in a normalized text, as whole words. Each is searched independently."""
-        text = f" {normalized} "
-        return frozenset(phrase for phrase in phrases if phrase and f" {phrase} " in text)
+    def found(phrases: Iterable[str], normalized: str, words: Container[str] | None = None) -> frozenset[str]:
+        """The normalized phrases that occur in a normalized text, as whole words. Each is searched independently.
+
+        `words` are those of the text, if they are already known: most phrases need not be searched then.
+        """
+        text = spaced(normalized)
+        words = frozenset(text.split()) if words is None else words
+        there = (phrase for phrase in phrases if phrase.partition(" ")[0] in words)
+        return frozenset(phrase for phrase in there if phrase in words or spaced(phrase) in text)
+
+    @cached_property
+    def _facts_are_about_names(self) -> bool:
+        return self._facts.keys() <= set(self._said.names.values())
 
     @cached_property
     def _diagnoses(self) -> _Phrases:
@@ -359,8 +429,8 @@ def _joined(ours: _Said, theirs: _Said) -> _Said:
             message = f"'{name}', in 'synonyms', is now a name for terms of two categories, {kinds}"
             raise InvalidTerms(message, "list it in 'entities', in the intended category")
     known = _Phrases(names)
-    replaced = frozenset(known.replace(name.split()) for name in theirs.facts)
-    facts = {name: facts for name, facts in ours.facts.items() if known.replace(name.split()) not in replaced}
+    replaced = frozenset(known.replace(spaced(name)) for name in theirs.facts)
+    facts = {name: facts for name, facts in ours.facts.items() if known.replace(spaced(name)) not in replaced}
     markers = {kind: phrases | theirs.markers[kind] for kind, phrases in ours.markers.items()}
     abbreviations = ours.abbreviations | theirs.abbreviations
     return _Said(names, entities | theirs.entities, markers, facts | theirs.facts, abbreviations)

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
+from operator import methodcaller
 from typing import Any, NamedTuple
 
 import msgspec
 
 from medcontract.problems import Finding, Ref, empty_file, is_plain, plural, shorten
 from medcontract.reading.diagnosis import index_hint
-from medcontract.reading.json_file import Decode, too_large
+from medcontract.reading.json_file import Decode, DecodeLines, Lines, too_large
 from medcontract.reading.json_scanner import LATE_MARK_HINT, not_utf8
-from medcontract.reading.limits import BLOCK, MAX_MEMBERS
+from medcontract.reading.limits import LINES_BLOCK, MAX_MEMBERS
 from medcontract.reading.source import Source
 from medcontract.types import CellKind, Column
 
@@ -38,7 +39,7 @@ class Row(NamedTuple):
 class RowBlock(NamedTuple):
     """Consecutive valid rows, one per line."""
 
-    raws: list[bytes]
+    raws: Lines
     """The rows as in the file."""
     offset: int
     line: int
@@ -49,21 +50,17 @@ _CELL_BYTES = rb'(?:"[^"]*+(?:""[^"]*+)*+"[^,\r\n]*+|[^",\r\n][^,\r\n]*+|)'
 _ROW = re.compile(_CELL_BYTES + rb"(?:," + _CELL_BYTES + rb")*+(?:\r\n|\n|\r)")
 _PLAIN_ROW = re.compile(rb"[A-Za-z0-9_.,+/ @#()=;-]*+(?:\r\n|\n|\r)?")
 _PLAIN_ROWS = re.compile(rb"(?:[A-Za-z0-9_.,+/ @#()=;-]*+\n)++")
+_PLAIN_BYTES = bytes(byte for byte in range(128) if _PLAIN_ROWS.fullmatch(bytes([byte]) + b"\n"))
 _BLANK_ROWS = re.compile(rb"(?:[ \t]*+(?:\r\n|\n|\r))++")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _NOT_FINITE = {"nan": "NaN", "infinity": "Infinity", "inf": "Infinity", "-infinity": "-Infinity", "-inf": "-Infinity"}
-_CELL_OF: dict[str, bytes] = {
-    "text": rb"([^,\n]++)",
-    "number": rb"(-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?)",
-    "boolean": rb"(true|false)",
-    "other": rb"([^,\n]*+)",
-}
 _MOST_KNOWN = 1000
 _LONGEST_KNOWN = 500
 """The maximum size of a cached row, in bytes: of identical rows, only one is parsed."""
 _any_json = msgspec.json.Decoder().decode
-_MOST_GROUPS = 90
-"""The maximum number of cells in a pattern: a table with more columns is read row by row."""
+_EMPTY_CELLS = (b",,", b",\n", b"\n,")
+_OUTER_SPACES = (b" ,", b", ", b" \n", b"\n ")
+_count_commas = methodcaller("count", b",")
 _JSON = re.compile(rb'[ \t]*+[\[{][ \t]*+(?:["\[{\]}]|[\r\n])')
 _CELL = re.compile(r'(?:"((?:[^"]|"")*+)"|([^",\r\n]*+))(,|\Z)')
 
@@ -86,17 +83,18 @@ class _RowReader:
             offset, line = source.start, 1
             data, ended = b"", False
             while not ended:
-                block = stream.read(max(BLOCK, len(data)))
+                block = stream.read(max(LINES_BLOCK, len(data)))
                 ended = not block
                 data += block
                 # a CR at the end may be half of a CRLF: wait for more bytes
                 whole = data if ended or not data.endswith(b"\r") else data[:-1]
                 at = 0
-                while match := self._next_rows(whole, at):
-                    row = match.group()
+                all_plain = not whole.translate(None, _PLAIN_BYTES)
+                while (end := self._end_of_rows(whole, at, all_plain)) > at:
+                    row = whole[at:end]
                     yield (row if len(row) <= source.limits.record else None), offset + at, line, True
                     line += _count_breaks(row)
-                    at = match.end()
+                    at = end
                 data = data[at:]
                 offset += at
                 if len(data) > source.limits.record:
@@ -105,12 +103,15 @@ class _RowReader:
             if data:
                 yield data, offset, line, _ROW.fullmatch(data + b"\n") is not None
 
-    def _next_rows(self, whole: bytes, at: int) -> re.Match[bytes] | None:
+    def _end_of_rows(self, whole: bytes, at: int, all_plain: bool) -> int:
+        """The end of the next row, or of many plain rows; 0 if it is not there yet."""
         if self.in_chunks:
-            plain = _PLAIN_ROWS.match(whole, at)
-            if plain and plain.end() - at <= self._source.limits.record:
-                return plain
-        return _BLANK_ROWS.match(whole, at) or _ROW.match(whole, at)
+            plain = None if all_plain else _PLAIN_ROWS.match(whole, at)
+            end = whole.rfind(b"\n") + 1 if all_plain else plain.end() if plain else 0
+            if at < end <= at + self._source.limits.record:
+                return end
+        match = _BLANK_ROWS.match(whole, at) or _ROW.match(whole, at)
+        return match.end() if match else 0
 
 
 class CsvFile:
@@ -154,23 +155,26 @@ class CsvFile:
             if row:
                 yield row
 
-    def rows_in_blocks(self, columns: Sequence[Column], open_record: bool, decode: Decode) -> Iterator[Row | RowBlock]:
+    def rows_in_blocks(
+        self, columns: Sequence[Column], open_record: bool, decode: Decode, decode_lines: DecodeLines
+    ) -> Iterator[Row | RowBlock]:
         """Like `rows`, but many at a time where possible."""
         layout = Layout(columns, self.header, open_record)
         self._reader.in_chunks = True
         for raw, offset, line, closed in self._rows:
-            if raw is not None and raw.count(b"\n") > 1 and _PLAIN_ROWS.fullmatch(raw):
-                yield from self._chunk(layout, raw, offset, line, decode)
-            elif row := self._row(layout, raw, offset, line, closed, decode):
-                yield row
+            if raw is None or raw.count(b"\n") < 2 or not _is_plain_rows(raw):
+                if row := self._row(layout, raw, offset, line, closed, decode):
+                    yield row
+                continue
+            text = layout.json_lines(raw)
+            values = decode_lines(text) if text else None
+            if values:
+                yield RowBlock(Lines(raw, len(values)), offset, line, values)
+            else:
+                yield from self._plain_rows(layout, raw, offset, line, decode)
 
-    def _chunk(self, layout: Layout, chunk: bytes, offset: int, line: int, decode: Decode) -> Iterator[Row | RowBlock]:
-        raws = chunk.splitlines(keepends=True)
-        values = [decode(text) for text in layout.quick_records(chunk, len(raws))]
-        if values and all(values):
-            yield RowBlock(raws, offset, line, values)
-            return
-        for raw in raws:
+    def _plain_rows(self, layout: Layout, rows: bytes, offset: int, line: int, decode: Decode) -> Iterator[Row]:
+        for raw in rows.splitlines(keepends=True):
             row = self._row(layout, raw, offset, line, True, decode)
             if row:
                 yield row
@@ -238,7 +242,8 @@ class Layout:
 
         self._width = len(header)
         self._pieces = self._quick_pieces()
-        self._patterns = [pattern for empty in (True, False) if (pattern := self._row_pattern(empty))]
+        self._around_cells = self._pieces_of_row()
+        self._only_text = not self._lists and all(column.kind == "text" for _, _, column in self._single)
 
     def _quick_pieces(self) -> list[tuple[str, int, str, CellKind | None]] | None:
         """For each cell of a record: the text before it, its position, the JSON of an empty cell, its type."""
@@ -253,34 +258,49 @@ class Layout:
             pieces[-1] = (*pieces[-1][:2], "]", None)
         return pieces
 
-    def _row_pattern(self, empty: bool) -> tuple[re.Pattern[bytes], bytes] | None:
-        """A pattern of plain rows and its replacement by records; in one of them, all optional cells are empty."""
-        if self._pieces is None or self._width > _MOST_GROUPS:
-            return None
-        kinds = {position: (null == "null", kind or "number") for _, position, null, kind in self._pieces}
-        cells = []
-        for position in range(self._width):
-            nullable, name = kinds.get(position, (False, "other"))
-            cells.append(b"()" if nullable and empty else _CELL_OF[name])
-        parts = []
-        for before, position, null, kind in self._pieces:
-            cell = rf"\g<{position + 1}>"
-            if null == "null" and empty:
-                cell = "null"
-            elif kind == "text":
-                cell = f'"{cell}"'
-            literal = before.replace("\\", r"\\")  # a column name may contain anything
-            parts.append(literal + cell + (null if kind is None else ""))
-        replacement = "{" + "".join(parts)[1:] + "}"
-        return re.compile(rb"^" + b",".join(cells) + rb"$", re.MULTILINE), replacement.encode()
+    def _pieces_of_row(self) -> list[bytes]:
+        """The JSON before, between and after the cells of a row, in the order of the header.
 
-    def quick_records(self, chunk: bytes, count: int) -> list[bytes]:
-        """The records of plain rows, one per line; none if not all rows can be converted in this way."""
-        for pattern, replacement in self._patterns:
-            text, times = pattern.subn(replacement, chunk)
-            if times == count:
-                return text.splitlines()
-        return []
+        A list at the end of a row counts as one cell. Empty if the record does not consist of all cells of the row, or
+        if the columns of a list are not next to each other.
+        """
+        cells = {place: f'{key}:"\0"' if column.kind == "text" else f"{key}:\0" for key, place, column in self._single}
+        width = len(cells)
+        for name, group in self._lists.items():
+            places = [place for place, column in group if place is not None and column.kind == "number"]
+            if len(places) < len(group) or places != [*range(places[0], places[0] + len(group))]:
+                return []
+            width += len(group)
+            if places[-1] == self._width - 1:
+                del places[1:]
+            cells |= dict.fromkeys(places, "\0")
+            cells[places[0]] = f"{json.dumps(name)}:[\0"
+            cells[places[-1]] += "]"
+        text = "{" + ",".join(cells[place] for place in sorted(cells)) + "}\n"
+        return text.encode().split(b"\0") if width == self._width else []
+
+    def json_lines(self, rows: bytes) -> bytes | None:
+        """Plain rows as JSON, one record per line. None if they have to be converted one by one.
+
+        Cells other than text are copied: decoding rejects what is not a number or boolean.
+        """
+        if not self._around_cells or not (self._only_text or _can_be_copied(rows)):
+            return None
+        if self._width == 2 and not self._lists:  # the most frequent table, an id and a label
+            if rows.count(b",") != rows.count(b"\n"):
+                return None
+            before, between, after = self._around_cells
+            text = before + rows[:-1].replace(b",", between).replace(b"\n", after + before) + after
+        else:
+            each = rows.splitlines()
+            if set(map(_count_commas, each)) != {self._width - 1}:
+                return None
+            template = b"%b".join(piece.replace(b"%", b"%%") for piece in self._around_cells)
+            splits = len(self._around_cells) - 2
+            text = b"".join([template % tuple(row.split(b",", splits)) for row in each])
+        if _has(rows, _EMPTY_CELLS):  # plain rows have no quotes and no colons
+            text = text.replace(b'""', b"null").replace(b":,", b":null,").replace(b":}", b":null}")
+        return text
 
     def quick_record(self, raw: bytes) -> bytes | None:
         """The record of a row of plain characters, assuming that numbers are valid, which decoding checks.
@@ -314,6 +334,21 @@ class Layout:
             text = "null" if all(item == "null" for item in items) else "[" + ",".join(items) + "]"
             parts.append(f"{json.dumps(name)}:{text}")
         return ("{" + ",".join(parts) + "}").encode()
+
+
+def _is_plain_rows(text: bytes) -> bool:
+    """Like a match of `_PLAIN_ROWS` with the complete text, but much faster."""
+    return text.endswith(b"\n") and not text.translate(None, _PLAIN_BYTES)
+
+
+def _can_be_copied(rows: bytes) -> bool:
+    """Whether decoding rejects all cells that are not JSON numbers or booleans: not null, and not spaces around one."""
+    return b"null" not in rows and not (b" " in rows and _has(rows, _OUTER_SPACES))
+
+
+def _has(rows: bytes, texts: Iterable[bytes]) -> bool:
+    """Whether one of the texts, which may start with the line break before the first row, occurs in the rows."""
+    return any(text in rows or (text[:1] == b"\n" and rows.startswith(text[1:])) for text in texts)
 
 
 def _quick_cell(cell: str, empty: str, kind: str | None) -> str | None:
@@ -387,7 +422,7 @@ def _cells(raw: bytes, offset: int | None) -> list[str | None] | Finding:
 
 
 def _count_breaks(row: bytes) -> int:
-    return row.count(b"\n") + row.count(b"\r") - row.count(b"\r\n")
+    return row.count(b"\n") + (row.count(b"\r") - row.count(b"\r\n") if b"\r" in row else 0)
 
 
 def _large_row(limit: int, offset: int | None) -> Finding:

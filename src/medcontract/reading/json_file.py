@@ -26,11 +26,30 @@ from medcontract.types import Outline
 Decode = Callable[[bytes], Any]
 """Decodes the bytes of one record to a valid value, or to None if it may be invalid."""
 
+DecodeLines = Callable[[bytes], list[Any] | None]
+"""Decodes records, one per line, to valid values, or to None if any of them may be invalid."""
 
 Cut = tuple[bytes, int, Any]
 """One record of the file: its bytes, its offset, and the result of `Decode`."""
 
-Block = tuple[list[bytes], int, list[Any]]
+
+class Lines:
+    """The bytes of consecutive records, one per line, which are only split if something is wrong with one of them."""
+
+    __slots__ = ("_count", "_text")
+
+    def __init__(self, text: bytes, count: int) -> None:
+        self._text = text
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._text.splitlines(keepends=True))
+
+
+Block = tuple[Lines, int, list[Any]]
 """Consecutive decoded records: their bytes, the offset of the first one, their values."""
 
 

@@ -5,55 +5,74 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from medcontract.reading.json_file import Block, Cut, Decode
-from medcontract.reading.limits import BLOCK
+from medcontract.reading.json_file import Block, Cut, Decode, DecodeLines, Lines
+from medcontract.reading.limits import LINES_BLOCK
 from medcontract.reading.source import Source
 
 _LINE_BREAK = re.compile(rb"[\r\n]")
+_MOST_MISSES = 3
+"""Failed attempts in a row to decode many lines at once, after which lines are decoded one by one."""
 
 
 def records(source: Source, decode: Decode) -> Iterator[Cut]:
     """Every non-blank line, without its line ending. `raw` is empty for a line beyond the size limit."""
-    for raw, offset, value in records_in_blocks(source, decode):
-        if isinstance(raw, bytes):
-            yield raw, offset, value
+    for text, offset in texts(source):
+        if text is None:
+            yield b"", offset, None
         else:
-            for line, one in zip(raw, value, strict=True):
-                yield line, offset, one
-                offset += len(line)
+            yield from _cuts(text, offset, decode)
 
 
-def records_in_blocks(source: Source, decode: Decode) -> Iterator[Cut | Block]:
+def records_in_blocks(source: Source, decode: Decode, decode_lines: DecodeLines) -> Iterator[Cut | Block]:
     """Like `records`, but many at a time where possible."""
-    for block, offset in blocks(source):
-        if block is None:
+    misses = 0
+    for text, offset in texts(source):
+        if text is None:
             yield b"", offset, None
             continue
-        values = list(map(decode, block))
-        if all(values):
-            yield block, offset, values
-            continue
-        for line, value in zip(block, values, strict=True):
-            if value is not None:
-                yield line, offset, value
-            else:
-                text = line.rstrip(b"\r\n")
-                if text.strip(b" \t"):
-                    yield text, offset, None
-            offset += len(line)
+        values = decode_lines(text) if misses < _MOST_MISSES else None
+        if values:
+            misses = 0
+            yield Lines(text, len(values)), offset, values
+        else:
+            misses += 1
+            yield from _lines_or_cuts(text, offset, decode)
 
 
-def blocks(source: Source) -> Iterator[tuple[list[bytes] | None, int]]:
-    """Lines with their endings (LF, CRLF or CR), many at a time, and the offset of the first.
+def _lines_or_cuts(text: bytes, offset: int, decode: Decode) -> Iterator[Cut | Block]:
+    """The lines of a text that cannot be decoded at once."""
+    values = list(map(decode, text.splitlines(keepends=True)))
+    if values and all(values):
+        yield Lines(text, len(values)), offset, values
+    else:
+        known = iter(values)
+        yield from _cuts(text, offset, lambda line: next(known))
+
+
+def _cuts(text: bytes, offset: int, decode: Decode) -> Iterator[Cut]:
+    for line in text.splitlines(keepends=True):
+        value = decode(line)
+        if value is not None:
+            yield line, offset, value
+        else:
+            bare = line.rstrip(b"\r\n")
+            if bare.strip(b" \t"):
+                yield bare, offset, None
+        offset += len(line)
+
+
+def texts(source: Source) -> Iterator[tuple[bytes | None, int]]:
+    """Complete lines with their endings (LF, CRLF or CR), many at a time, and the offset of the first.
 
     None for a line beyond the size limit.
     """
+    limit = source.limits.record
     with source.open() as stream:
         stream.seek(source.start)
         offset = source.start
         rest = b""
         skipping = False
-        while block := stream.read(max(BLOCK, len(rest))):
+        while block := stream.read(max(LINES_BLOCK, len(rest))):
             if skipping:
                 end = _LINE_BREAK.search(block)
                 passed = end.start() if end else len(block)
@@ -62,27 +81,31 @@ def blocks(source: Source) -> Iterator[tuple[list[bytes] | None, int]]:
                 skipping = end is None
             text = rest + block
             if text.isspace() and not text.strip(b" \t\r\n"):  # only blank lines
-                keep = text[-1:] if text.endswith(b"\r") else b""
-                offset += len(text) - len(keep)
-                rest = keep
+                rest = text[-1:] if text.endswith(b"\r") else b""
+                offset += len(text) - len(rest)
                 continue
-            pieces = text.splitlines(keepends=True)
-            rest = b"" if not pieces or pieces[-1].endswith(b"\n") else pieces.pop()
-            limit = source.limits.record
-            if len(text) > limit and pieces and len(max(pieces, key=len)) > limit:
-                yield from _without_long_lines(pieces, offset, limit)
-            else:
-                yield pieces, offset
-            offset += len(text) - len(rest)
-            if len(rest) > source.limits.record:
+            size = _size_of_lines(text)
+            text, rest = text[:size], text[size:]
+            yield from _without_long_lines(text, offset, limit)
+            offset += size
+            if len(rest) > limit:
                 yield None, offset
                 offset += len(rest)
                 rest, skipping = b"", True
-        yield from _without_long_lines(rest.splitlines(keepends=True), offset, source.limits.record)
+        yield from _without_long_lines(rest, offset, limit)
 
 
-def _without_long_lines(pieces: list[bytes], offset: int, limit: int) -> Iterator[tuple[list[bytes] | None, int]]:
-    for line in pieces:
+def _size_of_lines(text: bytes) -> int:
+    """The size of the complete lines at the start of a text. A CR at its end may be half of a CRLF."""
+    return max(text.rfind(b"\n"), text.rfind(b"\r", 0, -1)) + 1
+
+
+def _without_long_lines(text: bytes, offset: int, limit: int) -> Iterator[tuple[bytes | None, int]]:
+    if len(text) <= limit:
+        if text:
+            yield text, offset
+        return
+    for line in text.splitlines(keepends=True):
         too_long = len(line.rstrip(b"\r\n")) > limit
-        yield (None if too_long else [line]), offset
+        yield (None if too_long else line), offset
         offset += len(line)

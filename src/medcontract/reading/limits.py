@@ -7,6 +7,9 @@ from typing import NamedTuple
 BLOCK = 1 << 20
 """Bytes read at a time."""
 
+LINES_BLOCK = 1 << 17
+"""Bytes of lines or rows that are read and decoded at a time: their values fit into the cache of a processor."""
+
 MAX_DEPTH = 100
 """Nesting levels in one JSON value: the outermost object is level 1."""
 

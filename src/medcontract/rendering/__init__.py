@@ -20,6 +20,7 @@ Renderer = Callable[[Any, "View"], str]
 RENDERERS: dict[tuple[str, str], str | Renderer] = {
     ("Validation", "text"): "text.validation:validation",
     ("Fix", "text"): "text.fix:fix",
+    ("CacheInfo", "text"): "text.cache:cache_info",
     ("Preflight", "text"): "text.preflight:preflight",
     ("Score", "text"): "text.score:score",
     ("Leaderboard", "text"): "text.leaderboard:leaderboard",
@@ -33,6 +34,7 @@ RENDERERS: dict[tuple[str, str], str | Renderer] = {
     ("SchemaDiff", "text"): "text.schemas:schema_diff",
     ("SchemaCheck", "text"): "text.schemas:schema_check",
     ("Validation", "json"): "json:document",
+    ("CacheInfo", "json"): "json:document",
     ("Preflight", "json"): "json:document",
     ("Score", "json"): "json:document",
     ("Leaderboard", "json"): "json:document",
@@ -63,11 +65,11 @@ RENDERERS: dict[tuple[str, str], str | Renderer] = {
     ("Preflight", "sarif"): "sarif:document",
     ("Validation", "junit"): "junit:document",
     ("Preflight", "junit"): "junit:document",
-    ("Validation", "html"): "html:validation",
-    ("Preflight", "html"): "html:preflight",
-    ("Score", "html"): "html:score",
-    ("Leaderboard", "html"): "html:leaderboard",
-    ("Comparison", "html"): "html:comparison",
+    ("Validation", "html"): "html:document",
+    ("Preflight", "html"): "html:document",
+    ("Score", "html"): "html:document",
+    ("Leaderboard", "html"): "html:document",
+    ("Comparison", "html"): "html:document",
 }
 """The function for each class of results and format: itself, or its module in this package and its name."""
 

@@ -31,11 +31,18 @@ class Annotation(NamedTuple):
     column: int | None
     key: str
     """Identifies the problem among all of the result, and stays the same when lines move."""
+    times: int = 1
+    """How often the same problem occurs at the same place, such as records that are missing from a file."""
+
+    @property
+    def text(self) -> str:
+        """The message, with the number of occurrences."""
+        return self.message if self.times == 1 else f"{self.message} ({self.times:,} times)"
 
 
 def annotated(result: Reviewed, show_values: bool) -> list[Annotation]:
     """All problems that the result lists, and failed checks without problems."""
-    found = list(
+    found = _merged(
         _of_validation(result, show_values) if isinstance(result, Validation) else _of_checks(result, show_values)
     )
     seen: Counter[str] = Counter()
@@ -44,6 +51,16 @@ def annotated(result: Reviewed, show_values: bool) -> list[Annotation]:
         text = f"{each.key}\n{seen[each.key]}"
         found[position] = each._replace(key=sha256(text.encode("utf-8", "replace")).hexdigest())
     return found
+
+
+def _merged(found: Iterable[Annotation]) -> list[Annotation]:
+    """Problems that read the same at the same place, once."""
+    same: dict[tuple[object, ...], Annotation] = {}
+    for each in found:
+        identity = (each.path, each.line, each.column, each.code, each.message)
+        first = same.setdefault(identity, each._replace(times=0))
+        same[identity] = first._replace(times=first.times + 1)
+    return list(same.values())
 
 
 def not_listed(result: Reviewed) -> int:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from typing import Any
 
 from medcontract.rendering.view import View
 from medcontract.results.base import Result, printable
 
-_RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""A text that starts with one of these may be taken for a formula."""
+_FORMULA = re.compile(r"(^\s*|;\s*)(?=[=+\-@\t\r\n＝＋－＠])")
+"""Where a spreadsheet may take what follows for a formula: at the start, or after a semicolon, which separates cells in
+some locales."""
 
 
 def document(result: Result, view: View) -> str:
@@ -24,12 +26,11 @@ def document(result: Result, view: View) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """The value; a text that a spreadsheet would run gets an apostrophe in front."""
+    """The value; a text that a spreadsheet would run gets an apostrophe in front of the formula."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str):
         return value
-    text = printable(value)
-    return f"'{text}" if text.startswith(_RUN_BY_SPREADSHEETS) else text
+    return _FORMULA.sub(r"\1'", printable(value))

@@ -25,7 +25,7 @@ def _command(each: Annotation) -> str:
         "title": f"{each.code} {each.title}" if each.code != each.title else each.code,
     }
     given = ",".join(f"{name}={_property(str(value))}" for name, value in properties.items() if value is not None)
-    return f"::{each.level} {given}::{_data(each.message)}"
+    return f"::{each.level} {given}::{_data(each.text)}"
 
 
 def _data(text: str) -> str:

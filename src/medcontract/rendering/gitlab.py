@@ -17,7 +17,7 @@ def document(result: Reviewed, view: View) -> str:
 
 def _issue(each: Annotation) -> dict[str, Any]:
     return {
-        "description": f"{each.code} {each.message}",
+        "description": f"{each.code} {each.text}",
         "check_name": each.code,
         "fingerprint": each.key,
         "severity": _SEVERITIES[each.level],

@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from medcontract.problems import plural, shorten
+from medcontract.problems import plain_name, plural, shorten
 from medcontract.rendering.json import dumps
 from medcontract.rendering.shared import (
     breakdown_table,
     clipped,
     comparison_tables,
+    decision_reasons,
     entry_label,
     files_table,
     first_problem,
     inputs_table,
     not_ranked,
+    only_warnings_fail,
     parameters_table,
     processed,
+    ranked,
     ranking,
     ranking_warnings,
     reasons_of,
+    skipped_table,
     versions,
     weights,
+    with_direction,
 )
 from medcontract.rendering.tables import headline, tables
 from medcontract.rendering.view import View
 from medcontract.results.base import printable
 from medcontract.results.comparison import Comparison
 from medcontract.results.leaderboard import Leaderboard
-from medcontract.results.preflight import Preflight
+from medcontract.results.preflight import Check, Preflight
 from medcontract.results.schemas import ContractSchema, DataDictionary, DictionarySection
 from medcontract.results.score import FileProblem, Score, in_file
 from medcontract.results.tables import MOST_CASES, Table, number
@@ -45,33 +51,44 @@ def validation(report: Validation, view: View) -> str:
     warnings = sum(file.warnings for file in report.files)
     state = "**Valid**" if report.ok else "**Not valid**"
     counts = f"{plural(errors, 'error')}, {plural(warnings, 'warning')} in {plural(len(report.files), 'file')}."
+    counts += " Warnings fail, because of --strict." if only_warnings_fail(report) else ""
     lines = ["# Validation", "", f"{state}: {counts}", "", *markdown_table(files_table(report.files))]
     found = [in_file(file.path, problem) for file in report.files for problem in file.problems]
     if found:
         listed = sum(file.errors + file.warnings for file in report.files)
         lines += ["", *markdown_table(_problems_table(found, listed, view))]
+    if report.skipped:
+        lines += ["", *markdown_table(skipped_table(report.skipped))]
     return "\n".join(lines) + "\n"
 
 
 def preflight(checklist: Preflight, view: View) -> str:
     """The verdict, the checks, their problems, then the score if there is one."""
     failed = sum(check.status == "failed" for check in checklist.checks)
-    skipped = checklist.skipped
-    state = f"**NOT READY**, {plural(failed, 'check')} failed" if failed else "**READY**"
-    state += f", {plural(skipped, 'check')} skipped" if skipped and not failed else ""
-    rows = [(check.title, check.status, check.detail) for check in checklist.checks]
+    counts = [f"{plural(failed, 'check')} failed"] * bool(failed)
+    counts += [plural(checklist.warnings, "warning")] * bool(checklist.warnings)
+    counts += [f"{plural(checklist.skipped, 'check')} skipped"] * bool(checklist.skipped)
+    state = ", ".join(["**READY**" if checklist.ready else "**NOT READY**", *counts])
+    ran = [(check.title, _status(check), check.detail) for check in checklist.checks if check.status != "skipped"]
+    skipped = [(check.title, check.detail) for check in checklist.checks if check.status == "skipped"]
     lines = [
         "# Preflight",
         "",
         f"{state}.",
         "",
-        *markdown_table(Table("Checks", ("check", "status", "detail"), rows, numeric=False)),
+        *markdown_table(Table("Checks", ("check", "status", "detail"), ran, numeric=False)),
     ]
+    if skipped:
+        lines += ["", *markdown_table(Table("Not checked", ("check", "why"), skipped, numeric=False))]
     found = sum(check._found for check in checklist.checks)
     if checklist.problems:
         lines += ["", *markdown_table(_problems_table(checklist.problems, found, view))]
     text = "\n".join(lines) + "\n"
     return text if checklist.score is None else f"{text}\n{score(checklist.score, view)}"
+
+
+def _status(check: Check) -> str:
+    return "warning" if check.status == "passed" and check.warnings else check.status
 
 
 def score(score: Score, view: View) -> str:
@@ -86,6 +103,8 @@ def score(score: Score, view: View) -> str:
         lines += ["", "## Hints", "", *(f"- {escaped(hint)}" for hint in score._hints)]
     if score.problems:
         lines += ["", *markdown_table(_problems_table(score.problems, score._found, view))]
+    if score._broken_rules and not score.participant:
+        lines += ["", f"Total: {escaped('; '.join(score._broken_rules))}."]
     if score.warnings:
         lines += ["", "## Warnings", "", *(f"- {escaped(warning)}" for warning in score.warnings)]
     lines += ["", *_markdown_provenance(score)]
@@ -96,11 +115,13 @@ def _outcome(score: Score) -> list[str]:
     """The title, the decision, the headline or the reasons, and how many items were processed."""
     team = f": {escaped(shorten(score.team_name))}" if score.team_name else ""
     name, value = headline(score)
-    figure = f", {escaped(shorten(name))} **{value}**" if value != number(None) else ""
+    name = with_direction(shorten(name), score._lower_is_better)
+    figure = f", {escaped(name)} **{value}**" if value != number(None) else ""
     state = f"**Valid**{figure}" if score.valid else "**Not valid**"
     state = f"**{score.decision}**. {state}" if score.decision else state
     lines = [f"# {score.track}{team}", "", state]
-    lines += ["", *(f"- {escaped(reason)}" for reason in score.reasons)] if score.reasons else []
+    reasons = [*decision_reasons(score), *score.reasons]
+    lines += ["", *(f"- {escaped(reason)}" for reason in reasons)] if reasons else []
     if score.processing is not None:
         lines += ["", f"{processed(score.processing).capitalize()}."]
     return lines
@@ -108,9 +129,10 @@ def _outcome(score: Score) -> list[str]:
 
 def _problems_table(problems: Sequence[FileProblem], found: int, view: View) -> Table:
     """`found` is the number of problems, including those that are not listed."""
-    shown = problems[:_MOST_PROBLEMS]
-    rows = [_problem_row(each, view.show_values) for each in shown]
-    left = found - len(rows)
+    counted = Counter(_problem_row(each, view.show_values) for each in problems)  # in the order of the problems
+    shown = list(counted.items())[:_MOST_PROBLEMS]
+    rows = [row if times == 1 else (*row[:3], f"{row[3]} ({times:,} times)", row[4]) for row, times in shown]
+    left = found - sum(times for _, times in shown)
     note = f"and {left:,} more" if left > 0 else ""
     return Table("Problems", ("file", "place", "code", "problem", "hint"), rows, note, numeric=False)
 
@@ -136,7 +158,11 @@ def _problem_row(found: FileProblem, show_values: bool) -> tuple[str, ...]:
 
 
 def leaderboard(board: Leaderboard, view: View) -> str:
-    lines = [f"# Leaderboard: {board.track}", "", *markdown_table(ranking(board)._replace(title=""))]
+    name = with_direction(plain_name(board.headline), board._lower_is_better)
+    valid = sum(entry.valid for entry in board.submissions)
+    counts = f"{plural(len(board.submissions), 'submission')}, {valid:,} valid, ranked by {escaped(name)}."
+    lines = [f"# Leaderboard: {board.track}", "", counts]
+    lines += ["", *markdown_table(ranking(board)._replace(title=""))] if ranked(board) else []
     if board.combined:
         lines += ["", escaped(weights(board.combined))]
     rest = not_ranked(board)

@@ -61,6 +61,7 @@ def _result(each: Annotation, names: Sequence[str]) -> dict[str, Any]:
         "level": each.level,
         "message": {"text": each.message},
         "partialFingerprints": {"medcontract/v1": each.key},
+        **({"occurrenceCount": each.times} if each.times > 1 else {}),
     }
     if each.path is not None:
         place: dict[str, Any] = {"artifactLocation": {"uri": _uri(each.path)}}

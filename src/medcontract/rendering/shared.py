@@ -11,8 +11,8 @@ from medcontract.rendering.view import clean
 from medcontract.results.comparison import ComparedRow, Comparison, Delta
 from medcontract.results.leaderboard import CombinedScore, Leaderboard, LeaderboardEntry
 from medcontract.results.score import FieldDifference, InputFile, ItemBreakdown, Processing, ProtocolUsed, Score
-from medcontract.results.tables import MOST_CASES, MOST_ROWS, Table, more_rows, number
-from medcontract.results.validation import FileReport
+from medcontract.results.tables import MOST_CASES, MOST_ROWS, Table, long_table, more_rows, number
+from medcontract.results.validation import FileReport, SkippedFile, Validation
 
 WHOLE_DOCUMENT = ("document failed", "no valid record")
 """States that all items of a document share."""
@@ -26,18 +26,61 @@ _LONGEST_NAME, _LONGEST_CELL = 80, 1000
 
 
 def files_table(files: Sequence[FileReport]) -> Table:
+    """Files that are not valid first; images and how a contract was chosen only if that is known of a file."""
+    shown = sorted(files, key=lambda file: file.ok)[:MOST_ROWS]
+    with_images = any(file.images is not None for file in files)
+    with_how = any(file._how for file in files)
     rows = [
         (
-            file.path, file.contract or "not recognized", "valid" if file.ok else "not valid",
-            "–" if file.records is None else f"{file.records:,}", f"{file.errors:,}", f"{file.warnings:,}",
+            file.path, _verdict(file), f"{file.errors:,}", f"{file.warnings:,}", _count(file.records),
+            *([_count(file.images and file.images.checked)] if with_images else []), _contract(file),
+            *([file._how or "–"] if with_how else []),
         )
-        for file in sorted(files, key=lambda file: file.ok)[:MOST_ROWS]
+        for file in shown
     ]  # fmt: skip
-    head = ("file", "contract", "verdict", "records", "errors", "warnings")
-    return Table("", head, rows, text_columns=3, total=len(files))
+    numbers = ("errors", "warnings", "records", *(["images"] if with_images else []))
+    head = ("file", "verdict", *numbers, "contract", *(["how"] if with_how else []))
+    return Table("", head, rows, text_columns=2, last_columns=2 if with_how else 1, total=len(files))
+
+
+def _verdict(file: FileReport) -> str:
+    return "valid" if file.ok else "not checked" if file.wrong_call else "not valid"
+
+
+def _contract(file: FileReport) -> str:
+    return file.contract or ("JSON Schema" if file.ok or not file.wrong_call else "not known")
+
+
+def _count(number_of: int | None) -> str:
+    return "–" if number_of is None else f"{number_of:,}"
+
+
+def skipped_table(files: Sequence[SkippedFile]) -> Table:
+    """The files in folders that were not read."""
+    rows = [(file.path, file.reason) for file in files]
+    return long_table(Table("Skipped files", ("file", "reason"), rows, numeric=False))
+
+
+def only_warnings_fail(report: Validation) -> bool:
+    """Whether a file is not valid only because of its warnings (`--strict`)."""
+    return any(not file.ok and not file.errors and file.warnings for file in report.files)
 
 
 # --- scores
+
+
+def with_direction(name: str, lower_is_better: bool) -> str:
+    """The name of a headline, with the direction if it is not the usual one."""
+    return f"{name} (lower is better)" if lower_is_better else name
+
+
+def decision_reasons(score: Score) -> list[str]:
+    """The gates that a decision failed, and those that could not be checked."""
+    if not score.decision:
+        return []
+    words = {False: "failed", None: "not checked"}
+    lacking = {word: [name for name, passed in score._gates if passed is state] for state, word in words.items()}
+    return [f"{word} {', '.join(names)}" for word, names in lacking.items() if names]
 
 
 def values_of(field: FieldDifference) -> str:
@@ -90,18 +133,23 @@ def breakdown_table(items: Sequence[ItemBreakdown], show_values: bool) -> Table:
 
 
 def inputs_table(inputs: Sequence[InputFile]) -> Table:
+    """Every file with its hash; the hash of the content and how a contract was chosen only if a file has it."""
+    with_content = any(file.content_sha256 for file in inputs)
+    with_how = any(file._how for file in inputs)
     rows = [
         (
-            file.name, file.contract, "" if file.records is None else f"{file.records:,}", file.sha256,
-            file.content_sha256 or "",
+            file.name, _count(file.records), file.contract, *([file._how or "–"] if with_how else []), file.sha256,
+            *([file.content_sha256 or "–"] if with_content else []),
         )
         for file in inputs
     ]  # fmt: skip
-    return Table("Inputs", ("file", "contract", "records", "SHA-256", "content"), rows, numeric=False)
+    hashes = ("SHA-256", *(["SHA-256 of the content"] if with_content else []))
+    head = ("file", "records", "contract", *(["how"] if with_how else []), *hashes)
+    return Table("Inputs", head, rows, last_columns=len(head) - 2)
 
 
 def parameters_table(protocol: ProtocolUsed) -> Table:
-    values = [(name, _decimal(value)) for name, value in protocol.parameters.items()]
+    values = [(name, parameter_value(value)) for name, value in protocol.parameters.items()]
     return Table("Protocol", ("parameter", "value"), values)
 
 
@@ -111,7 +159,7 @@ def versions(result: Score | Leaderboard | Comparison) -> str:
     return f"medcontract {result.medcontract_version}, {others}"
 
 
-def _decimal(value: float | str | None) -> str:
+def parameter_value(value: float | str | None) -> str:
     """A parameter as a decimal, with all digits."""
     if value is None or isinstance(value, str):
         return value or "null"
@@ -215,7 +263,7 @@ def comparison_tables(comparison: Comparison, most: int = MOST_CASES) -> Iterato
     yield _changes("Figures", "figure", rows, _unchanged("figures", same))
     for kind in comparison._kinds:
         own = [row for row in comparison.rows if row.kind == kind.kind]
-        yield from [_gate_rows(kind.title, own)] if kind.judged else _compared_rows(kind.title, own, most)
+        yield from [gate_rows(kind.title, own)] if kind.judged else _compared_rows(kind.title, own, most)
 
 
 def _compared_rows(title: str, rows: Sequence[ComparedRow], most: int) -> Iterator[Table]:
@@ -230,7 +278,7 @@ def _compared_rows(title: str, rows: Sequence[ComparedRow], most: int) -> Iterat
     yield Table("", ("",), [(note,)] if (note := _unchanged(title, len(rows) - len(moved))) else [])
 
 
-def _gate_rows(title: str, rows: Sequence[ComparedRow]) -> Table:
+def gate_rows(title: str, rows: Sequence[ComparedRow]) -> Table:
     return Table(
         title.capitalize(), (title[:-1], "before", "after", "change", "state before", "state after", "reason"),
         [

@@ -107,6 +107,10 @@ class Comparison(Result, frozen=True, kw_only=True):
     """The names of the two files, if they were files."""
     _kinds: tuple[RowKind, ...] = ()
     """The kinds of rows, in the order in which they are shown."""
+    _figures: tuple[Any, ...] = ()
+    """The descriptions of the figures (`scoring.track.Figure`)."""
+    _lower_is_better: bool = False
+    """Whether a lower headline is better."""
 
     def _columns(self) -> tuple[str, ...]:
         return ("kind", "id", "figure", "before", "after", "delta")

@@ -84,6 +84,8 @@ class Leaderboard(Result, frozen=True, kw_only=True):
 
     _figures: tuple[Any, ...] = ()
     """The descriptions of the figures (`scoring.track.Figure`)."""
+    _lower_is_better: bool = False
+    """Whether a lower headline is better."""
 
     def _columns(self) -> tuple[str, ...]:
         return ("rank", "name", "team_name", "valid", "headline")

@@ -201,6 +201,8 @@ class Score(Result, frozen=True, kw_only=True):
     """The descriptions of the figures (`scoring.track.Figure`)."""
     _headline: tuple[str, float | None] = ("", None)
     """The figure that submissions are ranked by."""
+    _lower_is_better: bool = False
+    """Whether a lower headline is better."""
     _second: tuple[str, float | None] = ("", None)
     """The figure to show if there is no headline."""
     _tables: Any = None

@@ -69,6 +69,10 @@ class Table(NamedTuple):
     """The number of rows before the table was limited to `MOST_ROWS`. None: the table is never truncated."""
     chart: Chart | None = None
     """The same numbers as a chart, for formats that can show one."""
+    last_columns: int = 0
+    """The number of columns after the numbers that are text."""
+    shares: Sequence[float | None] = ()
+    """The first number of each row as a share of its range, from 0 to 1; None if the range is not known."""
 
     def first(self, most: int) -> Table:
         """The table with at most this many rows, if it is a long one; a note counts the others."""
@@ -76,12 +80,14 @@ class Table(NamedTuple):
             return self
         left = self.total - min(most, len(self.rows))
         notes = [f"and {left:,} more (--format json lists all)"] if left > 0 else []
-        return self._replace(rows=self.rows[:most], note="; ".join([*notes, *filter(None, [self.note])]))
+        note = "; ".join([*notes, *filter(None, [self.note])])
+        return self._replace(rows=self.rows[:most], shares=self.shares[:most], note=note)
 
     @property
     def right_aligned(self) -> tuple[bool, ...]:
         """Whether each column is aligned right."""
-        return tuple(self.numeric and position >= self.text_columns for position in range(len(self.head)))
+        end = len(self.head) - self.last_columns
+        return tuple(self.numeric and self.text_columns <= position < end for position in range(len(self.head)))
 
 
 def number(value: Any, unit: str = "") -> str:
@@ -102,12 +108,20 @@ def number(value: Any, unit: str = "") -> str:
 def figures_table(score: Score) -> Table:
     """The figures of the whole submission that are single numbers."""
     result = score.result or {}
-    rows = [
-        (figure.name, number(result[figure.name], figure.unit))
+    shown = [
+        (figure, result[figure.name])
         for figure in score._figures
         if figure.name in result and not isinstance(result[figure.name], dict | list)
     ]
-    return Table("", ("figure", "value"), rows)
+    rows = [(figure.name, number(value, figure.unit)) for figure, value in shown]
+    return Table("", ("figure", "value"), rows, shares=[share_of(figure, value) for figure, value in shown])
+
+
+def share_of(figure: Any, value: Any) -> float | None:
+    """The value of a figure (`scoring.track.Figure`) as a share of its range, if it starts at 0 and has an end."""
+    if figure.low != 0 or not figure.high or not isinstance(value, int | float) or not 0 <= value <= figure.high:
+        return None
+    return float(value / figure.high)
 
 
 def failure_modes_table(score: Score) -> Iterator[Table]:

@@ -18,7 +18,7 @@ Unit = Annotated[float, "Unit"]
 """From 0 to 1."""
 RelativePath = Annotated[str, "RelativePath"]
 Code = Annotated[str, "Code"]
-"""The code of a problem, such as MC104."""
+"""The code of a problem, such as MC104; those of plugins have another prefix."""
 Sha256 = Annotated[str, "Sha256"]
 TrackResult = Annotated[dict[str, Any], "TrackResult"]
 """A document of the result contract of the track in the field `track`."""

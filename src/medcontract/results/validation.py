@@ -9,6 +9,9 @@ from medcontract.problems import NO_CARET, is_plain, plural
 from medcontract.results.base import Item, Result, Row
 from medcontract.results.types import Code, Count, Position, Str
 
+CODES_OF_MISSING_VALUES = {"MC302"}
+"""Codes of problems whose value is not in the file, but missing from it. Plugins add theirs."""
+
 
 class Problem(Item, frozen=True, kw_only=True):
     """Something wrong in a file, and its location."""
@@ -51,7 +54,7 @@ class Problem(Item, frozen=True, kw_only=True):
         """The message, with the offending value."""
         if not self._value:
             return self.message
-        got = "" if self.code == "MC302" else "got "  # the value is missing from the file
+        got = "" if self.code in CODES_OF_MISSING_VALUES else "got "
         return f"{self.message} ({got}{self._value})"
 
     def _data(self, show_values: bool) -> dict[str, Any]:
@@ -120,6 +123,9 @@ class FileReport(Result, frozen=True, kw_only=True):
     def to_dict(self, show_values: bool = False) -> Any:
         """What `medcontract validate --format json` prints for this file."""
         return Validation.of((self,)).to_dict(show_values)
+
+    def _rendered(self, format_name: str, show_values: bool) -> str:
+        return Validation.of((self,))._rendered(format_name, show_values)
 
     def _columns(self) -> tuple[str, ...]:
         return PROBLEM_COLUMNS

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from decimal import Decimal
 from functools import cache
 from typing import Any
@@ -33,7 +35,8 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-_encode_sorted = msgspec.json.Encoder(order="sorted").encode
+_encoder = msgspec.json.Encoder(order="sorted")
+_encode_sorted = _encoder.encode
 
 
 def record_text(record: Any) -> bytes:
@@ -105,10 +108,73 @@ def _without_null(value: Any) -> Any:
     return [_without_null(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def content_sha256(records: Iterable[bytes]) -> str:
+def record_lines(records: Sequence[Any]) -> bytes:
+    """The canonical texts of records, one per line. Faster than one by one if they are of the same simple type."""
+    kinds = set(map(type, records))
+    plain = _plain_fields(kinds.pop()) if len(kinds) == 1 else None
+    if plain is None or records[0].__struct_encode_fields__ != plain:
+        return b"".join([record_text(record) + b"\n" for record in records])
+    return _without_null_fields(_encoder.encode_lines(records), plain)
+
+
+_FIRST_NULL_FIELDS = re.compile(rb'\{(?:"[^"\\]*+":null,)++')
+_NULL_FIELDS = re.compile(rb'(?:,"[^"\\]*+":null)++')
+
+
+def _without_null_fields(lines: bytes, fields: Iterable[str]) -> bytes:
+    """The encoded records without fields that are null. In a string, the quotes around a name would be escaped."""
+    line = lines[: lines.find(b"\n")]
+    if first := _FIRST_NULL_FIELDS.match(line):  # most often the same in all records
+        lines = lines.replace(first[0], b"{")
+    for run in set(_NULL_FIELDS.findall(line)):
+        lines = lines.replace(run, b"")
+    if b":null" in lines:
+        for name in map(str.encode, fields):
+            lines = lines.replace(b',"%b":null' % name, b"").replace(b'{"%b":null,' % name, b"{")
+            lines = lines.replace(b'{"%b":null}' % name, b"{}")
+    return lines
+
+
+class ContentHash:
     """An order-independent hash of records: each on one line, with lines sorted by their bytes."""
-    digest = hashlib.sha256()
-    for record in sorted(records):
-        digest.update(record)
-        digest.update(b"\n")
-    return digest.hexdigest()
+
+    def __init__(self) -> None:
+        self._texts: list[bytes] = []
+        """Each consists of many lines, which takes far less memory than one object per line."""
+        self._sorted = True
+        """The lines are already sorted."""
+        self._last = b""
+
+    def copy(self) -> ContentHash:
+        other = copy(self)
+        other._texts = list(self._texts)
+        return other
+
+    def add(self, records: Sequence[Any]) -> None:
+        text = record_lines(records)
+        self._texts.append(text)
+        if self._sorted:
+            lines = [self._last, *text.splitlines()]
+            self._sorted = lines == sorted(lines)
+            self._last = lines[-1]
+
+    def sha256(self) -> str:
+        """The hash of all records. They are dropped, to save memory."""
+        texts, self._texts = self._texts, []
+        digest = hashlib.sha256()
+        for text in texts if self._sorted else _sorted_lines(texts):
+            digest.update(text)
+        return digest.hexdigest()
+
+
+_MANY = 1 << 14
+
+
+def _sorted_lines(texts: list[bytes]) -> Iterator[bytes]:
+    """The lines of all texts, sorted, many at a time. The texts are dropped, to save memory."""
+    lines: list[bytes] = []
+    while texts:
+        lines += texts.pop().splitlines()
+    lines.sort()
+    for at in range(0, len(lines), _MANY):
+        yield b"\n".join(lines[at : at + _MANY]) + b"\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -45,6 +45,11 @@ def _measure(truth: int, record: Any) -> int:
     probabilities = record.probabilities
     index: int = probabilities.index(max(probabilities))
     return index
+
+
+def _measure_all(truths: Iterable[int], records: Sequence[Any]) -> Iterable[int]:
+    lists: list[list[float]] = [record.probabilities for record in records]
+    return map(list.index, lists, map(max, lists))
 
 
 PROTOCOL = Protocol(
@@ -163,7 +168,7 @@ class LesionsScorer(Scorer):
     pairs = (
         Pair(
             truth="lesions/truth", submission="lesions/predictions", key=("image_id",), item=_class_of,
-            measure=_measure,
+            measure=_measure, measure_all=_measure_all,
         ),
     )  # fmt: skip
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from operator import attrgetter
+from itertools import count, islice
+from operator import attrgetter, countOf
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
 
@@ -21,13 +22,17 @@ from medcontract.contracts.rules import (
     record_checks,
     run_checks,
 )
+from medcontract.contracts.rules.collection import is_ascending
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.problems import Finding
-from medcontract.scoring.canonical import content_sha256, record_text
+from medcontract.scoring.canonical import ContentHash
 
 Item = TypeVar("Item")
 Mark = TypeVar("Mark")
 MOST_EXAMPLES = 1000
+
+
+_get_error = attrgetter("error")
 
 
 class Unscored(NamedTuple):
@@ -69,6 +74,8 @@ class Pair(Struct, Generic[Item, Mark], frozen=True, kw_only=True):
     """Extracts what scoring needs from a record of the truth."""
     measure: Callable[[Item, Any], Mark]
     """Extracts what scoring needs from a processed record of the submission: its mark."""
+    measure_all: Callable[[Iterable[Item], Sequence[Any]], Iterable[Mark]] | None = None
+    """Like `measure`, for many records, if that is faster."""
     run: str | None = None
     """The field with the run of a record."""
     default_run: str = ""
@@ -107,33 +114,69 @@ class Expected(Generic[Item]):
         """Checks of rules across files."""
         self._wanted = wanted
         """Selects records, if not all are expected."""
-        self._texts: list[bytes] = []
-        self.index: dict[Key, int] = {}
+        self._content = ContentHash()
         self.items: list[Item] = []
-        self.number_of: Callable[[Key], int | None] = self.index.get
-        """The index of an expected item; None for an id that is not expected."""
+        self.keys: list[Key] = []
+        """The ids, in the order of the truth."""
+        self._index: dict[Key, int] = {}
 
     @classmethod
     def of(cls, pair: Pair[Item, Any], index: dict[Key, int], items: list[Item]) -> Expected[Item]:
         """The expected items that another process read."""
         expected = cls(pair.key, pair.item)
-        expected.index, expected.items, expected.number_of = index, items, index.get
+        expected._index, expected.items = index, items
         return expected
+
+    @property
+    def index(self) -> dict[Key, int]:
+        """The index of the item of each expected id. Only created if an id has to be looked up, to save memory."""
+        known = len(self._index)
+        if known < len(self.keys):
+            self._index.update(zip(islice(self.keys, known, None), count(known)))
+        return self._index
+
+    @property
+    def number_of(self) -> Callable[[Key], int | None]:
+        """Returns the index of an expected item, or None for an id that is not expected."""
+        return self.index.get
 
     def begin(self) -> None:
         """Nothing to do."""
 
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
-        findings: list[tuple[int, Finding]] = []
-        for position, record in enumerate(validated(records)):
-            if self._wanted and not self._wanted(record):
-                continue
-            if self.index.setdefault(self._key(record), len(self.items)) == len(self.items):
-                self.items.append(self._item(record))
-            self._texts.append(record_text(record))
-            if self._checks:
-                findings += [(position, finding) for finding in run_checks(self._checks, record)]
-        return findings
+        rows = validated(records)
+        positions: Sequence[int] = range(len(rows))
+        if self._wanted:
+            positions = [position for position in positions if self._wanted(rows[position])]
+            rows = [rows[position] for position in positions]
+        self._expect(rows)
+        self._content.add(rows)
+        if not self._checks:
+            return ()
+        checked = zip(positions, rows, strict=True)
+        return [(position, finding) for position, record in checked for finding in run_checks(self._checks, record)]
+
+    def _expect(self, rows: Sequence[Any]) -> None:
+        keys = list(map(self._key, rows))
+        if not self._index and is_ascending([*self.keys[-1:], *keys]):  # so none is repeated
+            self.keys += keys
+            self.items += map(self._item, rows)
+            return
+        index, known = self.index, len(self.items)
+        index.update(zip(keys, count(known)))
+        if len(index) < known + len(keys):  # of records with the same id, only the first counts
+            index.update(zip(list(index), count()))
+        first = dict(zip(reversed(keys), reversed(rows), strict=True))
+        self.keys += islice(index, known, None)
+        self.items += [self._item(first[key]) for key in islice(index, known, None)]
+
+    def add(self, key: Key, item: Any) -> int:
+        """Expect an id, with this item if it is a new one. Returns the index of its item."""
+        number = self.index.setdefault(key, len(self.items))
+        if number == len(self.items):
+            self.keys.append(key)
+            self.items.append(item)
+        return number
 
     def find(self, key: Key) -> Item | None:
         """The item of an expected id; None for an id that is not expected."""
@@ -142,7 +185,7 @@ class Expected(Generic[Item]):
 
     def as_other_file(self, header: Any = None) -> OtherFile:
         """The truth as rules of other files see it."""
-        return OtherFile(ids=self.index, find=self.find, header=header)
+        return OtherFile(ids=_Ids(self), find=self.find, header=header)
 
     def reject(self, parsed: Any) -> Sequence[Finding]:
         """Nothing to do: a truth with errors is not used."""
@@ -152,10 +195,24 @@ class Expected(Generic[Item]):
         """Like `reject`."""
 
     def content_sha256(self) -> str:
-        return content_sha256(self._texts)
+        """The hash of the records. Can only be computed once: it drops them."""
+        return self._content.sha256()
 
-    def forget_texts(self) -> None:
-        self._texts = []
+
+class _Ids(Collection[Key]):
+    """The expected ids, for rules that look some of them up."""
+
+    def __init__(self, expected: Expected[Any]) -> None:
+        self._expected = expected
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._expected.index
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._expected.index)
+
+    def __len__(self) -> int:
+        return len(self._expected.items)
 
 
 class AnyId(Expected[None]):
@@ -163,13 +220,13 @@ class AnyId(Expected[None]):
 
     def __init__(self, key: Sequence[str]) -> None:
         super().__init__(key, lambda record: None)
-        self.number_of = self._next
+
+    @property
+    def number_of(self) -> Callable[[Key], int]:
+        return self._next
 
     def _next(self, key: Key) -> int:
-        number = self.index.setdefault(key, len(self.items))
-        if number == len(self.items):
-            self.items.append(None)
-        return number
+        return self.add(key, None)
 
 
 MarksByItem = dict[int, Any]
@@ -212,6 +269,8 @@ class Pairing(Generic[Item, Mark]):
         other_checks = record_checks([rule for rule in self.rules if not self._holds_if_expected(rule)], others)
         self._simple = pair.run is None and not other_checks
         self._before: tuple[dict[str, MarksByItem], set[str], int, int] | None = None
+        self._in_order = True
+        """So far, all records are valid and in the order of the truth, so that their ids need not be looked up."""
 
     def fresh(self) -> Pairing[Item, Mark]:
         """The same pairing without marks."""
@@ -233,6 +292,7 @@ class Pairing(Generic[Item, Mark]):
 
     def absorb(self, marks_by_run: dict[str, MarksByItem], named: set[str]) -> bool:
         """Merge the marks of other records from another process. False if an item has records in both."""
+        self._in_order = False
         mine = self.marks_by_run
         disjoint = all(mine.get(run, {}).keys().isdisjoint(marks) for run, marks in marks_by_run.items())
         self.marks_by_run |= {run: merge(mine.get(run, {}), marks) for run, marks in marks_by_run.items()}
@@ -259,15 +319,23 @@ class Pairing(Generic[Item, Mark]):
     def _take_all_new(self, rows: Sequence[Any]) -> bool:
         """The fast path for records of expected items that have no record yet. False if it does not apply."""
         run_marks = self.marks_by_run.setdefault(self.pair.default_run, {})
-        numbers = list(map(self.expected.number_of, map(self.key, rows)))
-        if None in numbers or not run_marks.keys().isdisjoint(numbers) or len(set(numbers)) < len(numbers):
+        keys = list(map(self.key, rows))
+        start, end = len(run_marks), len(run_marks) + len(keys)
+        self._in_order = self._in_order and self.expected.keys[start:end] == keys
+        numbers: Any = range(start, end) if self._in_order else list(map(self.expected.number_of, keys))
+        if not self._in_order and (
+            None in numbers or not run_marks.keys().isdisjoint(numbers) or len(set(numbers)) < len(numbers)
+        ):
             return False
-        if self.pair.can_fail and any(row.error is not None for row in rows):
+        if self.pair.can_fail and countOf(map(_get_error, rows), None) < len(rows):
             return False
-        items, measure = self.expected.items, self.pair.measure
-        run_marks.update(zip(numbers, map(measure, map(items.__getitem__, numbers), rows), strict=True))  # type: ignore[arg-type]
+        run_marks.update(zip(numbers, self._measure_all(numbers, rows), strict=True))
         self.named.add(self.pair.default_run)
         return True
+
+    def _measure_all(self, numbers: Sequence[int], rows: Sequence[Any]) -> Iterable[Mark]:
+        items = map(self.expected.items.__getitem__, numbers)
+        return self.pair.measure_all(items, rows) if self.pair.measure_all else map(self.pair.measure, items, rows)
 
     def _take_each(self, rows: Sequence[Any]) -> Sequence[tuple[int, Finding]]:
         reported: list[tuple[int, Finding]] = []
@@ -286,6 +354,7 @@ class Pairing(Generic[Item, Mark]):
     def _enter(self, record: Any, number: int, run: str, bad: bool) -> Sequence[Finding]:
         """Keep the mark of an expected record. Returns findings if it repeats an invalid record."""
         self.named.add(run)
+        self._in_order = False
         run_marks = self.marks_by_run.setdefault(run, {})
         if number not in run_marks:
             run_marks[number] = INVALID if bad else self._mark(record, number)
@@ -325,6 +394,7 @@ class Pairing(Generic[Item, Mark]):
         number = self.expected.number_of(key if len(key) > 1 else key[0])
         if number is None:
             return ()
+        self._in_order = False
         run_marks = self.marks_by_run.setdefault(run, {})
         again = number in run_marks
         run_marks[number] = REPEATED if again else INVALID
@@ -351,7 +421,9 @@ class Pairing(Generic[Item, Mark]):
 
     def missing(self) -> list[Key]:
         """Expected ids without a record in at least one run, in the order of the truth."""
-        runs = list(self.runs().values())
+        runs = [marks for marks in self.runs().values() if len(marks) < len(self.expected.items)]
+        if not runs:
+            return []
         return [key for key, number in self.expected.index.items() if any(number not in marks for marks in runs)]
 
 
@@ -362,6 +434,7 @@ def read_field(parsed: Any, name: str) -> Any:
 
 def marks(pairing: Pairing[Any, Any], run: str) -> list[Any]:
     """The mark of each expected item; None for items that are not processed."""
-    by_item = pairing.marks_by_run.get(run, {})
-    found = (by_item.get(number) for number in range(len(pairing.expected.items)))
-    return [None if type(mark) is Unscored else mark for mark in found]
+    found = list(map(pairing.marks_by_run.get(run, {}).get, range(len(pairing.expected.items))))
+    if Unscored in set(map(type, found)):
+        return [None if type(mark) is Unscored else mark for mark in found]
+    return found

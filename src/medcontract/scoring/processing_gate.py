@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from math import ceil
+from operator import countOf
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -16,7 +17,7 @@ from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import TooLarge, rounded
 
 if TYPE_CHECKING:
-    from medcontract.scoring.scorer import Answers, Counts, Scorer
+    from medcontract.scoring.scorer import Answers, Counts, Finished, Scorer
 
 
 class Processing(Struct, frozen=True):
@@ -94,14 +95,19 @@ def refused_by_gate(scorer: Scorer, answers: Answers) -> Verdict | None:
     return Verdict(valid=False, processing=gate, reasons=(below_the_gate(gate, run),))
 
 
-def verdict_on(scorer: Scorer, counts: Counts) -> Verdict:
-    """The verdict on counts: the gate first; above it, items that are not processed count as wrong."""
+def verdict_on(scorer: Scorer, counts: Counts, check: Callable[[Finished], object] | None = None) -> Verdict:
+    """The verdict on counts: the gate first; above it, items that are not processed count as wrong.
+
+    `check` gets what the scorer returns, and may raise.
+    """
     gate, worst_run = gate_of(counts.processed, counts.expected, scorer.protocol)
     gate_reasons = () if gate.passed else (below_the_gate(gate, worst_run),)
     if gate_reasons and not scorer.result_below_gate:
         return Verdict(valid=False, processing=gate, reasons=gate_reasons, warnings=counts.warnings)
     try:
         finished = scorer.finish(counts)
+        if check:
+            check(finished)
     except TooLarge:
         reason = "a figure is too large for a double: check the numbers in the submission"
         return Verdict(valid=False, processing=gate, reasons=(reason,), warnings=counts.warnings)
@@ -147,7 +153,7 @@ def processed_counts(pairing: Pairing[Any, Any]) -> dict[str, int]:
 
 
 def processed(marks: MarksByItem) -> int:
-    return sum(type(mark) is not Unscored for mark in marks.values())
+    return len(marks) - countOf(map(type, marks.values()), Unscored)
 
 
 def percent(share: Fraction, minimum: Fraction | None = None) -> str:

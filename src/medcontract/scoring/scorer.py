@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
+from medcontract.problems import Severity
 from medcontract.results.leaderboard import CombinedScore
 from medcontract.results.score import FailureMode, ItemBreakdown
 from medcontract.scoring.pairing import Pair, Pairing
@@ -105,6 +106,8 @@ class Limit(Struct, frozen=True, kw_only=True):
     detail: str
     failure: tuple[str, str] = ("limit exceeded", "stay within the limit; otherwise there is no score")
     """Message and hint if it is not passed."""
+    code: str = "MC402"
+    """The code of the problem if it is not passed."""
 
 
 class Remark(Struct, frozen=True, kw_only=True):
@@ -114,6 +117,8 @@ class Remark(Struct, frozen=True, kw_only=True):
     """The contract of the files that it is about."""
     message: str
     hint: str | None = None
+    code: str = "MC503"
+    severity: Severity = "warning"
 
 
 class Scorer(ABC):

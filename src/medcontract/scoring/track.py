@@ -30,6 +30,7 @@ class Figure(Struct, frozen=True, kw_only=True):
     by: Literal["submission", "class", "case", "document", "task"] = "submission"
     """What it is computed for. Participants see only figures of the whole submission."""
     unit: str = ""
+    lower_is_better: bool = False
 
 
 class Auxiliary(Struct, frozen=True, kw_only=True):

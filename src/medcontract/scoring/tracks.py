@@ -8,12 +8,15 @@ from importlib import import_module
 from typing import Any
 
 from medcontract.contracts import plugins, registry
-from medcontract.errors import CallError, name_argument
+from medcontract.errors import CallError, name_argument, name_plugin
 from medcontract.scoring.custom_metrics import register_metrics
 from medcontract.scoring.track import Option, Track
+from medcontract.scoring.track_checks import check_consistency, check_types
 
-GROUP = "medcontract.tracks"
+GROUP = plugins.TRACKS_GROUP
 _registered: dict[str, Track] = {}
+_origins: dict[str, tuple[str, ...]] = {}
+"""For each track of a plugin, what worker processes must load to know it: nothing if the plugin is installed."""
 
 
 def names() -> tuple[str, ...]:
@@ -85,6 +88,7 @@ def register(*tracks: Track) -> None:
     """Register tracks, so that every command knows them. Register their contracts first. Raises `CallError`."""
     for each in tracks:
         _check(each)
+        name_plugin(type(each).__module__, each.scorer.__module__)
         _registered[each.id] = each
         _name_arguments(each)
 
@@ -92,15 +96,21 @@ def register(*tracks: Track) -> None:
 def _check(found: Any) -> None:
     """Raises `CallError` for a track that could not work, with the reason."""
     if not isinstance(found, Track):
-        raise CallError(
-            f"{found!r} is not a Track", "derive a class from medcontract.modeling.Track, and register an instance"
-        )
+        name = getattr(found, "__name__", f"a value of type {type(found).__name__}")
+        raise CallError(f"{name} is not a Track", "derive a class from modeling.Track: TRACKS = (MyTrack(),)")
     missing = [name for name in Track.__annotations__ if not hasattr(found, name)]
     if missing:
-        raise CallError(f"the track {type(found).__name__} has no '{missing[0]}'", "see CONTRIBUTING, Adding a track")
+        raise CallError(f"the track {type(found).__name__} has no '{missing[0]}'", "see docs/your-own-track.md")
+    check_types(found)
     if found.id in registry.TRACKS or _registered.get(found.id, found) is not found:
         raise CallError(f"{found.id}: another track already has this id", "choose another id")
     _check_options(found)
+    _check_contracts(found)
+    check_consistency(found)
+
+
+def _check_contracts(found: Track) -> None:
+    """Raises `CallError` if a contract of the track is unknown or belongs to another track."""
     for name in sorted(found.roles.all):
         if name not in registry.registered():
             raise CallError(
@@ -125,13 +135,30 @@ def _check_options(found: Track) -> None:
 
 
 def load_plugin(name: str) -> None:
-    """Import a module, by name or as a `.py` file, and register its CONTRACTS, METRICS and TRACKS."""
+    """Import a module, by name or as a `.py` file, and register its CODES, CONTRACTS, METRICS and TRACKS."""
     module = plugins.load_module(name)
     metrics = getattr(module, "METRICS", None)
     if metrics is not None:
         register_metrics(metrics)
-    found = getattr(module, "TRACKS", ())
-    register(*(found if isinstance(found, tuple | list) else (found,)))
+    _register_all(getattr(module, "TRACKS", ()), (plugins.absolute(name),))
+
+
+def _register_all(found: Any, origin: tuple[str, ...]) -> None:
+    """Register the TRACKS of a module."""
+    listed = found if isinstance(found, tuple | list) else (found,)
+    register(*listed)
+    _origins.update((each.id, origin) for each in listed)
+
+
+def plugins_for_workers(name: str, given: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The plugins that worker processes load for a track: those of the call, and the one that defines the track.
+
+    None if workers cannot know the track, since it was registered by a call in this process.
+    """
+    challenge = registry.scope()
+    if name not in _registered or (challenge is not None and challenge.track.id == name):
+        return given
+    return (*given, *_origins[name]) if name in _origins else None
 
 
 @cache
@@ -144,8 +171,9 @@ def _load_installed() -> None:
         plugins.load_installed()
     for entry in entries:
         try:
+            plugins.load_codes_of_entry(entry)
             value = entry.load()
             value = getattr(value, "TRACKS", value)
-            register(*(value if isinstance(value, tuple | list) else (value,)))
+            _register_all(value, ())
         except (Exception, SystemExit) as error:  # noqa: BLE001  # plugins may raise anything
-            plugins.broken.append(f"the track '{entry.value}' cannot be loaded: {plugins.error_text(error)}")
+            plugins.report_broken(entry, error)

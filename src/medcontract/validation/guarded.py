@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from medcontract.errors import FileChanged, MedcontractError, internal_error
+from medcontract.errors import FileChanged, MedcontractError, internal_error, plugin_failure
 from medcontract.problems import Finding
 from medcontract.reading.source import Source, unreadable
 from medcontract.results.validation import FileReport
@@ -24,6 +24,9 @@ def check_guarded(
     except OSError as error:  # after it was opened, such as a disk error
         return _only(unreadable(error).finding, source, contract_id, wrong_call=True)
     except Exception as error:  # noqa: BLE001  # any bug
+        failure = plugin_failure(error)
+        if failure is not None:
+            raise failure from None
         return _only(Finding("MC029", internal_error(error)), source, contract_id)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from medcontract.contracts import registry
 from medcontract.contracts.contract import Validated, mark_validated
 from medcontract.contracts.registry import CompiledContract
-from medcontract.errors import CallError, InvalidData, NotRecognised
+from medcontract.errors import CallError, InvalidData, NotRecognised, report_plugin_errors
 from medcontract.reading.source import Source
 from medcontract.validation.dispatch import validate_source, validator_for
 from medcontract.validation.problem_collector import ProblemCollector
@@ -15,6 +15,7 @@ from medcontract.validation.problem_collector import ProblemCollector
 _MAX_PROBLEMS = 10_000
 
 
+@report_plugin_errors()
 def load_source(source: Source, contract: str | None) -> Validated[Any]:
     """The validated value of a whole file. Raises `InvalidData` and `CallError`."""
     source.watched = True

@@ -17,13 +17,14 @@ from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.rules import UNKNOWN, Accumulator, UniqueIndex
 from medcontract.contracts.rules.collection import Part
 from medcontract.problems import Finding, Ref
-from medcontract.reading.json_file import Block, Cut, Decode, TooLarge, too_large
+from medcontract.reading.json_file import Block, Cut, Decode, Lines, TooLarge, too_large
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.record_errors import Examined, KnownMistakes, examine
 from medcontract.validation.report import make_report
+from medcontract.validation.value_hints import list_of_names_hint
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -229,16 +230,17 @@ class RecordsValidator:
         for position, finding in self.sink.take(mark_validated(values, self.contract.id)):
             self.collect(finding, refs[position])
 
-    def _deliver(self, values: list[Any], raws: list[bytes], index: int, offset: int) -> None:
+    def _deliver(self, values: list[Any], lines: Lines, index: int, offset: int) -> None:
         """Pass a block of consecutive records to the sink."""
         if self.sink is None:
             return
         self._release()
         findings = self.sink.take(mark_validated(values, self.contract.id))
         if findings:
-            starts = list(accumulate(map(len, raws), initial=offset))
+            sizes = list(map(len, lines))
+            starts = list(accumulate(sizes, initial=offset))
             for position, finding in findings:
-                self.collect(finding, self.ref(index + position, starts[position], len(raws[position])))
+                self.collect(finding, self.ref(index + position, starts[position], sizes[position]))
 
     def ref(self, index: int, offset: int, length: int) -> Ref:
         return Ref(offset, length, index)
@@ -399,7 +401,12 @@ class RecordsValidator:
 
     def examine_record(self, raw: bytes) -> Examined:
         """Check a record by the slow path. May raise `Broken`."""
-        return examine(raw, self.adapter, self.contract.record_schema, self.depth, self._known_mistakes)
+        examined = examine(raw, self.adapter, self.contract.record_schema, self.depth, self._known_mistakes)
+        spread = self.contract.spread
+        if not spread:
+            return examined
+        findings = [finding._replace(hint=list_of_names_hint(finding, spread)) for finding in examined.findings]
+        return examined._replace(findings=findings)
 
 
 class _Repeats:

@@ -36,7 +36,7 @@ import medcontract
 from medcontract import modeling
 from medcontract.cli.main import main
 from medcontract.contracts import plugins, registry, schema_parity
-from medcontract.contracts.rules import CrossFileRule, Equal, Reference, SameOrder, SameValue
+from medcontract.contracts.rules import Covers, CrossFileRule, Equal, Reference, SameOrder, SameValue
 from medcontract.contracts.schema_parity import schema_is_complete
 from medcontract.modeling import (
     AcceptIntegral,
@@ -56,6 +56,7 @@ from medcontract.modeling import (
     OpenModel,
     Order,
     Position,
+    ProblemCode,
     RelativePath,
     Str,
     StrictModel,
@@ -64,7 +65,9 @@ from medcontract.modeling import (
     Unit,
     ZeroOrOne,
     register,
+    register_codes,
 )  # fmt: skip
+from medcontract.results.validation import Problem
 from medcontract.schemas import publishing
 
 SEPSIS = ROOT / "examples" / "sepsis"
@@ -535,6 +538,16 @@ def test_a_rule_between_files_names_fields_of_the_record_or_of_the_header() -> N
     for rule in (Reference(field="nope", **words), SameValue(key="nope", field="case_id", **words)):
         with pytest.raises(medcontract.CallError, match="refers to the unknown field 'nope'"):
             plugins._check_rules(replace(record, rules=(rule,)))
+
+
+@pytest.mark.usefixtures("forget_plugins")
+def test_the_value_of_a_missing_id() -> None:
+    """A rule of kind `covers` reports a value that the file lacks, also with a code of a plugin."""
+    register_codes(ProblemCode(code="MY301", title="No answer", meaning="b", mistake="c", fix="d"))
+    problem = Problem(code="MY301", severity="error", message="an item has no record", _value="S-1")
+    assert problem.message_with_value == "an item has no record (got S-1)"
+    register(_contract(rules=(_rule(Covers, other="my/truth", field="name", code="MY301"),)))
+    assert problem.message_with_value == "an item has no record (S-1)"
 
 
 # --- what can be wrong --------------------------------------------------------------------------

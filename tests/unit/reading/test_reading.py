@@ -203,7 +203,7 @@ def blocks_of(size: int, largest: int | None = None) -> Iterator[None]:
     """Files are read in blocks of this many bytes; with `largest`, that is the limit of a record."""
     with pytest.MonkeyPatch.context() as patch:
         for module in (line_index, json_file, jsonl_file, csv_file):
-            patch.setattr(module, "BLOCK", size)
+            patch.setattr(module, "BLOCK" if hasattr(module, "BLOCK") else "LINES_BLOCK", size)
         if largest is not None:
             patch.setattr(source_module, "Limits", lambda: Limits(record=largest))
         yield

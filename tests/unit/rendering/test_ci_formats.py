@@ -209,3 +209,65 @@ def test_csv_cells_are_not_formulas(start: str, tmp_path: Path) -> None:
     rows = _rows(_render(Validation.of((report,)), "csv"))
     assert rows[0]["file"] == f"'{name}.json"
     assert rows[0]["line"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [(" =1+1", " '=1+1"), ("a;=1+1", "a;'=1+1"), ("a; @x;b", "a; '@x;b"), ("-", "'-")]
+)
+def test_csv_formulas_after_spaces_and_semicolons(text: str, expected: str) -> None:
+    report = medcontract.validate(b'{"x": 1}', "lesions/model", name=text)
+    assert _rows(_render(Validation.of((report,)), "csv"))[0]["file"] == expected
+
+
+def test_csv_of_a_ranking_defuses_the_names_of_teams(call: Call, tmp_path: Path) -> None:
+    truth, answers = tmp_path / "truth.csv", tmp_path / "out.json"
+    truth.write_text("image_id,label\ni1,NV\n")
+    records = [{"image_id": "i1", "probabilities": [0] * 6 + [1] + [0] * 3}]
+    answers.write_text(json.dumps({"team_name": "=cmd|' /C calc'!A0", "predictions": records}))
+    (row,) = _rows(call("leaderboard", truth, answers, "--format", "csv").out)
+    assert row["team_name"] == "'=cmd|' /C calc'!A0"
+    assert float(row["headline"]) > 0
+
+
+# --- paths of preflight, and problems that read the same
+
+
+@pytest.fixture
+def unready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """A submission in a folder, with an invalid record and two missing ones."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "team" / "one"
+    folder.mkdir(parents=True)
+    (tmp_path / "truth.csv").write_text("image_id,label\ni1,NV\ni2,NV\ni3,NV\n")
+    records = [{"image_id": "i1", "probabilities": [0.5] * 10}]
+    (folder / "out.json").write_text(json.dumps({"team_name": "T", "predictions": records}))
+    return ["truth.csv", "team/one"]
+
+
+def test_preflight_refers_to_files_as_given(call: Call, unready: list[str]) -> None:
+    """Other formats show base names: a result does not depend on folders."""
+    path = "team/one/out.json"
+    github = call("preflight", *unready, "--format", "github").out
+    assert f"::error file={path},line=1," in github
+    assert "file=out.json" not in github
+    issues = call("preflight", *unready, "--format", "gitlab").json
+    assert {issue["location"]["path"] for issue in issues} == {path, "."}  # checks without a file
+    results = call("preflight", *unready, "--format", "sarif").json["runs"][0]["results"]
+    places = [place["physicalLocation"] for each in results for place in each.get("locations", ())]
+    assert {place["artifactLocation"]["uri"] for place in places} == {path}
+    assert f"{path}:1:" in call("preflight", *unready, "--format", "junit").out
+    for name in ("json", "text", "csv"):
+        assert path not in call("preflight", *unready, "--format", name).out
+
+
+def test_problems_that_read_the_same_are_one_annotation(call: Call, unready: list[str]) -> None:
+    github = call("preflight", *unready, "--format", "github").out
+    assert github.count("an expected image has no record") == 1
+    assert "if it could not be processed) (2 times)" in github
+    run = call("preflight", *unready, "--format", "sarif").json["runs"][0]
+    (missing,) = [each for each in run["results"] if each["ruleId"] == "MC302"]
+    assert missing["occurrenceCount"] == 2
+    (issue,) = [
+        each for each in call("preflight", *unready, "--format", "gitlab").json if each["check_name"] == "MC302"
+    ]
+    assert issue["description"].endswith("(2 times)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -10,19 +11,24 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
+from tests.challenge_files import write
 from tests.html_pages import EXAMPLES, HOSTILE, TRACKS, Parsed, examples
 
 import medcontract
 from medcontract.benchmark import BenchmarkReport
 from medcontract.errors import CallError
 from medcontract.rendering.html import charts
+from medcontract.rendering.html.page import table_blocks
 from medcontract.results.base import Result
+from medcontract.results.strict import strict_validation
 from medcontract.results.tables import Bars, Distribution, Table
+from medcontract.results.validation import Validation
 
 _ALLOWED = {
-    "html", "head", "meta", "title", "style", "body", "header", "main", "footer", "section", "h1", "h2", "h3", "div",
-    "p", "strong", "span", "ul", "li", "dl", "dt", "dd", "table", "caption", "thead", "tbody", "tr", "th", "td",
-    "figure", "svg", "rect", "circle", "text", "details", "summary", "pre",
+    "html", "head", "meta", "title", "style", "body", "header", "main", "footer", "section", "h1", "h2", "h3", "h4",
+    "div", "p", "strong", "span", "ul", "li", "dl", "dt", "dd", "table", "caption", "thead", "tbody", "tr", "th", "td",
+    "figure", "svg", "rect", "circle", "text", "details", "summary", "pre", "code",
 }  # fmt: skip
 
 
@@ -52,7 +58,7 @@ def test_pages_can_be_navigated(results: dict[str, Result]) -> None:
             assert parsed.count(tag) == 1, (name, tag)
         assert parsed.count("table") == parsed.count("thead"), name
         assert all("scope" in own for tag, own in parsed.tags if tag == "th"), name
-        levels = [int(tag[1]) for tag, _ in parsed.tags if re.fullmatch("h[1-3]", tag)]
+        levels = [int(tag[1]) for tag, _ in parsed.tags if re.fullmatch("h[1-4]", tag)]
         assert all(after - before <= 1 for before, after in itertools.pairwise(levels)), (name, levels)
         assert all(own.get("aria-label") for tag, own in parsed.tags if tag == "svg"), name
 
@@ -69,7 +75,9 @@ def test_a_team_called_script_is_only_a_name(results: dict[str, Result]) -> None
 def test_the_verdict_comes_first(results: dict[str, Result]) -> None:
     """Verdict, headline and gate precede all tables."""
     page = results["score-lesions"].to_html()
-    places = [page.index(text) for text in (">Valid<", "final_score", "Processed 12 of 12", "<table")]
+    places = [
+        page.index(text) for text in (">Valid<", "final_score", "12 of 12", "at least 95 % required: passed", "<table")
+    ]
     assert places == sorted(places)
     refused = results["refused"].to_html()
     assert ">Refused<" in refused
@@ -124,6 +132,147 @@ def test_a_benchmark_report_starts_with_its_combined_score() -> None:
     assert "<html" not in report._repr_html_()
 
 
+# --- what each page shows
+
+
+def _sections(page: str) -> list[str]:
+    return re.findall("<h2>(.*?)</h2>", page)
+
+
+def test_a_problem_in_many_places_is_shown_once(results: dict[str, Result]) -> None:
+    """500 of 1,000 rows have the label nv: one line with the first places, and the number of all."""
+    page = results["invalid"].to_html()
+    assert page.count("&#39;label&#39; must be one of") == 1
+    assert "truth.csv:3</code>" in page
+    assert "also in lines 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27 and 487 more" in page
+
+
+def test_a_validation_shows_contracts_and_skipped_files(results: dict[str, Result]) -> None:
+    for page in (results["invalid"].to_html(), results["invalid"].to_markdown()):
+        assert "recognized by its columns" in page
+        assert "notes.docx" in page
+        assert "not a data file" in page
+
+
+def test_warnings_that_fail_are_explained() -> None:
+    model = {"team_name": "T", "model_size_mb": 500, "inference_time_ms": 1, "uses_image": True, "uses_demographics": 1}
+    text = json.dumps({**model, "uses_demographics": True}).encode()
+    report = Validation.of((medcontract.validate(text, "lesions/model", name="m.json"),))
+    assert "Valid, with warnings" in report.to_html()
+    for page in (strict_validation(report).to_html(), strict_validation(report).to_markdown()):
+        assert "Warnings fail, because of --strict." in page
+        assert "Not valid" in page
+
+
+def test_checks_that_failed_come_first(results: dict[str, Result]) -> None:
+    page = results["not-ready"].to_html()
+    assert _sections(page)[:3] == ["Failed checks", "Passed checks", "Not checked"]
+    assert "Not ready" in page
+    assert "an expected image has no record" in page
+    assert "and 9 more like this" in page
+    markdown = results["not-ready"].to_markdown()
+    assert "## Not checked" in markdown
+    assert "an expected image has no record (10 times)" in markdown
+
+
+def test_a_ready_submission_with_warnings_says_so(tmp_path: Path) -> None:
+    """A warning needs a look before the submission is sent."""
+    truth = write(tmp_path / "truth.csv", [{"image_id": f"i{n}", "label": "NV"} for n in range(3)])
+    answers = [{"image_id": f"i{n}", "probabilities": [0] * 6 + [1] + [0] * 3} for n in range(3)]
+    sent = write(tmp_path / "p.json", {"team_name": "T", "predictions": answers})
+    model = {"team_name": "T", "model_size_mb": 149, "inference_time_ms": 1, "uses_image": True}
+    big = write(tmp_path / "model.json", {**model, "model_size_mb": 150, "uses_demographics": True})
+    checklist = medcontract.preflight(truth, sent, big)
+    assert checklist.warnings
+    page = checklist.to_html()
+    assert "Checks with warnings" in _sections(page)
+    assert f"{checklist.warnings} warning" in page
+    assert "| warning |" in checklist.to_markdown()
+
+
+def test_a_decision_names_its_gates(tmp_path: Path) -> None:
+    files = EXAMPLES / "extraction"
+    score = medcontract.score(
+        *[path for path in sorted(files.iterdir()) if path.suffix != ".py" and "evid" not in path.name]
+    )
+    assert score.decision == "NO-GO"
+    for page in (score.to_html(), score.to_markdown()):
+        assert re.search(r"not checked offline.evidence, standout.proofs", page.replace("\\", ""))
+
+
+def test_formulas_have_the_values_of_the_parameters(results: dict[str, Result]) -> None:
+    page = results["score-lesions"].to_html()
+    assert "0.9·prediction_score + 0.1·efficiency_score" in page
+    assert "0.7·macro_f1 + 0.3·auroc" in results["score-challenge"].to_html()
+
+
+def test_a_challenge_has_bars_and_a_heat_map(results: dict[str, Result]) -> None:
+    page = results["score-challenge"].to_html()
+    assert _sections(page)[:3] == ["Figures", "macro_f1 by class", "Confusion matrix of label"]
+    assert page.count('class="bar"') == 3
+    assert 'class="heat"' in page
+
+
+def test_a_headline_says_if_lower_is_better(results: dict[str, Result]) -> None:
+    for name in ("score-lower", "leaderboard-lower", "compare-lower"):
+        assert "mae (lower is better)" in results[name].to_html()
+    for name in ("score-lower", "leaderboard-lower"):
+        assert "mae (lower is better)" in results[name].to_markdown()
+    assert "lower is better" not in results["score-challenge"].to_html()
+
+
+def test_a_comparison_knows_which_direction_is_better(results: dict[str, Result]) -> None:
+    """The error fell from 8 to 1."""
+    page = results["compare-lower"].to_html()
+    assert ">Better<" in page
+    assert 'class="number good">▼ −7.0000' in page
+
+
+def test_counts_have_no_good_direction_and_no_scale() -> None:
+    """Cells of a confusion matrix are a table of their changes, without colors."""
+    files = [EXAMPLES / "lesions" / name for name in ("truth.csv", "predictions.csv", "model.json")]
+    before = medcontract.score(*files)
+    assert before.result is not None
+    matrix = {**before.result["confusion_matrix"], "NV": {**before.result["confusion_matrix"]["NV"], "NV": 1, "MEL": 1}}
+    after = structs.replace(before, result={**before.result, "confusion_matrix": matrix, "accuracy": 0.5})
+    page = medcontract.compare(before, after).to_html()
+    assert _sections(page)[:2] == ["Figures", "confusion_matrix"]
+    part = page[page.index("confusion_matrix") :]
+    assert "<svg" not in part
+    assert 'class="number">−1</td>' in part
+    assert 'class="number bad">▼ ' in page[: page.index("confusion_matrix")]
+
+
+def test_a_ranking_compares_headlines(results: dict[str, Result]) -> None:
+    """Ranks 1 and 2, and bars in proportion to the highest figure: 1 of 8 is 12 %, rounded."""
+    page = results["leaderboard-lower"].to_html()
+    assert [int(share) for share in re.findall(r"--share:(\d+)", page)][:2] == [12, 100]
+    assert re.findall(r'<th scope="row">(\d+)</th>', page) == ["1", "2"]
+
+
+def test_a_warning_about_many_submissions_is_one_line(tmp_path: Path) -> None:
+    """And figures that no submission has are no columns."""
+    truth = write(tmp_path / "truth.csv", [{"image_id": "i1", "label": "NV"}])
+    right = {"image_id": "i1", "probabilities": [0] * 6 + [1] + [0] * 3}
+    files = [write(tmp_path / f"t{n}.json", {"team_name": f"T{n}", "predictions": [right]}) for n in range(7)]
+    files.append(tmp_path / "broken.json")  # without this warning
+    files[-1].write_text('{"predictions": [1,]}')
+    page = medcontract.leaderboard(truth, *files).to_html()
+    names = ", ".join(f"T{n} (t{n}.json)" for n in range(5))
+    assert f"<li>{names} and 2 more: no model file (lesions/model)" in page
+    assert ">accuracy</th>" in page
+    assert ">points</th>" not in page
+
+
+def test_long_tables_are_folded() -> None:
+    """The first 20 of 40 rows are visible, the others are unfolded by the reader."""
+    rows = [(f"c{n}", "1") for n in range(40)]
+    (block,) = table_blocks(Table("T", ("a", "b"), rows))
+    assert (len(block.data.rows), len(block.data.rest), block.data.more) == (20, 20, "20 more rows")
+    (block,) = table_blocks(Table("T", ("a", "b"), rows[:30]))
+    assert (len(block.data.rows), len(block.data.rest)) == (30, 0)
+
+
 # --- charts
 
 
@@ -176,7 +325,8 @@ def test_a_long_table_counts_what_it_omits() -> None:
 
 def test_shares_of_a_heat_map_are_those_of_its_row(results: dict[str, Result]) -> None:
     """NV is predicted correctly 2 of 2 times: 100 %; a class that is never right has 0 % on the diagonal."""
-    cells = re.findall(r"--share:(\d+)", results["score-lesions"].to_html())
+    page = results["score-lesions"].to_html()
+    cells = re.findall(r"--share:(\d+)", page[page.index('class="heat"') :])
     assert len(cells) == 10 * 11
     rows = [list(map(int, cells[start : start + 11])) for start in range(0, 110, 11)]
     assert all(Fraction(sum(row)) == 100 for row in rows)

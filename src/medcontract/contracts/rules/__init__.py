@@ -10,6 +10,7 @@ Rules only get values with the right structure, with fields as attributes.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from medcontract.contracts.rules.base import Rule
@@ -88,6 +89,7 @@ __all__ = [
     "Unique",
     "UniqueIndex",
     "UniqueSpellings",
+    "built_in_kinds",
     "check_list",
     "has_content",
     "record_checks",
@@ -100,9 +102,14 @@ def _tupled(value: Any) -> Any:
     return tuple(map(_tupled, value)) if isinstance(value, list) else value
 
 
+@cache
+def built_in_kinds() -> dict[str, type[Rule]]:
+    """The kinds of rules of this package. Plugins can define others."""
+    kinds = (kind for scope in (RecordRule, CollectionRule, CrossFileRule) for kind in scope.__subclasses__())
+    return {kind.kind: kind for kind in kinds if kind.__module__.startswith(f"{__name__}.")}
+
+
 def unpublish(data: dict[str, Any]) -> Rule:
     """The rule that was published as this JSON."""
-    kinds = {
-        kind.kind: kind for scope in (RecordRule, CollectionRule, CrossFileRule) for kind in scope.__subclasses__()
-    }
-    return kinds[data["kind"]](**{name: _tupled(v) for name, v in data.items() if name not in ("kind", "scope")})
+    fields = {name: _tupled(value) for name, value in data.items() if name not in ("kind", "scope")}
+    return built_in_kinds()[data["kind"]](**fields)

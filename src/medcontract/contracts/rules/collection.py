@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from array import array
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from operator import attrgetter
+from functools import cached_property
+from itertools import islice
+from operator import attrgetter, lt
 from typing import Any, ClassVar, Literal, Protocol
 
 from medcontract.contracts.rules.base import Rule
@@ -84,9 +87,6 @@ def check_list(rule: CollectionRule, items: Iterable[Any]) -> Iterator[tuple[int
         yield (finding.ref.record if finding.ref else None) or 0, finding
 
 
-_HASH_BITS = (1 << 60) - 1
-
-
 UNKNOWN = -1
 """The offset of a record of which only the index was kept; a second pass over the file finds it."""
 
@@ -96,31 +96,40 @@ Part = tuple[int, str]
 
 
 class UniqueIndex:
-    """Keeps a 60-bit hash of each key, which takes far less memory than the keys. Hashes that occur twice are
-    *suspects*; a second pass over the file finds out whether the keys are equal, and where they occur first."""
+    """Keeps a hash of each key, which takes far less memory than the keys. Hashes that occur twice are *suspects*;
+    a second pass over the file finds out whether the keys are equal, and where they occur first."""
 
     def __init__(self, rule: Unique) -> None:
         self.rule = rule
         self.key = _key_with_defaults(rule) if rule.defaults else attrgetter(*rule.fields)
-        self._seen: set[int] = set()
-        self.suspects: set[int] = set()
-        """Hashes that occurred more than once."""
+        self._hashes = array("q")
+        self._ascending = True
+        """Each key is larger than the one before it, so that none is repeated."""
+        self._last: Any = None
         self._first: dict[Any, tuple[Ref, Part]] = {}
 
     def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
-        code = hash(self.key(value)) & _HASH_BITS
-        if code in self._seen:
-            self.suspects.add(code)
-        else:
-            self._seen.add(code)
+        key = self.key(value)
+        self._hashes.append(hash(key))
+        if self._ascending:
+            self._ascending = self._last is None or is_ascending([self._last, key])
+            self._last = key
         return None
 
     def see_all(self, values: list[Any]) -> bool:
-        codes = {code & _HASH_BITS for code in map(hash, map(self.key, values))}
-        if len(codes) < len(values) or not self._seen.isdisjoint(codes):
-            return False
-        self._seen |= codes
+        keys = list(map(self.key, values))
+        self._hashes.extend(map(hash, keys))
+        if self._ascending and keys:
+            self._ascending = is_ascending(keys if self._last is None else [self._last, *keys])
+            self._last = keys[-1]
         return True
+
+    @cached_property
+    def suspects(self) -> set[int]:
+        """Hashes that occurred more than once, known once all records were seen."""
+        if self._ascending or len(set(self._hashes)) == len(self._hashes):
+            return set()
+        return {code for code, times in Counter(self._hashes).items() if times > 1}
 
     def miss(self, parsed: Any) -> None:
         return None
@@ -133,7 +142,7 @@ class UniqueIndex:
         return bool(self.suspects)
 
     def __setstate__(self, suspicious: bool) -> None:
-        self.suspects = {0} if suspicious else set()
+        self.__dict__["suspects"] = {0} if suspicious else set()
 
     def absorb(self, other: UniqueIndex) -> bool:
         """The caller has to detect keys that occur in two processes."""
@@ -145,7 +154,7 @@ class UniqueIndex:
         `ref` gives the position of the record, `part` its file if several files hold the list.
         """
         key = self.key(value)
-        if hash(key) & _HASH_BITS not in self.suspects:
+        if hash(key) not in self.suspects:
             return None
         first = self._first.get(key)
         if first is None:
@@ -158,6 +167,14 @@ class UniqueIndex:
         if first[1] == part:
             return finding._replace(first=first[0])
         return finding._replace(hint=f"first used in {first[1][1]}")
+
+
+def is_ascending(keys: list[Any]) -> bool:
+    """Whether each key is larger than the one before it."""
+    try:
+        return all(map(lt, keys, islice(keys, 1, None)))
+    except TypeError:  # an optional field
+        return False
 
 
 def _key_with_defaults(rule: Unique) -> Callable[[Any], tuple[Any, ...]]:

@@ -96,7 +96,9 @@ def distribution(chart: Distribution) -> Markup:
             )
         )
     parts.append(
-        Markup('<text x="50%" y="{}" text-anchor="middle" class="small">{}</text>').format(_PLOT + 34, chart.axis)
+        Markup('<text x="50%" y="{}" text-anchor="middle" class="small">{}</text>').format(
+            _PLOT + 34, f"{chart.axis} (height: number of {chart.name})"
+        )
     )
     label = f"{len(chart.values):,} {chart.name} by {chart.axis}, from {chart.low:g} to {chart.high:g}"
     return _svg(_PLOT + 40, label, parts)
@@ -117,11 +119,10 @@ def _binned(values: Sequence[float], low: float, high: float) -> list[int]:
     return counts
 
 
-def change(before: float, after: float, low: float, high: float, label: str) -> Markup:
-    """A line from the value before to the value after, on an axis from `low` to `high`."""
-    start, end = (_percent(value - low, high - low) for value in (before, after))
+def change(before: float, after: float, role: str, label: str) -> Markup:
+    """A line from the value before to the value after, on an axis from 0 to 1; `role`: good, bad or neutral."""
+    start, end = (_percent(value, 1) for value in (before, after))
     left, right = sorted((start, end))
-    role = "good" if after > before else "bad"
     parts = [
         Markup('<rect x="0" y="9" width="100%" height="2" class="track"/>'),
         Markup('<rect x="{}%" y="8" width="{}%" height="4" class="{}"/>').format(left, _rounded(right - left), role),

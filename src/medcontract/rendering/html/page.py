@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from medcontract.problems import plural
 from medcontract.rendering.html import charts
 from medcontract.rendering.shared import clipped
 from medcontract.rendering.view import clean
@@ -16,6 +18,9 @@ from medcontract.results.tables import MOST_ROWS, Bars, Distribution, Matrix, Ta
 
 _LABEL_AND_VALUE = 2
 """The columns of a table that a bar chart shows completely."""
+_FEW_ROWS, _FIRST_ROWS = 30, 20
+"""A table with more rows than the first shows the second number of them; the reader unfolds the others."""
+_LONG = 40
 Role = Literal["good", "bad", "warning", "neutral"]
 
 
@@ -29,8 +34,6 @@ class Block(NamedTuple):
 class Section(NamedTuple):
     title: str
     blocks: Sequence[Block]
-    folded: bool = False
-    """Whether it is closed until the reader opens it."""
 
 
 class Fact(NamedTuple):
@@ -38,6 +41,8 @@ class Fact(NamedTuple):
 
     name: str
     value: str
+    note: str = ""
+    chart: Markup = Markup()
 
 
 class Page(NamedTuple):
@@ -47,13 +52,30 @@ class Page(NamedTuple):
     verdict: str
     role: Role
     about: Sequence[str] = ()
-    """What the verdict refers to, such as the file and its contract."""
+    """What the verdict refers to, such as the team."""
     facts: Sequence[Fact] = ()
-    gate: Markup | None = None
-    gate_text: str = ""
     reasons: Sequence[str] = ()
     sections: Sequence[Section] = ()
     version: str = ""
+
+
+class Cell(NamedTuple):
+    text: str
+    kind: str = ""
+    """The class of the cell: number or long."""
+    share: int | None = None
+    """The length of a bar behind the number, in percent of the cell."""
+
+
+class ShownTable(NamedTuple):
+    """A table as the template shows it: the first rows, and the others folded."""
+
+    title: str
+    head: Sequence[Cell]
+    rows: Sequence[Sequence[Cell]]
+    rest: Sequence[Sequence[Cell]]
+    more: str
+    note: str
 
 
 class HeatMap(NamedTuple):
@@ -65,7 +87,7 @@ class HeatMap(NamedTuple):
 
 @cache
 def _environment() -> Environment:
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("medcontract.rendering.html"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -73,6 +95,13 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=lambda value: clean(value) if type(value) is str else value,
     )
+    environment.filters["code"] = _with_code
+    return environment
+
+
+def _with_code(text: str) -> Markup:
+    """Text of the catalog, with `names` as code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", escape(text)))  # noqa: S704  # escaped
 
 
 def render(page: Page) -> str:
@@ -89,8 +118,17 @@ def text_block(text: str) -> Block:
     return Block("paragraph", text)
 
 
+def note_block(text: str) -> Block:
+    return Block("note", text)
+
+
 def list_block(lines: Sequence[str]) -> Block:
     return Block("bullets", lines)
+
+
+def pairs_block(table: Table) -> Block:
+    """A table with two columns as a list that fills the width."""
+    return Block("pairs", [clipped(row) for row in table.rows])
 
 
 def table_blocks(table: Table, most: int = MOST_ROWS) -> list[Block]:
@@ -98,21 +136,42 @@ def table_blocks(table: Table, most: int = MOST_ROWS) -> list[Block]:
     table = table.first(most)
     if isinstance(table.chart, Matrix):
         blocks = [Block("heat_map", _heat_map(table.chart))]
-        return [*blocks, Block("note", table.note)] if table.note else blocks
-    shown = _safe(table)
+        return [*blocks, note_block(table.note)] if table.note else blocks
+    shown = Block("table", _shown(table))
     if isinstance(table.chart, Bars):
-        same_numbers = len(table.head) == _LABEL_AND_VALUE
-        return [
-            Block("chart", charts.bars(table.chart, table.title)),
-            Block("folded_table" if same_numbers else "table", shown),
-        ]
+        if len(table.head) == _LABEL_AND_VALUE:
+            shown = Block("folded_table", shown.data._replace(note=""))
+        chart = [Block("chart", charts.bars(table.chart, table.title)), shown]
+        return [*chart, note_block(table.note)] if shown.kind == "folded_table" and table.note else chart
     if isinstance(table.chart, Distribution):
-        return [Block("chart", charts.distribution(table.chart)), Block("table", shown)]
-    return [Block("table", shown)]
+        return [Block("chart", charts.distribution(table.chart)), shown]
+    return [shown]
 
 
-def _safe(table: Table) -> Table:
-    return table._replace(head=tuple(clipped(table.head)), rows=[tuple(clipped(row)) for row in table.rows])
+def _shown(table: Table) -> ShownTable:
+    aligned = table.right_aligned
+    head = [Cell(name, "number" if right else "") for name, right in zip(clipped(table.head), aligned, strict=True)]
+    shares = table.shares or [None] * len(table.rows)
+    rows = [_cells(row, aligned, share) for row, share in zip(table.rows, shares, strict=True)]
+    split = len(rows) if len(rows) <= _FEW_ROWS else _FIRST_ROWS
+    return ShownTable(
+        table.title, head, rows[:split], rows[split:], f"{plural(len(rows) - split, 'more row')}", table.note
+    )
+
+
+def _cells(row: Sequence[Any], aligned: Sequence[bool], share: float | None) -> list[Cell]:
+    """The cells of a row; the first number of the row has the bar."""
+    texts = clipped(row)
+    cells = []
+    with_bar = next((position for position, right in enumerate(aligned) if right), None) if share is not None else None
+    for position, (text, right) in enumerate(zip(texts, aligned, strict=True)):
+        bar = round(100 * min(max(share, 0), 1)) if share is not None and position == with_bar else None
+        cells.append(Cell(text, "number" if right else _kind(text), bar))
+    return cells
+
+
+def _kind(text: str) -> str:
+    return "long" if len(text) > _LONG else ""
 
 
 def _heat_map(matrix: Matrix) -> HeatMap:

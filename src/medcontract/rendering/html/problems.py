@@ -1,4 +1,4 @@
-"""Problems grouped by code, in file order within a group."""
+"""Problems grouped by code and place: the same problem in many places is shown once, with the places."""
 
 from __future__ import annotations
 
@@ -10,17 +10,22 @@ from medcontract.problems import plural
 from medcontract.rendering.view import clean
 from medcontract.results.validation import Problem
 
-_MOST_PROBLEMS = 100
-"""The number of problems that a group lists."""
+_MOST_ROWS = 100
+"""The number of different problems that a group lists."""
+_MOST_PLACES = 12
+"""The number of other places of a problem that are listed."""
 
 
 class Row(NamedTuple):
+    """A problem, and the other places in the same file where it occurs."""
+
+    file: str
     place: str
     message: str
-    hint: str | None
+    hint: str
     excerpt: str | None
     caret: str
-    more: str
+    also: str
 
 
 class Group(NamedTuple):
@@ -33,8 +38,6 @@ class Group(NamedTuple):
     size: str
     hint: str
     """The hint that all of them share."""
-    hints: bool
-    """Whether each has its own hint."""
     rows: Sequence[Row]
     left: str
 
@@ -51,26 +54,54 @@ def _group(code: str, severity: str, some: Sequence[tuple[str, Problem]], show_v
     count = sum(1 + problem._more for _, problem in some)
     hints = {problem.hint for _, problem in some}
     shared = next(iter(hints)) if len(hints) == 1 else None
-    rows = [_row(file, problem, show_values) for file, problem in some[:_MOST_PROBLEMS]]
-    left = len(some) - len(rows)
+    same: dict[tuple[str, str, str | None], list[Problem]] = {}
+    for file, problem in some:
+        message = problem.message_with_value if show_values else problem.message
+        same.setdefault((file, message, problem.hint), []).append(problem)
+    rows = [_row(file, alike, show_values, not shared) for (file, _, _), alike in list(same.items())[:_MOST_ROWS]]
+    left = len(same) - len(rows)
     entry = CATALOGUE.get(code)
     return Group(
         code=code, severity=severity, title=entry.title if entry else "", meaning=entry.meaning if entry else "",
-        size=plural(count, "problem"), hint=shared or "", hints=len(hints) > 1, rows=rows,
-        left=f"and {left:,} more (--format json lists them)" if left > 0 else "",
+        size=plural(count, "problem"), hint=shared or "", rows=rows,
+        left=f"and {left:,} more different ones (--format json lists all)" if left > 0 else "",
     )  # fmt: skip
 
 
-def _row(file: str, problem: Problem, show_values: bool) -> Row:
-    excerpt = problem._excerpt if show_values else None
-    message = problem.message_with_value if show_values and excerpt is None else problem.message
-    caret = " " * problem._caret + "^" if excerpt is not None and problem._caret >= 0 else ""
-    more = f"and {problem._more:,} more like this" if problem._more else ""
-    return Row(place(file, problem), message, problem.hint, clean(excerpt) if excerpt else None, caret, more)
+def _row(file: str, alike: Sequence[Problem], show_values: bool, own_hint: bool) -> Row:
+    first = alike[0]
+    excerpt = first._excerpt if show_values else None
+    message = first.message_with_value if show_values and excerpt is None else first.message
+    indent = len(excerpt) - len(excerpt.lstrip()) if excerpt else 0
+    caret = " " * (first._caret - indent) + "^" if excerpt is not None and first._caret >= indent else ""
+    shown = clean(excerpt.lstrip()) if excerpt else None
+    return Row(file, _place(first), message, (first.hint or "") if own_hint else "", shown, caret, _also(alike))
 
 
-def place(file: str, problem: Problem) -> str:
-    """File, line and column, or the record where there are no lines."""
+def _also(alike: Sequence[Problem]) -> str:
+    """The other places of the same problem, and how many there are."""
+    others = alike[1:]
+    unlisted = sum(problem._more for problem in alike)
+    total = len(others) + unlisted
+    if not total:
+        return ""
+    places = [place for place in map(_short_place, others[:_MOST_PLACES]) if place]
+    if not places:
+        return f"and {total:,} more like this"
+    kind = "line" if others[0].line is not None else "record"
+    left = total - len(places)
+    more = f" and {left:,} more" if left else ""
+    return f"also in {kind if total == 1 else f'{kind}s'} {', '.join(places)}{more}"
+
+
+def _short_place(problem: Problem) -> str:
+    """The line, or the record where there are no lines."""
+    number = problem.line if problem.line is not None else problem.record
+    return "" if number is None else f"{number:,}"
+
+
+def _place(problem: Problem) -> str:
+    """Line and column, or the record where there are no lines."""
     if problem.line is not None:
-        return f"{file}:{problem.line}" + (f":{problem.column}" if problem.column is not None else "")
-    return file if problem.record is None else f"{file}, record {problem.record}"
+        return f":{problem.line}" + (f":{problem.column}" if problem.column is not None else "")
+    return "" if problem.record is None else f", record {problem.record}"

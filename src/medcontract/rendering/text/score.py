@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from medcontract.problems import plural, shorten
-from medcontract.rendering.shared import WHOLE_DOCUMENT, clipped, item_outcome, processed, values_of
+from medcontract.rendering.shared import WHOLE_DOCUMENT, clipped, decision_reasons, item_outcome, processed, values_of
 from medcontract.rendering.tables import headline, tables
 from medcontract.rendering.text.validation import one_problem
 from medcontract.rendering.view import Style, View, clean
@@ -52,9 +52,7 @@ def outcome(score: Score, style: Style) -> Iterator[str]:
 
 def _decision(score: Score) -> str:
     """GO or NO-GO, and the gates that did not pass."""
-    words = {False: "failed", None: "not checked"}
-    lacking = {word: [name for name, passed in score._gates if passed is state] for state, word in words.items()}
-    why = "; ".join(f"{word} {', '.join(names)}" for word, names in lacking.items() if names)
+    why = "; ".join(decision_reasons(score))
     return f"{score.decision}{f': {why}' if why else ''}"
 
 

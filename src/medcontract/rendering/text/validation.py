@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from medcontract.problems import plural
+from medcontract.rendering.shared import only_warnings_fail
 from medcontract.rendering.view import Style, View, clean
 from medcontract.results.validation import FileReport, Problem, Validation
 
@@ -37,10 +38,15 @@ def _file(file: FileReport, style: Style, show_values: bool) -> Iterator[str]:
 
 
 def _about(file: FileReport) -> str:
-    records = "" if file.records is None else f", {plural(file.records, 'record')}"
+    records = "" if file.records is None else f", {_records(file.records, file.errors)}"
     images = "" if file.images is None else f", {plural(file.images.checked, 'image')}"
     how = f" ({file._how})" if file._how else ""
     return f"{file.contract or 'JSON Schema'}{records}{images}{how}"
+
+
+def _records(count: int, errors: int) -> str:
+    """The number of records; none at all in a file with errors means that they were not found."""
+    return "no records read" if errors and not count else plural(count, "record")
 
 
 def _skipped(report: Validation) -> Iterator[str]:
@@ -87,22 +93,17 @@ def _width(text: str) -> int:
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
-def _strict(file: FileReport) -> bool:
-    """Whether only warnings make it invalid."""
-    return not file.ok and not file.errors and bool(file.warnings)
-
-
 def summary(report: Validation, style: Style) -> str:
     errors = sum(file.errors for file in report.files)
     warnings = sum(file.warnings for file in report.files)
     invalid = sum(not file.ok for file in report.files)
     known = [file.records for file in report.files if file.records is not None]
-    records = f", {plural(sum(known), 'record')}" if known else ""  # documents have none
+    records = f", {_records(sum(known), errors)}" if known else ""  # documents have none
     files = f"{plural(len(report.files), 'file')}{records}"
     if not errors and not warnings:
         return f"{style('No problems found', 'good')} in {files}."
     counts = [plural(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
     role = "error" if errors or invalid else "warning"
     where = f" in {invalid} of {files}." if errors else f" in {files}."
-    where += " Warnings fail, because of --strict." if warnings and any(_strict(file) for file in report.files) else ""
+    where += " Warnings fail, because of --strict." if only_warnings_fail(report) else ""
     return style(" and ".join(counts), role) + where

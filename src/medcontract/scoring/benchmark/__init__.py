@@ -30,7 +30,7 @@ from medcontract.scoring.benchmark.combining import (
     weighting_of,
 )
 from medcontract.scoring.benchmark.comparing import figures_in, row_groups, warn_different_weights
-from medcontract.scoring.benchmark.metrics import CLINICAL, computed_metrics
+from medcontract.scoring.benchmark.metrics import CLINICAL, Settings
 from medcontract.scoring.benchmark.protocol import FIGURES, PROTOCOL, in_one_order
 from medcontract.scoring.benchmark.rescoring import add_combined, check_name_is_free, with_first
 from medcontract.scoring.benchmark.samples import (
@@ -40,17 +40,18 @@ from medcontract.scoring.benchmark.samples import (
     OwnTruth,
     Value,
     checked_custom_metrics,
+    has_answer,
     item_of,
     measure,
 )
 from medcontract.scoring.benchmark.tables import tables
 from medcontract.scoring.comparison import Comparison
 from medcontract.scoring.custom_metrics import custom_metrics
-from medcontract.scoring.pairing import Pair, Unscored
+from medcontract.scoring.pairing import Pair, Pairing, Unscored
 from medcontract.scoring.processing_gate import Verdict, processed
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ZERO, exact_sum, mean, rounded, total
-from medcontract.scoring.scorer import Answers, Counts, Finished, Scorer, ScoringOptions
+from medcontract.scoring.scorer import Answers, Counts, Finished, Remark, Scorer, ScoringOptions
 from medcontract.scoring.track import Auxiliary, ExpectedIds, Option, Ranking, ResultFields, Roles, Track
 
 REFERENCES, PREDICTIONS, SAMPLES = "benchmark/references", "benchmark/predictions", "benchmark/samples"
@@ -99,14 +100,15 @@ class BenchmarkScorer(Scorer):
         submission = SAMPLES if SAMPLES in contracts else PREDICTIONS
         truth = SAMPLES if submission == SAMPLES and REFERENCES not in contracts else REFERENCES
         terms, custom = terms_of(options), custom_metrics()
-        item = partial(item_of, terms, protocol, bool(custom))
+        settings, take_given = Settings.of(protocol), protocol.word("given_scores") == "taken"
+        item = partial(item_of, terms, settings, bool(custom))
         pair = Pair(
             truth=truth, submission=submission, key=KEY, item=item,
-            measure=partial(measure, terms, protocol, custom, options),
+            measure=partial(measure, terms, settings, take_given, custom, options),
             own_truth=partial(OwnTruth, item) if truth == submission else None,
         )  # fmt: skip
         self.pairs = (pair,)
-        self._computed = computed_metrics(protocol)
+        self._computed = settings.computed
 
     def combined(self, documents: Mapping[str, Any]) -> dict[str, CombinedScore] | None:
         weights = weighting(documents.get(WEIGHTS), self.options.options)
@@ -144,6 +146,22 @@ class BenchmarkScorer(Scorer):
         if ignored:
             warnings.append(f"scores in the submission are ignored: {plural(ignored, 'sample')} (given_scores)")
         return Counts(expected=len(marks), processed={"": processed(sheet)}, data=data, warnings=tuple(warnings))
+
+    def probe(self, record: Any) -> bool:
+        return has_answer(record)
+
+    def remarks(self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any]) -> Iterator[Remark]:
+        """Records with nothing to score: an export without the texts of the model."""
+        for pairing in pairings.values():
+            probes = [mark for marks in pairing.marks_by_run.values() for mark in marks.values() if type(mark) is bool]
+            empty = probes.count(False)
+            if 2 * empty >= len(probes) > 0:
+                yield Remark(
+                    contract=pairing.pair.submission,
+                    message=f"{empty:,} of {plural(len(probes), 'record')} without an answer: 'prediction' is blank",
+                    hint="check that the answers were written into the records",
+                    severity="error" if empty == len(probes) else "warning",
+                )
 
     def finish(self, counts: Counts) -> Finished:
         data: _Data = counts.data
@@ -196,7 +214,7 @@ class BenchmarkScorer(Scorer):
         for name, rows in by_task.items():
             for row in rows:
                 if not isinstance(row.mark, Mark):
-                    wanted = has[name] | row.item.requires
+                    wanted = has[name].union(row.item.requires)
                     row.values.update(dict.fromkeys(self._in_order(wanted), ZERO))
         return {name: by_task[name] for name in sorted(by_task)}
 

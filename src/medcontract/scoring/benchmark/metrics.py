@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from math import lcm
 from typing import Any, NamedTuple
 
 from medcontract.contracts.string_patterns import BLANKS
@@ -28,12 +29,49 @@ NO_ANSWER_METRICS = "none"
 Entities = Mapping[str, frozenset[str]]
 
 
+class Settings(NamedTuple):
+    """The parameters of a protocol, as integers: sums of fractions would take most of the time.
+
+    Weights have a common denominator, which is not needed for those of entities.
+    """
+
+    computed: tuple[str, ...]
+    """The metrics that are computed."""
+    entities: dict[str, int]
+    """The weight of each category."""
+    shares: dict[str, int]
+    """The weight of each part of `reasoning_quality`."""
+    denominator: int
+    """The denominator of these."""
+    full: Fraction
+    share_of_facts: Fraction
+    penalty: Fraction
+    most_penalty: Fraction
+
+    @classmethod
+    def of(cls, protocol: Protocol) -> Settings:
+        entities, _ = _integers({name: protocol[f"weight_{name}"] for name in CATEGORIES})
+        shares, denominator = _integers({name: protocol[f"weight_{name}"] for name in SHARES})
+        return cls(
+            computed_metrics(protocol), entities, shares, denominator, protocol["markers_for_full"],
+            protocol["share_of_facts"], protocol["penalty"], protocol["penalty_most"],
+        )  # fmt: skip
+
+
+def _integers(weights: Mapping[str, Fraction]) -> tuple[dict[str, int], int]:
+    """The numerators of weights over their common denominator, and the latter."""
+    common = lcm(*(weight.denominator for weight in weights.values()))
+    return {name: int(weight * common) for name, weight in weights.items()}, common
+
+
 class Side(NamedTuple):
-    """The normalized texts of a reference or of a model. None: absent or blank."""
+    """The normalized and spaced texts of a reference or of a model. None: absent or blank."""
 
     answer: str | None
     rationale: str | None
     diagnosis: str | None
+    names: frozenset[str]
+    """The names of the lexicon in the answer; empty if entities were given."""
     given: Entities | None
     """The entities, if they were given."""
     bare: tuple[str | None, str | None]
@@ -42,9 +80,13 @@ class Side(NamedTuple):
     """The kinds of lists in the rationale as written: numbered lines, bulleted lines."""
 
 
+_NOTHING: frozenset[str] = frozenset()
+
+
 def side_of(terms: Terms, said: Any) -> Side:
     """Normalize a reference or a prediction."""
-    answer, rationale = (_normalized(terms.normalize, text) for text in (said.answer, said.rationale))
+    answer = _normalized(terms.normalize_spaced, said.answer)
+    rationale = _normalized(terms.normalize_spaced, said.rationale)
     diagnosis = _normalized(terms.normalize_diagnosis, said.diagnosis)
     given = None
     if said.entities is not None:
@@ -53,8 +95,9 @@ def side_of(terms: Terms, said: Any) -> Side:
             name: frozenset(terms.normalize(each) or each.strip(BLANKS) for each in names)
             for name, names in lists.items()
         }
+    names = terms.names(answer) if answer and given is None else _NOTHING
     bare = bare_signs(said.answer, answer), bare_signs(said.diagnosis, diagnosis)
-    return Side(answer, rationale, diagnosis, given, bare, line_kinds(said.rationale or ""))
+    return Side(answer, rationale, diagnosis, names, given, bare, line_kinds(said.rationale) if rationale else _NOTHING)
 
 
 def _normalized(normalize: Callable[[str], str], text: str | None) -> str | None:
@@ -62,35 +105,48 @@ def _normalized(normalize: Callable[[str], str], text: str | None) -> str | None
 
 
 class Measured(NamedTuple):
-    """The value of a metric and its components."""
+    """The value of a metric."""
 
     value: Fraction
-    parts: dict[str, Any]
+    explain: Callable[[], dict[str, Any]]
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """The components of the value."""
+        return self.explain()
 
 
-def clinical_accuracy(terms: Terms, protocol: Protocol, reference: Side, prediction: Side) -> Measured:
+def clinical_accuracy(terms: Terms, settings: Settings, reference: Side, prediction: Side) -> Measured:
     """The weighted Jaccard index of entities; if neither side has any, whether the answers are equal."""
     wanted, found = (_entities(terms, side) for side in (reference, prediction))
-    weights = {name: protocol[f"weight_{name}"] for name in CATEGORIES}
-    common = sum((weights[name] * len(wanted[name] & found[name]) for name in CATEGORIES), ZERO)
-    either = sum((weights[name] * len(wanted[name] | found[name]) for name in CATEGORIES), ZERO)
-    parts = {
-        name: {
-            "matched": sorted(wanted[name] & found[name]),
-            "missing": sorted(wanted[name] - found[name]),
-            "surplus": sorted(found[name] - wanted[name]),
+    weights = settings.entities
+    common = either = 0
+    for name, mine in wanted.items():
+        shared = len(mine & found[name])
+        common += weights[name] * shared
+        either += weights[name] * (len(mine) + len(found[name]) - shared)
+
+    def explain() -> dict[str, Any]:
+        return {
+            "entities": {
+                name: {
+                    "matched": sorted(wanted[name] & found[name]),
+                    "missing": sorted(wanted[name] - found[name]),
+                    "surplus": sorted(found[name] - wanted[name]),
+                }
+                for name in CATEGORIES
+                if wanted[name] or found[name]
+            }
         }
-        for name in CATEGORIES
-        if wanted[name] or found[name]
-    }
-    if parts:
-        return Measured(common / either if either else ZERO, {"entities": parts})
+
+    if any(wanted.values()) or any(found.values()):
+        return Measured(Fraction(common, either) if either else ZERO, explain)
     equal = _equal_answers(reference, prediction)
-    return Measured(ONE if equal else ZERO, {"entities": {}, "answers_equal": equal})
+    return Measured(ONE if equal else ZERO, lambda: {"entities": {}, "answers_equal": equal})
 
 
 def _entities(terms: Terms, side: Side) -> Entities:
-    return side.given if side.given is not None else terms.entities(side.answer or "")
+    return side.given if side.given is not None else terms.entities_of(side.names)
 
 
 def _equal_answers(one: Side, other: Side) -> bool:
@@ -101,51 +157,82 @@ def diagnostic_accuracy(reference: Side, prediction: Side) -> Measured:
     """Whether the diagnoses are equal."""
     same_text = (reference.diagnosis or "") == (prediction.diagnosis or "")
     equal = same_text and reference.bare[1] == prediction.bare[1]
-    return Measured(ONE if equal else ZERO, {"diagnoses_equal": equal})
+    return Measured(ONE if equal else ZERO, lambda: {"diagnoses_equal": equal})
 
 
-def reasoning_quality(terms: Terms, protocol: Protocol, reference: Side, prediction: Side) -> Measured:
+SHARES = ("overlap", "structure", "evidence", "factual")
+
+
+def reasoning_quality(terms: Terms, settings: Settings, reference: Side, prediction: Side) -> Measured:
     """Overlap, structure, evidence and facts, minus a penalty for fallacies."""
     rationale = prediction.rationale
     if rationale is None:
-        return Measured(ZERO, {"blank": True})
-    full = protocol["markers_for_full"]
+        return Measured(ZERO, lambda: {"blank": True})
     structure = terms.structure(rationale) | prediction.lines
     evidence, fallacies = terms.evidence(rationale), terms.fallacies(rationale)
-    facts = terms.facts(reference.diagnosis if reference.diagnosis is not None else reference.answer or "")
-    stated = terms.found(facts, rationale)
+    facts = _expected_facts(terms, reference)
+    words = Counter(rationale.split())
+    stated = terms.found(facts, rationale, words)
+    full, enough = settings.full, max(1, int(len(facts) * settings.share_of_facts))
+    supported = _share(len(evidence) * full.denominator, full.numerator)
     shares = {
-        "overlap": token_f1((reference.rationale or "").split(), rationale.split()),
-        "structure": min(ONE, len(structure) / full),
-        "evidence": min(ONE, len(evidence) / full),
+        "overlap": _overlap(Counter((reference.rationale or "").split()), words),
+        "structure": _share(len(structure) * full.denominator, full.numerator),
+        "evidence": supported,
+        "factual": _share(len(stated), enough) if facts else supported,
     }
-    enough = max(1, int(len(facts) * protocol["share_of_facts"]))
-    shares["factual"] = min(ONE, Fraction(len(stated), enough)) if facts else shares["evidence"]
-    penalty = min(protocol["penalty_most"], protocol["penalty"] * len(fallacies))
-    value = sum((protocol[f"weight_{name}"] * share for name, share in shares.items()), ZERO) - penalty
-    parts = {
-        **shares,
-        "penalty": penalty,
-        "structure_markers": sorted(structure),
-        "evidence_markers": sorted(evidence),
-        "fallacies": sorted(fallacies),
-        "facts_stated": sorted(stated),
-        "facts_expected": sorted(facts),
-    }
-    return Measured(clamped(value), parts)
+    penalty = min(settings.most_penalty, settings.penalty * len(fallacies)) if fallacies else ZERO
+
+    def explain() -> dict[str, Any]:
+        return {
+            **{name: Fraction(*share) for name, share in shares.items()},
+            "penalty": penalty,
+            "structure_markers": sorted(structure),
+            "evidence_markers": sorted(evidence),
+            "fallacies": sorted(fallacies),
+            "facts_stated": sorted(stated),
+            "facts_expected": sorted(facts),
+        }
+
+    return Measured(_weighted(settings, shares, penalty), explain)
 
 
-def token_f1(one: Iterable[str], other: Iterable[str]) -> Fraction:
+def _expected_facts(terms: Terms, reference: Side) -> frozenset[str]:
+    """The facts about the diagnosis; without one, about the diagnoses in the answer."""
+    if reference.diagnosis is not None:
+        return terms.facts(reference.diagnosis)
+    return terms.facts(reference.answer or "", reference.names if reference.given is None else None)
+
+
+_Share = tuple[int, int]
+"""Numerator and denominator."""
+
+
+def _share(number: int, full: int) -> _Share:
+    return min(number, full), full
+
+
+def _weighted(settings: Settings, shares: Mapping[str, _Share], penalty: Fraction) -> Fraction:
+    """The weighted sum of shares minus the penalty, limited to [0, 1]."""
+    common = lcm(penalty.denominator, *(denominator for _, denominator in shares.values()))
+    numerator = -penalty.numerator * (common // penalty.denominator) * settings.denominator
+    for name, (count, denominator) in shares.items():
+        numerator += settings.shares[name] * count * (common // denominator)
+    return clamped(Fraction(numerator, common * settings.denominator))
+
+
+def _overlap(one: Counter[str], other: Counter[str]) -> _Share:
     """The F1 of two multisets of words."""
-    first, second = Counter(one), Counter(other)
-    total = first.total() + second.total()
-    return Fraction(2 * (first & second).total(), total) if total else ZERO
+    both = one.keys() & other.keys()
+    common = sum(map(min, map(one.__getitem__, both), map(other.__getitem__, both)))
+    total = one.total() + other.total()
+    return (2 * common, total) if total else (0, 1)
 
 
 def exact_match(reference: Side, prediction: Side) -> Measured:
     """Whether the answers are equal."""
     equal = _equal_answers(reference, prediction)
-    return Measured(ONE if equal else ZERO, {"answers_equal": equal})
+    return Measured(ONE if equal else ZERO, lambda: {"answers_equal": equal})
 
 
 def rouge_l(reference: Side, prediction: Side) -> Measured:
@@ -153,7 +240,7 @@ def rouge_l(reference: Side, prediction: Side) -> Measured:
     wanted, found = _tokens(reference), _tokens(prediction)
     common = longest_common_subsequence(wanted, found)
     value = Fraction(2 * common, len(wanted) + len(found))
-    return Measured(value, {"common": common, "reference_tokens": len(wanted), "prediction_tokens": len(found)})
+    return Measured(value, lambda: {"common": common, "reference_tokens": len(wanted), "prediction_tokens": len(found)})
 
 
 def _tokens(side: Side) -> list[str]:
@@ -179,7 +266,7 @@ def computed_metrics(protocol: Protocol) -> tuple[str, ...]:
     return (*ALWAYS, *(name for name in ANSWER_METRICS if name in named))
 
 
-def required_metrics(protocol: Protocol, reference: Side) -> tuple[str, ...]:
+def required_metrics(settings: Settings, reference: Side) -> tuple[str, ...]:
     """The computed metrics that a reference requires: those whose field it has."""
     has_answer = reference.answer is not None
     there = {
@@ -189,16 +276,18 @@ def required_metrics(protocol: Protocol, reference: Side) -> tuple[str, ...]:
         EXACT_MATCH: has_answer,
         ROUGE_L: has_answer,
     }
-    return tuple(name for name in computed_metrics(protocol) if there[name])
+    return tuple(name for name in settings.computed if there[name])
 
 
-def measured(terms: Terms, protocol: Protocol, reference: Side, prediction: Side) -> dict[str, Measured]:
-    """Every metric that the reference requires."""
+def measured(
+    terms: Terms, settings: Settings, required: Iterable[str], reference: Side, prediction: Side
+) -> dict[str, Measured]:
+    """The metrics that the reference requires."""
     functions: dict[str, Callable[[], Measured]] = {
-        CLINICAL: lambda: clinical_accuracy(terms, protocol, reference, prediction),
-        REASONING: lambda: reasoning_quality(terms, protocol, reference, prediction),
+        CLINICAL: lambda: clinical_accuracy(terms, settings, reference, prediction),
+        REASONING: lambda: reasoning_quality(terms, settings, reference, prediction),
         DIAGNOSTIC: lambda: diagnostic_accuracy(reference, prediction),
         EXACT_MATCH: lambda: exact_match(reference, prediction),
         ROUGE_L: lambda: rouge_l(reference, prediction),
     }
-    return {name: functions[name]() for name in required_metrics(protocol, reference)}
+    return {name: functions[name]() for name in required}

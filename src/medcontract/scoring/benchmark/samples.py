@@ -11,11 +11,19 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from medcontract.contracts.contract import Validated
+from medcontract.contracts.string_patterns import BLANKS
 from medcontract.errors import BrokenPlugin, CallError
 from medcontract.normalizers.terms import Terms
 from medcontract.problems import Finding
-from medcontract.scoring.benchmark.metrics import Side, computed_metrics, measured, required_metrics, side_of
-from medcontract.scoring.canonical import record_text
+from medcontract.scoring.benchmark.metrics import (
+    Settings,
+    Side,
+    computed_metrics,
+    measured,
+    required_metrics,
+    side_of,
+)
+from medcontract.scoring.canonical import ContentHash
 from medcontract.scoring.custom_metrics import custom_metrics
 from medcontract.scoring.pairing import REPEATED, Expected, Unscored, read_field, validated
 from medcontract.scoring.processing_gate import shown_id
@@ -38,7 +46,7 @@ class Item(NamedTuple):
     sample: str
     side: Side | None
     """None for a sample with an invalid or repeated record."""
-    requires: frozenset[str]
+    requires: tuple[str, ...]
     """The metrics that its reference requires."""
     said: Any
     """The reference as read, if custom metrics need it."""
@@ -56,11 +64,18 @@ class Mark(NamedTuple):
     """Whether the submission has metrics that are ignored."""
 
 
-def item_of(terms: Terms, protocol: Protocol, keep: bool, record: Any) -> Item:
+def item_of(terms: Terms, settings: Settings, keep: bool, record: Any) -> Item:
     """The expected answer in a valid record."""
     side = side_of(terms, record.reference)
-    requires = frozenset(required_metrics(protocol, side))
+    requires = required_metrics(settings, side)
     return Item(record.task_id, record.sample_id, side, requires, record.reference if keep else None)
+
+
+def has_answer(record: Any) -> bool:
+    """Whether a record of the submission contains something to score: a text, entities (even none), or scores."""
+    said = record.prediction
+    texts = (said.answer, said.rationale, said.diagnosis)
+    return bool(record.scores) or said.entities is not None or any(text and text.strip(BLANKS) for text in texts)
 
 
 def checked_custom_metrics(protocol: Protocol) -> dict[str, Callable[..., Any]]:
@@ -75,24 +90,29 @@ def checked_custom_metrics(protocol: Protocol) -> dict[str, Callable[..., Any]]:
 
 
 def measure(
-    terms: Terms, protocol: Protocol, custom: MetricFunctions, options: ScoringOptions, item: Item, record: Any
+    terms: Terms,
+    settings: Settings,
+    take_given: bool,
+    custom: MetricFunctions,
+    options: ScoringOptions,
+    item: Item,
+    record: Any,
 ) -> Mark | Unscored:
     """Computed metrics, then custom ones, then those given in the record: the later takes precedence."""
     if item.side is None:  # there is another record of this sample
         return REPEATED
-    computed = measured(terms, protocol, item.side, side_of(terms, record.prediction))
+    computed = measured(terms, settings, item.requires, item.side, side_of(terms, record.prediction))
     values: dict[str, Value] = {name: each.value for name, each in computed.items()}
     for name, function in custom.items():
         value = _call_custom(name, function, item, record.prediction, options.plugin_errors)
         if value is not None:
             values[name] = value
-    taken = protocol.word("given_scores") == "taken"
-    given = record.scores or {} if taken else {}
+    given = record.scores or {} if take_given else {}
     values.update(given)
     parts = None
     if options.breakdown:
         parts = {name: shown_parts(each.parts, options.values) for name, each in computed.items() if name not in given}
-    return Mark(values, tuple(sorted(given)), parts, bool(record.scores) and not taken)
+    return Mark(values, tuple(sorted(given)), parts, bool(record.scores) and not take_given)
 
 
 def _call_custom(
@@ -144,22 +164,20 @@ class OwnTruth(Expected[Item]):
 
     def __init__(self, item: partial[Item]) -> None:
         super().__init__(KEY, item)
-        self._before: tuple[dict[Any, int], list[Item], int] = {}, [], 0
+        self._before: tuple[list[Any], list[Item], ContentHash] = [], [], self._content
 
     def begin(self) -> None:
         """Save the state: a file that cannot be read completely has no records."""
-        self._before = dict(self.index), list(self.items), len(self._texts)
+        self._before = list(self.keys), list(self.items), self._content.copy()
 
     def end(self, complete: bool) -> None:
         if not complete:
-            index, self.items, length = self._before
-            self.index.clear()
-            self.index.update(index)
-            del self._texts[length:]
+            self.keys, self.items, self._content = self._before
+            self._index = {}
 
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
         for record in validated(records):
-            self._expect(self._item(record), record.reference)
+            self._expect_sample(self._item(record), record.reference)
         return ()
 
     def reject(self, parsed: Any) -> Sequence[Finding]:
@@ -168,24 +186,22 @@ class OwnTruth(Expected[Item]):
         if isinstance(task, str) and isinstance(sample, str):
             reference = _valid_answer(read_field(parsed, "reference"))
             if reference is None:
-                self._add(Item(task, sample, None, frozenset(), None))
+                self._add_sample(Item(task, sample, None, (), None))
             else:
-                self._expect(self._item(_Known(task, sample, reference))._replace(side=None), reference)
+                self._expect_sample(self._item(_Known(task, sample, reference))._replace(side=None), reference)
         return ()
 
-    def _expect(self, item: Item, reference: Any) -> None:
+    def _expect_sample(self, item: Item, reference: Any) -> None:
         said = reference.model_dump() if hasattr(reference, "model_dump") else reference
-        self._add(item)
-        self._texts.append(record_text(_Known(item.task, item.sample, said)))
+        self._add_sample(item)
+        self._content.add([_Known(item.task, item.sample, said)])
 
-    def _add(self, item: Item) -> None:
+    def _add_sample(self, item: Item) -> None:
         """A repeated sample is not processed, whatever its records say."""
-        number = self.index.setdefault((item.task, item.sample), len(self.items))
-        if number == len(self.items):
-            self.items.append(item)
-        else:
-            one = self.items[number]
-            self.items[number] = one._replace(side=None, requires=one.requires | item.requires)
+        number = self.add((item.task, item.sample), item)
+        one = self.items[number]
+        if one is not item:
+            self.items[number] = one._replace(side=None, requires=(*one.requires, *item.requires))
 
 
 def _valid_answer(value: Any) -> Any:

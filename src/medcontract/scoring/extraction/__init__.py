@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.normalizers import names, text
@@ -159,7 +160,7 @@ def _names_of(kind: Kind) -> Vocabulary:
     )  # fmt: skip
 
 
-class _Document(NamedTuple):
+class _Document(Struct, frozen=True, gc=False):
     doc_type: str
     label: Label
     mark: DocMark | None
@@ -199,7 +200,7 @@ class ExtractionScorer(Scorer):
             for number, label in enumerate(pairing.expected.items):
                 mark = sheet.get(number)
                 documents.append(_Document(kind.doc_type, label, None if type(mark) is Unscored else mark))
-        documents.sort(key=lambda document: (document.doc_type, document.label.doc_id))
+        documents.sort(key=attrgetter("doc_type", "label.doc_id"))
         files = AuxiliaryFiles.of(answers.documents)
         return Counts(
             expected=len(documents), processed={"": counted}, data=_Data(documents=documents, files=files),
@@ -438,7 +439,7 @@ def _explained(document: _Document) -> Iterator[ItemBreakdown]:
         report = reports.get(number) or ItemReport(number, name, name, None, ())
         state: Any = "right"
         if mark is None or mark.failed:
-            report = report._replace(paired=None)
+            report = replace(report, paired=None)
             state = "no valid record" if mark is None else "document failed"
         elif report.paired is None or report.misses:
             state = "not matched" if report.paired is None else "wrong fields"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import lru_cache
 from operator import attrgetter
 from sys import intern
 from typing import Any, NamedTuple
+
+from msgspec import Struct
 
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.normalizers.names import near_misses, pair_exact, pair_fuzzy, pair_rest, too_many_to_compare
@@ -52,7 +54,7 @@ Item = tuple[str, ...]
 """A medication or a test as printed: its name, then its fields."""
 
 
-class Label(NamedTuple):
+class Label(Struct, frozen=True, gc=False):
     """The labels of a document."""
 
     doc_id: str
@@ -63,7 +65,7 @@ class Label(NamedTuple):
     """For each item the positions of the fields that count."""
 
 
-class FieldMiss(NamedTuple):
+class FieldMiss(Struct, frozen=True, gc=False):
     """A wrong field of a paired item."""
 
     field: str
@@ -73,7 +75,7 @@ class FieldMiss(NamedTuple):
     got: str
 
 
-class ItemReport(NamedTuple):
+class ItemReport(Struct, frozen=True, gc=False):
     """The result for one labeled item."""
 
     number: int
@@ -86,7 +88,7 @@ class ItemReport(NamedTuple):
     misses: tuple[FieldMiss, ...]
 
 
-class DocMark(NamedTuple):
+class DocMark(Struct, frozen=True, gc=False):
     """What scoring needs from the prediction of one document."""
 
     matched: int
@@ -115,19 +117,34 @@ class Options(NamedTuple):
     """The threshold of fuzzy pairing; None if only equal names are paired."""
 
 
+class _KnownItem(NamedTuple):
+    """An item of labels. Equal items of many labels are computed and stored only once."""
+
+    item: Item
+    name: str
+    """Its normalized name."""
+    counted: tuple[int, ...]
+    """The positions of the fields that count."""
+
+
+_MOST_KNOWN = 1 << 16
+_known_items: dict[str, dict[Item, _KnownItem]] = {}
+"""By kind. A dictionary is much faster here than a cache that records the order of use."""
+
+
 def label_of(kind: Kind, record: Any) -> Label:
-    known = map(_KNOWN[kind.doc_type], kind.items(getattr(record, kind.labeled)))
-    items, names, counted = zip(*known, strict=True)
+    known = _known_items.setdefault(kind.doc_type, {})
+    found = [known.get(item) or _remember(kind, known, item) for item in kind.items(getattr(record, kind.labeled))]
+    items, names, counted = zip(*found, strict=True)
     return Label(record.doc_id, items, names, counted)
 
 
-def _known(kind: Kind, item: Item) -> tuple[Item, str, tuple[int, ...]]:
-    """An item, its normalized name, and the positions of the fields that count."""
-    return tuple(map(intern, item)), normalize(item[0]), _counted(kind, item)
-
-
-_KNOWN = {kind.doc_type: lru_cache(maxsize=1 << 16)(partial(_known, kind)) for kind in (PRESCRIPTION, LAB)}
-"""Equal items of many labels are computed and stored only once."""
+def _remember(kind: Kind, known: dict[Item, _KnownItem], item: Item) -> _KnownItem:
+    if len(known) >= _MOST_KNOWN:
+        known.clear()
+    interned = tuple(map(intern, item))
+    known[interned] = _KnownItem(interned, normalize(item[0]), _counted(kind, item))
+    return known[interned]
 
 
 def _counted(kind: Kind, item: Item) -> tuple[int, ...]:
@@ -150,9 +167,10 @@ def measure(kind: Kind, options: Options, label: Label, record: Any) -> DocMark:
         return DocMark(len(predicted), fields, fields, True, False, (), len(predicted))
     names = [normalize(item[0]) for item in predicted]
     pairs = _pair_items(label, predicted, names, options)
-    nearest = {i: (predicted[j][0], score) for i, j, score in near_misses(label.names, names, pairs)}
+    near = near_misses(label.names, names, pairs) if None in pairs else ()
+    nearest = {i: (predicted[j][0], score) for i, j, score in near}
     correct = total = 0
-    reports = []
+    reports: list[ItemReport] = []
     for number, (item, places, pair) in enumerate(zip(label.items, label.counted, pairs, strict=True)):
         if pair is None:
             reports.append(ItemReport(number, item[0], None, nearest.get(number), ()))
@@ -166,7 +184,7 @@ def measure(kind: Kind, options: Options, label: Label, record: Any) -> DocMark:
         correct -= len(misses)
         if misses or item[0] != found[0]:
             reports.append(ItemReport(number, item[0], found[0], None, misses))
-    valid = any(item[0].strip(BLANKS) for item in predicted)
+    valid = any(names) or any(item[0].strip(BLANKS) for item in predicted)
     matched = len(pairs) - pairs.count(None)
     not_compared = options.fuzzy is not None and _too_many(label, predicted, names)
     return DocMark(matched, correct, total, valid, False, tuple(reports), len(predicted), not_compared)
@@ -193,12 +211,15 @@ def _too_many(label: Label, predicted: Sequence[Item], names: Sequence[str]) -> 
 
 def _misses(kind: Kind, label: Item, found: Item, places: Iterable[int], tolerance: Fraction) -> tuple[FieldMiss, ...]:
     """The wrong fields."""
-    return tuple(
-        FieldMiss(kind.fields[place - 1], difference(label[place], found[place]), label[place], found[place])
-        for place in places
-        if not equal(label[place], found[place])
-        and not (kind.fields[place - 1] == "valor" and close(found[place], label[place], tolerance))
-    )
+    misses: list[FieldMiss] = []
+    for place in places:
+        expected, got = label[place], found[place]
+        if expected == got or equal(expected, got):
+            continue
+        field = kind.fields[place - 1]
+        if field != "valor" or not close(got, expected, tolerance):
+            misses.append(FieldMiss(field, difference(expected, got), expected, got))
+    return tuple(misses)
 
 
 def difference(expected: str, got: str) -> str:

@@ -1,0 +1,44 @@
+"""The scoring program of a Codabench competition.
+
+The platform calls it with a folder for input, in which `ref` has the reference data and `res` the submission, and one
+for output. It shows `scores.json` on the leaderboard, and `detailed_results.html` and standard error to the
+participant. A program that fails and writes no scores makes the submission fail, so that it is not ranked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+from medcontract import api
+from medcontract.platforms.evaluation import evaluate_submission, run_guarded
+
+_INPUT, _OUTPUT = "/app/input", "/app/output"
+_ADDED = ("metadata",)
+"""The status of the previous step, which the platform adds to a submission."""
+
+
+def main(program: str, arguments: Sequence[str] | None = None) -> int:
+    """Score the submission. `program` is the folder of the entry point. Returns the exit code."""
+    parser = argparse.ArgumentParser(description="Score one submission.")
+    parser.add_argument("input", nargs="?", default=_INPUT, help="the folder with ref and res")
+    parser.add_argument("output", nargs="?", default=_OUTPUT, help="the folder for scores.json")
+    folders = parser.parse_args(arguments)
+    return run_guarded(lambda: _score(program, folders.input, folders.output))
+
+
+def _score(program: str, sent: str, output: str) -> int:
+    scores = os.path.join(output, "scores.json")
+    if os.path.lexists(scores):
+        os.remove(scores)
+    found = evaluate_submission(program, os.path.join(sent, "ref"), os.path.join(sent, "res"), ignored=_ADDED)
+    os.makedirs(output, exist_ok=True)
+    api.write_file(found.page(), os.path.join(output, "detailed_results.html"))
+    if found.reason:
+        sys.stderr.write(f"{found.reason}\n")
+        return found.exit_code
+    api.write_file(json.dumps(found.figures, indent=2) + "\n", scores)
+    return 0

@@ -1,0 +1,127 @@
+"""Records that are decoded many at a time: the same values as one by one, or none at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import asdict
+from tests.support import property_settings
+
+from medcontract.contracts import registry
+from medcontract.reading.csv_file import CsvFile, Row
+from medcontract.reading.source import Source
+
+GOOD = b'{"image_id": "a", "label": "NV"}'
+OTHER = b'{"label": "MEL", "image_id": "b"}'
+
+
+def decoded(text: bytes) -> list[dict[str, Any]] | None:
+    values = registry.find("lesions/truth").decode_lines(text)
+    return None if values is None else list(map(asdict, values))
+
+
+def test_one_record_per_line() -> None:
+    """The values of all records, in their order."""
+    assert decoded(GOOD + b"\n" + OTHER + b"\n") == [
+        {"image_id": "a", "label": "NV"}, {"image_id": "b", "label": "MEL"},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GOOD,
+        GOOD + b"\n\n",
+        b"\n" + GOOD + b"\n",
+        GOOD + OTHER + b"\n",
+        GOOD + b" " + OTHER + b"\n\n",
+        GOOD + OTHER + b"\n" + GOOD.replace(b", ", b",\n") + b"\n",
+        GOOD.replace(b", ", b",\n") + b"\n",
+        GOOD.replace(b", ", b",\r") + b"\n",
+        GOOD + b"\r\n" + OTHER + b"\r\n",
+        GOOD + b"\n" + GOOD.replace(b"{", b'{"image_id": "c", ') + b"\n",
+        GOOD.replace(b"NV", b"XX") + b"\n",
+        GOOD.replace(b'"a"', b'" "') + b"\n",
+        GOOD.replace(b'"a"', b'"\xff"') + b"\n",
+        b"[" + GOOD + b"]\n",
+    ],
+)
+def test_anything_else_is_left_to_one_by_one(text: bytes) -> None:
+    """No values for lines without exactly one certainly valid record each, in particular with a repeated key."""
+    assert decoded(text) is None
+
+
+_PIECES = st.sampled_from([
+    b"{", b"}", b"[", b"]", b"\n", b"\r", b",", b" ", b'"image_id":"a"', b'"label":"NV"', b'"error":null',
+    GOOD, OTHER, b"}\n{", b'{"image_id":"x","label":"NV","image_id":"x"}',
+])  # fmt: skip
+
+
+@property_settings(300)
+@given(st.lists(_PIECES, max_size=14).map(b"".join))
+def test_the_same_values_as_one_by_one(text: bytes) -> None:
+    """Whatever the text: if it is decoded at once, each of its lines is decoded to the same value."""
+    contract = registry.find("lesions/truth")
+    at_once = decoded(text)
+    if at_once is not None:
+        each = [contract.decode_record(line) for line in text.splitlines()]
+        assert [value and asdict(value) for value in each] == at_once
+
+
+_CELLS = st.sampled_from([
+    "", "a", "b c", " a", "a ", "0.5", "1", "-0", "+1", "1e-1", "01", ".5", "1_0", "nan", "null", "true", "True", "(x)",
+    "Cardiology", "Urgent", "Routine",
+])  # fmt: skip
+_ROWS = st.lists(st.lists(_CELLS, min_size=1, max_size=6).map(",".join), min_size=2, max_size=4)
+_REPORT = "report_id,specialty,urgency,follow_up,processing_time_sec"
+_TABLES = (
+    ("reports/predictions", _REPORT, "r1,Cardiology,Urgent,true,0.5"),
+    ("reports/predictions", f"{_REPORT},error", "r1,Other,Routine,false,1,"),
+    ("lesions/truth", "image_id,label", "a b,NV"),
+    ("lesions/truth", "label,image_id", "NV,a"),
+    ("lesions/predictions", "image_id,AK,BCC,SK,SCC,VASC,DF,NV,NON,MEL,ON", "a,1,0,0,0,0,0,0,0,0,0"),
+    ("lesions/predictions", "AK,BCC,SK,SCC,VASC,DF,NV,NON,MEL,ON,image_id,error", "1,0,0,0,0,0,0,0,0,0,a,"),
+    ("lesions/predictions", "image_id,BCC,AK,SK,SCC,VASC,DF,NV,NON,MEL,ON", "a,1,0,0,0,0,0,0,0,0,0"),
+)  # fmt: skip
+
+
+def rows_of(contract_id: str, text: str, in_blocks: bool) -> list[Any]:
+    contract = registry.find(contract_id)
+    table = CsvFile(Source(text.encode(), "x.csv"))
+    one = contract.decode_record
+    if not in_blocks:
+        return [row.value and asdict(row.value) for row in table.rows(contract.columns, contract.open, one)]
+    found: list[Any] = []
+    for rows in table.rows_in_blocks(contract.columns, contract.open, one, contract.decode_lines):
+        found += [rows.value and asdict(rows.value)] if isinstance(rows, Row) else map(asdict, rows.values)
+    return found
+
+
+@property_settings(300)
+@given(st.sampled_from(_TABLES), st.data())
+def test_rows_in_blocks_have_the_same_values(table: tuple[str, str, str], data: st.DataObject) -> None:
+    """Rows of plain cells, some of them replaced by anything else, have the same values many at a time."""
+    contract_id, header, good = table
+    rows = []
+    for row in data.draw(st.lists(st.just(good), min_size=2, max_size=5)):
+        cells = row.split(",")
+        for place in data.draw(st.lists(st.integers(0, len(cells) - 1), max_size=2)):
+            cells[place] = data.draw(_CELLS)
+        rows.append(",".join(cells))
+    if data.draw(st.integers(0, 9)) == 0:
+        rows = data.draw(_ROWS)
+    text = "\n".join([header, *rows, ""])
+    assert rows_of(contract_id, text, in_blocks=True) == rows_of(contract_id, text, in_blocks=False)
+
+
+@pytest.mark.parametrize(("contract_id", "header", "good"), _TABLES[:-1])
+def test_plain_tables_are_read_in_blocks(contract_id: str, header: str, good: str) -> None:
+    """Rows without quotes are read many at a time, also with empty optional cells: that is why it is fast."""
+    contract = registry.find(contract_id)
+    table = CsvFile(Source(f"{header}\n{good}\n{good}\n".encode(), "x.csv"))
+    (block,) = table.rows_in_blocks(contract.columns, contract.open, contract.decode_record, contract.decode_lines)
+    assert not isinstance(block, Row)
+    assert len(block.values) == len(block.raws) == 2

@@ -1,0 +1,118 @@
+"""What is kept of many records: the ids and items of a truth, its content hash, and the marks of a submission."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+from msgspec import Struct
+from tests.support import property_settings
+
+from medcontract.contracts.contract import mark_validated
+from medcontract.scoring.canonical import ContentHash, record_lines, record_text
+from medcontract.scoring.pairing import INVALID, REPEATED, Expected, Pair, Pairing, Unscored, marks
+
+
+class Row(Struct):
+    id: str
+    label: str | None = None
+    error: str | None = None
+
+
+PAIR: Pair[Any, Any] = Pair(
+    truth="t", submission="s", key=("id",), item=lambda row: f"item {row.id}", measure=lambda item, row: (item, row.id)
+)
+_IDS = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=4)
+_BLOCKS = st.lists(_IDS.flatmap(lambda ids: st.sampled_from([ids, sorted(set(ids))])), max_size=4)
+
+
+def read(blocks: Sequence[Sequence[str]]) -> Expected[Any]:
+    expected: Expected[Any] = Expected(PAIR.key, PAIR.item)
+    for block in blocks:
+        expected.take(mark_validated([Row(name) for name in block], "t"))
+    return expected
+
+
+@property_settings(200)
+@given(_BLOCKS)
+def test_of_repeated_ids_the_first_counts(blocks: list[list[str]]) -> None:
+    """Whatever the order of the ids, and however they are divided into blocks."""
+    expected = read(blocks)
+    ids = list(dict.fromkeys(name for block in blocks for name in block))
+    assert expected.keys == ids
+    assert expected.items == [f"item {name}" for name in ids]
+    assert expected.index == {name: number for number, name in enumerate(ids)}
+
+
+_ENTRIES = st.lists(st.tuples(st.sampled_from("abcdefx"), st.sampled_from(["ok", "ok", "ok", "failed", "invalid"])))
+
+
+@property_settings(300)
+@given(st.permutations("abcdef"), _ENTRIES, st.integers(1, 4), st.booleans())
+@example(list("abcdef"), [("a", "ok"), ("e", "invalid"), ("c", "ok"), ("d", "ok"), ("e", "ok")], 3, False)
+@example(list("abcdef"), [("a", "ok"), ("b", "ok"), ("c", "ok"), ("e", "ok")], 2, False)
+def test_marks_do_not_depend_on_the_order(
+    truth: list[str], entries: list[tuple[str, str]], size: int, in_order: bool
+) -> None:
+    """Records in the order of the truth are paired without looking up their ids, but get the same marks."""
+    if in_order:
+        entries = sorted(entries, key=lambda entry: truth.index(entry[0]) if entry[0] in truth else -1)
+    pairing = Pairing(PAIR, read([truth]))
+    block: list[Row] = []
+    for name, state in [*entries, ("", "")]:
+        if block and (len(block) == size or state in ("", "invalid")):
+            pairing.take(mark_validated(block, "s"))
+            block = []
+        if state == "invalid":
+            pairing.reject({"id": name})
+        elif state:
+            block.append(Row(name, error="out of memory" if state == "failed" else None))
+    wanted: dict[int, Any] = {}
+    for name, state in entries:
+        if name in truth:
+            mark = {"ok": (f"item {name}", name), "failed": Unscored("failed", "out of memory"), "invalid": INVALID}[
+                state
+            ]
+            wanted[truth.index(name)] = REPEATED if truth.index(name) in wanted else mark
+    assert pairing.marks_by_run.get("", {}) == wanted
+    assert pairing.missing() == [name for number, name in enumerate(truth) if number not in wanted]
+    processed = {number: mark for number, mark in wanted.items() if type(mark) is not Unscored}
+    assert marks(pairing, "") == [processed.get(number) for number in range(len(truth))]
+
+
+_TEXTS = st.sampled_from(
+    ["", "a", "b", "é", '"', "\\", "\n", ":null", ',"label":null', '{"error":null,', "\u2028", "null"]
+)
+_ROWS = st.lists(st.builds(Row, id=_TEXTS, label=st.none() | _TEXTS, error=st.none() | _TEXTS), min_size=1, max_size=5)
+
+
+@property_settings(200)
+@given(st.lists(_ROWS, max_size=4))
+def test_the_content_hash_is_that_of_sorted_canonical_lines(blocks: list[list[Row]]) -> None:
+    """Each record without its null fields, keys sorted, as RFC 8785 writes strings."""
+    content = ContentHash()
+    lines = []
+    for rows in blocks:
+        content.add(rows)
+        assert record_lines(rows) == b"".join(record_text(row) + b"\n" for row in rows)
+        for row in rows:
+            fields = {"error": row.error, "id": row.id, "label": row.label}
+            there = {name: value for name, value in fields.items() if value is not None}
+            lines.append(json.dumps(there, separators=(",", ":"), ensure_ascii=False).encode() + b"\n")
+    copied = content.copy()
+    assert content.sha256() == copied.sha256() == hashlib.sha256(b"".join(sorted(lines))).hexdigest()
+
+
+def test_rows_in_order_are_hashed_like_others() -> None:
+    """Lines that are already sorted need not be sorted, which makes no difference."""
+    rows = [Row(f"{number:03}", "x") for number in range(200)]
+    one, other = ContentHash(), ContentHash()
+    one.add(rows[:100])
+    one.add(rows[100:])
+    other.add(rows[100:])
+    other.add(rows[99::-1])
+    assert one.sha256() == other.sha256()
