@@ -304,7 +304,7 @@ def test_messages_of_huge_enumerations() -> None:
     """Of thousands of values, the message lists the first ones."""
     values = [f"v{number}" for number in range(10_000)]
     challenge = with_field("x", f"{{ one_of = {json.dumps(values)} }}")
-    line = as_line({"case_id": "1", "label": "yes", "x": "v9999 "})
+    line = as_line({"case_id": "1", "label": "yes", "x": "v9999x"})
     (problem,) = challenge.validate(line, "risk/predictions", name="x.jsonl").problems
     assert problem.message == f"'x' must be one of {', '.join(values[:50])}, … (10,000 values)"
     assert problem.hint == "did you mean 'v9999'?"
