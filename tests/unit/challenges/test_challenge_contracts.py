@@ -324,6 +324,18 @@ def test_examples_are_valid(tmp_path: Path) -> None:
     assert challenge.score(tmp_path)
 
 
+@pytest.mark.parametrize(("name", "content"), [
+    ("x.jsonl", b'{"case_id": "1", "label": "yes", "age": 3}'), ("x.csv", b"case_id,label,age\n1,yes,3\n"),
+])  # fmt: skip
+def test_error_is_not_required(name: str, content: bytes) -> None:
+    """A file without `error` is never a list of failed predictions: otherwise, predictions would match equally well."""
+    fields = "a = { type = 'str' }\nb = { type = 'str' }\n"
+    text = changed(SMALL, "[prediction]\n", f"[prediction]\n{fields}")
+    text = changed(text, "[truth]\n", f"[truth]\n{fields}age = {{ type = 'integer' }}\n")
+    (problem,) = Challenge.load(text.encode()).validate(content, name=name).problems
+    assert problem.message.endswith(" match risk/cases and risk/truth equally well")
+
+
 def test_schema_key() -> None:
     """`$schema` names a contract of the challenge, with its version."""
     challenge = Challenge.load(changed(SMALL, 'id = "risk"', 'id = "risk"\nversion = 3').encode())
