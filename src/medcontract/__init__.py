@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
     from medcontract.api import (
         bundle,
+        cache_info,
         check_challenge,
         check_protocol,
         check_schemas,
+        clear_cache,
         compare,
         data_dictionary,
         diff_schemas,
@@ -73,9 +75,11 @@ __all__ = [
     "Validation",
     "__version__",
     "bundle",
+    "cache_info",
     "check_challenge",
     "check_protocol",
     "check_schemas",
+    "clear_cache",
     "compare",
     "data_dictionary",
     "diff_schemas",

@@ -42,10 +42,12 @@ if TYPE_CHECKING:
     import pandera.pandas as pa
 
     from medcontract.bundles.writing import Bundle
+    from medcontract.cache import ResultCache
     from medcontract.contracts.contract import Contract, Validated
     from medcontract.reading.limits import Limits
     from medcontract.reading.source import Source
     from medcontract.report_files import ReportFolder
+    from medcontract.results.cache import CacheInfo
     from medcontract.results.comparison import Comparison
     from medcontract.results.fix import Fix
     from medcontract.results.leaderboard import Leaderboard
@@ -140,13 +142,15 @@ def validate_files(
     jobs: int | None = None,
     exclude: str | Iterable[str] = (),
     strict: bool = False,
+    cache: FileName | None = None,
     notice: Notice | None = None,
     progress: Progress | None = None,
 ) -> Validation:
     """Check files and folders, or a single one. `contract`, `schema`, `images` and `jobs` are those of `validate`.
 
     An internal error while checking a file is reported as a problem of that file; the others are still checked.
-    `skipped` of the result lists files in folders that were not read, because they are not data files.
+    `skipped` of the result lists files in folders that were not read, because they are not data files. `cache` is a
+    folder that reports are kept in: a file that was already checked with the same settings is not checked again.
     """
     from medcontract.contracts.recognition import is_truth_or_submission, other_role
     from medcontract.evaluation.arguments import given_files
@@ -165,19 +169,32 @@ def validate_files(
     arguments.notify_unused(excluded, notice)
     referenced = arguments.referenced_files(images, jobs, arguments.stage(progress, "checking images"))
     validator = arguments.validator_for(schema, referenced, allow_refs)
-    checking = arguments.stage(progress, "checking")
+    if cache is not None and (schema is not None or images is not None):
+        raise CallError("--cache cannot be used with --schema or --images", "pass only one of them")
+    checking = arguments.FileProgress(progress, [path for path, _ in given.files])
+    settings = (max_problems, max_alike, excerpts)
 
-    def check(path: str | Source, contract_id: str | None) -> FileReport:
-        collector = ProblemCollector(max_problems, max_alike, excerpts)
-        return check_guarded(validator, arguments.source(path, limits), contract_id, collector, checking)
+    def check(path: str | Source, contract_id: str | None, results: ResultCache | None) -> FileReport:
+        advance = checking.start(path)
 
-    reports = [check(path, contract_id) for path, contract_id in given.files]
-    decided = other_role({report.contract for report in reports if report.contract})
-    if decided is not None:
-        reports = [
-            check(path, decided) if is_truth_or_submission(report._candidates) else report
-            for (path, _), report in zip(given.files, reports, strict=True)
-        ]
+        def checked() -> FileReport:
+            source = arguments.source(path, limits)
+            return check_guarded(validator, source, contract_id, ProblemCollector(*settings), advance)
+
+        if results is None:
+            return checked()
+        from medcontract.evaluation.cached_reports import cached_report
+
+        return cached_report(results, path, contract_id, limits, settings, checked)
+
+    with arguments.result_cache(cache, arguments.paths(files), notice) as results:
+        reports = [check(path, contract_id, results) for path, contract_id in given.files]
+        decided = other_role({report.contract for report in reports if report.contract})
+        if decided is not None:
+            reports = [
+                check(path, decided, results) if is_truth_or_submission(report._candidates) else report
+                for (path, _), report in zip(given.files, reports, strict=True)
+            ]
     folder = None if images is None else os.path.join(os.path.realpath(images), "")
     skipped = tuple(
         SkippedFile(path=file.path, reason=file.reason)
@@ -389,6 +406,7 @@ def leaderboard(
     exclude: str | Iterable[str] = (),
     notice: Notice | None = None,
     progress: Progress | None = None,
+    cache: FileName | None = None,
     reports: FileName | None = None,
     report_as: tuple[str, Callable[[Score], str]] | None = None,
     max_alike: int | None = None,
@@ -406,8 +424,11 @@ def leaderboard(
     `report_as`, a file extension and a function of the score, makes of it. It is created if it does not exist. A file
     in it that was not written as a report, or was changed since, is never replaced: that raises `CallError` before
     anything is scored. `max_alike` limits the similar problems in each report.
+
+    `cache` is a folder that scores are kept in: a submission that was already scored is not scored again if neither it
+    nor the truth, the protocol, the settings or the versions have changed.
     """
-    from medcontract.evaluation.arguments import given_files, split_known
+    from medcontract.evaluation.arguments import given_files, matching, split_known
     from medcontract.evaluation.leaderboard import leaderboard as rank
     from medcontract.evaluation.submissions import measured_in, submissions_in
 
@@ -424,7 +445,7 @@ def leaderboard(
         *keep, False, max_record, max_unpacked, participant, plugins, plugin_errors=plugin_errors, options=options,
     )._replace(frozen=frozen)  # fmt: skip
     excluded = arguments.exclusion(exclude)
-    split = [split_known(each, contract) for each in arguments.paths(submissions)]
+    split = matching([split_known(each, contract) for each in arguments.paths(submissions)])
     found = submissions_in(split, limits, excluded)
     referenced = None if measured is None else measured_in(os.fspath(measured), limits)
     extension, render = report_as or (".json", _as_json)
@@ -434,12 +455,13 @@ def leaderboard(
     inputs = [split_known(truth)[0], *([] if measured is None else [measured])]
     paths = [path for path, _ in split]
     folder = None if reports is None else _report_folder(reports, names, extension, inputs, paths)
-    board = rank(
-        given.files, found.submissions, settings=settings, parameters=changes,
-        header=arguments.mapping(header, "header"), jobs=jobs, progress=arguments.stage(progress, "scoring"),
-        measured=referenced, notes=found.notes,
-        feedback=None if folder is None else lambda number, score: folder.write(number, render(score)),
-    )  # fmt: skip
+    with arguments.result_cache(cache, [*inputs, *paths], notice, beside=True) as results:
+        board = rank(
+            given.files, found.submissions, settings=settings, parameters=changes,
+            header=arguments.mapping(header, "header"), jobs=jobs, progress=arguments.stage(progress, "scoring"),
+            measured=referenced, notes=found.notes, cache=results,
+            feedback=None if folder is None else lambda number, score: folder.write(number, render(score)),
+        )  # fmt: skip
     if folder is not None:
         folder.finish()
     return board
@@ -538,6 +560,25 @@ def _validated_score(given: FileName | Score, limits: Limits) -> Validated[Any]:
         ) from None
 
 
+# --- the cache --------------------------------------------------------------------------------------------------------
+
+
+def cache_info(folder: FileName) -> CacheInfo:
+    """What the cache in a folder contains. Raises `CallError` if there is none."""
+    from medcontract.cache import content
+    from medcontract.results.cache import CacheInfo
+
+    return CacheInfo.of(os.fspath(folder), content(folder))
+
+
+def clear_cache(folder: FileName) -> CacheInfo:
+    """Remove all results from the cache in a folder, and nothing else. Returns what was removed."""
+    from medcontract.cache import clear
+    from medcontract.results.cache import CacheInfo
+
+    return CacheInfo.of(os.fspath(folder), clear(folder), cleared=True)
+
+
 # --- reference ----------------------------------------------------------------------------------------------------
 
 
@@ -577,9 +618,11 @@ def init(track: str, folder: FileName, *, force: bool = False) -> tuple[Path, ..
     """Create a small, valid set of example files of a track in a folder. Returns their paths."""
     from pathlib import Path
 
+    from medcontract.addresses import require_local
     from medcontract.contracts import registry
     from medcontract.example_files import copy_examples, write_examples
 
+    require_local(folder, "cannot write", "write to a local folder, and copy it")
     scope = registry.scope()
     if scope is not None and scope.track.id == track:
         from medcontract.challenges.examples import example_files
@@ -798,12 +841,15 @@ def check_challenge(
 ) -> Validation:
     """Check a challenge file, given as a path or as bytes. Problems are returned, not raised."""
     from medcontract.challenges.loading import check_file
+    from medcontract.reading.archive_paths import open_source
     from medcontract.reading.source import Source
     from medcontract.results.validation import Validation
     from medcontract.validation.problem_collector import ProblemCollector
 
     arguments.require_at_least(0, max_problems=max_problems, max_alike=max_alike)
-    report, _ = check_file(Source(file, name), ProblemCollector(max_problems, max_alike, excerpts))
+    source = Source(file, name) if isinstance(file, bytes) else open_source(file)
+    source.name = source.name if name is None else name
+    report, _ = check_file(source, ProblemCollector(max_problems, max_alike, excerpts))
     return Validation.of((report,))
 
 
@@ -820,10 +866,11 @@ def new_challenge(
     from pathlib import Path
 
     from medcontract.challenges.new.create import challenge_files, write_files
-    from medcontract.reading.source import Source
+    from medcontract.reading.archive_paths import open_source
 
+    require_local(folder, "cannot write", "write to a local folder, and copy it")
     arguments.require_strings([] if challenge_id is None else [challenge_id])
-    files = challenge_files(Path(folder), None if truth is None else Source(truth), challenge_id)
+    files = challenge_files(Path(folder), None if truth is None else open_source(truth), challenge_id)
     write_files(files, force)
     *examples, challenge = files
     return (challenge, *examples)
@@ -876,6 +923,7 @@ def bundle(
     from medcontract.evaluation.single_submission import open_contest, parameters_for
 
     require_platform(platform)
+    require_local(out, "cannot write", "write to a local folder, and copy it")
     arguments.require_contract(contract)
     files = [split_known(path)[0] for path in arguments.paths(truth)]
     if not files:
@@ -914,9 +962,7 @@ def platforms() -> tuple[str, ...]:
 
 def load_plugin(name: str) -> None:
     """Load custom contracts, metrics and tracks from a module or a .py file. Raises `CallError`."""
-    from medcontract.scoring import tracks
-
-    tracks.load_plugin(name)
+    arguments.load_plugins(name)
 
 
 def broken_plugins() -> tuple[str, ...]:
@@ -942,6 +988,20 @@ def path_of(name: str) -> str:
     path, _ = split(name)
     member = split_member(path)
     return member[0] if member else path
+
+
+def require_local(path: FileName | None, what: str, hint: str) -> None:
+    """Raises `CallError` for an address where only a path is supported."""
+    from medcontract import addresses
+
+    addresses.require_local(path, what, hint)
+
+
+def hide_credentials(text: str) -> str:
+    """A text without the credentials of the addresses in it."""
+    from medcontract import addresses
+
+    return addresses.hide_credentials(text)
 
 
 def suggestion(word: str, known: Iterable[str]) -> str | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from medcontract.addresses import require_local
 from medcontract.errors import CallError
 from medcontract.extras import is_frame
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from medcontract.cache import ResultCache
     from medcontract.evaluation.arguments import GivenFiles
     from medcontract.evaluation.frozen import FrozenProtocol
     from medcontract.evaluation.inputs import Settings
@@ -128,6 +131,7 @@ def referenced_files(
 ) -> ReferencedFiles | None:
     if images is None:
         return None
+    require_local(images, "--images", "download the images first")
     from medcontract.evaluation.image_refs import images_named_by
 
     return images_named_by(images, jobs, progress)
@@ -201,6 +205,7 @@ def validator_for(
         from medcontract.validation.dispatch import validate_source
 
         return partial(validate_source, referenced=referenced)
+    require_local(schema, "--schema", "download the schema first")
     if referenced is not None:
         wanted = " or ".join(referenced.contracts())
         raise CallError(f"images are checked for {wanted}, not for a schema", "pass only one of them")
@@ -208,6 +213,68 @@ def validator_for(
 
     checker = SchemaChecker.load(schema, allowed)
     return lambda source, contract_id, collector, progress: validate_with_schema(source, checker, collector, progress)
+
+
+@contextmanager
+def result_cache(
+    folder: FileName | None, inputs: Iterable[FileName], notice: Notice | None, beside: bool = False
+) -> Iterator[ResultCache | None]:
+    """The cache in a folder, or None. Raises `CallError` if it would become an input of this call or of the next one.
+
+    `beside`: whether it must not be in the same folder as an input.
+    """
+    if folder is None:
+        yield None
+        return
+    from medcontract.cache import ResultCache
+    from medcontract.evaluation.arguments import split
+
+    if not isinstance(folder, str | os.PathLike):
+        raise CallError(f"'cache' must be a path, not {type(folder).__name__}")
+    target = os.path.join(os.path.realpath(folder), "")
+    for path in (split(name)[0] for name in inputs):
+        inside = os.path.join(os.path.realpath(path), "")
+        if (os.path.isdir(path) and target.startswith(inside)) or (beside and target == _parent(path)):
+            raise CallError(
+                f"--cache: {os.fspath(folder)} is a folder with inputs of this call", "use another folder for the cache"
+            )
+    with ResultCache(folder, notice) as cache:
+        yield cache
+
+
+def _parent(path: str) -> str:
+    return os.path.join(os.path.realpath(os.path.dirname(os.path.abspath(path))), "")
+
+
+class FileProgress:
+    """Reports the progress of reading several files as bytes of all of them."""
+
+    def __init__(self, progress: Progress | None, paths: Sequence[str | Source]) -> None:
+        self._progress = progress
+        self._left = sum(map(_size, paths))
+        self._done = 0
+
+    def start(self, path: str | Source) -> Callable[[int, int], None] | None:
+        """The function that gets the progress within the next file; None if there is no need to call it."""
+        expected = _size(path)
+        self._left = max(self._left - expected, 0)  # a file may be checked twice
+        done_before = self._done
+        self._done += expected
+        if self._progress is None:
+            return None
+        progress = self._progress
+
+        def report(done: int, total: int) -> None:
+            self._done = max(self._done, done_before + total)  # the size of a file at an address is not known before
+            progress("checking", done_before + done, self._done + self._left)
+
+        report(0, expected)
+        return report
+
+
+def _size(path: str | Source) -> int:
+    is_file = isinstance(path, str) and os.path.isfile(path)
+    return os.path.getsize(path) if is_file else 0  # type: ignore[arg-type]  # a str
 
 
 def stage(progress: Progress | None, name: str) -> Callable[[int, int], None] | None:
@@ -274,6 +341,7 @@ def load_plugins(names: str | Iterable[str]) -> tuple[str, ...]:
 
     names = (names,) if isinstance(names, str) else tuple(names)
     for name in names:
+        require_local(name, "--plugin", "download the plugin first, and read it")
         tracks.load_plugin(name)
     return names
 

@@ -6,6 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
+from medcontract.addresses import require_local
 from medcontract.errors import CallError
 
 
@@ -16,6 +17,7 @@ def write_file(text: str, out: str | os.PathLike[str]) -> None:
 
 def write_bytes(data: bytes, out: str | os.PathLike[str]) -> None:
     """`write_file` for bytes."""
+    require_local(out, "cannot write", "write to a local file, and copy it")
     target = Path(out)
     try:
         if target.is_dir():

@@ -658,15 +658,16 @@ _ENTRIES = (
     ),
     Entry(
         "MC502", "Differs only in spelling",
-        "Ids or labels differ from the expected ones only in case, accents, whitespace or leading zeros, so that they "
-        "do not count. A warning of `preflight`.",
+        "Ids or labels differ from the expected ones only in case, accents, whitespace, leading zeros or separators, "
+        "or in a prefix or suffix that all of them have or lack, so that they do not count. A warning of `preflight`.",
         'expected: "R-007"; in the submission: "r-7"',
         'expected: "R-007"; in the submission: "R-007"',
     ),
     Entry(
         "MC503", "Probably a mistake",
         "The files are valid, but something in them is probably not intended: no case has an end, documents of the "
-        "manifest are not ready, an offline run names a hosted service. A warning of `preflight`.",
+        "manifest are not ready, an offline run names a hosted service, the files name different teams. A warning of "
+        "`preflight`, or an error if nothing can be scored because no record contains an answer.",
         '{"backend": "https://api.example.com"}',
         '{"backend": "llama.cpp"}',
     ),
@@ -691,6 +692,12 @@ _ENTRIES = (
         "specified.",
         "report_id,ward                     (recognized as reports/cases)",
         "medcontract validate reports/cases=cases.csv",
+    ),
+    Entry(
+        "MC511", "No rows",
+        "The table has a header row, but no other rows. A warning: it is valid, but probably not complete.",
+        "report_id,specialty,urgency,follow_up",
+        "report_id,specialty,urgency,follow_up\nR-1,Oncology,Urgent,true",
     ),
 )  # fmt: skip
 

@@ -116,6 +116,11 @@ _CALLING_PLUGINS = frozenset(
 return a value that cannot be used."""
 
 
+def plugin_modules() -> frozenset[str]:
+    """The names of modules that contain code of plugins."""
+    return frozenset(_plugin_modules)
+
+
 def name_plugin(*modules: str) -> None:
     """Register modules of plugins: exceptions in their code are reported as errors of the plugin."""
     _plugin_modules.update(name for name in modules if name.partition(".")[0] != __package__)

@@ -8,6 +8,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from medcontract.addresses import require_local
 from medcontract.atomic_write import write_file
 from medcontract.errors import CallError
 
@@ -54,6 +55,7 @@ class ReportFolder:
     def __init__(
         self, folder: str, names: Sequence[str], extension: str, inputs: Sequence[str], submissions: Sequence[str]
     ) -> None:
+        require_local(folder, "--reports", "write the reports to a local folder, and copy it")
         self._folder = folder
         if not _EXTENSION.fullmatch(extension):
             raise CallError(f"'{extension}' is not a file extension", "pass one such as .html")

@@ -134,7 +134,15 @@ def test_only_candidates(folder: Path, call: Call) -> None:
 
 def test_not_used_unless_named(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """A challenge.toml in the current folder is used only if an option or the environment names it."""
-    assert call("validate", "truth.json").code == 2
+    ran = call("validate", "truth.json")
+    assert ran.code == 2
+    assert ran.err == "challenge: none (challenge.toml is not used without --challenge challenge.toml)\n"
+    (folder / ".git").mkdir()
+    (folder / "inner").mkdir()
+    monkeypatch.chdir(folder / "inner")
+    assert "../challenge.toml is not used" in call("schema", "list").err
+    assert call("challenge", "check", "../challenge.toml").err == ""
+    monkeypatch.chdir(folder)
     monkeypatch.setenv("MEDCONTRACT_CHALLENGE", "challenge.toml")
     ran = call("validate", "truth.json")
     assert (ran.code, ran.err) == (0, "challenge: stroke v1 (challenge.toml)\n")
@@ -195,6 +203,8 @@ def test_parameters(folder: Path, call: Call) -> None:
     shown = call("protocol", "show", "stroke", *USE, "--format", "json").json
     names = [parameter["name"] for parameter in shown["parameters"]]
     assert names == ["min_processed", "sums.total.macro_f1", "sums.total.auroc", "definition"]
+    abouts = [figure["about"] for figure in shown["figures"]]
+    assert any(about.startswith("auroc of probability (positive: label is hemorrhagic): ") for about in abouts)
     wrong = call("score", "truth.json", "predictions.json", *USE, "--parameter", "sums.total.aurok=1")
     assert wrong.code == 2
     assert "did you mean 'sums.total.auroc'?" in wrong.err
@@ -250,6 +260,10 @@ def test_fingerprint() -> None:
         changed(STROKE, "[gate]\nmin_processed = 0.95\n", ""),
         changed(STROKE, "min = 0, max = 1", "max = 1.0, min = 0e0"),
         changed(STROKE, "version = 1\n", ""),
+        changed(STROKE, 'key = "case_id"', 'key = ["case_id"]'),
+        changed(STROKE, '"none"] }', '"none"], optional = false }'),
+        changed(STROKE, "auroc = 0.3", "auroc = 3e-1"),
+        changed(STROKE, "macro_f1 = 0.7, auroc = 0.3", "auroc = 0.3, macro_f1 = 0.70"),
     ]
     assert {Challenge.load(text.encode()).fingerprint for text in same} == {base}
     different = [
@@ -260,8 +274,16 @@ def test_fingerprint() -> None:
         changed(STROKE, 'is = "hemorrhagic"', 'is = "ischemic"'),
         changed(STROKE, "max = 1", "max = 2"),
         changed(STROKE, 'headline = "total"', 'headline = "auroc"'),
+        changed(STROKE, ", optional = true, about", ", about"),
+        changed(STROKE, 'id = "stroke"', 'id = "strokes"'),
+        changed(STROKE, 'key = "case_id"', 'key = "case"'),
+        changed(STROKE, 'kind = "f1"', 'kind = "recall"'),
+        STROKE.replace('["ischemic", "hemorrhagic", "none"]', '["hemorrhagic", "ischemic", "none"]'),
+        changed(STROKE, "[truth]\n", '[truth]\nage = { type = "integer" }\n'),
+        changed(STROKE, "[[metric]]", '[[rule]]\nkind = "unique"\nfields = ["case_id"]\n[[metric]]'),
     ]
-    assert len({base, *(Challenge.load(text.encode()).fingerprint for text in different)}) == 8
+    fingerprints = {base, *(Challenge.load(text.encode()).fingerprint for text in different)}
+    assert len(fingerprints) == len(different) + 1
 
 
 def test_leaderboard_and_compare(folder: Path, call: Call) -> None:
@@ -524,7 +546,7 @@ def test_python(folder: Path) -> None:
 
 def test_every_function_is_a_method() -> None:
     """`Challenge` has every public function that depends on contracts or tracks."""
-    apart = {"load_plugin", "check_challenge", "new_challenge", "explain", "normalize"}
+    apart = {"load_plugin", "check_challenge", "new_challenge", "explain", "normalize", "cache_info", "clear_cache"}
     functions = {name for name in medcontract.__all__ if name[0].islower() and not name.startswith("_")} - apart
     assert {name for name in functions if not hasattr(Challenge, name)} == set()
 

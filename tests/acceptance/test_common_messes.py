@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -363,3 +364,67 @@ def test_all_files_of_all_tracks_have_no_hints(tmp_path: Path) -> None:
         folder.mkdir()
         for report in medcontract.validate_files([str(path) for path in all_files(folder, track)]).files:
             assert report.ok, report.problems
+
+
+_ROWS = [("R-1", "Oncology", "Urgent", "true", "0.5"), ("R-2", "Other", "Routine", "false", "0.7")]
+_NAMES = ("report_id", "specialty", "urgency", "follow_up", "processing_time_sec")
+_PROBABILITIES = [("I-1", *(["1"] + ["0"] * 9)), ("I-2", *(["0"] * 9 + ["1"]))]
+
+
+def _long(key: str, names: Sequence[str], rows: Sequence[Sequence[str]], *columns: str) -> bytes:
+    """One row per value, as `df.melt()` writes them."""
+    lines = [",".join((key, *columns))]
+    lines += [f"{row[0]},{name},{cell}" for row in rows for name, cell in zip(names, row[1:], strict=True)]
+    return "\n".join(lines).encode()
+
+
+def _transposed(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bytes:
+    return "\n".join(",".join((name, *cells)) for name, *cells in zip(names, *rows, strict=True)).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "contract", "hint"),
+    [
+        (_transposed(_NAMES, _ROWS), "reports/predictions", "the table is transposed"),
+        (_transposed(("image_id", *CLASSES), _PROBABILITIES), "lesions/predictions", "the table is transposed"),
+        (
+            _long("report_id", _NAMES[1:], _ROWS, "variable", "value"), "reports/predictions",
+            "df.pivot(index='report_id', columns='variable', values='value')",
+        ),
+        (
+            _long("image_id", CLASSES, _PROBABILITIES, "class", "p"), "lesions/predictions",
+            "df.pivot(index='image_id', columns='class', values='p')",
+        ),
+        (
+            _long("image_id", ["x"], [], *(f"class_{n}" for n in range(10))), "lesions/predictions",
+            "name each of them after its class: AK, BCC",
+        ),
+    ],
+)  # fmt: skip
+def test_other_arrangements_of_a_table(content: bytes, contract: str, hint: str) -> None:
+    """A transposed table, one row per value, classes with other names: never valid as an open contract."""
+    (problem,) = medcontract.validate(content, name="x.csv").problems
+    assert (problem.code, problem.line) == ("MC005", 1)
+    assert contract in problem.message
+    assert hint in (problem.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("content", "contract"),
+    [
+        (b"image_id,Label,site\nI-1,MEL,a\nI-2,NV,a\nI-3,BCC,b\nI-4,AK,b\nI-5,SK,b\n", "lesions/truth"),
+        (b"report_id,ward\nR-1,specialty\nR-2,a\n", "reports/cases"),
+        (b"image_id,label,site\nI-1,MEL,a\nI-1,NV,a\nI-1,BCC,b\nI-1,AK,b\nI-1,SK,b\n", "lesions/truth"),
+    ],
+)
+def test_names_in_other_cells(content: bytes, contract: str) -> None:
+    """Cells that are names of columns by chance do not matter."""
+    assert medcontract.validate(content, name="x.csv").contract == contract
+
+
+def test_a_header_row_alone() -> None:
+    """It is valid, with a warning; an empty list in `.json` is written on purpose."""
+    report = medcontract.validate(",".join(_NAMES).encode(), name="x.csv")
+    (problem,) = report.problems
+    assert (report.ok, problem.code, problem.severity, problem.line) == (True, "MC511", "warning", 1)
+    assert medcontract.validate(b'{"team_name": "a", "predictions": []}', "reports/predictions").problems == ()

@@ -19,7 +19,7 @@ _HEADING = re.compile(r"(?m)^#+ (.*)$")
 _BLOCK = re.compile(r"(?ms)^```[a-z]*\n(.*?)^```")
 _COMMAND = re.compile(r"(?m)^(?:\$ )?medcontract ([a-z]+)(?: ([a-z]+)\b)?")
 _FUNCTION = re.compile(r"\bmedcontract\.([a-z_]+)\(")
-_GROUPS = ("challenge", "protocol", "schema")
+_GROUPS = ("cache", "challenge", "protocol", "schema")
 
 
 def _commands(page: Path) -> set[tuple[str, str]]:

@@ -435,3 +435,52 @@ def test_participants_see_no_vocabulary(
             more = ["--show-values"] if command != ["leaderboard"] else []
             ran = call(*command, *order, "--participant", "--format", format_, *more)
             assert MARK not in ran.out.replace(f"{MARK}AIRWAY", "") + ran.err
+
+
+# --- files that do not belong together, and records without answers --------------------------------
+
+
+@pytest.mark.parametrize("track", ["reports", "lesions"])
+@pytest.mark.parametrize("with_truth", [True, False])
+def test_files_of_different_teams(checked: Call, tmp_path: Path, track: str, with_truth: bool) -> None:
+    """Telemetry or a model file of another team is a warning, also without a truth."""
+    files = [sent_file(tmp_path, track), *beside_files(tmp_path, track, team_name="Another team")]
+    files += [truth_file(tmp_path, track)] if with_truth else []
+    ran = checked(*files)
+    check = one(ran, "between-files")
+    (problem,) = check["problems"]
+    assert (ran.code, check["status"]) == (0, "passed")
+    assert (problem["code"], problem["severity"]) == ("MC503", "warning")
+    assert problem["message"] == "the files name different teams"
+    assert "Another team" not in ran.out
+
+
+@pytest.mark.parametrize(("blank", "severity"), [(20, "error"), (10, "warning"), (9, None)])
+def test_blank_predictions(checked: Call, tmp_path: Path, blank: int, severity: str | None) -> None:
+    """Predictions that are all blank fail; half of them are a warning."""
+    records = [{**record, "prediction": {"answer": " "}} for record in SENT["benchmark"][:blank]]
+    sent = sent_file(tmp_path, "benchmark", [*records, *SENT["benchmark"][blank:]])
+    ran = checked(sent, truth_file(tmp_path, "benchmark"))
+    found = one(ran, "benchmark/predictions")["problems"]
+    assert [problem["severity"] for problem in found] == [severity] * (severity is not None)
+    assert ran.json["ready"] is (severity != "error")
+
+
+def test_scores_and_entities_are_answers(checked: Call, tmp_path: Path) -> None:
+    """A record with scores, or with entities, even none, contains an answer."""
+    without = [{**record, "prediction": {}, "scores": {"helpfulness": 0.5}} for record in SENT["benchmark"][:10]]
+    without += [{**record, "prediction": {"entities": {}}} for record in SENT["benchmark"][10:]]
+    ran = checked(sent_file(tmp_path, "benchmark", without), truth_file(tmp_path, "benchmark"))
+    assert one(ran, "benchmark/predictions")["problems"] == []
+
+
+def test_a_header_that_cannot_be_read(checked: Call, tmp_path: Path) -> None:
+    """Header fields are not called missing if the file has errors outside of its records."""
+    sent = sent_file(tmp_path, "triage")
+    value = json.loads(sent.read_text("utf-8"))
+    sent.write_text(json.dumps({**value, "responses": {"C-0": value["responses"]}}), "utf-8")
+    ran = checked(sent, truth_file(tmp_path, "triage"))
+    assert one(ran, "header") == {
+        "id": "header", "title": "The header fields of the result are present", "status": "skipped",
+        "detail": "needs a header without errors", "problems": [],
+    }  # fmt: skip

@@ -259,6 +259,7 @@ def test_preflight_with_a_truth_only(call: Call, tmp_path: Path, truth: Path) ->
     (check,) = [check for check in ran.json["checks"] if check["id"] == "files"]
     assert (ran.code, check["status"]) == (1, "failed")
     assert "there is no submission among these files" in check["detail"]
+    assert "expected a file of lesions/predictions with image_id, probabilities" in check["detail"]
     assert "no contract matches its columns" in check["detail"]
 
 

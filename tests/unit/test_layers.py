@@ -18,22 +18,25 @@ PACKAGE = ROOT / "src" / "medcontract"
 
 MAY_IMPORT: dict[str, set[str]] = {
     "_version": set(),
+    "addresses": {"errors"},
     "catalog": set(),
     "containers": set(),
     "errors": set(),
     "extras": {"errors"},
     "problems": set(),
     "types": {"problems"},
-    "reading": {"containers", "errors", "problems", "reading", "types"},
+    "reading": {"addresses", "containers", "errors", "extras", "problems", "reading", "types"},
     "contracts": {
         "catalog", "containers", "contracts", "errors", "extras", "normalizers", "problems", "results", "schemas",
         "types",
     },
     "schemas": {
-        "_version", "atomic_write", "contracts", "errors", "problems", "reading", "results", "schemas", "types",
+        "_version", "addresses", "atomic_write", "contracts", "errors", "problems", "reading", "results", "schemas",
+        "types",
     },
-    "atomic_write": {"errors"},
-    "report_files": {"atomic_write", "errors"},
+    "cache": {"_version", "addresses", "errors"},
+    "atomic_write": {"addresses", "errors"},
+    "report_files": {"addresses", "atomic_write", "errors"},
     "example_files": {"contracts", "errors"},
     "results": {"errors", "extras", "problems", "rendering", "results"},  # rendering: to_html, to_markdown, notebooks
     "rendering": {"_version", "catalog", "problems", "rendering", "results"},
@@ -53,18 +56,19 @@ MAY_IMPORT: dict[str, set[str]] = {
         "reading", "results", "scoring", "validation",
     },
     "evaluation": {
-        "_version", "catalog", "challenges", "containers", "contracts", "errors", "evaluation", "images", "problems",
-        "reading", "results", "scoring", "validation", "workers",
+        "_version", "addresses", "cache", "catalog", "challenges", "containers", "contracts", "errors", "evaluation",
+        "images", "problems", "reading", "results", "scoring", "validation", "workers",
     },
-    "fixing": {"containers", "contracts", "errors", "fixing", "reading", "results", "types", "validation"},
+    "fixing": {"addresses", "containers", "contracts", "errors", "fixing", "reading", "results", "types", "validation"},
     "arguments": {
-        "contracts", "errors", "evaluation", "extras", "jsonschema_files", "reading", "results", "schemas", "scoring",
-        "validation",
+        "addresses", "cache", "contracts", "errors", "evaluation", "extras", "jsonschema_files", "reading", "results",
+        "schemas", "scoring", "validation",
     },
     "bundles": {"_version", "atomic_write", "bundles", "contracts", "errors", "evaluation"},
     "platforms": {"api", "bundles", "errors", "platforms", "rendering", "results"},
     "api": {
-        "arguments", "atomic_write", "bundles", "catalog", "challenges", "contracts", "errors", "evaluation",
+        "addresses", "arguments", "atomic_write", "bundles", "cache", "catalog", "challenges", "contracts", "errors",
+        "evaluation",
         "example_files", "extras", "fixing", "jsonschema_files", "normalizers", "problems", "reading", "report_files",
         "results", "schemas", "scoring", "validation",
     },
@@ -200,7 +204,8 @@ FUNCTIONS = (
     "validate", "validate_files", "validate_frame", "frame_schema", "load", "preflight", "score", "leaderboard",
     "compare", "normalize", "explain", "init", "list_contracts", "get_contract", "json_schema", "export_schemas",
     "check_schemas", "diff_schemas", "list_protocols", "get_protocol", "freeze_protocol", "check_protocol",
-    "load_plugin", "template", "data_dictionary", "fix", "check_challenge", "new_challenge", "bundle",
+    "load_plugin", "template", "data_dictionary", "fix", "check_challenge", "new_challenge", "bundle", "cache_info",
+    "clear_cache",
 )  # fmt: skip
 
 

@@ -148,11 +148,11 @@ def _record_rules(definition: Definition, within: str) -> tuple[RecordRule, ...]
     fields = definition.prediction if within == "predictions" else definition.truth
     found: list[Any] = [
         CalendarDate(
-            field=field.name, code="MC204", message=f"'{field.name}' is not a date of the calendar",
+            field=field.name, code="MC204", message=f"{_item_of(field)}'{field.name}' is not a date of the calendar",
             hint="check day and month",
         )
         for field in fields
-        if field.type == "date"
+        if "date" in (field.type, field.of and field.of.type)
     ]  # fmt: skip
     found += [
         Distinct(
@@ -163,6 +163,10 @@ def _record_rules(definition: Definition, within: str) -> tuple[RecordRule, ...]
         if field.type == "set"
     ]  # fmt: skip
     return (*found, *_rules(definition, within, of_records=True))
+
+
+def _item_of(field: Field) -> str:
+    return "an item of " if field.nested else ""
 
 
 # --- models -----------------------------------------------------------------------------------------------------------

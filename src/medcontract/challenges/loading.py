@@ -12,6 +12,7 @@ from medcontract.contracts import registry
 from medcontract.contracts.registry import Scope
 from medcontract.errors import CallError, InvalidData
 from medcontract.problems import Finding
+from medcontract.reading.archive_paths import open_source
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
 from medcontract.scoring import tracks
@@ -45,7 +46,8 @@ def load(file: str | os.PathLike[str] | bytes, name: str | None = None) -> Scope
 
     Raises `CallError` if the file cannot be read, and `InvalidData` if it has errors.
     """
-    source = Source(file, name)
+    source = Source(file, name) if isinstance(file, bytes) else open_source(file)
+    source.name = source.name if name is None else name
     report, definition = check_file(source, ProblemCollector(100))
     if report.wrong_call:
         problem = report.problems[0]

@@ -101,14 +101,18 @@ _CONTRACTS = f"""\
 
 All containers are allowed (`.json`, `.jsonl`, `.csv`, `.parquet`, gzipped ones), but tables cannot store fields of type
 `set` or `list`; only `.json` has a `team_name`. A prediction is either answered, or failed: then it has `error`, a
-string, and no other field besides the key.
+string, and no other field besides the key. In CSV, an empty cell of a prediction is null, so an empty `text` needs
+another container.
+
+If the columns of the truth and of the predictions are the same, a file can be either: another file of the call decides,
+or you name it, as `ID/truth=truth.csv` or `ID/predictions=FOLDER`.
 
 The result has `metrics`, `sums` and `headline`; `undefined` has the reason for each null, `left_out` the number of
-cases without a true value by metric. `by_class` and `confusion_matrix` (for at most {MOST_CLASSES} classes) are not
-shown to participants.
+cases without a true value by metric. `by_class` and `confusion_matrix` (for at most {MOST_CLASSES} classes, none of
+them called `unprocessed`) are not shown to participants.
 
 Every number of the file is a parameter of the protocol, so `--parameter` changes it, and the fingerprint with it:
-`min_processed`, `sums.NAME.METRIC`, `metric.NAME.KEY`, `metric.NAME.weights.CLASS`.
+`min_processed`, `sums.NAME.METRIC`, `metric.NAME.KEY`, `metric.NAME.weights.CLASS` (0 if it is not in the file).
 
 ## Limits
 

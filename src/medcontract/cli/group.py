@@ -117,7 +117,7 @@ def run(arguments: Sequence[str]) -> int:
 def _failed(error: Exception) -> int:
     """Print what went wrong. Returns the exit code."""
     if isinstance(error, click.ClickException):
-        error.show()
+        click.echo(_shown(error), err=True, nl=False)
         return 2
     if isinstance(error, CallError):
         message, hint = error.as_options
@@ -145,14 +145,27 @@ def _failed(error: Exception) -> int:
     return 1
 
 
+def _shown(error: click.ClickException) -> str:
+    """What click shows of a wrong call. It may quote an argument, which may be an address with credentials."""
+    from io import StringIO
+
+    from medcontract import api
+
+    text = StringIO()
+    error.show(text)
+    return api.hide_credentials(text.getvalue())
+
+
 _MOST_CHARACTERS = 2000
 _MOST_PROBLEMS = 3
 
 
 def _safe(message: str) -> str:
     """Messages may contain names from files: remove control characters, and truncate them."""
+    from medcontract import api
     from medcontract.rendering.view import clean
 
+    message = api.hide_credentials(message)
     shown = message if len(message) <= _MOST_CHARACTERS else f"{message[:_MOST_CHARACTERS]}…"
     return "\n".join(map(clean, shown.split("\n")))
 

@@ -21,6 +21,7 @@ Examples:
   medcontract leaderboard reports/truth=truth.csv submissions/* --contract reports/predictions
   medcontract leaderboard truth.csv submissions/* --measured measured/      measured/NAME/ or measured/NAME.json
   medcontract leaderboard truth.csv submissions/* --participant --reports feedback/     one report per submission
+  medcontract leaderboard truth.csv submissions/* --cache .cache            score only what is new
 """
 
 
@@ -45,6 +46,7 @@ Examples:
     help="Write a report for each submission to DIR: what score would print, as Markdown or according to --format.",
 )
 @options.jobs("Score in N processes.")
+@options.cache
 @options.participant
 @options.plugins
 @options.exclude
@@ -55,7 +57,7 @@ def command(
     truth: str, submissions: tuple[str, ...], contract: str | None, parameters: dict[str, str],
     protocol: str | None,
     header: dict[str, str], measured: str | None, reports: str | None, jobs: int,
-    participant: bool, chosen: str | None, out: str | None, no_color: bool,
+    cache: str | None, participant: bool, chosen: str | None, out: str | None, no_color: bool,
     max_record: int | None, max_unpacked: int | None, exclude: tuple[str, ...], strict: bool,
     **track_options: Any,
 ) -> int:  # fmt: skip
@@ -69,12 +71,12 @@ def command(
         raise CallError(f"--out: {out} is in the folder of --reports", "write the ranking to another folder")
     printer = output.Printer("Leaderboard", chosen, out, no_color)
     report_format = chosen if chosen in rendering.formats_of("Score") else rendering.REPORT_FORMAT
-    with output.Progress() as progress:
+    with output.Progress("submissions") as progress:
         board = api.leaderboard(
             truth, *submissions, contract=contract, header=header, participant=participant, jobs=jobs,
             max_record=max_record, parameters=parameters, protocol=protocol,
             max_unpacked=max_unpacked, measured=measured, plugin_errors=printer.plugin_errors and not reports,
-            exclude=exclude, notice=output.notice, progress=progress.show, reports=reports,
+            exclude=exclude, notice=output.notice, progress=progress.show, reports=reports, cache=cache,
             report_as=_report_as(report_format),
             max_alike=output.MAX_ALIKE if report_format == "text" else None, **options.given_by(track_options),
         )  # fmt: skip

@@ -14,6 +14,7 @@ COMMANDS = {
     "score": "Score a submission against its truth.",
     "leaderboard": "Score and rank submissions.",
     "compare": "Compare two scores of the same protocol and truth.",
+    "cache": "Show or remove kept results.",
     "normalize": "Show how texts are normalized, step by step.",
     "explain": "Explain problem codes: what they mean and how to fix them.",
     "schema": "List, show, export, check and diff the published JSON Schemas.",

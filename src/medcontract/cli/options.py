@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
@@ -13,11 +14,13 @@ from click.shell_completion import CompletionItem
 
 from medcontract import api, rendering
 from medcontract.cli import output
+from medcontract.cli.presentation import folders
 from medcontract.rendering.view import clean
 
 F = TypeVar("F", bound=Callable[..., Any])
 _PLUGINS = f"{__name__}.plugins"
 _CHALLENGE = f"{__name__}.challenge"
+_CHALLENGE_FILE = "challenge.toml"
 _TRACK_OPTIONS = f"{__name__}.track_options"
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -154,6 +157,14 @@ def contract(about: str = "The contract of all files that are not passed as CONT
 def jobs(about: str) -> Callable[[F], F]:
     """--jobs N: worker processes."""
     return click.option("--jobs", type=click.IntRange(min=1), metavar="N", default=1, help=f"{about} Default: 1.")
+
+
+def cache(command: F) -> F:
+    """--cache DIR: kept results."""
+    return click.option(
+        "--cache", metavar="DIR", type=click.Path(),
+        help="Keep results in DIR, and do not repeat work that is finished (see medcontract cache).",
+    )(command)  # fmt: skip
 
 
 def participant(command: F) -> F:
@@ -295,7 +306,10 @@ def challenge(command: F) -> F:
     """--challenge FILE: a challenge to use in this call."""
 
     def load(ctx: click.Context, param: click.Parameter, name: str | None) -> None:
-        if name is None or ctx.resilient_parsing:
+        if ctx.resilient_parsing:
+            return
+        if name is None:
+            _mention_unused_challenge()
             return
         ctx.meta[_CHALLENGE] = (name,)
         click.echo(f"challenge: {clean(api.use_challenge(name))}", err=True)
@@ -304,6 +318,16 @@ def challenge(command: F) -> F:
         "--challenge", metavar="FILE", type=click.Path(), envvar="MEDCONTRACT_CHALLENGE", expose_value=False,
         is_eager=True, callback=load, help="Use the challenge that FILE defines. Default: $MEDCONTRACT_CHALLENGE.",
     )(command)  # fmt: skip
+
+
+def _mention_unused_challenge() -> None:
+    """A challenge is used only if it is named; whoever forgets that would get puzzling messages."""
+    for folder in folders():
+        path = os.path.join(folder, _CHALLENGE_FILE)
+        if os.path.isfile(path):
+            name = clean(os.path.relpath(path))
+            click.echo(f"challenge: none ({name} is not used without --challenge {name})", err=True)
+            return
 
 
 def plugin_arguments() -> list[str]:

@@ -73,7 +73,7 @@ def is_quiet() -> bool:
 def notice(message: str) -> None:
     """Print a message about the call to standard error, except with --quiet."""
     if not is_quiet():
-        click.echo(f"medcontract: {clean(message)}", err=True)
+        click.echo(f"medcontract: {clean(api.hide_credentials(message))}", err=True)
 
 
 def style(no_color: bool, out: str | None = None) -> Style:
@@ -103,6 +103,7 @@ def format_of(result: str, chosen: str | None, out: str | None) -> str:
 
     Raises `CallError` for an unknown extension.
     """
+    api.require_local(out, "--out", "write to a local file, and copy it")
     if chosen:
         return chosen
     if not out:
@@ -195,13 +196,16 @@ class Printer:
 
 
 class Progress:
-    """A progress bar on standard error, shown after a second, on a terminal only.
+    """A progress bar on standard error with rate and time left, shown after a second, on a terminal only.
 
-    It is removed at the end of the `with` block.
+    It is removed at the end of the `with` block. `unit`: what is counted, unless a step counts something else.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, unit: str = "bytes") -> None:
+        self._unit = unit
         self._started = time.monotonic()
+        self._step = ("", 0.0, 0)
+        """The current step, when it began, and the work that was done then."""
         self._shown: float | None = None
 
     def __enter__(self) -> Self:
@@ -220,13 +224,35 @@ class Progress:
 
     def _show(self, name: str, done: int, total: int) -> None:
         now = time.monotonic()
+        if name != self._step[0]:
+            self._step = (name, now, done)
         if now - self._started > 1 and (self._shown is None or now - self._shown > 0.1):
             self._shown = now
             share = done / total if total else 1
             bar = ("#" * round(30 * share)).ljust(30)
-            self._write(f"[{bar}] {share:4.0%} {name}")
+            self._write(f"[{bar}] {share:4.0%} {name}{self._speed(now, done, total)}")
+
+    def _speed(self, now: float, done: int, total: int) -> str:
+        name, began, before = self._step
+        rate = (done - before) / (now - began) if now > began else 0
+        if rate <= 0:
+            return ""
+        left = round(max(total - done, 0) / rate)
+        clock = (
+            f"{left // 3600}:{left // 60 % 60:02}:{left % 60:02}" if left >= 3600 else f"{left // 60}:{left % 60:02}"
+        )
+        return f", {_rate(rate, 'images' if name == _IMAGES else self._unit)}, {clock} left"
 
     @staticmethod
     def _write(line: str) -> None:
         sys.stderr.write(f"\r{line}\x1b[K")
         sys.stderr.flush()
+
+
+_IMAGES = "checking images"
+
+
+def _rate(rate: float, unit: str) -> str:
+    if unit == "bytes":
+        return f"{rate / 1e6:.1f} MB/s"
+    return f"{rate:.1f} {unit}/s" if rate < 100 else f"{rate:,.0f} {unit}/s"

@@ -24,6 +24,7 @@ _NOT_HERE = {
     "contract": "it changes what is checked",
     "schema": "it changes what is checked",
     "plugin": "it runs code",
+    "challenge": "it changes what is checked",
     "parameter": "it changes the score",
     "protocol": "it changes the score",
     "participant": "it changes the result",
@@ -46,7 +47,7 @@ def find_defaults(formats: tuple[str, ...]) -> Defaults:
 
     Without a repository, only the current folder counts. Raises `CallError` for a wrong setting.
     """
-    for folder in _folders():
+    for folder in folders():
         for name in (_OWN, _SHARED):
             path = os.path.join(folder, name)
             table = _table(path, name)
@@ -55,7 +56,8 @@ def find_defaults(formats: tuple[str, ...]) -> Defaults:
     return Defaults()
 
 
-def _folders() -> Iterator[str]:
+def folders() -> Iterator[str]:
+    """The current folder and its parents, up to the root of the repository; without one, only the current folder."""
     try:
         here = os.getcwd()
     except OSError:  # the folder was removed

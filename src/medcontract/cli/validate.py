@@ -32,6 +32,7 @@ Examples:
 @options.plugins
 @options.exclude
 @options.strict
+@options.cache
 @options.result("Validation")
 @options.problems
 @options.limits
@@ -48,7 +49,7 @@ def command(
     files: tuple[str, ...], contract: str | None, schema: str | None, allow_refs: tuple[str, ...],
     chosen: str | None, out: str | None,
     max_problems: int | None, show_values: bool, no_color: bool, max_record: int | None, max_unpacked: int | None,
-    images: str | None, jobs: int | None, exclude: tuple[str, ...], strict: bool,
+    images: str | None, jobs: int | None, exclude: tuple[str, ...], strict: bool, cache: str | None,
 ) -> int:  # fmt: skip
     """Check each FILE against its contract, and show every problem with its line and column.
 
@@ -64,7 +65,7 @@ def command(
         report = api.validate_files(
             files, contract, schema=schema, allow_refs=allow_refs, images=images, jobs=jobs, max_record=max_record,
             max_unpacked=max_unpacked, exclude=exclude, strict=strict, notice=output.notice, progress=progress.show,
-            **settings,
+            cache=cache, **settings,
         )  # fmt: skip
     printer.print(report)
     if any(file.wrong_call for file in report.files):

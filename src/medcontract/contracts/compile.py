@@ -63,6 +63,11 @@ def _columns(variants: list[dict[str, Any]], spread: dict[str, tuple[str, ...]])
 
 def known_keys(schema: dict[str, Any], path: Path) -> list[str]:
     """The keys that the object at `path` may have."""
+    return list(dict.fromkeys(key for node in schemas_at(schema, path) for key in node.get("properties", ())))
+
+
+def schemas_at(schema: dict[str, Any], path: Path) -> list[dict[str, Any]]:
+    """The schemas of the value at `path`: one for each alternative. Empty ones if it may not be there."""
     nodes = [schema]
     for token in path:
         variants = [variant for node in nodes for variant in variants_of(node, schema)]
@@ -70,8 +75,7 @@ def known_keys(schema: dict[str, Any], path: Path) -> list[str]:
             nodes = [variant.get("items", {}) for variant in variants]
         else:
             nodes = [variant.get("properties", {}).get(token, {}) for variant in variants]
-    keys = (key for node in nodes for variant in variants_of(node, schema) for key in variant.get("properties", ()))
-    return list(dict.fromkeys(keys))
+    return [variant for node in nodes for variant in variants_of(node, schema)]
 
 
 def all_keys(schema: dict[str, Any]) -> frozenset[str]:

@@ -135,6 +135,10 @@ def _unknown_value(path: Path, context: dict[str, Any], given: Any) -> Made:
     message = f"{name(path)} must be {'one of ' * (len(choices) > 1)}{_listed(choices)}"
     if not isinstance(given, str):
         return "MC103", f"{name(path)} must be a string, not {kind(given)}", f"one of {_listed(choices)}"
+    if given.strip() in choices:
+        return "MC104", message, "remove leading and trailing whitespace"
+    if re.fullmatch(r"\s*[0-9]+(?:\.0)?\s*", given) and not any(choice.isdigit() for choice in choices):
+        return "MC104", message, "write the name itself, not a number"
     return "MC104", message, did_you_mean(given, choices)
 
 
@@ -163,6 +167,8 @@ def _pattern(path: Path, context: dict[str, Any], given: Any) -> Made:
 
 
 def _format_hint(given: str) -> str | None:
+    if re.match(r"[A-Za-z]:|/", given):
+        return "write the path relative to the folder of the data, with '/' between its parts"
     if "\\" in given:
         return "write '/' instead of '\\'"
     if re.match(r"\s*[0-9]{1,2}[./-][0-9]{1,2}[./-][0-9]{4}", given):

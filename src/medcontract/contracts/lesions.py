@@ -263,7 +263,8 @@ MODEL = Contract(
     id="lesions/model", model=Model, source="lesions.md", title="Size and speed of a model",
     rules=(
         Limit(field="model_size_mb", minimum=150, code="MC212", severity="warning",
-              message="the model size is 150 MB or more", hint="reduce it below 150 MB to get points for size"),
+              message="the model size is 150 MB or more",
+              hint="reduce it below 150 MB to get points for size; the unit is MB, not bytes or kB"),
         Limit(field="model_size_mb", minimum=50, below=150, code="MC501", severity="warning",
               message="the model size is 50 MB or more", hint="reduce it below 50 MB to get all points for size"),
     ),

@@ -85,6 +85,8 @@ _NUMBER_HINTS = (
     (re.compile(r"\s*-?[0-9]{1,3}([,.' ][0-9]{3})+([.,][0-9]+)?\s*"), "write the number without thousands separators"),
     (re.compile(r"\s*(nan|n/?a|null|none|#?n/?a!?|-|inf|infinity|#[a-z0-9/]+[!?]?)\s*", re.IGNORECASE),
      "write a number; if there is none, use null or an empty cell where that is allowed"),
+    (re.compile(r"\s*([0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]+(:[0-9]{2}){1,2}([.,][0-9]+)?)\s*"),
+     "write a number of seconds, not a date or a time of day"),
     (re.compile(r"\s*[<>≤≥~]?\s*-?[0-9]+([.,][0-9]+)?\s*[a-zA-Zµμ°/]{1,10}\s*"),
      "write only the number, without a unit"),
     (re.compile(r"\s*"), "write a number; it must not be empty"),
@@ -92,11 +94,15 @@ _NUMBER_HINTS = (
 """For strings that were meant as a number: the first pattern that matches."""
 
 
+_LONGEST_NUMBER = 200
+
+
 def number_hint(given: Any) -> str | None:
     """How to write the value as a number."""
-    if not isinstance(given, str):
+    text = given.strip() if isinstance(given, str) else None
+    if text is None or len(text) > _LONGEST_NUMBER:
         return None
-    return next((hint for pattern, hint in _NUMBER_HINTS if pattern.fullmatch(given)), None)
+    return next((hint for pattern, hint in _NUMBER_HINTS if pattern.fullmatch(text)), None)
 
 
 def string_hint(given: Any) -> str | None:
@@ -110,6 +116,10 @@ def list_hint(given: Any) -> str | None:
     """How to write the value as a list."""
     if isinstance(given, dict):
         return "write a list: [ … ] instead of { … }, without keys"
+    if isinstance(given, str) and given.lstrip().startswith("["):
+        return "write the list itself, not a string: do not call json.dumps on a part of the data"
+    if isinstance(given, str) and re.search(r"[,;|]", given):
+        return 'write a list of strings: ["…", "…"]'
     return None if given is None else "put the value into a list: [ … ]"
 
 

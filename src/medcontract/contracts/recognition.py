@@ -279,6 +279,9 @@ def other_role(contracts: Collection[str]) -> str | None:
 def _none(keys: frozenset[str], seen: str) -> NotRecognised:
     from medcontract.contracts.similar_contracts import closest
 
+    if not keys:
+        what = "its first record" if seen == "the keys of its first record" else "it"
+        return NotRecognised(f"{what} is empty", "check that the data was written")
     near = closest(keys, list(_candidates()))
     hint = f"closest: {_join(near)}; try --contract {near[0]}" if near else "specify --contract ID"
     return NotRecognised(f"no contract matches {seen}", hint + "; see: medcontract schema list")

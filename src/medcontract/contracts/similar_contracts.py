@@ -7,6 +7,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from medcontract.contracts.alike import pair_alike, stands_for
+from medcontract.contracts.compile import all_keys
 from medcontract.contracts.recognition import eligible, half_present, header_cost, key_cost, may_be_file
 from medcontract.contracts.registry import CompiledContract
 from medcontract.types import Outline
@@ -64,8 +65,12 @@ def of_outline(outline: Outline, entries: Entries) -> list[Match]:
         list_keys = frozenset(other.list_key for other in _track(entry, entries))
         match = _file_match(outline, entry, list_keys)
         if match:
-            found.append(_with_doubts(match, _list_in(outline, entry, match.renames), entries))
-    return sorted(found, key=lambda match: match.order)
+            first = _list_in(outline, entry, match.renames)
+            shares = not first or any(match.renames.get(key, key) in entry.record for key in first)
+            found.append((_with_doubts(match, first, entries), shares))
+    # A list key alone is weak evidence: `predictions` occurs in several tracks.
+    best = [match for match, shares in found if shares] or [match for match, _ in found]
+    return sorted(best, key=lambda match: match.order)
 
 
 def closest(keys: frozenset[str], entries: Entries) -> list[str]:
@@ -89,7 +94,8 @@ def _some(keys: frozenset[str], entries: Entries) -> frozenset[str]:
 
 def _shared(keys: frozenset[str], entry: CompiledContract) -> float:
     known = entry.header | entry.record | _column_names(entry)
-    return len(keys & known) + 0.9 * len(pair_alike(keys - known, known - keys))
+    inside = (all_keys(entry.schema) | all_keys(entry.record_schema)) - known  # keys of objects in its records
+    return len(keys & known) + 0.9 * len(pair_alike(keys - known, known - keys)) + 0.8 * len(keys & inside)
 
 
 def _sorted(matches: Iterable[Match | None], keys: frozenset[str], entries: Entries) -> list[Match]:

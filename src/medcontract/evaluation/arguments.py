@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from medcontract.addresses import Address, as_address, real_path
 from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.errors import CallError, NotRecognised
@@ -57,7 +58,7 @@ def given_files(
 
     `others`: other files that the call reads. `limits`: for archives. `exclude`: files in folders that are not read.
     """
-    wanted = [split(name, contract) for name in names]
+    wanted = matching([split(name, contract) for name in names])
     stdin_once([*(path for path, _ in wanted), schema, *others])
     for path, contract_id in wanted:
         if contract_id and schema:
@@ -72,12 +73,12 @@ def given_files(
     expanded = [(path, contract_id, expand(path, limits, exclude)) for path, contract_id in wanted]
     walked = [(path, contract_id, inside.files) for path, contract_id, inside in expanded]
     found = _found_in_folders(walked)
-    named = {os.path.realpath(path) for path, _, files in walked if files == [path]}
+    named = {real_path(path) for path, _, files in walked if files == [path]}
     skipped = {file.path: file for _, _, inside in expanded for file in inside.skipped}
     return GivenFiles(
         files=[(inside, contract_id) for _, contract_id, paths in walked for inside in paths],
         found=found,
-        skipped=tuple(file for file in skipped.values() if os.path.realpath(file.path) not in named),
+        skipped=tuple(file for file in skipped.values() if real_path(file.path) not in named),
     )
 
 
@@ -130,22 +131,38 @@ def _recognized(frame: pd.DataFrame) -> str | None:
 def _found_in_folders(walked: Iterable[tuple[str, str | None, list[str | Source]]]) -> dict[str, str]:
     """The files that were found in a folder or archive, not named in the call, and the folder or archive of each."""
     walked = list(walked)
-    named = {os.path.realpath(path) for path, _, files in walked if files == [path]}
+    named = {real_path(path) for path, _, files in walked if files == [path]}
     inside = (
         (file.name if isinstance(file, Source) else file, path)
         for path, _, files in walked
         if files != [path]
         for file in files
     )
-    return {file: path for file, path in inside if os.path.realpath(file) not in named}
+    return {file: path for file, path in inside if real_path(file) not in named}
 
 
 def split(name: FileName, contract: str | None = None) -> tuple[str, str | None]:
     """Splits `CONTRACT=PATH`, unless it is a `Path` or there is a file with exactly that name."""
     match = _NAMED.fullmatch(name) if isinstance(name, str) else None
     if match and not os.path.lexists(name):
-        return match.group(2), match.group(1)
-    return os.fspath(name), contract
+        return as_address(match.group(2)), match.group(1)
+    return as_address(os.fspath(name)), contract
+
+
+def matching(given: Iterable[tuple[str, str | None]]) -> list[tuple[str, str | None]]:
+    """The paths of a call, with patterns in addresses replaced by what they match: no shell did so.
+
+    Raises `CallError` if nothing matches.
+    """
+    found: list[tuple[str, str | None]] = []
+    for path, contract_id in given:
+        if isinstance(path, Address):
+            from medcontract.reading.remote_folders import matches
+
+            found += [(each, contract_id) for each in matches(path)]
+        else:
+            found.append((path, contract_id))
+    return found
 
 
 def split_known(name: FileName, contract: str | None = None) -> tuple[str, str | None]:
@@ -187,6 +204,10 @@ def list_path(path: str, limits: Limits | None = None, exclude: Exclude | None =
 
 
 def _list_folder(path: str, limits: Limits | None, exclude: Exclude | None) -> Listing | None:
+    if isinstance(path, Address) and not path.split_member() and not is_archive(path):
+        from medcontract.reading.remote_folders import list_remote
+
+        return list_remote(path, BY_ENDING, exclude)
     if os.path.isdir(path):
         from medcontract.reading.folders import list_files
 
@@ -209,9 +230,10 @@ def input_file(file: FileName | bytes, name: str | None) -> Source:
 
 def single_file(path: FileName) -> Source:
     """A file; an archive means the only data file in it. Raises `CallError` if it contains none."""
-    path = os.fspath(path)
+    path = as_address(os.fspath(path))
     files = expand(path).files if is_archive(path) else [path]
-    return open_source(path if len(files) > 1 else str(files[0]))
+    only = files[0]
+    return only if isinstance(only, Source) else open_source(path if len(files) > 1 else only)
 
 
 def no_data_files(inside: Expanded) -> str:

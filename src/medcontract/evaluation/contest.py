@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 
@@ -58,6 +59,8 @@ class Refused(Struct, kw_only=True):
     """Warnings about files that were not used."""
     wrong_call: bool = False
     """Wrong weights or a failing plugin: if all submissions fail so, the call is wrong."""
+    failed: bool = False
+    """Scoring it failed, which says nothing about the submission."""
 
 
 class Contest:
@@ -131,7 +134,8 @@ class Contest:
 
     def _score(self, submission: Submission) -> Scored | Refused:
         if submission.error:
-            return Refused(reason=submission.error, problems=skipped_problems(submission.skipped))
+            reason = "; ".join(filter(None, (submission.error, self._if_several(submission, Files()))))
+            return Refused(reason=reason, problems=skipped_problems(submission.skipped))
         files = Files()
         try:
             files = gather(submission.files, self.job.settings, submission.paths, role="submission")
@@ -145,12 +149,30 @@ class Contest:
             self._drop_organizers_files(files)
             self._use_measured(submission, files)
             given = HeaderOverrides(self.job.header, strict=False)
-            return score_against(self.truth, files, self.job.settings, given)
+            return self._with_advice(score_against(self.truth, files, self.job.settings, given), submission, files)
         except MedcontractError as error:
             problems = _problems_of(error) or unused_problems(files)
             wrong_call = isinstance(error, BrokenPlugin | WrongWeights)
-            reason = _error_text(error, submission)
+            advice = self._if_several(submission, files) if isinstance(error, CallError) else None
+            reason = "; ".join(filter(None, (_error_text(error, submission), advice)))
             return Refused(reason=reason, problems=problems, notes=tuple(files.notes), wrong_call=wrong_call)
+
+    def _with_advice(self, scored: Scored, submission: Submission, files: Files) -> Scored:
+        advice = self._if_several(submission, files)
+        if advice and not scored.valid:
+            scored.verdict.reasons += (advice,)
+        elif advice and any(file.is_archive for file in submission.skipped):
+            scored.verdict.warnings += (advice,)
+        return scored
+
+    def _if_several(self, submission: Submission, files: Files) -> str | None:
+        """What to do if a folder contains submissions, instead of being one: it has several files that may be one."""
+        archives = sum(file.is_archive for file in submission.skipped)
+        answers = max((len(files.groups.get(name, ())) for name in self.roles.submissions), default=0)
+        if submission.is_archive or not submission.is_folder or archives + answers < 2:
+            return None
+        call = f"medcontract leaderboard TRUTH {shlex.quote(submission.name)}/*"
+        return f"if each file or folder in it is a separate submission: {call}"
 
     def _drop_organizers_files(self, files: Files) -> None:
         """Ignore files that only the organizer may provide, and those that were passed with the truth."""
@@ -210,7 +232,7 @@ def _unexpected(error: Exception) -> Refused:
     """The refusal for an exception in a plugin, or for a bug."""
     failure = plugin_failure(error)
     if failure is None:
-        return Refused(reason=internal_error(error))
+        return Refused(reason=internal_error(error), failed=True)
     return Refused(reason=failure.as_options[0], wrong_call=True)
 
 
@@ -291,4 +313,4 @@ def scores(contest: Contest, submissions: Sequence[Submission], jobs: int) -> It
         return
     with workers:
         for _, outcome in workers.each(_score_in_worker, submissions):
-            yield Refused(reason=_WORKER_DIED) if isinstance(outcome, WorkerDied) else outcome
+            yield Refused(reason=_WORKER_DIED, failed=True) if isinstance(outcome, WorkerDied) else outcome

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
+from medcontract.addresses import real_path
 from medcontract.containers import BY_ENDING
 from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.recognition import is_truth_or_submission, other_role
@@ -276,9 +277,9 @@ def _once(given: Iterable[GivenFile]) -> Iterator[GivenFile]:
     given = list(given)
     if [path for path, _ in given].count(STDIN) > 1:
         raise CallError("standard input was given twice", "save one of the two to a file")
-    with_contract = {os.path.realpath(path) for path, contract_id in given if isinstance(path, str) and contract_id}
+    with_contract = {real_path(path) for path, contract_id in given if isinstance(path, str) and contract_id}
     for path, contract_id in given:
-        real = os.path.realpath(path) if isinstance(path, str) and path != STDIN else None
+        real = real_path(path) if isinstance(path, str) and path != STDIN else None
         if real is not None and contract_id is None and real in with_contract:
             continue  # its folder was also given
         if real is None or (real, contract_id) not in seen:
@@ -338,7 +339,7 @@ def header_of(parts: Sequence[Part]) -> Header:
             field = next(name for name in fields if mine[name] != known[name])
             raise CallError(
                 f"'{field}' differs between two files of {part.contract.id}: {first.name}, {part.name}",
-                "the parts of a collection must have equal headers; pass one collection only",
+                "the parts of a collection must have equal headers; pass the files of one team or model only",
             )
     return known if known is not None else dict.fromkeys(fields)
 

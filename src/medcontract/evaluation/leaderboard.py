@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
 
@@ -23,6 +23,9 @@ from medcontract.scoring.processing_gate import Verdict
 from medcontract.scoring.rational import rounded, rounded_or_none
 from medcontract.scoring.scorer import Counts, Scorer
 from medcontract.scoring.track import Track
+
+if TYPE_CHECKING:
+    from medcontract.cache import ResultCache
 
 Progress = Callable[[int, int], None]
 Feedback = Callable[[int, Score], object]
@@ -59,11 +62,13 @@ def leaderboard(
     measured: Measured | None = None,
     notes: Sequence[str] = (),
     feedback: Feedback | None = None,
+    cache: ResultCache | None = None,
 ) -> Leaderboard:
     """Score and rank submissions. Raises `CallError` for a wrong call, `MedcontractError` for a truth with errors.
 
     `measured`: measurements by the organizer, which replace those in the submissions. `notes`: warnings about files
-    that are not submissions. `feedback` is called for each submission when all are scored.
+    that are not submissions. `feedback` is called for each submission when all are scored. `cache`: scores that are
+    kept from an earlier ranking.
     """
     submissions = measured.assigned_to(submissions) if measured else submissions
     job = Job(
@@ -76,7 +81,7 @@ def leaderboard(
     contest = Contest(job)
     with ExitStack() as stack:
         store = stack.enter_context(ScoreStore()) if feedback else None
-        scored = _all_scores(contest, submissions, jobs, progress, store)
+        scored = _all_scores(contest, submissions, jobs, progress, store, cache)
         competing = _competing(submissions, scored)
         scorer = contest.final_scorer([counts for _, counts in competing])
         board = _board(contest, submissions, scored, scorer, [*notes, *_measured_notes(measured, submissions)])
@@ -134,13 +139,14 @@ def _all_scores(
     jobs: int,
     progress: Progress | None,
     store: ScoreStore | None,
+    cache: ResultCache | None,
 ) -> list[Scored | Refused]:
     """What a ranking needs of each score, or why there is none; `store` gets the complete ones.
 
     Raises `CallError` if all fail because of the call.
     """
     scored: list[Scored | Refused] = []
-    for number, outcome in enumerate(scores(contest, submissions, jobs), 1):
+    for number, outcome in enumerate(_outcomes(contest, submissions, jobs, cache), 1):
         if store:
             store.add(outcome)
         scored.append(contest.slim(outcome) if store else outcome)
@@ -150,6 +156,16 @@ def _all_scores(
     if refused and len(refused) == len(scored):
         raise CallError(refused[0].reason)
     return scored
+
+
+def _outcomes(
+    contest: Contest, submissions: Sequence[Submission], jobs: int, cache: ResultCache | None
+) -> Iterator[Scored | Refused]:
+    if cache is None:
+        return scores(contest, submissions, jobs)
+    from medcontract.evaluation.cached_scores import cached_scores
+
+    return cached_scores(cache, contest, submissions, jobs)
 
 
 def _competing(submissions: Sequence[Submission], scored: Sequence[Scored | Refused]) -> list[tuple[str, Counts]]:

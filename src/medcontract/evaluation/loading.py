@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from medcontract.contracts import registry
+from medcontract.contracts.compile import variants_of
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.rules import OtherFile, RecordCheck, Unique, record_checks, run_checks
 from medcontract.errors import CallError
@@ -256,8 +257,14 @@ def _check_document(part: Part, document: Any, others: Mapping[str, OtherFile]) 
 
 
 def no_submission(roles: Roles, files: Files) -> CallError:
-    names = " or ".join(roles.submissions)
+    names = ", or of ".join(map(_with_fields, roles.submissions))
     return CallError("there is no submission among these files", f"expected a file of {names}; {_found(files)}")
+
+
+def _with_fields(contract_id: str) -> str:
+    """A contract with the required fields of its records: the file that was meant may be one of another contract."""
+    fields = variants_of(registry.find(contract_id).record_schema)[0].get("required")
+    return f"{contract_id} with {', '.join(fields)}" if fields else contract_id
 
 
 def read_submission(

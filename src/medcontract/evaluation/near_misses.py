@@ -1,10 +1,12 @@
-"""Ids and labels that differ only in how they are written: in case, accents, whitespace or leading zeros."""
+"""Ids and labels that differ only in how they are written: in case, accents, whitespace or leading zeros, in their
+separators, or in a prefix or suffix that all of them have or lack."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from medcontract.contracts.rules import Key
@@ -22,35 +24,113 @@ def _without_accents(text: str) -> str:
     return "".join(char for char in unicodedata.normalize("NFKD", text) if not unicodedata.combining(char))
 
 
-_STEPS: dict[str, Callable[[str], str]] = {
-    "case": str.casefold,
-    "accents": _without_accents,
-    "whitespace": lambda text: "".join(text.split()),
-    "leading zeros": lambda text: _LEADING_ZEROS.sub("", text),
-}
+_Steps = Mapping[str, Callable[[str], str]]
+
+_SEPARATOR = re.compile(r"[-_.\s]+")
+
+
+def _steps(name: str, step: Callable[[str], str]) -> _Steps:
+    return {
+        "case": str.casefold,
+        "accents": _without_accents,
+        name: step,
+        "leading zeros": lambda text: _LEADING_ZEROS.sub("", text),
+    }
+
+
+_STEPS = _steps("whitespace", lambda text: "".join(text.split()))
 """What is ignored, by name, in this order."""
+_WITH_SEPARATORS = _steps("separators", lambda text: _SEPARATOR.sub("-", text.strip()))
+"""The same for ids that also differ in separators, such as `case_1` and `CASE-1`."""
+
+_AFFIXES = ("a prefix", "a suffix")
 
 
-def folded(key: Any, but: str = "") -> Any:
+def folded(key: Any, but: str = "", steps: _Steps = _STEPS) -> Any:
     """The id or label without these differences, except one (`but`)."""
     if isinstance(key, tuple):
-        return tuple(folded(part, but) for part in key)
-    for name, step in _STEPS.items():
+        return tuple(folded(part, but, steps) for part in key)
+    for name, step in steps.items():
         key = key if name == but else step(key)
     return key
 
 
-def near_pairs(unknown: Iterable[Any], known: Iterable[Any]) -> list[tuple[Any, Any]]:
+def near_pairs(unknown: Iterable[Any], known: Collection[Any]) -> list[tuple[Any, Any]]:
     """The unknown ids or labels that are similar to a known one, with that one."""
-    originals = {folded(key): key for key in known}
-    return [(key, originals[form]) for key in unknown if (form := folded(key)) in originals]
+    unknown = list(unknown)
+    originals = {folded(key): key for key in known} if unknown else {}
+    pairs = {key: originals[form] for key in unknown if (form := folded(key)) in originals}
+    left = [key for key in unknown if key not in pairs]
+    if left:
+        others = {folded(key, steps=_WITH_SEPARATORS): key for key in known}
+        forms = ((key, folded(key, steps=_WITH_SEPARATORS)) for key in left)
+        found = {key: others[form] for key, form in forms if form in others}
+        pairs |= found or _with_affixes([key for key in left if isinstance(key, str)], originals)
+    return [(key, pairs[key]) for key in unknown if key in pairs]
+
+
+_MOST_SAMPLES = 3
+_MOST_AFFIXES = 50
+_LONGEST = 100
+
+
+def _with_affixes(unknown: Sequence[str], originals: Mapping[str, Any]) -> dict[str, Any]:
+    """Ids that are known if the same prefix and suffix is removed from all of them, or added: `images/r1.jpg` for `r1`.
+
+    At least two, and at least half of the unknown ids: a single one may be a coincidence.
+    """
+    forms = {key: folded(key) for key in unknown}
+    for form in islice(forms.values(), _MOST_SAMPLES):
+        for change in islice(_changes(form, originals), _MOST_AFFIXES):
+            changed = {key: change(text) for key, text in forms.items()}
+            found = {key: originals[text] for key, text in changed.items() if text is not None and text in originals}
+            if len(found) >= max(2, len(forms) / 2):
+                return found
+    return {}
+
+
+def _changes(form: str, known: Collection[Any]) -> Iterator[Callable[[str], str | None]]:
+    """Functions that remove a prefix and a suffix, or add them, such that this id is known; the shortest first."""
+    if not form or len(form) > _LONGEST:
+        return
+    for length in range(len(form) - 1, 0, -1):
+        for start in range(len(form) - length + 1):
+            if form[start : start + length] in known:
+                yield _removing(form[:start], form[start + length :])
+    for other in known:
+        if isinstance(other, str) and form in other:
+            yield _adding(*other.split(form, 1))
+
+
+def _removing(prefix: str, suffix: str) -> Callable[[str], str | None]:
+    def remove(text: str) -> str | None:
+        fits = text.startswith(prefix) and text.endswith(suffix) and len(text) > len(prefix) + len(suffix)
+        return text[len(prefix) : len(text) - len(suffix)] if fits else None
+
+    return remove
+
+
+def _adding(prefix: str, suffix: str) -> Callable[[str], str | None]:
+    return lambda text: f"{prefix}{text}{suffix}"
 
 
 def differences(pairs: Sequence[tuple[Key, Key]]) -> str:
     """In what the pairs differ, such as "case or leading zeros"."""
-    found = [name for name in _STEPS if any(folded(mine, name) != folded(true, name) for mine, true in pairs)]
-    *most, last = found or ["spelling"]
+    found = {name for mine, true in pairs for name in _differences(mine, true)}
+    *most, last = [name for name in (*_STEPS, "separators", *_AFFIXES) if name in found] or ["spelling"]
     return f"{', '.join(most)} or {last}" if most else last
+
+
+def _differences(mine: Any, true: Any) -> Iterator[str]:
+    for steps in (_STEPS, _WITH_SEPARATORS):
+        if folded(mine, steps=steps) == folded(true, steps=steps):
+            yield from (name for name in steps if folded(mine, name, steps) != folded(true, name, steps))
+            return
+    shorter, longer = sorted((mine, true), key=lambda key: len(folded(key)))
+    affixes = folded(longer).split(folded(shorter), 1)
+    yield from (name for name, affix in zip(_AFFIXES, affixes, strict=True) if affix)
+    if shorter not in longer:
+        yield from (name for name, step in _STEPS.items() if step(shorter) in step(longer))
 
 
 def near_misses(pairings: Iterable[Pairing[Any, Any]]) -> tuple[list[str], list[str]]:

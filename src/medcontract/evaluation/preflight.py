@@ -20,7 +20,14 @@ from medcontract.evaluation.inputs import (
 )
 from medcontract.evaluation.loading import no_submission
 from medcontract.evaluation.plugin_checks import checked
-from medcontract.evaluation.preflight_answers import answers_check, labels_check, near_ids, remarks_on, zero_headlines
+from medcontract.evaluation.preflight_answers import (
+    answers_check,
+    labels_check,
+    near_ids,
+    other_teams,
+    remarks_on,
+    zero_headlines,
+)
 from medcontract.evaluation.preflight_files import check_images, image_checks, named_file_checks
 from medcontract.evaluation.preflight_problems import count_of, error, in_files, problems_of
 from medcontract.evaluation.preflight_session import Session
@@ -137,7 +144,8 @@ def _contract_checks(session: Session) -> Iterator[Check]:
             sum(part.collector.count(severity, _of_the_file) for part in parts) for severity in ("error", "warning")
         )
         remarks = remarks_on(session, parts)
-        warnings += len(remarks)
+        warnings += sum(remark.severity == "warning" for remark in remarks)
+        errors += sum(remark.severity == "error" for remark in remarks)
         records = sum((part.validator.records if part.validator else 0) or 0 for part in parts)
         hidden = session.participant and parts[0] in session.truth.parts and session.has_truth
         counted = [plural(errors, "error")] * bool(errors) + [plural(warnings, "warning")] * bool(warnings)
@@ -169,6 +177,9 @@ def _header_check(session: Session) -> Iterator[Check]:
     present = {name for header in headers for name, value in header.items() if value is not None}
     wanted = [name for name in needed if session.has_truth or name not in _truth_fields(session.track)]
     lacking = [name for name in wanted if name not in present]
+    if lacking and any(part.validator and part.validator.bad_header for part in session.submissions()):
+        yield Check(id="header", title=title, status="skipped", detail="needs a header without errors")
+        return
     detail = f"{', '.join(lacking)} missing (pass {set_options(lacking)})" if lacking else ", ".join(wanted)
     yield Check(
         id="header", title=title, status="failed" if lacking else "passed",
@@ -186,7 +197,8 @@ def _cross_file_check(session: Session) -> Check:
     parts = [part for part in session.files.parts() if part.validator]
     errors = sum(part.collector.count("error", _is_cross_file) for part in parts)
     compared = any(rule.other in session.documents for part in parts for rule in part.contract.file_rules)
-    if not errors and not session.has_truth and not compared:
+    teams = other_teams(session)
+    if not errors and not teams and not session.has_truth and not compared:
         wanted = " or ".join(session.track.roles.truths)
         return Check(id="between-files", title=title, status="skipped", detail=f"needs a truth ({wanted})")
     done = "" if session.has_truth else "only rules that need no truth"
@@ -195,8 +207,8 @@ def _cross_file_check(session: Session) -> Check:
         title=title,
         status="failed" if errors else "passed",
         detail=plural(errors, "error") if errors else done,
-        problems=problems_of(parts, _is_cross_file),
-        _found=count_of(parts, _is_cross_file),
+        problems=(*problems_of(parts, _is_cross_file), *teams),
+        _found=count_of(parts, _is_cross_file) + len(teams),
     )
 
 
@@ -237,7 +249,7 @@ def _coverage(session: Session, expected: int, missing: int, unknown: int) -> st
     detail += f", {missing:,} without a record" if missing else ""
     detail += f", {plural(unknown, 'record')} with other ids" if unknown else ""
     if unknown and not any(marks for pairing in pairings for marks in pairing.marks_by_run.values()):
-        detail += "; none of the ids is expected: is this the right list?"
+        detail += "; none of the ids is expected: check how they are written, and that this is the right list"
     return detail
 
 

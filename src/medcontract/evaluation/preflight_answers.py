@@ -10,7 +10,7 @@ from medcontract.evaluation.label_tally import LabelTally
 from medcontract.evaluation.near_misses import differences, near_pairs, shown_key
 from medcontract.evaluation.preflight_problems import error, in_files, warning
 from medcontract.evaluation.preflight_session import Session
-from medcontract.evaluation.score import Scored
+from medcontract.evaluation.score import Scored, teams_of
 from medcontract.problems import plain_name, plural, shorten
 from medcontract.results.preflight import Check, Status
 from medcontract.results.score import FileProblem
@@ -135,10 +135,22 @@ def near_ids(session: Session) -> tuple[FileProblem, ...]:
 def remarks_on(session: Session, parts: Sequence[Part]) -> tuple[FileProblem, ...]:
     """What the track finds suspicious in files of one contract."""
     return tuple(
-        in_files(parts, warning(remark.code, remark.message, remark.hint))
+        in_files(parts, Problem(code=remark.code, severity=remark.severity, message=remark.message, hint=remark.hint))
         for remark in session.remarks
         if remark.contract == parts[0].contract.id
     )
+
+
+def other_teams(session: Session) -> tuple[FileProblem, ...]:
+    """A warning if the files of a submission name different teams: one of them may belong to another submission."""
+    teams = dict.fromkeys(teams_of(session.headers, session.documents))
+    if len(teams) < 2:
+        return ()
+    roles = session.track.roles
+    named = (*roles.submissions, *(each.contract for each in roles.auxiliary if each.names_team))
+    parts = [part for name in named for part in session.files.groups.get(name, ())]
+    message, hint = "the files name different teams", "check that all of them belong to this submission"
+    return (in_files(parts, warning("MC503", message, hint, ", ".join(repr(shorten(team)) for team in teams))),)
 
 
 def zero_headlines(session: Session, score: Scored) -> tuple[FileProblem, ...]:

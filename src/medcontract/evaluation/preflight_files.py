@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
+from medcontract.addresses import Address
 from medcontract.evaluation.inputs import Part
 from medcontract.evaluation.preflight_problems import count_of, error, problems_of
 from medcontract.evaluation.preflight_session import Session
@@ -101,9 +102,10 @@ def _unnamed_file_check(wanted: NamedFile, check_id: str, document: Part | None)
 
 
 def _named_file_problem(part: Part, named: str, stated_mb: float | None, folder: str) -> Problem | None:
-    path = os.path.join(os.path.dirname(part.source.name), *named.split("/"))
+    address = part.source.address
+    path = address.beside(named) if address else os.path.join(os.path.dirname(part.source.name), *named.split("/"))
     archived = split_member(path)
-    if not archived and leads_out_of(folder, path):
+    if not archived and not address and leads_out_of(folder, path):
         message = f"{named} is a link that leads out of its folder and is not followed"
         return error("MC028", message, "replace it by the file")
     size = _size_of(path, archived, part.source.limits)
@@ -129,4 +131,8 @@ def _size_of(path: str, archived: tuple[str, str] | None, limits: Limits) -> int
         from medcontract.reading.archives import member_size
 
         return member_size(*archived, limits)
+    if isinstance(path, Address):
+        from medcontract.reading.remote_folders import file_size
+
+        return file_size(path)
     return os.path.getsize(path) if os.path.isfile(path) else None

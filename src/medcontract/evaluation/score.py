@@ -402,14 +402,17 @@ def _wrong_files(verdict: Verdict, pairings: Mapping[str, Pairing[Any, Any]], fi
     reasons: list[str] = []
     for pairing in pairings.values():
         if pairing.unknown_count and not any(pairing.marks_by_run.values()):
-            reasons.append("no id of the submission is in the truth: is it the right one?")
+            reasons.append(
+                "no id of the submission is in the truth: check how they are written, and that it is the right truth"
+            )
         parts = files.groups.get(pairing.pair.submission, [])
         repeated = sum(mark == ("repeated", "") for marks in pairing.marks_by_run.values() for mark in marks.values())
         if len(parts) > 1 and repeated:
             names = ", ".join(part.name for part in parts)
             are = "are" if repeated > 1 else "is"
             reasons.append(
-                f"{plural(repeated, 'id')} {are} answered more than once in {names}: are these versions of one file?"
+                f"{plural(repeated, 'id')} {are} answered more than once in {names}: "
+                "are these versions of one file, or of several teams?"
             )
     return reasons
 

@@ -42,6 +42,10 @@ class SkippedFile(NamedTuple):
         return self.hint is not None
 
     @property
+    def is_archive(self) -> bool:
+        return self.path.lower().endswith(_ARCHIVES)
+
+    @property
     def reason(self) -> str:
         return "; ".join(filter(None, (self.message, self.hint)))
 

@@ -9,13 +9,15 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from medcontract.addresses import Address, as_address, real_path
 from medcontract.errors import CallError
 from medcontract.evaluation.arguments import expand, list_path, no_data_files
 from medcontract.evaluation.inputs import GivenFile, base_name, has_data_extension, without_extensions
 from medcontract.evaluation.skipped_files import SkippedFile, skipped
-from medcontract.reading.archive_paths import split_member
+from medcontract.reading.archive_paths import is_archive, open_source, split_member
 from medcontract.reading.exclude import Exclude
 from medcontract.reading.limits import Limits
+from medcontract.reading.missing_files import missing_file_hint
 from medcontract.reading.source import Source
 from medcontract.validation.dispatch import Identified, identify
 from medcontract.validation.problem_collector import ProblemCollector
@@ -70,15 +72,33 @@ class Measured(Struct, frozen=True, kw_only=True):
 
 def measured_in(folder: str, limits: Limits | None = None) -> Measured:
     """`folder/NAME/` and `folder/NAME.json` contain measurements of the submission NAME. Raises `CallError`."""
-    if not os.path.isdir(folder):
-        raise CallError(f"{folder}: no such folder", "pass to --measured a folder with an entry for each submission")
+    folder = as_address(folder)
     found: dict[str, tuple[str, ...]] = {}
-    for entry in sorted(name for name in os.listdir(folder) if not name.startswith(".")):
-        path = os.path.join(folder, entry)
-        name = base_name(entry) if os.path.isdir(path) else without_extensions(base_name(entry))
+    for entry, path, is_folder in _entries(folder):
+        name = base_name(entry) if is_folder else without_extensions(base_name(entry))
         files = (file.name if isinstance(file, Source) else file for file in expand(path, limits).files)
         found[name] = (*found.get(name, ()), *files)
     return Measured(files=found)
+
+
+def _entries(folder: str) -> list[tuple[str, str, bool]]:
+    """The name and path of each visible entry of a folder, and whether it is a folder. Raises `CallError`."""
+    hint = "pass to --measured a folder with an entry for each submission"
+    if isinstance(folder, Address):
+        from medcontract.reading.remote_folders import entries, is_folder
+
+        try:
+            found = entries(folder) if is_folder(folder) else []
+        except OSError as error:
+            raise CallError(f"{folder}: {error.strerror}", getattr(error, "hint", None)) from None
+        if not found:
+            raise CallError(f"{folder}: no such folder", hint)
+        return [(name, path, inside) for name, path, inside in found]
+    if not os.path.isdir(folder):
+        raise CallError(f"{folder}: no such folder", hint)
+    names = sorted(name for name in os.listdir(folder) if not name.startswith("."))
+    paths = [os.path.join(folder, name) for name in names]
+    return [(name, path, os.path.isdir(path)) for name, path in zip(names, paths, strict=True)]
 
 
 class FoundSubmissions(NamedTuple):
@@ -98,10 +118,10 @@ def submissions_in(
     """
     found: list[Submission] = []
     notes: list[str] = []
-    unique = {os.path.realpath(path): (path, contract_id) for path, contract_id in reversed(given)}
+    unique = {real_path(path): (path, contract_id) for path, contract_id in reversed(given)}
     for path, contract_id in reversed(unique.values()):
-        if not os.path.lexists(path) and not split_member(path):
-            raise CallError(f"{path}: no such file or folder", "check the path")
+        if not _exists(path):
+            raise CallError(f"{path}: no such file or folder", missing_file_hint(path))
         reason = None if contract_id else _no_submission(path)
         if reason:
             notes.append(f"{base_name(path)} is not a submission: ignored ({reason})")
@@ -113,11 +133,21 @@ def submissions_in(
     return FoundSubmissions(found, notes)
 
 
+def _exists(path: str) -> bool:
+    if split_member(path):
+        return True  # if not, reading it explains that
+    if isinstance(path, Address):
+        from medcontract.reading.remote_folders import exists
+
+        return exists(path)
+    return os.path.lexists(path)
+
+
 def submission_at(
     path: str, contract_id: str | None = None, limits: Limits | None = None, exclude: Exclude | None = None
 ) -> Submission:
     """The submission in a folder, an archive or a file."""
-    name = base_name(os.path.abspath(path))
+    name = base_name(path.rstrip("/") if isinstance(path, Address) else os.path.abspath(path))
     inside = list_path(path, limits, exclude)
     files = tuple((file, contract_id) for file in inside.files)
     error = None if files else no_data_files(inside)
@@ -133,10 +163,18 @@ def _no_submission(path: str) -> str | None:
     A file that may be meant as data, such as a spreadsheet, is a submission: it is refused with the reason. Any other
     file is one only if its contract is recognized.
     """
-    if not os.path.isfile(path) or has_data_extension(path):
+    if has_data_extension(path) or not _is_file(path):
         return None
     file = skipped(path)
     if file.may_be_data:
         return None
-    found = identify(Source(path), None, ProblemCollector(1))
+    found = identify(open_source(path), None, ProblemCollector(1))
     return None if isinstance(found, Identified) else file.reason
+
+
+def _is_file(path: str) -> bool:
+    if isinstance(path, Address):
+        from medcontract.reading.remote_folders import is_folder
+
+        return not is_folder(path) and not is_archive(path)
+    return os.path.isfile(path)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from typing import NamedTuple
 
+from medcontract.addresses import require_local
 from medcontract.containers import CSV, JSON, JSONL, Container
 from medcontract.contracts import registry
 from medcontract.errors import CallError
@@ -38,6 +39,7 @@ class Fixed(NamedTuple):
 
 def fix_file(path: str, contract_id: str | None) -> Fixed:
     """Repair what has exactly one right repair. Raises `CallError` for a file that cannot be repaired in memory."""
+    require_local(path, "cannot fix", "download the file first")
     raw = _read(path)
     container = _container(raw, path)
     text = decoded(raw)

@@ -13,22 +13,23 @@ from collections.abc import Collection
 from functools import lru_cache
 from typing import Any, BinaryIO
 
+from medcontract.addresses import Address
 from medcontract.containers import BY_ENDING
 from medcontract.problems import Finding, shorten
 from medcontract.reading import tar_archive, zip_archive
 from medcontract.reading.archive_members import Member, visible
-from medcontract.reading.archive_paths import SEPARATOR
+from medcontract.reading.archive_paths import SEPARATOR, member_path
 from medcontract.reading.exclude import Exclude
 from medcontract.reading.folders import Entry, Listing, has_ending
 from medcontract.reading.gunzip import MAGIC, Unreadable, size_text
 from medcontract.reading.limits import Limits
 from medcontract.reading.random_access import IndexedGunzip, Inflate, Segments, Window
-from medcontract.reading.source import Source, Watched, unreadable
+from medcontract.reading.source import Source, Watched, open_file, unreadable
 
 _KEPT = 4
 """Archives whose directories and states of decompression are kept."""
 
-Identity = tuple[int, ...]
+Identity = tuple[object, ...]
 
 
 def list_archive(
@@ -41,7 +42,7 @@ def list_archive(
         return None
     found = Listing([], [])
     for name in sorted(archive.members):
-        inside = f"{path}{SEPARATOR}{name}"
+        inside = member_path(path, name)
         if exclude and exclude.in_archive(path, name):
             continue
         if has_ending(name, endings):
@@ -64,7 +65,7 @@ class ArchivedFile(Source):
     """A file in an archive. Its bytes, its size and its hash are those of the file itself."""
 
     def __init__(self, archive: str, member: str, limits: Limits | None = None) -> None:
-        super().__init__(archive, f"{archive}{SEPARATOR}{member}", limits)
+        super().__init__(archive, str(member_path(archive, member)), limits)
         self._member = member
 
     def prepare(self) -> None:
@@ -84,6 +85,10 @@ class ArchivedFile(Source):
     def path(self) -> str | None:
         """None: other processes cannot read a part of it."""
         return None
+
+    @property
+    def address(self) -> Address | None:
+        return self._path.member(self._member) if isinstance(self._path, Address) else None
 
     def _as_it_is(self) -> BinaryIO:
         with self.reading():
@@ -157,8 +162,8 @@ class Archive:
         return IndexedGunzip(file, self._limit, self._states.setdefault("", []))
 
     def _open(self) -> BinaryIO:
-        file = open(self._path, "rb")  # noqa: SIM115  # closed by the caller
-        if _identity(os.fstat(file.fileno())) != self.identity:
+        file = io.BufferedReader(open_file(self._path))
+        if _identity_of_open(file.raw) != self.identity:
             file.close()
             raise OSError(errno.ESTALE, "it was replaced")
         return file
@@ -166,25 +171,45 @@ class Archive:
 
 def _open_archive(path: str, limits: Limits) -> Archive:
     """The archive at a path, from the cache if it was read before. Raises `Unreadable` and `OSError`."""
-    state = os.stat(path)
-    if stat.S_ISDIR(state.st_mode):
-        raise IsADirectoryError
-    if not stat.S_ISREG(state.st_mode):
-        raise Unreadable(Finding("MC003", "an archive must be a file, not a pipe or a device"), wrong_call=True)
-    found = _cached(path, _identity(state), limits.unpacked)
+    signature = path.full if isinstance(path, Address) else None
+    found = _cached(path, signature, _check_kind(path), limits.unpacked)
     if isinstance(found, Finding):
         raise Unreadable(found)
     return found
 
 
+def _check_kind(path: str) -> Identity:
+    """The identity of a file. Raises `OSError` or `Unreadable` if it is not a file."""
+    if isinstance(path, Address):
+        from medcontract.reading.remote import recent_info
+
+        info = recent_info(path)
+        if info.is_folder:
+            raise IsADirectoryError
+        return info.state
+    state = os.stat(path)
+    if stat.S_ISDIR(state.st_mode):
+        raise IsADirectoryError
+    if not stat.S_ISREG(state.st_mode):
+        raise Unreadable(Finding("MC003", "an archive must be a file, not a pipe or a device"), wrong_call=True)
+    return _identity(state)
+
+
 @lru_cache(_KEPT)
-def _cached(path: str, identity: Identity, limit: int) -> Archive | Finding:
+def _cached(path: str, signature: str | None, identity: Identity, limit: int) -> Archive | Finding:
+    """`signature`: an address with its credentials, which may be valid for a while only."""
     try:
         archive = Archive(path, identity, limit)
         archive.check_size()
     except Unreadable as error:
         return error.finding
     return archive
+
+
+def _identity_of_open(file: io.RawIOBase) -> Identity:
+    info = getattr(file, "info", None)  # of a file at an address
+    state: Identity = info.state if info else _identity(os.fstat(file.fileno()))
+    return state
 
 
 def _identity(state: os.stat_result) -> Identity:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO
 
+from medcontract.addresses import Address
 from medcontract.containers import Container, with_magic
 from medcontract.errors import FileChanged
 from medcontract.problems import Finding
@@ -35,7 +36,7 @@ _MOST_PACKED = 1032
 
 
 class Source:
-    """A path, bytes or standard input that can be read repeatedly; decompressed if it is gzipped."""
+    """A path, an address, bytes or standard input that can be read repeatedly; decompressed if it is gzipped."""
 
     container: Container | None = None
     """Its container, if neither its name nor its bytes determine it."""
@@ -49,7 +50,7 @@ class Source:
     ) -> None:
         self._bytes = origin if isinstance(origin, bytes) else None
         self._path = "" if isinstance(origin, bytes) else os.fspath(origin)
-        self.name = name if name is not None else "<bytes>" if isinstance(origin, bytes) else self._path
+        self.name = name if name is not None else "<bytes>" if isinstance(origin, bytes) else str(self._path)
         self.limits = limits or Limits()
         self.packed = False
         self.start = 0
@@ -62,7 +63,7 @@ class Source:
         self._prepared = False
         self._digests: set[str] = set()
         """The hash of the file from each time that it was read completely."""
-        self._before: tuple[int, ...] = ()
+        self._before: tuple[object, ...] = ()
         self._written_to = False
         """Whether somebody wrote to the file while it was read from start to end."""
         self._packed_stream: BinaryIO | None = None
@@ -95,6 +96,9 @@ class Source:
         self._check_text()
 
     def _check_kind(self) -> None:
+        if isinstance(self._path, Address):
+            self._check_remote(self._path)
+            return
         mode = os.stat(self._path).st_mode
         if stat.S_ISDIR(mode):
             raise IsADirectoryError
@@ -103,6 +107,16 @@ class Source:
                 self._keep(stream)
         elif not stat.S_ISREG(mode):
             raise Unreadable(Finding("MC003", "this is a device or a socket, not a file"), wrong_call=True)
+
+    def _check_remote(self, address: Address) -> None:
+        from medcontract.reading import remote
+
+        info = remote.file_info(address)
+        if info.is_folder:
+            raise IsADirectoryError
+        if not info.ranges:
+            with io.BufferedReader(remote.Download(address), 1 << 18) as stream:
+                self._keep(stream)
 
     def _keep(self, stream: BinaryIO) -> None:
         """Keep input that can be read only once: in memory, or in a temporary file if it is large."""
@@ -140,8 +154,14 @@ class Source:
 
     @property
     def path(self) -> str | None:
-        """The path from which another process can read the bytes; None if they are only in memory."""
-        return self._path if self._bytes is None and self._path != STDIN else None
+        """The path of a local file from which another process can read the bytes; None if there is none."""
+        local = self._bytes is None and self._path != STDIN and not isinstance(self._path, Address)
+        return self._path if local else None
+
+    @property
+    def address(self) -> Address | None:
+        """The address from which any process can open it again, with `open_source`; None if it has none."""
+        return self._path if isinstance(self._path, Address) else None
 
     @property
     def is_binary(self) -> bool:
@@ -193,19 +213,18 @@ class Source:
             reason = (error.strerror or type(error).__name__).lower()
             raise FileChanged(f"{self.name}: the file can no longer be read: {reason}") from None
 
-    def _state(self) -> tuple[int, ...]:
+    def _state(self) -> tuple[object, ...]:
         """A value that changes if the file is changed or replaced; empty for input in memory."""
         if self._bytes is not None:
             return ()
         with self.reading():
-            now = os.stat(self._path)
-        return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
+            return file_state(self._path)
 
     def _as_it_is(self) -> BinaryIO:
         if self._bytes is not None:
             return io.BytesIO(self._bytes)
         with self.reading():
-            return io.BufferedReader(Watched(open(self._path, "rb", buffering=0), self))
+            return io.BufferedReader(Watched(open_file(self._path), self), _buffer_size(self._path))
 
     def open(self) -> BinaryIO:
         """The text from its first byte."""
@@ -232,6 +251,29 @@ class Source:
         with self.open() as stream:
             stream.seek(offset)
             return stream.read(min(length, most) if length >= 0 else length)
+
+
+def open_file(path: str) -> io.RawIOBase:
+    """The bytes of a file, at a path or an address. Raises `OSError`."""
+    if isinstance(path, Address):
+        from medcontract.reading.remote import open_remote
+
+        return open_remote(path)
+    return open(path, "rb", buffering=0)
+
+
+def file_state(path: str) -> tuple[object, ...]:
+    """A value that changes if the file at a path or an address is changed or replaced. Raises `OSError`."""
+    if isinstance(path, Address):
+        from medcontract.reading.remote import file_info
+
+        return file_info(path).state
+    now = os.stat(path)
+    return now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
+
+
+def _buffer_size(path: str) -> int:
+    return 1 << 18 if isinstance(path, Address) else io.DEFAULT_BUFFER_SIZE
 
 
 class Watched(io.RawIOBase):
@@ -317,12 +359,20 @@ def _standard_input() -> BinaryIO:
 
 
 def unreadable(error: OSError) -> Unreadable:
+    hint, wrong_call = getattr(error, "hint", None), getattr(error, "wrong_call", True)  # of a file at an address
     if isinstance(error, FileNotFoundError):
-        return Unreadable(Finding("MC001", "no such file", "check the name and the folder"), wrong_call=True)
+        hint = hint or _missing_hint(error.filename)
+        return Unreadable(Finding("MC001", "no such file", hint), wrong_call=True)
     if isinstance(error, IsADirectoryError):
         return Unreadable(Finding("MC002", "this is a folder, not a file"), wrong_call=True)
     reason = (error.strerror or type(error).__name__).lower()
-    return Unreadable(Finding("MC003", f"the file cannot be read: {reason}"), wrong_call=True)
+    return Unreadable(Finding("MC003", f"the file cannot be read: {reason}", hint), wrong_call)
+
+
+def _missing_hint(path: Any) -> str:
+    from medcontract.reading.missing_files import missing_file_hint  # rarely needed
+
+    return missing_file_hint(os.fsdecode(path) if isinstance(path, str | bytes | os.PathLike) else "")
 
 
 def _wide_encoding(head: bytes) -> str | None:

@@ -20,6 +20,7 @@ Renderer = Callable[[Any, "View"], str]
 RENDERERS: dict[tuple[str, str], str | Renderer] = {
     ("Validation", "text"): "text.validation:validation",
     ("Fix", "text"): "text.fix:fix",
+    ("CacheInfo", "text"): "text.cache:cache_info",
     ("Preflight", "text"): "text.preflight:preflight",
     ("Score", "text"): "text.score:score",
     ("Leaderboard", "text"): "text.leaderboard:leaderboard",
@@ -33,6 +34,7 @@ RENDERERS: dict[tuple[str, str], str | Renderer] = {
     ("SchemaDiff", "text"): "text.schemas:schema_diff",
     ("SchemaCheck", "text"): "text.schemas:schema_check",
     ("Validation", "json"): "json:document",
+    ("CacheInfo", "json"): "json:document",
     ("Preflight", "json"): "json:document",
     ("Score", "json"): "json:document",
     ("Leaderboard", "json"): "json:document",

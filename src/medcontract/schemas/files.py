@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from medcontract._version import __version__
+from medcontract.addresses import require_local
 from medcontract.atomic_write import write_file
 from medcontract.contracts import registry
 from medcontract.errors import CallError
@@ -30,6 +31,7 @@ def schema_of(contract_id: str, record: bool = False, draft: Draft = "2020-12") 
 
 def export(folder: Folder, ids: Sequence[str], draft: Draft, base_url: str | None) -> SchemaExport:
     """Write the schemas of these contracts, or of all, and an index of what is there of the same sort."""
+    require_local(folder, "cannot write", "export to a local folder, and copy it")
     chosen = (
         {contract_id: registry.contract(contract_id) for contract_id in ids}.values() if ids else registry.contracts()
     )

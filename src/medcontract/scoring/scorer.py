@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from msgspec import Struct
 
+from medcontract.problems import Severity
 from medcontract.results.leaderboard import CombinedScore
 from medcontract.results.score import FailureMode, ItemBreakdown
 from medcontract.scoring.pairing import Pair, Pairing
@@ -117,6 +118,7 @@ class Remark(Struct, frozen=True, kw_only=True):
     message: str
     hint: str | None = None
     code: str = "MC503"
+    severity: Severity = "warning"
 
 
 class Scorer(ABC):

@@ -22,6 +22,7 @@ _MOST_LINES = 50
 _MOST_ABOVE = 20
 """Lines above the header."""
 _SEP = re.compile(r'"?sep=(.)"?\s*\Z')
+_MARKDOWN_RULE = re.compile(r"\s*\|[\s:|-]*-[\s:|-]*\Z")
 _DECIMAL_COMMA = re.compile(r"\s*-?[0-9]+,[0-9]+\s*%?\s*\Z")
 _VALUE = re.compile(r"\s*(?:[-+]?[0-9]+(?:[.,][0-9]+)?(?:[eE][-+]?[0-9]+)?\s*%?|[0-9]{4}-[0-9]{2}-[0-9]{2}.*)?\s*\Z")
 
@@ -39,7 +40,7 @@ class _Start(NamedTuple):
 
 def other_format(source: Source, fits: Fits, columns: Sequence[str] = ()) -> Finding | None:
     """The finding about a table whose first line has no column of a contract. `columns`: those of the contract."""
-    start = _read(source)
+    start = read_start(source)
     if not start.lines:
         return None
     if start.lines[0].startswith(_MARK):
@@ -54,7 +55,8 @@ def known_column(header: Sequence[str], known: Collection[str]) -> bool:
     return not hidden and any(name in known for name in header)
 
 
-def _read(source: Source) -> _Start:
+def read_start(source: Source) -> _Start:
+    """The first lines of a table."""
     raw = source.read(source.start, MOST_BYTES)
     encoding = None
     try:
@@ -70,6 +72,9 @@ def _delimiter(start: _Start, fits: Fits) -> Finding | None:
     """Another delimiter: one hint for everything that such exports do differently."""
     above = 1 if _SEP.match(start.lines[0]) else 0
     rows = start.lines[above:]
+    if len(rows) > 1 and rows[0].lstrip().startswith("|") and _MARKDOWN_RULE.match(rows[1]):
+        hint = "separate the columns by commas, and remove the line of dashes and the bars at both ends of each line"
+        return Finding("MC005", "the table is in Markdown, not in CSV", hint)
     for delimiter, name in _DELIMITERS.items():
         if rows and rows[0].count(delimiter) > rows[0].count(","):
             header, *records = csv.reader(rows, delimiter=delimiter)

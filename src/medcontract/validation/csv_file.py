@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import msgspec
+
 from medcontract.contracts import recognition
 from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.recognition import Recognized
-from medcontract.contracts.registry import CompiledContract
+from medcontract.contracts.registry import CompiledContract, find
 from medcontract.contracts.rules import UNKNOWN
 from medcontract.contracts.suggestions import did_you_mean
 from medcontract.errors import NotRecognised
@@ -20,9 +22,13 @@ from medcontract.validation.csv_diagnosis import known_column, other_format
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.record_errors import rename_hint
 from medcontract.validation.records import Progress, RecordsValidator
+from medcontract.validation.table_arrangement import matches_exactly, other_arrangement
 
 _MOST_NAMED = 1000
 """The number of cached findings with their column: the same mistake tends to occur many times."""
+
+_REPEATED_HEADER = "the row repeats the column names: remove it"
+_EMPTY_ROW = "the row is empty: remove it"
 
 
 class TableValidator(RecordsValidator):
@@ -49,6 +55,8 @@ class TableValidator(RecordsValidator):
         self.lacking: set[str] = set()
         self.bad_row = Finding("MC031", "")
         self._named: dict[Finding, Finding] = {}
+        self.row_hint: str | None = None
+        """The hint for all findings of the current row."""
 
     def rows(self) -> Iterator[Row]:
         """The rows, each as a JSON record."""
@@ -79,6 +87,12 @@ class TableValidator(RecordsValidator):
             if not column.nullable and column.name not in there:
                 self._lacks(column.name)
         return True
+
+    def finish(self) -> None:
+        super().finish()
+        if self.records == 0 and not self.broken:
+            hint = "check that the rows were written"
+            self.collector.add(Finding("MC511", "there are no rows", hint, severity="warning", ref=self.header_ref()))
 
     def header_ref(self) -> Ref:
         return header_ref(self.source)
@@ -111,11 +125,29 @@ class TableValidator(RecordsValidator):
         if not raw:
             self.add(self.bad_row, index, offset, 0)
             return None, None
-        return super()._slow_path(raw, offset, index)
+        self.row_hint = _REPEATED_HEADER if self._repeats_header(raw) else _EMPTY_ROW if self._is_empty(raw) else None
+        outcome = super()._slow_path(raw, offset, index)
+        self.row_hint = None
+        return outcome
+
+    def _repeats_header(self, raw: bytes) -> bool:
+        """Whether the cells of a row are the column names: tables were joined with their headers."""
+        first = self.columns[0].name if self.columns else ""
+        return raw.startswith(f'{{"{first}":"{first}"'.encode()) and len(self.names) > 1
+
+    def _is_empty(self, raw: bytes) -> bool:
+        """Whether no cell of a row has content, as in rows that a spreadsheet leaves at the end."""
+        first = self.columns[0].name if self.columns else ""
+        if not raw.startswith((f'{{"{first}":""'.encode(), f'{{"{first}":null'.encode())):
+            return False
+        values = msgspec.json.decode(raw).values()
+        return not any(any(value) if isinstance(value, list) else value for value in values)
 
     def collect(self, finding: Finding, ref: Ref) -> bool:
         """Add the column to findings; a missing column is reported once, not for each row."""
         named = self._in_a_column(finding)
+        if named is not None and self.row_hint:
+            named = named._replace(hint=self.row_hint)
         return named is not None and super().collect(named, ref)
 
     def collect_more(self, finding: Finding, times: int) -> None:
@@ -186,11 +218,18 @@ def _in_cells(hint: str) -> str:
 class CsvValidator(TableValidator):
     @classmethod
     def recognise(cls, source: Source) -> Recognized:
-        return recognition.of_columns(frozenset(CsvFile(source).header), header_ref(source))
+        header = CsvFile(source).header
+        found = recognition.of_columns(frozenset(header), header_ref(source))
+        exact = matches_exactly(header, find(found.contract_id))
+        other = None if exact else other_arrangement(source, header, found.renames)
+        if other:
+            raise NotRecognised(other.message, other.hint)
+        return found
 
     @classmethod
     def syntax_errors(cls, source: Source) -> Iterator[Finding]:
-        broken = CsvFile(source).broken or other_format(source, _of_any_contract)
+        table = CsvFile(source)
+        broken = table.broken or other_format(source, _of_any_contract) or other_arrangement(source, table.header)
         if broken:
             yield broken_header(broken, source)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from itertools import permutations
 from typing import Any, NamedTuple
 
 import msgspec
@@ -14,7 +15,7 @@ import msgspec
 from medcontract.contracts import recognition
 from medcontract.contracts.registry import CompiledContract, compiled, find
 from medcontract.errors import NotRecognised
-from medcontract.problems import Finding
+from medcontract.problems import Finding, is_plain
 from medcontract.reading import json_pointer
 from medcontract.reading.diagnosis import MOST_BYTES
 from medcontract.reading.json_scanner import Broken
@@ -118,7 +119,39 @@ def _single(value: Mapping[str, Any]) -> Shape | None:
     return Shape("a single record", frozenset(value), "[record]")
 
 
-_SHAPES = (_columns, _split, _table, _lists, _by_index, _single)
+def _by_group(value: Mapping[str, Any]) -> Shape | None:
+    """A list of records for each key, such as the id of a case."""
+    if not _all(value, _is_list_of_records):
+        return None
+    keys = frozenset(next(iter(value.values()))[0])
+    if list_keys() & value.keys() or _record_contract(keys) is None:
+        return None
+    how = "[record for records in data.values() for record in records]"
+    return Shape("an object with a list of records for each key", keys, how)
+
+
+def _is_list_of_records(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+
+
+def _pairs(value: Mapping[str, Any]) -> Shape | None:
+    """A value for each id: the two fields of a record."""
+    some = list(value.items())[:_MOST_CHECKED]
+    if len(some) < _FEWEST_PAIRS or any(isinstance(each, dict | list) for _, each in some):
+        return None
+    for entry in compiled().values():
+        for form in entry.forms if entry.list_key and not entry.open else ():
+            for first, second in permutations(sorted(form)) if len(form) == 2 else ():
+                records = (msgspec.json.encode({first: key, second: each}) for key, each in some)
+                if all(entry.decode_record(record) is not None for record in records):
+                    how = f"[{{'{first}': key, '{second}': value}} for key, value in data.items()]"
+                    return Shape("an object with a value for each key", form, how)
+    return None
+
+
+_FEWEST_PAIRS = 3
+
+_SHAPES = (_columns, _split, _table, _lists, _by_index, _by_group, _pairs, _single)
 """In this order: the first that matches."""
 
 
@@ -169,15 +202,22 @@ def _rows_of(value: Any) -> Shape | None:
 
 
 def _wrapped(value: Any, offset: int) -> Finding | None:
-    """A complete file inside a list."""
+    """A complete file inside a list, or as the only member of an object."""
+    if isinstance(value, dict) and len(value) == 1:
+        key, inner = next(iter(value.items()))
+        if isinstance(inner, dict) and any(isinstance(inner.get(name), list) for name in list_keys()):
+            outer = f'{{"{key}": … }}' if is_plain(key) else "{ … }"
+            hint = f"write the inner object itself, without the outer {outer}"
+            return Finding("MC103", "expected an object with a list of records, got such an object in another", hint,
+                           offset=offset)  # fmt: skip
     if not isinstance(value, list) or len(value) != 1 or not isinstance(value[0], dict):
         return None
-    if not any(isinstance(value[0].get(key), list) for key in _list_keys()):
+    if not any(isinstance(value[0].get(key), list) for key in list_keys()):
         return None
     return Finding("MC103", "expected an object, got a list", "remove the outer brackets [ ]", offset=offset)
 
 
-def _list_keys() -> frozenset[str]:
+def list_keys() -> frozenset[str]:
     return frozenset(entry.list_key for entry in compiled().values() if entry.list_key)
 
 
@@ -223,7 +263,7 @@ def parsed(raw: bytes) -> Any:
 
 def _not_a_list(value: Any, raw: bytes, base: int) -> Finding | None:
     """The finding about a header whose records are not in a list, but otherwise arranged."""
-    for key in _list_keys() & frozenset(value) if isinstance(value, dict) else ():
+    for key in list_keys() & frozenset(value) if isinstance(value, dict) else ():
         hint = list_hint(value[key])
         if hint:
             what = "an object" if isinstance(value[key], dict) else "a string"

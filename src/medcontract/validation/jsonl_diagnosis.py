@@ -14,7 +14,7 @@ from medcontract.reading.diagnosis import FENCE, MOST_BYTES
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.source import Source
 from medcontract.types import Outline
-from medcontract.validation.json_shapes import by_column, parsed, start_of
+from medcontract.validation.json_shapes import by_column, list_keys, parsed, start_of
 
 _ENOUGH = 3
 """Lines that are checked."""
@@ -44,6 +44,18 @@ def one_value(source: Source, contract: CompiledContract | None = None) -> Findi
     else:
         made = _of_object(value, contract) if isinstance(value, dict) and len(lines) == 1 else None
     return Finding("MC005", *made, offset=source.start) if made else None
+
+
+def whole_files(source: Source) -> Finding | None:
+    """The finding about a file whose first line is not a record, but a complete file with a list of records."""
+    lines = _first_lines(source.head[source.start :])
+    value = parsed(lines[0]) if lines else None
+    keys = [key for key in list_keys() if isinstance(value.get(key), list)] if isinstance(value, dict) else []
+    if not keys:
+        return None
+    message = f"the first line is a complete file with a list of records under '{keys[0]}', not a record"
+    hint = "write one record per line, without header; or one .json file with all records in one list"
+    return Finding("MC005", message, hint, offset=source.start)
 
 
 def _first_lines(text: bytes) -> list[bytes]:

@@ -14,7 +14,7 @@ from medcontract.reading import jsonl_file
 from medcontract.reading.json_file import Block, Cut, check_syntax, too_large
 from medcontract.reading.json_scanner import Broken, scan
 from medcontract.reading.source import Source
-from medcontract.validation.jsonl_diagnosis import LastLine, explain_line, one_value
+from medcontract.validation.jsonl_diagnosis import LastLine, explain_line, one_value, whole_files
 from medcontract.validation.record_errors import Examined
 from medcontract.validation.records import RecordsValidator, broken_finding
 
@@ -35,7 +35,7 @@ class JsonLinesValidator(RecordsValidator):
 
     @classmethod
     def syntax_errors(cls, source: Source) -> Iterator[Finding]:
-        if whole := one_value(source):
+        if whole := one_value(source) or whole_files(source):
             yield whole
             return
         index = -1

@@ -11,13 +11,14 @@ import msgspec
 
 from medcontract.contracts.fast_decoder import quick_parse
 from medcontract.contracts.messages import unknown_key
-from medcontract.contracts.registry import CompiledContract
+from medcontract.contracts.registry import CompiledContract, compiled
 from medcontract.contracts.string_patterns import NON_BLANK
 from medcontract.contracts.suggestions import did_you_mean
 from medcontract.problems import Finding, Path, is_plain
 from medcontract.reading.diagnosis import index_hint
 from medcontract.reading.json_scanner import Fault, Scanned, scan
 from medcontract.reading.limits import MAX_DEPTH
+from medcontract.validation.value_hints import value_hint
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -227,7 +228,17 @@ def with_hints(findings: list[Finding], schema: dict[str, Any], parsed: Any) -> 
         if finding.code == "MC101" and finding.field:
             missing.setdefault(finding.path, set()).add(finding.field)
     renames = {path: _renames(parsed, path, fields, schema) for path, fields in missing.items()}
-    return [_with_hint(finding, renames, schema) for finding in findings]
+    other = other_contract(parsed) if () in renames else None
+    inner = _nested(parsed, missing.get((), set()))
+    return [_with_hint(finding, renames, schema, other, inner) for finding in findings]
+
+
+def _nested(parsed: Any, missing: set[str]) -> str | None:
+    """The key of an object in a record that contains most of its missing fields."""
+    if not missing or not isinstance(parsed, dict) or len(parsed) > _MOST_KEYS:
+        return None
+    objects = ((key, value) for key, value in parsed.items() if isinstance(value, dict))
+    return next((key for key, value in objects if 2 * len(missing & value.keys()) > len(missing)), None)
 
 
 def _renames(parsed: Any, path: Path, missing: set[str], schema: dict[str, Any]) -> dict[str, str]:
@@ -247,9 +258,22 @@ def _renames(parsed: Any, path: Path, missing: set[str], schema: dict[str, Any])
 
 def _renamed_list(parsed: dict[str, Any], unknown: frozenset[str], missing: set[str], schema: Any) -> dict[str, str]:
     """The only list with an unknown key, if one list is missing."""
-    given = [key for key in unknown if isinstance(parsed[key], list)]
+    given = [key for key in unknown if isinstance(parsed[key], list)] if other_contract(parsed) is None else []
     wanted = [key for key in missing if schema.get("properties", {}).get(key, {}).get("type") == "array"]
     return {given[0]: wanted[0]} if len(given) == len(wanted) == 1 else {}
+
+
+def other_contract(parsed: Any) -> str | None:
+    """The only contract that has all keys of a record, and whose required keys the record has."""
+    if not isinstance(parsed, dict) or len(parsed) > _MOST_KEYS:
+        return None
+    keys = frozenset(parsed)
+    found = [
+        entry.id
+        for entry in compiled().values()
+        if not entry.open and keys <= entry.record and any(form <= keys for form in entry.forms)
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 @lru_cache(1024)
@@ -259,8 +283,21 @@ def _paired(unknown: frozenset[str], missing: frozenset[str]) -> dict[str, str]:
     return pair_renamed(unknown, missing)
 
 
-def _with_hint(finding: Finding, renames: dict[Path, dict[str, str]], schema: dict[str, Any]) -> Finding:
-    if finding.hint or finding.code not in ("MC101", "MC102"):
+def _with_hint(
+    finding: Finding,
+    renames: dict[Path, dict[str, str]],
+    schema: dict[str, Any],
+    other: str | None = None,
+    inner: str | None = None,
+) -> Finding:
+    """The finding with a hint.
+
+    `other`: another contract that the record satisfies. `inner`: the key of an object with most missing fields.
+    """
+    if finding.code not in ("MC101", "MC102"):
+        hint = value_hint(finding, schema)
+        return finding if hint == finding.hint else finding._replace(hint=hint)
+    if finding.hint:
         return finding
     if finding.code == "MC101":
         pairs = renames.get(finding.path, {})
@@ -270,6 +307,10 @@ def _with_hint(finding: Finding, renames: dict[Path, dict[str, str]], schema: di
     key, path = str(finding.path[-1]), finding.path[:-1]
     if field := renames.get(path, {}).get(key):
         return finding._replace(hint=f"rename it to '{field}'")
+    if inner == key and not path:
+        return finding._replace(hint="write its fields into the record itself, not into an object in it")
+    if other and not path:
+        return finding._replace(hint=f"the record is one of {other}: move it to a file of that contract")
     return finding._replace(hint=index_hint(key, _WITHOUT_INDEX) or did_you_mean(key, known_keys(schema, path)))
 
 

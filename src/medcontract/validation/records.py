@@ -24,6 +24,7 @@ from medcontract.results.validation import FileReport
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.record_errors import Examined, KnownMistakes, examine
 from medcontract.validation.report import make_report
+from medcontract.validation.value_hints import list_of_names_hint
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -400,7 +401,12 @@ class RecordsValidator:
 
     def examine_record(self, raw: bytes) -> Examined:
         """Check a record by the slow path. May raise `Broken`."""
-        return examine(raw, self.adapter, self.contract.record_schema, self.depth, self._known_mistakes)
+        examined = examine(raw, self.adapter, self.contract.record_schema, self.depth, self._known_mistakes)
+        spread = self.contract.spread
+        if not spread:
+            return examined
+        findings = [finding._replace(hint=list_of_names_hint(finding, spread)) for finding in examined.findings]
+        return examined._replace(findings=findings)
 
 
 class _Repeats:

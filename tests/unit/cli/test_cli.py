@@ -825,7 +825,7 @@ def test_output_that_the_terminal_cannot_write(bad: Path) -> None:
 # --- init ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("track", ["extraction", "lesions", "reports", "triage"])
+@pytest.mark.parametrize("track", TRACKS)
 def test_init(run: Run, track: str) -> None:
     """A new folder holds a valid set of files of the track, and its paths are printed."""
     code, out, err = run("init", track, "a/demo")
@@ -840,7 +840,7 @@ def test_init(run: Run, track: str) -> None:
     assert {file["contract"].split("/")[0] for file in ran.json["files"]} == {track}
 
 
-@pytest.mark.parametrize("track", ["extraction", "lesions", "reports", "triage"])
+@pytest.mark.parametrize("track", TRACKS)
 def test_no_warnings_about_examples(run: Run, track: str) -> None:
     """Neither validate nor preflight nor score has a warning about the files of `init`."""
     run("init", track, "demo")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from medcontract.evaluation.near_misses import differences, folded, near_pairs
@@ -18,6 +20,9 @@ from medcontract.evaluation.near_misses import differences, folded, near_pairs
         ("7", "0007", "leading zeros"),
         ("r-7 ", "R-07", "case, whitespace or leading zeros"),
         (("qa", "b-1"), ("QA", "b-01"), "case or leading zeros"),
+        ("r_7", "R-07", "case, leading zeros or separators"),
+        ("Airway Control", "airway_control", "case or separators"),
+        (("Clinical QA", "1"), ("clinical_qa", "1"), "case or separators"),
     ],
 )
 def test_differences(mine: str, true: str, difference: str) -> None:
@@ -36,3 +41,29 @@ def test_folding_is_idempotent() -> None:
     """Folding twice changes nothing."""
     for key in ("Ñ 007", "ǅ", "İ0", "ß", "00", ("A 01", "É")):
         assert folded(folded(key)) == folded(key)
+
+
+IDS = ["INF-2025-1042", "INF-2025-1043", "INF-2025-1055"]
+
+
+@pytest.mark.parametrize(
+    ("change", "difference"),
+    [
+        (lambda key: f"{key}.txt", "a suffix"),
+        (lambda key: f"images/{key}", "a prefix"),
+        (lambda key: f'="{key}"', "a prefix or a suffix"),
+        (lambda key: f"images/{key.lower()}.png", "case, a prefix or a suffix"),
+        (lambda key: key.removeprefix("INF-2025-"), "a prefix"),
+    ],
+)
+def test_the_same_affix(change: Callable[[str], str], difference: str) -> None:
+    """Ids that all have, or lack, the same prefix or suffix are similar."""
+    pairs = [(change(key), key) for key in IDS]
+    assert near_pairs([mine for mine, _ in pairs], IDS) == pairs
+    assert differences(pairs) == difference
+
+
+@pytest.mark.parametrize("unknown", [["INF-2025-1042.txt"], ["INF-2025-1042a", "b", "c", "d"], ["1", "2"], ["", " "]])
+def test_affixes_of_few_ids(unknown: list[str]) -> None:
+    """One id that contains a known one may be a coincidence."""
+    assert near_pairs(unknown, IDS) == []

@@ -96,7 +96,16 @@ class Equal(CrossFileRule, frozen=True, kw_only=True):
         mine, theirs = getattr(header, self.field, None), getattr(other.header, self.field, None)
         if mine is None or theirs is None or mine == theirs:
             return None
-        return self.finding((self.field,))
+        finding = self.finding((self.field,))
+        alike = isinstance(mine, str) and isinstance(theirs, str) and _plain(mine) == _plain(theirs)
+        return finding._replace(hint=_ALIKE) if alike else finding
+
+
+_ALIKE = "write it as in the truth: it differs only in case or whitespace"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 class Reference(CrossFileRule, frozen=True, kw_only=True):

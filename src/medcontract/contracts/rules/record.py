@@ -72,14 +72,16 @@ class Order(RecordRule, frozen=True, kw_only=True):
 
 
 class CalendarDate(RecordRule, frozen=True, kw_only=True):
-    """The date exists in the (proleptic Gregorian) calendar, years 0001 to 9999."""
+    """The date, or each date of a list, exists in the (proleptic Gregorian) calendar, years 0001 to 9999."""
 
     kind: ClassVar = "calendar-date"
     field: str
 
     def check(self, value: Any) -> Sequence[Finding]:
         date = getattr(value, self.field)
-        return () if date is None or _day_exists(date) else (self.finding((self.field,)),)
+        if date is None or isinstance(date, str):
+            return () if date is None or _day_exists(date) else (self.finding((self.field,)),)
+        return [self.finding((self.field, index)) for index, each in enumerate(date) if not _day_exists(each)]
 
 
 def _day_exists(date: str) -> bool:

@@ -38,10 +38,15 @@ def _file(file: FileReport, style: Style, show_values: bool) -> Iterator[str]:
 
 
 def _about(file: FileReport) -> str:
-    records = "" if file.records is None else f", {plural(file.records, 'record')}"
+    records = "" if file.records is None else f", {_records(file.records, file.errors)}"
     images = "" if file.images is None else f", {plural(file.images.checked, 'image')}"
     how = f" ({file._how})" if file._how else ""
     return f"{file.contract or 'JSON Schema'}{records}{images}{how}"
+
+
+def _records(count: int, errors: int) -> str:
+    """The number of records; none at all in a file with errors means that they were not found."""
+    return "no records read" if errors and not count else plural(count, "record")
 
 
 def _skipped(report: Validation) -> Iterator[str]:
@@ -93,7 +98,7 @@ def summary(report: Validation, style: Style) -> str:
     warnings = sum(file.warnings for file in report.files)
     invalid = sum(not file.ok for file in report.files)
     known = [file.records for file in report.files if file.records is not None]
-    records = f", {plural(sum(known), 'record')}" if known else ""  # documents have none
+    records = f", {_records(sum(known), errors)}" if known else ""  # documents have none
     files = f"{plural(len(report.files), 'file')}{records}"
     if not errors and not warnings:
         return f"{style('No problems found', 'good')} in {files}."

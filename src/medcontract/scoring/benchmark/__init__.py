@@ -40,17 +40,18 @@ from medcontract.scoring.benchmark.samples import (
     OwnTruth,
     Value,
     checked_custom_metrics,
+    has_answer,
     item_of,
     measure,
 )
 from medcontract.scoring.benchmark.tables import tables
 from medcontract.scoring.comparison import Comparison
 from medcontract.scoring.custom_metrics import custom_metrics
-from medcontract.scoring.pairing import Pair, Unscored
+from medcontract.scoring.pairing import Pair, Pairing, Unscored
 from medcontract.scoring.processing_gate import Verdict, processed
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ZERO, exact_sum, mean, rounded, total
-from medcontract.scoring.scorer import Answers, Counts, Finished, Scorer, ScoringOptions
+from medcontract.scoring.scorer import Answers, Counts, Finished, Remark, Scorer, ScoringOptions
 from medcontract.scoring.track import Auxiliary, ExpectedIds, Option, Ranking, ResultFields, Roles, Track
 
 REFERENCES, PREDICTIONS, SAMPLES = "benchmark/references", "benchmark/predictions", "benchmark/samples"
@@ -145,6 +146,22 @@ class BenchmarkScorer(Scorer):
         if ignored:
             warnings.append(f"scores in the submission are ignored: {plural(ignored, 'sample')} (given_scores)")
         return Counts(expected=len(marks), processed={"": processed(sheet)}, data=data, warnings=tuple(warnings))
+
+    def probe(self, record: Any) -> bool:
+        return has_answer(record)
+
+    def remarks(self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any]) -> Iterator[Remark]:
+        """Records with nothing to score: an export without the texts of the model."""
+        for pairing in pairings.values():
+            probes = [mark for marks in pairing.marks_by_run.values() for mark in marks.values() if type(mark) is bool]
+            empty = probes.count(False)
+            if 2 * empty >= len(probes) > 0:
+                yield Remark(
+                    contract=pairing.pair.submission,
+                    message=f"{empty:,} of {plural(len(probes), 'record')} without an answer: 'prediction' is blank",
+                    hint="check that the answers were written into the records",
+                    severity="error" if empty == len(probes) else "warning",
+                )
 
     def finish(self, counts: Counts) -> Finished:
         data: _Data = counts.data

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from medcontract.contracts.contract import Validated
+from medcontract.contracts.string_patterns import BLANKS
 from medcontract.errors import BrokenPlugin, CallError
 from medcontract.normalizers.terms import Terms
 from medcontract.problems import Finding
@@ -68,6 +69,13 @@ def item_of(terms: Terms, settings: Settings, keep: bool, record: Any) -> Item:
     side = side_of(terms, record.reference)
     requires = required_metrics(settings, side)
     return Item(record.task_id, record.sample_id, side, requires, record.reference if keep else None)
+
+
+def has_answer(record: Any) -> bool:
+    """Whether a record of the submission contains something to score: a text, entities (even none), or scores."""
+    said = record.prediction
+    texts = (said.answer, said.rationale, said.diagnosis)
+    return bool(record.scores) or said.entities is not None or any(text and text.strip(BLANKS) for text in texts)
 
 
 def checked_custom_metrics(protocol: Protocol) -> dict[str, Callable[..., Any]]:

@@ -98,9 +98,10 @@ class MetricKind(Struct, frozen=True, kw_only=True):
 
 _CLASSES: tuple[FieldType, ...] = ("one_of", "boolean")
 _MACRO = "macro: mean over all listed classes; micro: of the sums; support: mean by frequency in the truth"
+_WEIGHTS = "Σ weight · figure / Σ weight over the classes; the weight of a class that is not listed is 0"
 _BY_CLASS = (
     MetricParameter(name="average", value="choice", choices=("macro", "micro", "support"), about=_MACRO),
-    MetricParameter(name="weights", value="class weights", about="Σ weight · figure / Σ weight over the classes"),
+    MetricParameter(name="weights", value="class weights", about=_WEIGHTS),
     MetricParameter(name="positive", value="class", about="the class whose figure it is"),
 )
 _POSITIVE_CASE = MetricParameter(

@@ -1,0 +1,113 @@
+"""Addresses of files that are not on this machine, such as `s3://bucket/truth.csv`, and how they are shown.
+
+An address may contain credentials: `https://user:password@host/…`, or the signature of a presigned URL. Therefore the
+text of an `Address` is what may be shown, without them, and only `full` has everything. Whatever prints, compares or
+sorts paths can treat it like one.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from typing import Any, Self
+
+from medcontract.errors import CallError
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_USER = re.compile(r"(?<=://)[^/?#\s]*@")
+_UNESCAPED_USER = re.compile(r"(?<=://)[^/?#@:\[\]]*:(?![0-9]*(?:[/?#]|$)).*@", re.DOTALL)
+"""A password with characters that should have been escaped, such as a slash."""
+_QUERY = re.compile(r"[?#].*", re.DOTALL)
+_IN_TEXT = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"]+")
+_MEMBER = "!/"
+"""What separates an archive from a file in it."""
+
+
+class Address(str):
+    """An address without its credentials. `full` is the address with them."""
+
+    full: str
+
+    __slots__ = ("full",)
+
+    def __new__(cls, full: str) -> Self:
+        archive, separator, member = full.partition(_MEMBER)
+        address = super().__new__(cls, f"{_shown(archive)}{separator}{member}")
+        address.full = full
+        return address
+
+    def __getnewargs__(self) -> tuple[str]:
+        """For pickle: another process can open it, too."""
+        return (self.full,)
+
+    def __getstate__(self) -> None:
+        """Everything is in the argument of `__new__`."""
+        return
+
+    @property
+    def scheme(self) -> str:
+        return self.full.partition("://")[0].lower()
+
+    @property
+    def is_web(self) -> bool:
+        """Whether it is the URL of a web server, which can neither list folders nor match patterns."""
+        return self.scheme in ("http", "https")
+
+    def split_member(self) -> tuple[Address, str] | None:
+        """The archive, and the path of the file in it; None if there is none."""
+        archive, separator, member = self.full.partition(_MEMBER)
+        return (Address(archive), member) if separator else None
+
+    def inside(self, name: str) -> Address:
+        """The address of a file in this folder."""
+        return Address(f"{self.full.rstrip('/')}/{name}")
+
+    def beside(self, name: str) -> Address:
+        """The address of a file, relative to the folder of this one."""
+        path = self.full if _MEMBER in self.full else _QUERY.sub("", self.full) if self.is_web else self.full
+        return Address(f"{posixpath.dirname(path)}/{name}")
+
+    def member(self, name: str) -> Address:
+        """The address of a file in this archive."""
+        return Address(f"{self.full}{_MEMBER}{name}")
+
+
+def is_address(name: object) -> bool:
+    """Whether a name has the form of an address. A `Path` never has."""
+    return isinstance(name, str) and _SCHEME.match(name) is not None
+
+
+def as_address(name: str) -> str:
+    """An address as an `Address`. Any other path is unchanged."""
+    return Address(name) if is_address(name) and not isinstance(name, Address) else name
+
+
+def real_path(path: str) -> str:
+    """A text that is the same for two paths of one file, with links followed, or for two equal addresses.
+
+    It may contain credentials: only compare it.
+    """
+    return path.full if isinstance(path, Address) else os.path.realpath(path)
+
+
+def require_local(path: Any, what: str, hint: str) -> None:
+    """Raises `CallError` for an address where only a path is supported."""
+    if is_address(path):
+        raise CallError(f"{what}: an address is not supported: {as_address(path)}", hint)
+
+
+def hide_credentials(text: str) -> str:
+    """A text without the credentials of the addresses in it."""
+    return _IN_TEXT.sub(lambda match: str(Address(match[0])), text) if "://" in text else text
+
+
+def _shown(address: str) -> str:
+    """Without a user, which may have a password, and without a query, which may be a signature."""
+    scheme = (match := _SCHEME.match(address)) and match[1].lower()
+    user = _USER.search(address) or _UNESCAPED_USER.search(address)
+    if user and (scheme in ("http", "https") or ":" in user[0]):  # abfs://container@account is not a secret
+        address = address[: user.start()] + address[user.end() :]
+    if scheme in ("http", "https") or "=" in address.partition("?")[2]:  # elsewhere, ? is a pattern
+        return _QUERY.sub("", address)
+    return address

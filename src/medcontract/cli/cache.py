@@ -1,0 +1,39 @@
+"""`medcontract cache`."""
+
+from __future__ import annotations
+
+import click
+
+from medcontract import api
+from medcontract.cli import options, output
+from medcontract.cli.suggesting import SuggestingGroup
+
+_EPILOG = """\b
+Examples:
+  medcontract leaderboard truth.csv submissions/* --cache .cache
+  medcontract cache info .cache
+  medcontract cache clear .cache
+"""
+
+
+@click.group("cache", cls=SuggestingGroup, epilog=_EPILOG, short_help="Show or remove kept results.")
+def command() -> None:
+    """The results that validate and leaderboard keep in a folder with --cache DIR."""
+
+
+@command.command("info", short_help="Show how many results a cache contains.")
+@click.argument("folder", metavar="DIR", type=click.Path())
+@options.result("CacheInfo")
+def info(folder: str, chosen: str | None, out: str | None, no_color: bool) -> int:
+    """Show how many results are kept in DIR, their size, and the versions that made them."""
+    output.Printer("CacheInfo", chosen, out, no_color).print(api.cache_info(folder))
+    return 0
+
+
+@command.command("clear", short_help="Remove all results from a cache.")
+@click.argument("folder", metavar="DIR", type=click.Path())
+@options.result("CacheInfo")
+def clear(folder: str, chosen: str | None, out: str | None, no_color: bool) -> int:
+    """Remove all kept results from DIR. Other files in DIR are not touched."""
+    output.Printer("CacheInfo", chosen, out, no_color).print(api.clear_cache(folder))
+    return 0

@@ -1,0 +1,655 @@
+"""`--cache DIR`: finished work is not repeated, results are the same, and faults cost nothing but the cache."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import random
+import resource
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.commands import SENT, TRACKS, TRUTH, Call, beside_files, sent_file, truth_file
+
+import medcontract
+from medcontract import cache as caches
+from medcontract.cache import FILE, ResultCache
+from medcontract.cli import output
+from medcontract.errors import CallError
+from medcontract.evaluation import cache_keys, contest
+from medcontract.evaluation.contest import Refused
+from medcontract.validation import guarded
+
+Counter = Callable[[], int]
+
+
+@pytest.fixture
+def scored(monkeypatch: pytest.MonkeyPatch) -> Counter:
+    """How many submissions were scored, or files validated, since the last call."""
+    done: list[object] = []
+
+    def counting(function: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            done.append(arguments)
+            return function(*arguments)
+
+        return call
+
+    monkeypatch.setattr(contest.Contest, "_score", counting(contest.Contest._score))
+    monkeypatch.setattr(guarded, "check_unchanged", counting(guarded.check_unchanged))
+
+    def count() -> int:
+        number = len(done)
+        done.clear()
+        return number
+
+    return count
+
+
+def make_contest(folder: Path, track: str, teams: int = 3) -> tuple[Path, list[Path]]:
+    """A truth and submissions, of which the second lacks a record and the third has none that is valid."""
+    truth = truth_file(folder / "truth", track)
+    folders = []
+    for number in range(teams):
+        team = folder / "subs" / f"team{number}"
+        records = [*SENT[track]]
+        if number == 1:
+            records = records[1:]
+        if number == 2:
+            records = [{**record, "unknown": "PATIENT"} for record in records]
+        sent_file(team, track, records)
+        beside_files(team, track)
+        (team / "notes.txt").write_text("not a data file", encoding="utf-8")
+        folders.append(team)
+    return truth, folders
+
+
+# --- the same results, without the work -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.parametrize("options", [(), ("--participant",), ("--format", "json", "--strict")])
+def test_leaderboard(track: str, options: tuple[str, ...], tmp_path: Path, call: Call, scored: Counter) -> None:
+    truth, teams = make_contest(tmp_path, track)
+    arguments = ("leaderboard", truth, *teams, *options)
+    plain = call(*arguments)
+    assert scored() == 3
+    assert (call(*arguments, "--cache", tmp_path / "c"), scored()) == (plain, 3)
+    assert (call(*arguments, "--cache", tmp_path / "c"), scored()) == (plain, 0)
+    sent_file(teams[0], track, SENT[track][2:])
+    changed = call(*arguments, "--cache", tmp_path / "c")
+    assert scored() == 1  # only the submission that changed
+    assert changed == call(*arguments)
+
+
+@pytest.mark.parametrize("track", ["lesions", "extraction"])
+def test_reports_and_workers(track: str, tmp_path: Path, call: Call, scored: Counter) -> None:
+    """Complete scores, for reports, are kept separately; the number of processes does not matter."""
+    truth, teams = make_contest(tmp_path, track)
+
+    def run(name: str, *options: object) -> tuple[object, dict[str, bytes]]:
+        folder = tmp_path / name
+        ran = call("leaderboard", truth, *teams, "--reports", folder, *options)
+        return ran, {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    plain = run("r0")
+    cached = ("--cache", tmp_path / "c")
+    assert run("r1", *cached, "--jobs", 2) == plain
+    scored()
+    assert run("r2", *cached) == plain
+    assert scored() == 0
+    assert call("leaderboard", truth, *teams, *cached) == call("leaderboard", truth, *teams)
+
+
+def test_measured(tmp_path: Path, call: Call, scored: Counter) -> None:
+    truth, teams = make_contest(tmp_path, "lesions")
+    beside_files(tmp_path / "m" / "team0", "lesions")
+    arguments = ("leaderboard", truth, *teams, "--measured", tmp_path / "m", "--format", "json")
+    plain = call(*arguments)
+    scored()
+    for expected in (3, 0):
+        assert (call(*arguments, "--cache", tmp_path / "c"), scored()) == (plain, expected)
+    beside_files(tmp_path / "m" / "team0", "lesions", inference_time_ms=1.0)
+    changed = call(*arguments, "--cache", tmp_path / "c")
+    assert scored() == 1
+    assert changed == call(*arguments) != plain
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--parameter", "min_processed=0.9"), ("--participant",), ("--max-record", "1M"), ("--max-unpacked", "1G"),
+     ("--t-min-ms", "1", "--t-max-ms", "1000"), ("--set", "event=x"), ("--contract", "lesions/predictions"),
+     ("--reports", "r"), ("--protocol", "p.json")],
+)  # fmt: skip
+def test_options_that_change_a_score(options: tuple[str, ...], tmp_path: Path, call: Call, scored: Counter) -> None:
+    truth, teams = make_contest(tmp_path, "lesions")
+    files = [team / "sent.json" for team in teams]
+    for number, file in enumerate(files):
+        files[number] = file.rename(file.with_name(f"sent{number}.json"))
+    assert call("protocol", "freeze", "lesions", "--out", "p.json").code == 0
+    arguments = ("leaderboard", f"lesions/truth={truth}", *files, "--cache", "c")
+    call(*arguments)
+    scored()
+    first = call(*arguments, *options)
+    assert (first.code in (0, 1), scored()) == (True, 3)
+    assert (call(*arguments, *options), scored()) == (first, 0)
+
+
+def test_what_else_a_score_depends_on(
+    tmp_path: Path, call: Call, scored: Counter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The truth, names of files, our version, and versions of packages."""
+    truth, teams = make_contest(tmp_path, "lesions")
+    arguments = ("leaderboard", truth, *teams, "--cache", "c")
+    call(*arguments)
+    scored()
+    truth.write_text(truth.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    call(*arguments)
+    assert scored() == 3
+    (teams[0] / "sent.json").rename(teams[0] / "other.json")
+    call(*arguments)
+    assert scored() == 1
+    os.utime(teams[1] / "sent.json", (1, 1))
+    call(*arguments)
+    assert scored() == 0  # its content is the same
+    for name in ("msgspec", "medcontract", "code", "environment"):
+        monkeypatch.setattr(cache_keys, "environment", lambda name=name: {name: "other"})
+        call(*arguments)
+        assert scored() == 3
+
+
+def test_plugins(tmp_path: Path) -> None:
+    """A plugin is hashed, with the modules beside it."""
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "a.json").write_text('{"notes": [{"note_id": "N-1", "length": 3}]}', encoding="utf-8")
+    plugin = """
+from medcontract.modeling import Contract, Count, Document, ListOf, Str, StrictModel
+import helper_of_plugin
+class Note(StrictModel):
+    note_id: Str
+    length: Count
+class Notes(Document):
+    notes: ListOf[Note]
+CONTRACTS = (Contract(id="mine/notes", model=Notes, record=Note, list_key="notes", title="Notes"),)
+"""
+    (tmp_path / "my_plugin.py").write_text(plugin, encoding="utf-8")
+    helper = tmp_path / "helper_of_plugin.py"
+    helper.write_text("LIMIT = 1\n", encoding="utf-8")
+
+    def kept() -> int:
+        command = [sys.executable, "-m", "medcontract", "validate", "--plugin", "./my_plugin.py", "d", "--cache", "c"]
+        ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        return medcontract.cache_info(tmp_path / "c").count
+
+    assert [kept(), kept()] == [1, 1]
+    helper.write_text("LIMIT = 2\n", encoding="utf-8")
+    assert [kept(), kept()] == [2, 2]
+    (tmp_path / "my_plugin.py").write_text(plugin + "# changed\n", encoding="utf-8")
+    assert kept() == 3
+
+
+def test_challenge(tmp_path: Path, call: Call, scored: Counter) -> None:
+    """A challenge file is hashed."""
+    assert call("challenge", "new", "demo").code == 0
+    file = next(Path("demo").glob("*.toml"))
+    example = next(path for path in Path("demo").iterdir() if path.is_dir())
+    arguments = ("validate", example, "--challenge", file, "--cache", "c")
+    plain = call(*arguments[:-2])
+    scored()
+    first = call(*arguments)
+    done = scored()
+    assert (first, done > 0) == (plain, True)
+    assert (call(*arguments), scored()) == (plain, 0)
+    file.write_text(file.read_text(encoding="utf-8") + "\n# changed\n", encoding="utf-8")
+    call(*arguments)
+    assert scored() == done
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "html"])
+def test_validate(form: str, tmp_path: Path, call: Call, scored: Counter) -> None:
+    _, teams = make_contest(tmp_path, "lesions")
+    (tmp_path / "subs" / "utf16.json").write_bytes("{}".encode("utf-16"))
+    (tmp_path / "subs" / "unknown.json").write_text('{"a": 1}', encoding="utf-8")
+    arguments = ("validate", tmp_path / "subs", "--format", form, "--show-values")
+    plain = call(*arguments)
+    assert scored() == 8
+    for expected in (6, 0):  # three of the files are equal
+        assert (call(*arguments, "--cache", "c"), scored()) == (plain, expected)
+    moved = teams[0].rename(tmp_path / "elsewhere")
+    assert call("validate", moved, "--format", form, "--show-values", "--cache", "c") == call(
+        "validate", moved, "--format", form, "--show-values"
+    )
+
+
+@pytest.mark.parametrize(
+    "options", [("--max-problems", "1"), ("--max-record", "1M"), ("--contract", "lesions/predictions"),
+                ("--max-unpacked", "1G"), ("--format", "text")],
+)  # fmt: skip
+def test_options_that_change_a_report(options: tuple[str, ...], tmp_path: Path, call: Call, scored: Counter) -> None:
+    _, teams = make_contest(tmp_path, "lesions")
+    arguments = ("validate", *(team / "sent.json" for team in teams), "--cache", "c")
+    call(*arguments, "--format", "json")
+    assert scored() == 3
+    call(*arguments, "--format", "json", *options)
+    assert scored() == 3
+    call(*arguments, "--format", "json", "--strict", "--quiet")
+    assert scored() == 0
+
+
+def test_standard_input_and_pipes(tmp_path: Path) -> None:
+    """What can be read only once is not kept, and is still read."""
+    data = json.dumps({"labels": TRUTH["lesions"]}).encode()
+    command = [sys.executable, "-m", "medcontract", "validate", "--cache", "c"]
+    ran = subprocess.run([*command, "lesions/truth=-"], input=data, cwd=tmp_path, capture_output=True, check=False)
+    assert ran.returncode == 0
+    os.mkfifo(tmp_path / "pipe.json")
+    with subprocess.Popen([*command, "pipe.json"], cwd=tmp_path, stdout=subprocess.PIPE) as process:
+        (tmp_path / "pipe.json").write_bytes(data)
+        assert process.wait(30) == 0
+    assert medcontract.cache_info(tmp_path / "c").count == 0
+
+
+def test_file_that_changes(tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A result is kept under the hash of what it was computed from, or not at all."""
+    truth, teams = make_contest(tmp_path, "lesions")
+    score = contest.Contest._score
+
+    def change(self: contest.Contest, submission: Any) -> Any:
+        outcome = score(self, submission)
+        if submission.name == "team0":
+            sent_file(teams[0], "lesions", SENT["lesions"][3:])
+        return outcome
+
+    monkeypatch.setattr(contest.Contest, "_score", change)
+    call("leaderboard", truth, *teams, "--cache", "c")
+    assert medcontract.cache_info("c").count == 2
+
+
+def test_failures_are_not_kept(tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug, or a worker that died, says nothing about the submission."""
+    truth, teams = make_contest(tmp_path, "lesions")
+
+    def fail(*_: object) -> None:
+        raise ValueError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(contest.Contest, "_score", fail)
+        assert "internal error" in call("leaderboard", truth, *teams, "--cache", "c").out
+    assert medcontract.cache_info("c").count == 0
+    assert call("leaderboard", truth, *teams, "--cache", "c").code == 0
+
+
+def test_in_python(tmp_path: Path) -> None:
+    truth, teams = make_contest(tmp_path, "reports")
+    plain = medcontract.leaderboard(truth, *teams)
+    notices: list[str] = []
+    for _ in range(2):
+        assert medcontract.leaderboard(truth, *teams, cache=tmp_path / "c", notice=notices.append) == plain
+    wanted = medcontract.validate_files(teams)
+    for _ in range(2):
+        assert medcontract.validate_files(teams, cache=str(tmp_path / "c"), notice=notices.append) == wanted
+    found = medcontract.cache_info(tmp_path / "c")
+    assert (found.count, [each.kind for each in found.results], notices) == (7, ["leaderboard", "validate"], [])
+    assert medcontract.clear_cache(tmp_path / "c").count == 7
+    assert medcontract.cache_info(tmp_path / "c").count == 0
+    assert len(found.to_frame()) == 2
+
+
+# --- what is stored ---------------------------------------------------------------------------------------------------
+
+
+def stored(folder: Path) -> str:
+    with sqlite3.connect(folder / FILE) as connection:
+        values = [zlib.decompress(value) for (value,) in connection.execute("SELECT value FROM results")]
+    connection.close()
+    return b"".join(values).decode("latin-1")
+
+
+def test_private(tmp_path: Path, call: Call) -> None:
+    """Nobody else can read it, and it contains neither labels nor texts beyond those of the result."""
+    truth, teams = make_contest(tmp_path, "extraction")
+    before = os.umask(0)
+    try:
+        call("leaderboard", truth, *teams, "--cache", "new/c", "--reports", "r")
+        call("leaderboard", truth, *teams, "--cache", "new/c")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(os.stat("new/c").st_mode) == 0o700
+    assert stat.S_IMODE(os.stat(Path("new/c") / FILE).st_mode) == 0o600
+    text = stored(tmp_path / "new" / "c")
+    assert "team_name" not in text
+    assert "Losart" not in text
+    assert "Insulina" not in text
+
+
+def test_code_in_a_cache_is_not_run(tmp_path: Path, call: Call, scored: Counter) -> None:
+    """A value that would call a function is ignored, and replaced."""
+
+    class Evil:
+        def __init__(self, function: Any, *arguments: Any) -> None:
+            self.call = (function, arguments)
+
+        def __reduce__(self) -> Any:
+            return self.call
+
+    truth, teams = make_contest(tmp_path, "lesions")
+    arguments = ("leaderboard", truth, *teams, "--cache", "c")
+    plain = call(*arguments)
+    for function, given in ((os.system, "touch pwned"), (medcontract.api.write_file, "x"), (open, "pwned")):
+        extra = ("pwned",) if function is not os.system else ()
+        data = zlib.compress(pickle.dumps(Evil(function, given, *extra)))
+        with sqlite3.connect(Path("c") / FILE) as connection:
+            for (key,) in connection.execute("SELECT key FROM results").fetchall():
+                row = (caches._checksum(key, data), data, key)
+                connection.execute("UPDATE results SET checksum = ?, value = ? WHERE key = ?", row)
+        connection.close()
+        scored()
+        assert (call(*arguments), scored()) == (plain, 3)
+        assert (call(*arguments), scored()) == (plain, 0)
+    assert not Path("pwned").exists()
+
+
+# --- faults -----------------------------------------------------------------------------------------------------------
+
+
+def _truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:5000])
+
+
+def _overwritten(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[4096:] = random.Random(1).randbytes(len(data) - 4096)
+    path.write_bytes(data)
+
+
+def _text(path: Path) -> None:
+    path.write_text("hello " * 1000, encoding="utf-8")
+
+
+def _foreign(path: Path) -> None:
+    path.unlink()
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE mine (a TEXT)")
+    connection.close()
+
+
+def _newer(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+
+
+def _writable_by_all(path: Path) -> None:
+    path.chmod(0o666)
+
+
+def _link(path: Path) -> None:
+    path.rename(path.with_name("real"))
+    path.symlink_to("real")
+
+
+def _folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    "damage", [_truncated, _overwritten, _text, _foreign, _newer, _writable_by_all, _link, _folder]
+)
+def test_damaged(damage: Callable[[Path], None], tmp_path: Path, call: Call) -> None:
+    """A cache that cannot be used is a notice; the result is that without a cache, and the file is not touched."""
+    truth, teams = make_contest(tmp_path, "lesions")
+    plain = call("leaderboard", truth, *teams)
+    call("leaderboard", truth, *teams, "--cache", "c")
+    call("validate", *teams, "--cache", "c")
+    path = Path("c") / FILE
+    damage(path)
+    before = path.read_bytes() if path.is_file() else None
+    ran = call("leaderboard", truth, *teams, "--cache", "c")
+    assert (ran.code, ran.out) == (plain.code, plain.out)
+    assert ran.err.startswith("medcontract: --cache: c cannot be ")
+    assert len(ran.err.splitlines()) == 1
+    assert (path.read_bytes() if path.is_file() else None) == before
+
+
+def test_damaged_value(tmp_path: Path, call: Call, scored: Counter) -> None:
+    """A single damaged value is computed again."""
+    truth, teams = make_contest(tmp_path, "lesions")
+    arguments = ("leaderboard", truth, *teams, "--cache", "c")
+    plain = call(*arguments)
+    scored()
+    with sqlite3.connect(Path("c") / FILE) as connection:
+        connection.execute("UPDATE results SET value = x'00' WHERE key = (SELECT MIN(key) FROM results)")
+    connection.close()
+    assert (call(*arguments), scored()) == (plain, 1)
+    assert (call(*arguments), scored()) == (plain, 0)
+
+
+def test_read_only(tmp_path: Path, call: Call, scored: Counter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is there is used; new results are not kept, with a notice."""
+    truth, teams = make_contest(tmp_path, "lesions")
+    call("leaderboard", truth, *teams[:2], "--cache", "c")
+    connect = caches._connect
+
+    def read_only(folder: str) -> sqlite3.Connection:
+        connection = connect(folder)
+        connection.execute("PRAGMA query_only = ON")
+        return connection
+
+    monkeypatch.setattr(caches, "_connect", read_only)
+    scored()
+    ran = call("leaderboard", truth, *teams, "--cache", "c")
+    assert scored() == 1
+    assert ran.out == call("leaderboard", truth, *teams).out
+    reason = "attempt to write a readonly database"
+    assert ran.err == f"medcontract: --cache: c cannot be written: {reason}; further results are not kept\n"
+
+
+def test_folder_that_cannot_be_created(tmp_path: Path, call: Call) -> None:
+    truth, teams = make_contest(tmp_path, "lesions")
+    ran = call("leaderboard", truth, *teams, "--cache", "/proc/nothing/c")
+    assert (ran.code, ran.out) == (0, call("leaderboard", truth, *teams).out)
+    assert "--cache: /proc/nothing/c cannot be used: " in ran.err
+
+
+@pytest.mark.parametrize("name", ["file", "subs", "subs/team0", "subs/team0/c", "s3://bucket/c", "truth/c"])
+def test_wrong_folder(name: str, tmp_path: Path, call: Call) -> None:
+    """A folder with inputs would become an input of the next call."""
+    _, teams = make_contest(tmp_path, "lesions")
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    ran = call("leaderboard", "truth", *teams, "--cache", name)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("medcontract: --cache: ")
+    assert not list(tmp_path.rglob(FILE))
+    assert call("validate", "subs", "--cache", "subs/team0").code == 2
+    assert call("validate", "truth/truth.json", "--cache", "c", "--images", "i").code == 2
+    assert call("validate", "truth/truth.json", "--cache", "c", "--schema", "s.json").code == 2
+    with pytest.raises(CallError, match="'cache' must be a path"):
+        medcontract.validate_files("truth", cache=5)  # type: ignore[arg-type]  # what is tested
+
+
+def test_clear(tmp_path: Path, call: Call) -> None:
+    """Removes our files only."""
+    truth, teams = make_contest(tmp_path, "lesions")
+    call("leaderboard", truth, *teams, "--cache", "c")
+    Path("c/mine.txt").write_text("x", encoding="utf-8")
+    assert call("cache", "info", "c").out.endswith(" MB\n  leaderboard, medcontract 0.1.0: 3\n")
+    assert call("cache", "info", "c", "--format", "json").json["count"] == 3
+    assert call("cache", "clear", "c").out.startswith("c: removed 3 results, ")
+    assert call("cache", "info", "c").out == f"c: 0 results, {os.path.getsize(Path('c') / FILE) / 1e6:.1f} MB\n"
+    assert sorted(path.name for path in Path("c").iterdir()) == [FILE, "mine.txt"]
+    _text(Path("c") / FILE)
+    ran = call("cache", "info", "c")
+    assert (ran.code, "file is not a database" in ran.err) == (2, True)
+    assert call("cache", "clear", "c").code == 0
+    assert [path.name for path in Path("c").iterdir()] == ["mine.txt"]
+    for command in ("info", "clear"):
+        ran = call("cache", command, "c")
+        assert (ran.code, ran.err.splitlines()[0]) == (2, "medcontract: c: no cache in this folder")
+    (Path("c") / FILE).touch()
+    _foreign(Path("c") / FILE)
+    ran = call("cache", "clear", "c")
+    assert (ran.code, "is not a cache of medcontract: it is not removed" in ran.err) == (2, True)
+    assert (Path("c") / FILE).exists()
+    assert call("cache", "info", "s3://bucket/c").code == 2
+
+
+COMMAND = (sys.executable, "-m", "medcontract")
+
+
+def start(folder: Path, *options: str, **settings: Any) -> subprocess.Popen[bytes]:
+    command = [*COMMAND, "leaderboard", "truth", *sorted(f"subs/{p.name}" for p in (folder / "subs").iterdir())]
+    return subprocess.Popen(
+        [*command, "--format", "json", *options], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **settings
+    )
+
+
+def finished(process: subprocess.Popen[bytes]) -> tuple[int, bytes, bytes]:
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+def large_contest(folder: Path) -> None:
+    make_contest(folder, "lesions", 12)
+
+
+@pytest.mark.parametrize("limit", [1000, 10_000, 30_000])
+def test_full_disk(limit: int, tmp_path: Path) -> None:
+    """A file that cannot grow is a notice. What was kept before is still readable."""
+    large_contest(tmp_path)
+    plain = finished(start(tmp_path))
+    full = start(tmp_path, "--cache", "c", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    code, out, err = finished(full)
+    assert (code, out) == plain[:2]
+    assert err.count(b"\n") <= 1
+    assert err.startswith(b"medcontract: --cache: c cannot be ")
+    assert os.listdir(tmp_path / "c") in ([], [FILE])
+    assert finished(start(tmp_path, "--cache", "c")) == plain
+
+
+def test_two_at_once(tmp_path: Path) -> None:
+    large_contest(tmp_path)
+    plain = finished(start(tmp_path))
+    running = [start(tmp_path, "--cache", "c") for _ in range(3)]
+    assert [finished(each) for each in running] == [plain] * 3
+    assert medcontract.cache_info(tmp_path / "c").count == 12
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_killed_at_any_moment(number: signal.Signals, tmp_path: Path) -> None:
+    """Only work in progress is lost: results that were kept stay, and the next run gives the same bytes."""
+    large_contest(tmp_path)
+    plain = finished(start(tmp_path))
+    chance = random.Random(7)
+    counts = [0]
+    for _ in range(20):
+        if counts[-1] == 12:
+            (tmp_path / "c" / FILE).unlink()
+            counts = [0]
+        process = start(tmp_path, "--cache", "c")
+        deadline = time.monotonic() + 20
+        wanted = chance.randint(0, 11)
+        while process.poll() is None and time.monotonic() < deadline and _count(tmp_path) < wanted:
+            time.sleep(0.001)
+        time.sleep(chance.random() * 0.01)
+        process.send_signal(number)
+        code, out, err = finished(process)
+        assert code in (0, 143, -number)
+        assert out in (plain[1], b"")
+        assert code or out
+        if number == signal.SIGTERM:
+            assert set(os.listdir(tmp_path / "c") if (tmp_path / "c").exists() else []) <= {FILE}
+            assert b"Traceback" not in err
+        counts.append(_count(tmp_path))
+        assert counts[-1] >= counts[-2]
+    assert finished(start(tmp_path, "--cache", "c")) == plain
+    assert medcontract.cache_info(tmp_path / "c").count == 12
+
+
+def _count(folder: Path) -> int:
+    try:
+        return medcontract.cache_info(folder / "c").count
+    except CallError:  # not created yet
+        return 0
+
+
+def test_closed_pipe(tmp_path: Path) -> None:
+    """If nobody reads the output, what was computed is kept."""
+    large_contest(tmp_path)
+    process = start(tmp_path, "--cache", "c")
+    assert process.stdout
+    process.stdout.close()
+    process.wait(60)
+    assert process.stderr
+    assert (process.returncode, process.stderr.read()) == (1, b"")
+    process.stderr.close()
+    assert medcontract.cache_info(tmp_path / "c").count == 12
+
+
+def test_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that does not let go of the cache does not stop others."""
+    monkeypatch.setattr(caches, "_WAIT", 0.1)
+    notices: list[str] = []
+    with ResultCache(tmp_path / "c", notices.append) as cache:
+        cache.put("a", "leaderboard", Refused(reason="x"))
+        with sqlite3.connect(tmp_path / "c" / FILE) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            cache.put("b", "leaderboard", Refused(reason="x"))
+        other.close()
+        assert cache.get("a") == Refused(reason="x")
+    assert notices == [f"--cache: {tmp_path / 'c'} cannot be written: database is locked; further results are not kept"]
+
+
+# --- progress ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_progress(clock: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    """Rate and time left, of what is counted."""
+
+    def shown(progress: output.Progress, at: float, *state: Any) -> str:
+        clock[0] = at
+        progress._show(*state)
+        return capsys.readouterr().err.strip("\r\x1b[K").partition("] ")[2]
+
+    progress = output.Progress("submissions")
+    assert shown(progress, 0, "scoring", 0, 100) == ""
+    assert shown(progress, 10, "scoring", 25, 100) == " 25% scoring, 2.5 submissions/s, 0:30 left"
+    assert shown(progress, 20, "scoring", 100, 100) == "100% scoring, 5.0 submissions/s, 0:00 left"
+    progress = output.Progress()
+    clock[0] = 100
+    progress = output.Progress()
+    assert shown(progress, 100, "checking", 0, 10**12) == ""
+    assert shown(progress, 110, "checking", 10**9, 10**12) == "  0% checking, 100.0 MB/s, 2:46:30 left"
+    assert shown(progress, 120, "checking images", 0, 10) == "  0% checking images"
+    assert shown(progress, 122, "checking images", 5, 10) == " 50% checking images, 2.5 images/s, 0:02 left"
+
+
+def test_progress_over_files(tmp_path: Path) -> None:
+    """Several files are one bar, of all their bytes."""
+    _, teams = make_contest(tmp_path, "lesions")
+    files = [team / "sent.json" for team in teams]
+    total = sum(file.stat().st_size for file in files)
+    seen: list[tuple[str, int, int]] = []
+    medcontract.validate_files(files, progress=lambda *state: seen.append(state))
+    assert {(name, of) for name, _, of in seen} == {("checking", total)}
+    done = [state[1] for state in seen]
+    assert (done == sorted(done), done[0], done[-1] > files[0].stat().st_size) == (True, 0, True)

@@ -1,0 +1,243 @@
+"""Hints about single values: what the schema expects there, and what such a value usually means."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.commands import SENT, TRUTH, Call, sent_file, truth_file
+from tests.scoring_files import CLASSES, drug, read_rx
+
+import medcontract
+
+_NO_ANSWER = "if there is no answer, write the reason into 'error', without the answers"
+_SPECIALTIES = "one of Cardiology, Neurology, Oncology, Internal Medicine, Emergency Medicine, Other"
+
+
+def hints(contract: str, record: dict[str, Any]) -> list[str | None]:
+    """The hints about a record, without repetitions."""
+    found = medcontract.validate(json.dumps(record).encode(), contract, name="x.jsonl").problems
+    return list(dict.fromkeys(problem.hint for problem in found))
+
+
+@pytest.mark.parametrize(
+    ("contract", "changes", "hint"),
+    [
+        ("reports/predictions", {"specialty": "Oncology "}, "remove leading and trailing whitespace"),
+        ("reports/predictions", {"urgency": "2"}, "write the name itself, not a number"),
+        ("reports/predictions", {"urgency": "N/A"}, _NO_ANSWER),
+        ("reports/predictions", {"specialty": None}, f"{_SPECIALTIES}; {_NO_ANSWER}"),
+        ("reports/predictions", {"follow_up": None}, _NO_ANSWER),
+        ("reports/predictions", {"processing_time_sec": "00:00:01"},
+         "write a number of seconds, not a date or a time of day"),
+        ("triage/response", {"message_sent_time": "2025-05-20T10:00:00Z"},
+         "write a number of seconds, not a date or a time of day"),
+        ("triage/response", {"model_predictions": "airway, bleeding"}, 'write a list of strings: ["…", "…"]'),
+        ("triage/response", {"model_predictions": '["airway"]'},
+         "write the list itself, not a string: do not call json.dumps on a part of the data"),
+        ("triage/ground-truth", {"gt_lsi_list": ["airway"]},
+         "write an object { … }; its keys are lsi_group, lsi_description, in_hospital, elapsed_from_start"),
+        ("benchmark/predictions", {"prediction": "Asthma"},
+         "write an object { … }; its keys are answer, rationale, diagnosis, entities"),
+        ("benchmark/predictions", {"prediction": {"entities": ["asthma"]}},
+         "write an object { … }; its keys are diagnoses, treatments, medications, symptoms, labs"),
+        ("lesions/predictions", {"probabilities": [-2.5] * 10},
+         "if these are logits, apply softmax: expected numbers from 0 to 1"),
+        ("extraction/prescription-predictions", {"medicamentos": [{**drug("Losartán"), "duracion": None}]},
+         'if there is none, write an empty string: ""'),
+    ],
+)  # fmt: skip
+def test_hint(contract: str, changes: dict[str, Any], hint: str) -> None:
+    """A wrong value has one hint, which says how to write it."""
+    track = contract.partition("/")[0]
+    records = TRUTH[track] if contract.endswith("truth") else SENT[track]
+    record = {**records[0], **changes}
+    assert hints(contract, record) == [hint]
+
+
+def test_no_answer_is_not_meant() -> None:
+    """Where a record cannot say that there is no answer, or where the value is another one, the hint is not given."""
+    record = {**TRUTH["reports"][0], "specialty": None}
+    assert hints("reports/truth", record) == [_SPECIALTIES]
+    assert hints("reports/predictions", {**SENT["reports"][0], "report_id": None}) == [None]
+
+
+@pytest.mark.parametrize("path", ["C:\\data\\images\\a.png", "/home/ana/images/a.png"])
+def test_absolute_paths(path: str) -> None:
+    """One hint for all that has to change."""
+    case = {"image_id": "a", "image_path": path, "age": 50, "gender": "f", "location": 3}
+    expected = "write the path relative to the folder of the data, with '/' between its parts"
+    assert hints("lesions/cases", case) == [expected]
+
+
+def test_records_of_another_contract() -> None:
+    """A record that satisfies another contract is not to be renamed into one of this contract."""
+    lab = {"doc_id": "L-1", "parse_success": True, "resultados": []}
+    lines = "\n".join(json.dumps(record) for record in (read_rx("P-1", drug("Losartán")), lab))
+    missing, unknown = medcontract.validate(lines.encode(), name="x.jsonl").problems
+    assert (missing.code, missing.hint, unknown.code) == ("MC101", None, "MC102")
+    assert unknown.hint == "the record is one of extraction/lab-predictions: move it to a file of that contract"
+
+
+def test_the_header_among_the_rows() -> None:
+    """Joined tables: all problems of the row have the same hint."""
+    header = f"image_id,{','.join(CLASSES)}"
+    row = f"I-1,1{',0' * 9}"
+    found = medcontract.validate(f"{header}\n{row}\n{header}\n".encode(), name="x.csv").problems
+    assert {(problem.line, problem.hint) for problem in found} == {(3, "the row repeats the column names: remove it")}
+
+
+def test_an_event_in_another_spelling(tmp_path: Path) -> None:
+    """The hint says that only the spelling differs; participants see the number of such problems only."""
+    truth = truth_file(tmp_path, "reports", event="Spring 2026")
+    sent = sent_file(tmp_path, "reports", event="spring 2026 ")
+    (problem,) = medcontract.score(truth, sent).problems
+    assert problem.hint == "write it as in the truth: it differs only in case or whitespace"
+    assert "case or whitespace" not in medcontract.score(truth, sent, participant=True).to_json()
+    other = sent_file(tmp_path, "reports", event="Autumn")
+    (problem,) = medcontract.score(truth, other).problems
+    assert problem.hint == "check that this is the right truth"
+
+
+# --- the arrangement of a file ---------------------------------------------------------------------
+
+
+def test_fields_in_an_object_of_the_record() -> None:
+    """Answers nested in one more object: one hint, and the contract is that of the id, not of another track."""
+    nested = {"report_id": "R-1", "prediction": {k: v for k, v in SENT["reports"][0].items() if k != "report_id"}}
+    found = medcontract.validate(json.dumps(nested).encode(), "reports/predictions", name="x.jsonl").problems
+    (unknown,) = [problem for problem in found if problem.code == "MC102"]
+    assert unknown.hint == "write its fields into the record itself, not into an object in it"
+    whole = {"team_name": "a", "predictions": [nested]}
+    report = medcontract.validate(json.dumps(whole).encode(), name="x.json")
+    assert report.contract is None
+    assert "lesions" not in report.problems[0].message
+    assert "reports/predictions" in report.problems[0].message
+
+
+@pytest.mark.parametrize(
+    ("content", "message", "hint"),
+    [
+        (
+            {"data": {"team_name": "a", "predictions": SENT["reports"]}},
+            "expected an object with a list of records, got such an object in another",
+            'write the inner object itself, without the outer {"data": … }',
+        ),
+        (
+            {image["image_id"]: image["label"] for image in TRUTH["lesions"]},
+            "expected an object with a list of records, got an object with a value for each key",
+            "[{'image_id': key, 'label': value} for key, value in data.items()]",
+        ),
+        (
+            {"event": "x", "team_name": "a", "evaluation_date": "2026-05-31", "responses": {"C-0": SENT["triage"][:2]}},
+            "'responses' must be a list, not an object",
+            "[record for records in data.values() for record in records]",
+        ),
+        (
+            {"C-0": SENT["triage"][:2], "C-1": SENT["triage"][2:4]},
+            "expected an object with a list of records, got an object with a list of records for each key",
+            "[record for records in data.values() for record in records]",
+        ),
+    ],
+)
+def test_arrangements(content: Any, message: str, hint: str) -> None:
+    """Other arrangements of the same data."""
+    (problem,) = medcontract.validate(json.dumps(content).encode(), name="x.json").problems
+    assert problem.message == message
+    assert hint in (problem.hint or "")
+
+
+def test_lines_that_are_complete_files() -> None:
+    """One file per line is not one record per line."""
+    line = json.dumps({"team_name": "a", "predictions": SENT["reports"][:1]})
+    (problem,) = medcontract.validate(f"{line}\n{line}\n".encode(), name="x.jsonl").problems
+    assert problem.message.startswith("the first line is a complete file with a list of records under 'predictions'")
+
+
+def test_a_markdown_table() -> None:
+    """The line of dashes and the bars at both ends are not CSV either."""
+    table = b"| image_id | label |\n|---|---|\n| I-1 | MEL |\n"
+    (problem,) = medcontract.validate(table, name="x.csv").problems
+    assert (problem.code, problem.message) == ("MC005", "the table is in Markdown, not in CSV")
+
+
+@pytest.mark.parametrize(
+    ("records", "contract"),
+    [
+        ([{"doc_id": "P-1", "kind": "measured", "evidence": "a", "interpretation": "b"}], "extraction/evidence"),
+        ([{"doc_id": "P-1", **drug("Losartán")}], "extraction/prescription-"),
+    ],
+)
+def test_keys_of_inner_objects(records: Any, contract: str) -> None:
+    """Keys of objects in the records of a contract make it one of the closest."""
+    (problem,) = medcontract.validate(json.dumps(records).encode(), name="x.json").problems
+    assert f"closest: {contract}" in (problem.hint or "")
+
+
+def test_records_that_are_not_found(call: Call, tmp_path: Path) -> None:
+    """The line about a file does not say that it has 0 records if its list has another name."""
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"team_name": "a", "answers": SENT["reports"]}), "utf-8")
+    *_, verdict, last = call("validate", path).out.splitlines()
+    assert "reports/predictions, no records read (recognized by its keys; rename 'answers' to 'predictions')" in verdict
+    assert last == "2 errors in 1 of 1 file, no records read."
+
+
+@pytest.mark.parametrize("time", ["tiempo", "time", "Runtime"])
+def test_short_names_of_the_time(time: str) -> None:
+    """Predictions are not taken for a truth because of the name of their time."""
+    table = f"id_informe,especialidad,urgencia,seguimiento,{time}\nR-1,Oncology,Urgent,true,0.5\n"
+    assert medcontract.validate(table.encode(), name="x.csv").contract == "reports/predictions"
+
+
+def test_names_of_a_list() -> None:
+    """Probabilities with the classes as keys: the hint has their order."""
+    order = f"write a list under 'probabilities', in this order: {', '.join(CLASSES)}"
+    shares = dict.fromkeys(CLASSES, 0.1)
+    assert hints("lesions/predictions", {"image_id": "I-1", "probabilities": shares}) == [order]
+    assert hints("lesions/predictions", {"image_id": "I-1", **shares}) == [None, order]  # it is missing, too
+
+
+def test_empty_rows() -> None:
+    """Rows without any content, as spreadsheets leave them at the end."""
+    table = f"image_id,{','.join(CLASSES)},error\nI-1,1{',0' * 9},\n{',' * 11}\n"
+    found = medcontract.validate(table.encode(), name="x.csv").problems
+    assert {(problem.line, problem.hint) for problem in found} == {(3, "the row is empty: remove it")}
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("prediction.json", "a similar name exists: 'predictions.json'"),
+        ("other.csv", "check the name and the folder"),
+        ("predictions2.json", "check the name and the folder"),
+        ("predictions=predictions.json", "to specify a contract, write TRACK/NAME=PATH without spaces"),
+        ("reports/predictions = predictions.json", "to specify a contract, write TRACK/NAME=PATH without spaces"),
+    ],
+)
+def test_a_path_that_does_not_exist(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, hint: str
+) -> None:
+    """A similar name in the folder is suggested."""
+    monkeypatch.chdir(tmp_path)
+    sent_file(tmp_path, "reports", name="predictions.json")
+    ran = call("validate", given)
+    assert ran.code == 2
+    assert hint in ran.out
+    assert hint in call("leaderboard", truth_file(tmp_path, "reports"), given).err
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "message"),
+    [
+        (b"{}", "x.json", "it is empty"),
+        (b"[]", "x.json", "it is empty"),
+        (b"{}\n", "x.jsonl", "its first record is empty"),
+    ],
+)
+def test_no_data(content: bytes, name: str, message: str) -> None:
+    """No contract is guessed for nothing."""
+    (problem,) = medcontract.validate(content, name=name).problems
+    assert (problem.code, problem.message) == ("MC009", message)
