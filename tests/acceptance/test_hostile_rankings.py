@@ -85,7 +85,7 @@ def test_an_exception_in_a_plugin_is_a_refusal(call: Call, tmp_path: Path, jobs:
 
 def test_an_unexpected_exception_is_a_refusal(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of the one submission; the message says where, and how to report it, and holds nothing of the data."""
-    real = contest.score_against
+    real = score_against
 
     def fails(truth: Any, files: Any, *given: Any) -> Any:
         if any("crashes" in part.source.name for part in files.parts()):
