@@ -69,8 +69,8 @@ def outcomes(board: Any) -> dict[str, tuple[int | None, list[str]]]:
 
 @pytest.mark.usefixtures("_troubled")
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_an_unexpected_exception_is_a_refusal(call: Call, tmp_path: Path, jobs: str) -> None:
-    """Of the one submission; the message says where, and how to report it, and holds nothing of the data."""
+def test_an_exception_in_a_plugin_is_a_refusal(call: Call, tmp_path: Path, jobs: str) -> None:
+    """Of the one submission; the message says where, and holds nothing of the data."""
     files = competition(tmp_path, "a", "crashes", "z")
     plugin = ("--plugin", "./troubled_scoring.py")
     ran = call("leaderboard", *files, *plugin, "--format", "json", "--jobs", jobs)
@@ -78,6 +78,24 @@ def test_an_unexpected_exception_is_a_refusal(call: Call, tmp_path: Path, jobs: 
     found = outcomes(ran.json)
     assert (found["a"][0], found["z"][0]) == (1, 2)
     rank, reasons = found["crashes"]
+    assert rank is None
+    assert reasons[0] == "the plugin 'troubled_scoring' failed in score_against, line 10: ZeroDivisionError"
+    assert "MARIA" not in ran.out + ran.err
+
+
+def test_an_unexpected_exception_is_a_refusal(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the one submission; the message says where, and how to report it, and holds nothing of the data."""
+    real = score_against
+
+    def fails(truth: Any, files: Any, *given: Any) -> Any:
+        if any("crashes" in part.source.name for part in files.parts()):
+            raise ZeroDivisionError("MARIA")
+        return real(truth, files, *given)
+
+    monkeypatch.setattr(contest, "score_against", fails)
+    ran = call("leaderboard", *competition(tmp_path, "a", "crashes", "z"), "--format", "json")
+    assert ran.code == 0
+    rank, reasons = outcomes(ran.json)["crashes"]
     assert rank is None
     assert "internal error (ZeroDivisionError in evaluation/contest.py, line " in reasons[0]
     assert "please report it" in reasons[0]

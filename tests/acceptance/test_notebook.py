@@ -37,7 +37,8 @@ CELLS = {
 }
 """The last line of a cell is displayed."""
 _NOT_DISPLAYED = {
-    "bundle", "frame_schema", "get_contract", "init", "json_schema", "load", "load_plugin", "new_challenge", "template",
+    "bundle", "cache_info", "clear_cache",
+    "frame_schema", "get_contract", "init", "json_schema", "load", "load_plugin", "new_challenge", "template",
     "validate_frame",
 }  # fmt: skip
 """Functions that return no result: values, texts, schemas and paths; `validate_frame` is like `validate`."""

@@ -117,11 +117,18 @@ def _check_metric_field(
         return None
     other = truth[name]
     if other is not None and field.comparable != other.comparable:
-        what = "the types differ" if field.type_text != other.type_text else "the values of one_of differ"
+        what = _difference(field.of or field, other.of or other)
         message = f"'{name}' is {field.type_text} in the prediction and {other.type_text} in the truth: {what}"
         findings.add("MC222", path, message, "write the same type, or the same values in the same order, in both")
         return None
     return field
+
+
+def _difference(one: Field, other: Field) -> str:
+    if one.type != other.type or not one.one_of:
+        return "the types differ"
+    same = sorted(one.one_of) == sorted(other.one_of)
+    return "the values of one_of have another order" if same else "the values of one_of differ"
 
 
 class _Parameters:

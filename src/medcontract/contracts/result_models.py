@@ -40,7 +40,15 @@ _TYPES: dict[str, Any] = {
     "TrackResult": Annotated[
         dict[str, Any], AfterValidator(_keeps_result_contract), Field(json_schema_extra={RESULT_OF: "track"})
     ],
-    "Code": Annotated[str, Field(pattern="^[A-Z]{2,12}[0-5][0-9][0-9]$", max_length=15)],
+    "Code": Annotated[
+        str,
+        Field(
+            pattern="^[A-Z]{2,12}[0-5][0-9][0-9]$",
+            max_length=15,
+            # in some languages `$` also matches before a trailing line break
+            json_schema_extra={"not": {"type": "string", "pattern": r"[\x0a]"}},
+        ),
+    ],
     "Sha256": Annotated[str, Field(pattern="^[0-9a-f]{64}$", max_length=64)],
     **{name: getattr(base, name) for name in ("Count", "NonNegative", "Position", "RelativePath", "Str", "Unit")},
 }

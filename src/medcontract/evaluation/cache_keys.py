@@ -17,6 +17,7 @@ from typing import Any
 from msgspec import Struct
 
 from medcontract.addresses import Address
+from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.errors import FileChanged, plugin_modules
 from medcontract.evaluation.build_results import versions
@@ -32,6 +33,9 @@ _PACKAGES = (
 _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 State = tuple[object, ...]
+
+_DATA_OF_MODULES = (".py", *BY_ENDING, ".txt")
+"""Extensions of files that a result may depend on."""
 
 
 class Uncacheable(Exception):
@@ -102,7 +106,7 @@ def environment() -> dict[str, Any]:
         except PackageNotFoundError:
             found[name] = None
     files = (os.path.join(folder, name) for folder, _, names in os.walk(_HOME) for name in names)
-    own = sorted(file for file in files if file.endswith((".py", ".json", ".txt", ".csv")))
+    own = sorted(file for file in files if file.endswith(_DATA_OF_MODULES))
     ours = versions()
     return {
         **found,
@@ -142,7 +146,7 @@ def _files_of(module: ModuleType, file: str) -> set[str]:
     folder = os.path.dirname(os.path.realpath(file))
     if hasattr(module, "__path__"):
         inside = ((place, each) for place, _, names in os.walk(folder) for each in names)
-        return {os.path.join(place, each) for place, each in inside if each.endswith((".py", ".json", ".txt", ".csv"))}
+        return {os.path.join(place, each) for place, each in inside if each.endswith(_DATA_OF_MODULES)}
     loaded = (getattr(each, "__file__", None) for each in list(sys.modules.values()))
     beside = {os.path.realpath(each) for each in loaded if each and each.endswith(".py")}
     return {os.path.realpath(file), *(each for each in beside if os.path.dirname(each) == folder)}

@@ -304,7 +304,7 @@ def test_messages_of_huge_enumerations() -> None:
     """Of thousands of values, the message lists the first ones."""
     values = [f"v{number}" for number in range(10_000)]
     challenge = with_field("x", f"{{ one_of = {json.dumps(values)} }}")
-    line = as_line({"case_id": "1", "label": "yes", "x": "v9999 "})
+    line = as_line({"case_id": "1", "label": "yes", "x": "v9999x"})
     (problem,) = challenge.validate(line, "risk/predictions", name="x.jsonl").problems
     assert problem.message == f"'x' must be one of {', '.join(values[:50])}, … (10,000 values)"
     assert problem.hint == "did you mean 'v9999'?"
@@ -322,6 +322,18 @@ def test_examples_are_valid(tmp_path: Path) -> None:
     assert [problem.message for problem in report.problems] == []
     assert {file.contract for file in report.files} == {"risk/truth", "risk/predictions", "risk/cases"}
     assert challenge.score(tmp_path)
+
+
+@pytest.mark.parametrize(("name", "content"), [
+    ("x.jsonl", b'{"case_id": "1", "label": "yes", "age": 3}'), ("x.csv", b"case_id,label,age\n1,yes,3\n"),
+])  # fmt: skip
+def test_error_is_not_required(name: str, content: bytes) -> None:
+    """A file without `error` is never a list of failed predictions: otherwise, predictions would match equally well."""
+    fields = "a = { type = 'str' }\nb = { type = 'str' }\n"
+    text = changed(SMALL, "[prediction]\n", f"[prediction]\n{fields}")
+    text = changed(text, "[truth]\n", f"[truth]\n{fields}age = {{ type = 'integer' }}\n")
+    (problem,) = Challenge.load(text.encode()).validate(content, name=name).problems
+    assert problem.message.endswith(" match risk/cases and risk/truth equally well")
 
 
 def test_schema_key() -> None:

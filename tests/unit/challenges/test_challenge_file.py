@@ -366,6 +366,35 @@ def test_all_mistakes_are_reported() -> None:
     assert codes == ["MC102", "MC221"]
 
 
+@pytest.mark.parametrize(("truth", "message"), [
+    ('label = { one_of = ["yes", "no", "?"] }', "and one_of (3 values) in the truth: the values of one_of differ"),
+    ('label = { one_of = ["no", "yes"] }', "the values of one_of have another order"),
+    ('label = { type = "boolean" }', "one_of (2 values) in the prediction and boolean in the truth: the types differ"),
+])  # fmt: skip
+def test_prediction_and_truth_differ(truth: str, message: str) -> None:
+    """The message says whether types, values or their order differ."""
+    text = changed(SMALL, '[truth]\nlabel = { one_of = ["yes", "no"] }', f"[truth]\n{truth}")
+    (problem,) = medcontract.check_challenge(text.encode()).problems
+    assert (problem.code, problem.line) == ("MC222", 10)
+    assert problem.message.startswith("metric.accuracy.field: 'label' is ")
+    assert problem.message.endswith(message)
+
+
+@pytest.mark.parametrize(("prediction", "truth", "message"), [
+    ('one_of = ["a", "b"]', 'one_of = ["a"]', "the values of one_of differ"),
+    ('one_of = ["a", "b"]', 'one_of = ["b", "a"]', "the values of one_of have another order"),
+    ('one_of = ["a"]', 'type = "str"', "the types differ"),
+    ('type = "number"', 'type = "integer"', "the types differ"),
+])  # fmt: skip
+def test_items_of_prediction_and_truth_differ(prediction: str, truth: str, message: str) -> None:
+    text = SMALL.replace(
+        'label = { one_of = ["yes", "no"] }', f'label = {{ type = "set", of = {{ {prediction} }} }}', 1
+    )
+    text = changed(text, 'label = { one_of = ["yes", "no"] }', f'label = {{ type = "set", of = {{ {truth} }} }}')
+    (problem,) = medcontract.check_challenge(changed(text, 'kind = "accuracy"', 'kind = "jaccard"').encode()).problems
+    assert problem.message.endswith(message)
+
+
 def test_a_mistake_in_a_name_is_reported_once() -> None:
     """A metric of a field with a wrong name is not reported, too."""
     for name in ("error", "Label"):
