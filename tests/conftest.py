@@ -18,7 +18,7 @@ from medcontract import errors
 from medcontract.catalog import CATALOGUE
 from medcontract.contracts import registry
 from medcontract.results.validation import CODES_OF_MISSING_VALUES
-from medcontract.scoring import tracks
+from medcontract.scoring import custom_metrics, tracks
 
 PROPERTIES = Path(__file__).parent / "properties"
 
@@ -75,22 +75,22 @@ def call(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest
     return caller(capsys)
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def forget_plugins() -> Iterator[None]:
     """What a test registers is gone after it: contracts, tracks, codes and modules."""
     tables: list[Any] = [
         registry.registered(), tracks._registered, tracks._origins, CATALOGUE, CODES_OF_MISSING_VALUES,
-        errors._plugin_modules,
+        custom_metrics._metrics, errors._plugin_modules,
     ]  # fmt: skip
     kept, modules, path = [table.copy() for table in tables], set(sys.modules), list(sys.path)
     yield
+    loaded = errors.plugin_modules() - modules
     for table, before in zip(tables, kept, strict=True):
         table.clear()
         table.update(before)
     sys.path[:] = path
-    for name in set(sys.modules) - modules:
-        if not name.startswith(("medcontract", "tests")) and getattr(sys.modules[name], "CONTRACTS", None) is not None:
-            del sys.modules[name]
+    for name in loaded:
+        sys.modules.pop(name, None)
 
 
 @pytest.fixture

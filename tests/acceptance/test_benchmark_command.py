@@ -682,12 +682,7 @@ def test_a_plugin_changes_the_fingerprint(score: Call, files: list[Path], tmp_pa
         'METRICS = {"tiny": lambda reference, prediction: 0.5}\n', encoding="utf-8"
     )
     plain = score(*files, "--format", "json").json["protocol"]
-    try:
-        with_it = score(*files, "--plugin", "tiny_metric.py", "--format", "json").json["protocol"]
-    finally:
-        from medcontract.scoring import custom_metrics
-
-        custom_metrics._metrics.pop("tiny", None)
+    with_it = score(*files, "--plugin", "tiny_metric.py", "--format", "json").json["protocol"]
     assert (plain["parameters"]["own_metrics"], with_it["parameters"]["own_metrics"]) == (None, "tiny")
     assert plain["fingerprint"] != with_it["fingerprint"]
 

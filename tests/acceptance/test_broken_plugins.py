@@ -16,8 +16,6 @@ import medcontract
 from medcontract.errors import BrokenPlugin, CallError, internal_error, name_plugin, plugin_failure
 from medcontract.modeling import ProblemCode, register_codes
 
-pytestmark = pytest.mark.usefixtures("forget_plugins")
-
 SOURCE = MODULE.read_text(encoding="utf-8")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,17 +15,8 @@ import medcontract
 from medcontract.cli import output
 from medcontract.contracts import plugins
 from medcontract.modeling import Contract, Document, ListOf, StrictModel
-from medcontract.scoring import custom_metrics
 
 MARKER = "Pérez"
-
-
-@pytest.fixture(autouse=True)
-def _no_plugins_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a test loads is gone after it."""
-    monkeypatch.setattr(custom_metrics, "_metrics", {})
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.delitem(sys.modules, "plugin", raising=False)
 
 
 @pytest.mark.parametrize("format_", ["text", "markdown", "json"])
@@ -164,7 +154,6 @@ class _People(Document):
     people: ListOf[_Person]
 
 
-@pytest.mark.usefixtures("forget_plugins")
 def test_validators_that_quote_a_value() -> None:
     """The words of a contract's own validator are shown without what they quote."""
     plugins.register(Contract(id="leak/people", model=_People, record=_Person, list_key="people", title="People"))

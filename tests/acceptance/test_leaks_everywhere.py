@@ -35,7 +35,6 @@ from medcontract.testing import assert_valid
 COMMANDS = {"validate": "Validation", "preflight": "Preflight", "score": "Score", "leaderboard": "Leaderboard"}
 """Commands that read records, and their results."""
 ALL = (OF_TRUTH, OF_SUBMISSION)
-pytestmark = pytest.mark.usefixtures("forget_plugins")
 
 
 @pytest.fixture(params=CASES)

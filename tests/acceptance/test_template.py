@@ -150,7 +150,6 @@ def test_wrong_calls(call: Call, arguments: list[str], code: int, expected: str)
     assert Path("cases.csv").read_text(encoding="utf-8") == "report_id,content\nR-1,x\n"
 
 
-@pytest.mark.usefixtures("forget_plugins")
 def test_plugins(call: Call, tmp_path: Path) -> None:
     """A contract of a plugin has templates, too, if it covers the ids of another one."""
     plugin = ROOT / "tests" / "toy_track.py"
@@ -189,7 +188,6 @@ CONTRACTS = (
 '''
 
 
-@pytest.mark.usefixtures("forget_plugins")
 def test_a_template_that_is_valid(call: Call, tmp_path: Path) -> None:
     """If an empty cell is a valid value, this is reported; null is not."""
     (tmp_path / "notes_plugin.py").write_text(PLUGIN, encoding="utf-8")

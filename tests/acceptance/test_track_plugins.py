@@ -28,8 +28,6 @@ MODULE = ECG / "ecg_challenge.py"
 PLUGIN = ("--plugin", str(MODULE))
 PAGE = ROOT / "docs" / "your-own-track.md"
 
-pytestmark = pytest.mark.usefixtures("forget_plugins")
-
 
 @pytest.fixture
 def started(call: Call) -> Call:

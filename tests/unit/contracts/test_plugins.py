@@ -540,7 +540,6 @@ def test_a_rule_between_files_names_fields_of_the_record_or_of_the_header() -> N
             plugins._check_rules(replace(record, rules=(rule,)))
 
 
-@pytest.mark.usefixtures("forget_plugins")
 def test_the_value_of_a_missing_id() -> None:
     """A rule of kind `covers` reports a value that the file lacks, also with a code of a plugin."""
     register_codes(ProblemCode(code="MY301", title="No answer", meaning="b", mistake="c", fix="d"))

@@ -74,7 +74,6 @@ def test_extension_of_out(call: Call) -> None:
     assert json.loads(Path("truth.md").read_bytes())["title"] == "ReportsTruth"
 
 
-@pytest.mark.usefixtures("forget_plugins")
 def test_plugins_and_python(call: Call) -> None:
     """Contracts of plugins have a data dictionary, too; a function returns it as data."""
     plugin = ROOT / "tests" / "toy_track.py"

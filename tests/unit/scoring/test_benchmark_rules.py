@@ -232,15 +232,10 @@ def test_a_plugin_metric_of_the_same_name(score: Call, tmp_path: Path) -> None:
     truth = [reference("S", answer="a")]
     files = write(tmp_path, REFERENCES, truth), write(tmp_path, PREDICTIONS, [repeats(truth[0])])
     plugin = ("--plugin", str(tmp_path / "mine.py"))
-    try:
-        assert score(*files, *plugin, "--result-only").json["overall_scores"]["rouge_l"] == 0.125
-        ran = score(*files, *plugin, *BOTH)
-        assert (ran.code, ran.out) == (2, "")
-        assert "'rouge_l', which is already a metric of the protocol" in ran.err
-    finally:
-        from medcontract.scoring import custom_metrics
-
-        custom_metrics._metrics.pop("rouge_l", None)
+    assert score(*files, *plugin, "--result-only").json["overall_scores"]["rouge_l"] == 0.125
+    ran = score(*files, *plugin, *BOTH)
+    assert (ran.code, ran.out) == (2, "")
+    assert "'rouge_l', which is already a metric of the protocol" in ran.err
 
 
 WORDS = ("a", "b", "c", "fiebre", "fever", "HTA", "alta,", "Á", "5.5", "%", "+", "dolor torácico")
