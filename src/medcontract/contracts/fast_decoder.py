@@ -20,6 +20,7 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
@@ -93,27 +94,32 @@ def _one_decoder(spec: _ObjectSpec, decoder: msgspec.json.Decoder[Any]) -> Calla
 
 def _lines_decoder(spec: _ObjectSpec, decoder: msgspec.json.Decoder[Any]) -> Callable[[bytes], list[Any] | None]:
     names: dict[str, Any] = {
-        "decode_lines": decoder.decode_lines, "NOT_JSON": _NOT_JSON, "one_object_per_line": _one_object_per_line,
+        "decode_lines": decoder.decode_lines,
+        "decode_required": msgspec.json.Decoder(spec.without_optional()).decode_lines,
+        "NOT_JSON": _NOT_JSON, "one_object_per_line": _one_object_per_line,
     }  # fmt: skip
     lines = [
         "def function(text):",
+        "    count, colons = text.count(b'\\n'), text.count(b':')",
+        f"    no_optional = colons == {spec.needed} * count",
         "    try:",
-        "        rows = decode_lines(text)",
+        "        rows = decode_required(text) if no_optional else decode_lines(text)",
         "    except NOT_JSON:",
         "        return None",
-        "    if not one_object_per_line(text, len(rows)):",
+        "    if len(rows) != count or not one_object_per_line(text, count):",
         "        return None",
-        f"    keys = {spec.needed} * len(rows)",
-        *(["    for row in rows:"] if spec.required or spec.optional else []),
-        *(f"    {line}" for line in spec.count_keys(names, leave="return None")),
-        "    return rows if text.count(b':') == keys else None",
+        f"    keys = {spec.needed} * count",
+        *spec.count_required_keys_of_all(names),
+        *(["    for row in () if no_optional else rows:"] if spec.optional else []),
+        *(f"    {line}" for line in spec.count_optional_keys(names)),
+        "    return rows if colons == keys else None",
     ]
     decode_rows: Callable[[bytes], list[Any] | None] = _function(lines, names)
     return decode_rows
 
 
-def _one_object_per_line(text: bytes, objects: int) -> bool:
-    """Whether each line is one of the objects that the text consists of: `}` and `{` around each line break.
+def _one_object_per_line(text: bytes, lines: int) -> bool:
+    """Whether each of the lines is one of as many objects that the text consists of: `}` and `{` around line breaks.
 
     Inside an object there is a comma between the two.
     """
@@ -121,8 +127,7 @@ def _one_object_per_line(text: bytes, objects: int) -> bool:
     return (
         text.startswith(b"{")
         and text.endswith(b"}\n")
-        and text.count(b"\n") == objects
-        and any(text.count(b"}\n" + start) == objects - 1 for start in (first_key, b"{"))
+        and any(text.count(b"}\n" + start) == lines - 1 for start in (first_key, b"{"))
         and b"\r" not in text  # also a line break
     )
 
@@ -187,9 +192,28 @@ class _ObjectSpec(NamedTuple):
     required: list[tuple[str, Check]]
     optional: list[tuple[str, Check | None]]
 
+    def without_optional(self) -> type[msgspec.Struct]:
+        """The type of objects without optional fields: these are None, instead of unset."""
+        fields = msgspec.structs.fields(self.struct)
+        rename = {field.name: field.encode_name for field in fields if field.name != field.encode_name}
+        members = [(field.name, field.type) if field.required else (field.name, field.type, None) for field in fields]
+        return defstruct("Row", members, forbid_unknown_fields=True, rename=rename or None, gc=False)
+
+    def count_required_keys_of_all(self, names: dict[str, Any]) -> list[str]:
+        """Lines that add to `keys` the number of keys in the required fields of all `rows`."""
+        names["isspace"] = str.isspace
+        lines: list[str] = []
+        for name, check in self.required:
+            names[f"get_{name}"] = attrgetter(name)
+            if check is _blank:
+                lines += [f"    if any(map(isspace, map(get_{name}, rows))):", "        return None"]
+            else:
+                names[f"check_{name}"] = check
+                lines.append(f"    keys += sum(map(check_{name}, map(get_{name}, rows)))")
+        return lines
+
     def count_keys(self, names: dict[str, Any], leave: str) -> list[str]:
         """Lines that add to `keys` the number of keys in `row` beyond `needed`, and make absent fields None."""
-        names["UNSET"] = UNSET
         lines: list[str] = []
         for name, check in self.required:
             if check is _blank:
@@ -197,6 +221,12 @@ class _ObjectSpec(NamedTuple):
             else:
                 names[f"check_{name}"] = check
                 lines.append(f"    keys += check_{name}(row.{name})")
+        return lines + self.count_optional_keys(names)
+
+    def count_optional_keys(self, names: dict[str, Any]) -> list[str]:
+        """Lines that add to `keys` the number of keys in the optional fields of `row`, and make absent ones None."""
+        names["UNSET"] = UNSET
+        lines: list[str] = []
         for name, inner in self.optional:
             names[f"check_{name}"] = inner
             more = f"1 + check_{name}(value)" if inner else "1"

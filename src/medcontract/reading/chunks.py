@@ -8,6 +8,7 @@ before a wrong border notices it, because the slice does not end where a record 
 from __future__ import annotations
 
 import io
+import math
 import os
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -28,6 +29,8 @@ SMALLEST = 4 << 20
 """The minimum size of a slice, in bytes: less is not worth starting a worker."""
 LARGEST = 64 << 20
 """The maximum size of a slice, in bytes, apart from the search for a border."""
+_ROUNDS = 3
+"""Slices per worker, unless they would be too small or too large."""
 _BLOCK = 1 << 20
 
 
@@ -49,7 +52,7 @@ def spans(source: Source, container: Container, list_key: str | None, workers: i
     """Slices of an uncompressed file for so many workers; one if it is small or cannot be split."""
     whole = [Span(0, source.size)]
     path = source.path
-    count = min(max(2 * workers, source.size // LARGEST), source.size // SMALLEST)
+    count = _count(source.size, workers)
     if path is None or source.packed or count < 2 or container.split is None:
         return whole
     with source.reading(), open(path, "rb") as stream:
@@ -59,6 +62,13 @@ def spans(source: Source, container: Container, list_key: str | None, workers: i
         if container.split == "rows":
             return _at_row_ends(data, source.start, count) or whole
         return _at_line_ends(data, count)
+
+
+def _count(size: int, workers: int) -> int:
+    """The number of slices: the same for each worker, and more than one, so that all end at about the same time."""
+    possible = size // SMALLEST
+    rounds = min(max(_ROUNDS, math.ceil(size / (LARGEST * workers))), possible // workers)
+    return workers * rounds if rounds else possible
 
 
 class _Bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -28,6 +29,19 @@ def test_one_record_per_line() -> None:
     assert decoded(GOOD + b"\n" + OTHER + b"\n") == [
         {"image_id": "a", "label": "NV"}, {"image_id": "b", "label": "MEL"},
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("present", [(False, False), (True, False), (False, True), (True, True)])
+def test_optional_fields_may_be_absent(present: tuple[bool, ...]) -> None:
+    """An absent field is null, whether other records have it or not."""
+    records = [{"image_id": f"{n}", "probabilities": [0.1] * 10, "error": None} for n in range(len(present))]
+    text = b""
+    for record, has_error in zip(records, present, strict=True):
+        kept = {name: value for name, value in record.items() if has_error or name != "error"}
+        text += json.dumps(kept).encode() + b"\n"
+    values = registry.find("lesions/predictions").decode_lines(text)
+    assert values is not None
+    assert list(map(asdict, values)) == records
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import Struct
@@ -14,7 +16,7 @@ from tests.support import property_settings
 
 from medcontract.contracts.contract import mark_validated
 from medcontract.scoring.canonical import ContentHash, record_lines, record_text
-from medcontract.scoring.pairing import INVALID, REPEATED, Expected, Pair, Pairing, Unscored, marks
+from medcontract.scoring.pairing import INVALID, REPEATED, Expected, ExpectedState, Pair, Pairing, Unscored, marks
 
 
 class Row(Struct):
@@ -46,6 +48,14 @@ def test_of_repeated_ids_the_first_counts(blocks: list[list[str]]) -> None:
     assert expected.keys == ids
     assert expected.items == [f"item {name}" for name in ids]
     assert expected.index == {name: number for number, name in enumerate(ids)}
+
+
+@pytest.mark.parametrize("ids", [[], ["a"], ["a", "b"], ["a\nb", "c"], [("a", "b"), ("c", "d")]])
+def test_expected_ids_are_sent_as_they_are(ids: list[Any]) -> None:
+    """Also ids that cannot be sent as one text."""
+    state = ExpectedState(ids, [1] * len(ids), True, ContentHash())
+    sent = pickle.loads(pickle.dumps(state))  # noqa: S301  # its own output
+    assert sent[:3] == state[:3]
 
 
 _ENTRIES = st.lists(st.tuples(st.sampled_from("abcdefx"), st.sampled_from(["ok", "ok", "ok", "failed", "invalid"])))

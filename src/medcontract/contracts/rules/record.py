@@ -54,8 +54,10 @@ class Sum(RecordRule, frozen=True, kw_only=True):
         return (self.finding((self.field,))._replace(value=f"sum {total!r}"),)
 
     def all_pass(self, values: list[Any]) -> bool:
-        lists = [numbers for numbers in map(attrgetter(self.field), values) if numbers is not None]
-        sums = list(map(sum, lists))
+        try:
+            sums = list(map(sum, map(attrgetter(self.field), values)))
+        except TypeError:  # one of the lists is null
+            sums = [sum(numbers) for numbers in map(attrgetter(self.field), values) if numbers is not None]
         return not sums or (self.minimum + _MARGIN <= min(sums) and max(sums) <= self.maximum - _MARGIN)
 
 
