@@ -10,6 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from msgspec import Struct
 from msgspec.structs import replace
 
+from medcontract import cpus
 from medcontract.contracts import registry
 from medcontract.errors import (
     BrokenPlugin,
@@ -32,7 +33,7 @@ from medcontract.results.validation import FileReport
 from medcontract.scoring.rational import rounded_or_none
 from medcontract.scoring.scorer import Counts, Scorer
 from medcontract.scoring.track import Track
-from medcontract.workers import WorkerDied, Workers, can_fork, processors
+from medcontract.workers import WorkerDied, Workers, can_fork
 
 _WORKER_DIED = "scoring it terminated its process repeatedly: it ran out of memory or was killed"
 
@@ -348,7 +349,7 @@ def _worker_count(submissions: Sequence[Submission], jobs: int | None) -> int:
     if jobs is None:
         paths = [path for submission in submissions for path in submission.paths]
         worth_it = len(submissions) > 1 and sum(map(_size, paths)) >= _WORTH_IT and can_fork()
-        jobs = processors() if worth_it else 1
+        jobs = cpus.free() if worth_it else 1
     return min(jobs, len(submissions))
 
 

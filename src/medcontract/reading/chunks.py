@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import msgspec
 
+from medcontract import cpus
 from medcontract.containers import Container
 from medcontract.reading.json_file import JsonFile, TooLarge
 from medcontract.reading.json_scanner import Broken
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
     import hashlib
 
 SMALLEST = 4 << 20
-"""The minimum size of a slice, in bytes: less is not worth starting a worker."""
+"""The minimum size of a slice, in bytes."""
+WORTH_IT = 16 << 20
+"""The minimum size of the files, in bytes, for each worker that is started by default: one process reads a small file
+in the time that it takes to start workers."""
 LARGEST = 64 << 20
 """The maximum size of a slice, in bytes, apart from the search for a border."""
 _ROUNDS = 3
@@ -46,6 +50,15 @@ class Span(NamedTuple):
     def shift(self) -> int:
         """Convert an offset in the slice to one in the file."""
         return self.start - len(self.prefix)
+
+
+def workers_for(jobs: int | None, size: int) -> int:
+    """The number of processes that read files of so many bytes. Without `jobs`: as many as pay off.
+
+    That is on CPUs that nobody else uses, and only for large files: otherwise they would make it slower.
+    """
+    most = size // (SMALLEST if jobs else WORTH_IT)
+    return min(most, jobs or cpus.free()) if most > 1 and jobs != 1 else 1
 
 
 def spans(source: Source, container: Container, list_key: str | None, workers: int) -> list[Span]:
