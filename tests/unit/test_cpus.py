@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from medcontract import cpus
-from medcontract.evaluation import engine
+from medcontract.evaluation import contest, engine
 from medcontract.evaluation.inputs import Part, Settings
+from medcontract.evaluation.submissions import Submission
 from medcontract.reading import chunks
 
 MB = 1 << 20
@@ -136,3 +137,41 @@ def test_a_busy_machine_loads_no_engine(monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.setattr(cpus, "free", lambda free=free: free)
         Settings(jobs=jobs).engine_for(parts)
     assert [jobs for jobs, _ in calls] == [None, 2]
+
+
+@pytest.mark.parametrize(("sizes", "seconds", "free", "here"), [
+    ([1] * 4, 0.01, 2, 4),
+    ([1] * 4, 1, 2, 1),
+    ([1] * 4, 1, 1, 4),
+    ([9] * 4, 0.01, 2, 0),
+    ([9] * 4, 0.01, 1, 4),
+    ([99], 1, 2, 1),
+    ([0] * 100, 0.01, 2, 1),
+    ([1, 1], 0.2, 2, 2),
+])  # fmt: skip
+def test_submissions_in_workers_by_default(
+    sizes: list[int], seconds: float, free: int, here: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once if they are large, in megabytes; otherwise if scoring the first ones shows that it takes long."""
+    clock = [0.0]
+    submissions = [Submission(name=str(number), files=((f"{size}", None),)) for number, size in enumerate(sizes)]
+    in_workers: list[str] = []
+
+    class FakeContest:
+        def score(self, submission: Submission) -> str:
+            clock[0] += seconds
+            return submission.name
+
+    def fake_workers(_: Any, rest: Sequence[Submission], count: int) -> list[str]:
+        assert count == min(free, len(rest)) > 1
+        in_workers.extend(each.name for each in rest)
+        return in_workers
+
+    monkeypatch.setattr(contest, "_in_workers", fake_workers)
+    monkeypatch.setattr(contest, "_size", lambda path: int(path) * MB)
+    monkeypatch.setattr(contest, "can_fork", lambda: True)
+    monkeypatch.setattr(contest, "time", type("Time", (), {"perf_counter": staticmethod(lambda: clock[0])}))
+    monkeypatch.setattr(cpus, "free", lambda: free)
+    scored: list[Any] = list(contest._scores_by_default(FakeContest(), submissions))  # type: ignore[arg-type]
+    assert scored == [each.name for each in submissions]
+    assert len(scored) - len(in_workers) == here
