@@ -26,7 +26,7 @@ from medcontract.reading.source import Source, Watched
 if TYPE_CHECKING:
     import hashlib
 
-SMALLEST = 4 << 20
+SMALLEST = 3 << 20
 """The minimum size of a slice, in bytes."""
 WORTH_IT = 16 << 20
 """The minimum size of the files, in bytes, for each worker that is started by default: one process reads a small file

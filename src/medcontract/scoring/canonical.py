@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from decimal import Decimal
 from functools import cache
@@ -45,10 +45,12 @@ def record_text(record: Any) -> bytes:
     if plain is not None:
         found = ((name, getattr(record, name)) for name in plain)
         return _encode_sorted({name: value for name, value in found if value is not None})
-    value = record.model_dump() if hasattr(record, "model_dump") else msgspec.to_builtins(record)
     try:
-        return _encode_sorted(_for_msgspec(value))
+        if isinstance(record, msgspec.Struct):
+            return _encode_sorted(_struct_converter(record.__class__)(record))
+        return _encode_sorted(_for_msgspec(record.model_dump()))
     except _NonAsciiKeyError:
+        value = msgspec.to_builtins(record) if isinstance(record, msgspec.Struct) else record.model_dump()
         return canonical(_without_null(value)).encode()
 
 
@@ -65,12 +67,55 @@ def _for_msgspec(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_for_msgspec(item) for item in value]
     if type(value) is float:
-        if value.is_integer() and abs(value) <= _EXACT_INTEGERS:
-            return int(value)
-        return value if 1e-4 <= abs(value) < 1e15 else msgspec.Raw(rfc8785.dumps(value))
+        return _float_for_msgspec(value)
     if type(value) is int and abs(value) > _EXACT_INTEGERS:
         return msgspec.Raw(rfc8785.dumps(float(value)))
     return value
+
+
+def _float_for_msgspec(value: float) -> Any:
+    if value.is_integer() and abs(value) <= _EXACT_INTEGERS:
+        return int(value)
+    return value if 1e-4 <= abs(value) < 1e15 else msgspec.Raw(rfc8785.dumps(value))
+
+
+Convert = Callable[[Any], Any]
+
+
+@cache
+def _struct_converter(kind: type[msgspec.Struct]) -> Convert:
+    """Does what `_for_msgspec` does, for the objects of one type: only the fields that need it are converted."""
+    info = msgspec.inspect.type_info(kind)
+    fields = [(field.name, field.encode_name, _converter(field.type)) for field in info.fields]  # type: ignore[attr-defined]  # as above
+
+    def convert(record: Any) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, key, inner in fields:
+            value = getattr(record, name)
+            if value is not None and value is not msgspec.UNSET:
+                found[key] = inner(value) if inner else value
+        return found
+
+    return convert if all(key.isascii() for _, key, _ in fields) else _generic
+
+
+def _converter(kind: msgspec.inspect.Type) -> Convert | None:
+    """How values of a type other than None are converted; None if they stay as they are."""
+    kind = _without_none(kind)
+    if _is_plain(kind):
+        return None
+    if isinstance(kind, msgspec.inspect.FloatType):
+        return _float_for_msgspec
+    if isinstance(kind, msgspec.inspect.StructType):
+        return _struct_converter(kind.cls)
+    inner = _converter(kind.item_type) if isinstance(kind, msgspec.inspect.ListType) else None
+    if inner is None:
+        return _generic
+    return lambda values: [None if value is None else inner(value) for value in values]
+
+
+def _generic(value: Any) -> Any:
+    return _for_msgspec(msgspec.to_builtins(value))
 
 
 @cache

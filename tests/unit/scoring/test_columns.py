@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from tests.support import property_settings
 
 from medcontract.contracts.contract import mark_validated
-from medcontract.scoring.canonical import ContentHash, record_lines, record_text
+from medcontract.scoring.canonical import ContentHash, canonical, record_lines, record_text
 from medcontract.scoring.pairing import INVALID, REPEATED, Expected, ExpectedState, Pair, Pairing, Unscored, marks
 
 
@@ -115,6 +115,45 @@ def test_the_content_hash_is_that_of_sorted_canonical_lines(blocks: list[list[Ro
             lines.append(json.dumps(there, separators=(",", ":"), ensure_ascii=False).encode() + b"\n")
     copied = content.copy()
     assert content.sha256() == copied.sha256() == hashlib.sha256(b"".join(sorted(lines))).hexdigest()
+
+
+class Inner(Struct):
+    name: str
+    at: float
+    times: int = 0
+    other: Any = None
+
+
+class Outer(Struct, rename={"schema_": "$schema"}):
+    id: str
+    start: float
+    inner: list[Inner]
+    one: Inner | None = None
+    values: list[float] | None = None
+    free: dict[str, Any] | None = None
+    schema_: str | None = None
+
+
+_NUMBERS = st.sampled_from([0.0, -0.0, 1.0, 0.5, 1e-5, 1e-7, 1e20, 1e21, 123456789.25, 9007199254740993.0, -2.0])
+_INNER = st.builds(Inner, _TEXTS, _NUMBERS, st.sampled_from([0, 7, 2**53 + 1]), st.none() | _NUMBERS | _TEXTS)
+_OUTER = st.builds(
+    Outer, _TEXTS, _NUMBERS, st.lists(_INNER, max_size=2), st.none() | _INNER, st.none() | st.lists(_NUMBERS),
+    st.none() | st.dictionaries(st.sampled_from(["a", "b", "é", "€", "\U0001f600"]), _NUMBERS | st.none()),
+    st.none() | _TEXTS,
+)  # fmt: skip
+
+
+@property_settings(200)
+@given(_OUTER)
+def test_records_with_numbers_have_canonical_text(record: Outer) -> None:
+    """The same text as of the plain value, without what is null."""
+
+    def without_null(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: without_null(item) for key, item in value.items() if item is not None}
+        return list(map(without_null, value)) if isinstance(value, list) else value
+
+    assert record_text(record).decode() == canonical(without_null(to_builtins(record)))
 
 
 def test_rows_in_order_are_hashed_like_others() -> None:
