@@ -95,8 +95,8 @@ def test_running(tmp_path: Path) -> None:
     (None, 200, 1, 1),
     (1, 200, 8, 1),
     (2, 200, 1, 2),
-    (2, 7, 8, 1),
-    (4, 9, 1, 2),
+    (2, 5, 8, 1),
+    (4, 8, 1, 2),
 ])  # fmt: skip
 def test_workers_for_a_file(
     jobs: int | None, megabytes: int, free: int, expected: int, monkeypatch: pytest.MonkeyPatch
