@@ -31,25 +31,30 @@ class Cluster(NamedTuple):
 @contextmanager
 def running() -> Iterator[Cluster]:
     """A cluster with two workers of one thread each."""
+    command = (sys.executable, "-m", "benchmarks.cluster")
+    pipe = subprocess.PIPE
     started = time.perf_counter()
-    child = subprocess.Popen(
-        (sys.executable, "-m", "benchmarks.cluster"), cwd=HERE.parent, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        text=True, start_new_session=True,
-    )  # fmt: skip
-    try:
-        line = child.stdout.readline() if child.stdout else ""
-        if not line:
-            raise RuntimeError("the Dask cluster cannot be started")
-        seconds = time.perf_counter() - started
-        yield Cluster(json.loads(line), child.pid, seconds, memory_mb(child.pid))
-    finally:
-        if child.stdin:
-            child.stdin.close()
+    with subprocess.Popen(
+        command, cwd=HERE.parent, stdin=pipe, stdout=pipe, text=True, start_new_session=True
+    ) as child:
         try:
-            child.wait(_PATIENCE)
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
+            line = child.stdout.readline() if child.stdout else ""
+            if not line:
+                raise RuntimeError("the Dask cluster cannot be started")
+            seconds = time.perf_counter() - started
+            yield Cluster(json.loads(line), child.pid, seconds, memory_mb(child.pid))
+        finally:
+            _end(child)
+
+
+def _end(child: subprocess.Popen[str]) -> None:
+    """The process ends when its standard input is closed."""
+    if child.stdin:
+        child.stdin.close()
+    try:
+        child.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        child.kill()
 
 
 def main() -> None:

@@ -37,6 +37,8 @@ class Command(NamedTuple):
     """The exit codes that mean success."""
     patience: float | None = None
     """If the first run takes more seconds than this, it is the only one."""
+    most: int | None = None
+    """The maximum number of counted runs, even if other commands are repeated more often."""
 
 
 class Sample(NamedTuple):
@@ -97,7 +99,7 @@ def measure(
     found: list[Measured] = []
     for number in range(repeats + 1):
         for position, command in enumerate(commands):
-            if number and not _is_repeated(found[position]):
+            if number and not _is_repeated(found[position], number):
                 continue
             if progress:
                 progress(number, command)
@@ -114,9 +116,11 @@ CLUSTER = "dask"
 """The label of the commands that run on the cluster."""
 
 
-def _is_repeated(measured: Measured) -> bool:
-    patience = measured.command.patience
-    return measured.failure() is None and (patience is None or measured.first.seconds <= patience)
+def _is_repeated(measured: Measured, number: int) -> bool:
+    """Whether it is run in this round."""
+    patience, most = measured.command.patience, measured.command.most
+    enough = most is not None and number > most
+    return measured.failure() is None and not enough and (patience is None or measured.first.seconds <= patience)
 
 
 def run_once(

@@ -140,7 +140,7 @@ def main() -> int:
         return run(rows, options.data, options.repeats, options.out.resolve())
     except KeyboardInterrupt:
         return 130
-    except (ValueError, OSError, subprocess.CalledProcessError) as error:
+    except (ValueError, OSError, RuntimeError, subprocess.CalledProcessError) as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return 1
 

@@ -20,6 +20,8 @@ SCALE = HERE.parent / "docs" / "scale.md"
 COLUMNS = {"one": "one process", "two": "two processes", "default": "default", CLUSTER: "Dask, 2 workers"}
 """Titles of our columns, by label."""
 ALL = ("baseline", *COLUMNS, "instead")
+BUSY = 0.8
+"""One process should get at least this share of a CPU."""
 SLOWER = 1.05
 """The default may take this many times as long as one process."""
 NONE = "–"
@@ -83,11 +85,11 @@ def results_page(results: Results) -> str:
         _remarks(rows),
         "## Seconds\n",
         "Median, and fastest to slowest run.\n",
-        table(
-            ["work", "baseline", *COLUMNS.values(), "instead"],
-            ([title(row), *cells(row, ALL, _seconds)] for row in rows),
-        ),
+        table(["work", "baseline", *COLUMNS.values(), "instead"], map(_seconds, rows)),
         start_of_cluster(rows),
+        "## CPU seconds\n",
+        "User and system time of all processes: on a busy machine, these can be compared rather than the time.\n",
+        table(["work", "baseline", *COLUMNS.values(), "instead"], map(_cpu_seconds, rows)),
         "## Peak memory in MB\n",
         "All processes together, also the scheduler and the workers of the cluster; shared pages count once.\n",
         table(["work", "target", "baseline", *COLUMNS.values(), "instead"], map(_memory, rows)),
@@ -104,9 +106,18 @@ def environment_text(results: Results) -> str:
         repeats = max((run.repeats for run in row.runs.values()), default=0)
         text = f"{_environment(row.environment)}; medians of {repeats} interleaved runs after a warm-up."
         groups.setdefault(text, []).append(title(row))
-    if len(groups) == 1:
-        return next(iter(groups))
-    return "\n".join(f"- {', '.join(titles)}: {text}" for text, titles in groups.items())
+    if len(groups) > 1:
+        groups = {f"- {', '.join(titles)}: {text}": titles for text, titles in groups.items()}
+    return "\n".join(groups) + _busy(results.rows)
+
+
+def _busy(rows: Sequence[Result]) -> str:
+    """A warning if other programs took part of the CPU: then neither seconds nor ratios are reliable."""
+    runs = [run for row in rows if (run := row.runs.get("one")) and run.exit_code is None]
+    share = statistics.median(run.cpu_seconds / run.seconds for run in runs) if runs else 1
+    if share >= BUSY:
+        return ""
+    return f"\n\n**The machine was busy**: one process got only {share:.0%} of a CPU. Measure it again."
 
 
 def _environment(where: Environment) -> str:
@@ -129,9 +140,18 @@ def _ratios(rows: Sequence[Result]) -> str:
     return table([*header, "instead"], map(line, rows))
 
 
-def _seconds(run: Run) -> str:
-    once = "" if run.repeats else ", one run"
-    return f"{run.seconds:.2f} ({run.fastest:.2f} to {run.slowest:.2f}{once})"
+def _seconds(row: Result) -> list[str]:
+    usual = max(run.repeats for run in row.runs.values())
+
+    def show(run: Run) -> str:
+        runs = "" if run.repeats == usual else ", one run" if run.repeats < 2 else f", {run.repeats} runs"
+        return f"{run.seconds:.2f} ({run.fastest:.2f} to {run.slowest:.2f}{runs})"
+
+    return [title(row), *cells(row, ALL, show)]
+
+
+def _cpu_seconds(row: Result) -> list[str]:
+    return [title(row), *cells(row, ALL, lambda run: number(run.cpu_seconds))]
 
 
 def _memory(row: Result) -> list[str]:
