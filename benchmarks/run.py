@@ -37,17 +37,20 @@ class ProgressLine:
         self.row = 0
         self.title = ""
 
+    def elapsed(self) -> str:
+        seconds = int(time.monotonic() - self._started)
+        return f"{seconds // 60}:{seconds % 60:02}"
+
     def __call__(self, number: int, command: Command) -> None:
-        elapsed = int(time.monotonic() - self._started)
         turn = f"run {number} of {self._repeats}" if number else "warm-up"
         label = COLUMNS.get(command.label, command.label)
         where = f"[{self.row}/{self._rows}] {self.title}: {turn}, {label}"
         if self._terminal:
             width = shutil.get_terminal_size().columns - 1
-            line = f"{elapsed // 60}:{elapsed % 60:02} {where}"
+            line = f"{self.elapsed()} {where}"
             print(f"\r{line[:width]:<{width}}", end="", file=sys.stderr, flush=True)
         elif command.label == "baseline":
-            print(f"{elapsed // 60}:{elapsed % 60:02} {where.rpartition(',')[0]}", file=sys.stderr, flush=True)
+            print(f"{self.elapsed()} {where.rpartition(',')[0]}", file=sys.stderr, flush=True)
 
     def clear(self) -> None:
         if self._terminal:
@@ -106,6 +109,7 @@ def run(rows: Sequence[Row], data: Path, repeats: int, out: Path) -> int:
         progress.clear()
         succeeded &= report_failures(row, result, found)
     print(tables.results_page(kept))
+    print(f"measured {len(rows)} of {len(ROWS)} rows in {progress.elapsed()} minutes", file=sys.stderr)
     return 0 if succeeded else 1
 
 
