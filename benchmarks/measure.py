@@ -147,7 +147,7 @@ def run_once(
             killer.cancel()
         seconds = time.perf_counter() - started
         child.returncode = os.waitstatus_to_exitcode(status)
-        error = _end_of(errors)
+        error = _end_of(errors) or _end_of(output)
         output.seek(0)
         digest = hashlib.file_digest(output, "sha256").hexdigest() if observe else ""
     if seconds >= timeout:

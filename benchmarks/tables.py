@@ -166,9 +166,15 @@ def _speed(row: Result) -> list[str]:
 
 def _remarks(rows: Sequence[Result]) -> str:
     """What a reader should not overlook."""
-    found = [remark for row in rows for remark in (*_missed(row), *_slower(row))]
+    found = [remark for row in rows for remark in (*_failed(row), *_missed(row), *_slower(row))]
     found += [f"{title(row)}: **the output differs between the columns**" for row in rows if not row.same_output]
     return "".join(f"- {remark}\n" for remark in found) or "All targets are met.\n"
+
+
+def _failed(result: Result) -> Iterable[str]:
+    for label, run in result.runs.items():
+        if run.exit_code is not None:
+            yield f"{title(result)}, {COLUMNS.get(label, label)}: **failed with exit code {run.exit_code}**"
 
 
 def _missed(result: Result) -> Iterable[str]:
@@ -177,7 +183,7 @@ def _missed(result: Result) -> Iterable[str]:
         found, run = ratio(result, label), result.runs.get(label)
         if most and found and found > most:
             yield f"{title(result)}, {COLUMNS[label]}: {number(found)}, above the target of {number(most)}"
-        if run and run.peak_mb and target.memory_mb and run.peak_mb > target.memory_mb:
+        if run and run.exit_code is None and run.peak_mb and target.memory_mb and run.peak_mb > target.memory_mb:
             memory = f"{number(run.peak_mb)} MB, above the target of {number(target.memory_mb)} MB"
             yield f"{title(result)}, {COLUMNS[label]}: {memory}"
 

@@ -28,6 +28,7 @@ class TestMeasuring:
         assert (one.exit_code, one.error) == (two.exit_code, two.error) == (3, "oh")
         assert len(one.digest) == 64
         assert (two.digest, two.peak_mb) == ("", None)
+        assert run_once(python("print('on stdout'); raise SystemExit(1)"), observe=True).error == "on stdout"
         assert 0 < one.cpu_seconds < 60
         assert 0 < two.seconds < 60
 
@@ -127,6 +128,8 @@ class TestTables:
     def test_failures_and_single_runs(self) -> None:
         failed = Run(9, 9, 9, 9, 0, exit_code=2)
         page = tables.results_page(Results((result(dask=failed, instead=Run(70, 70, 70, 70, repeats=0)),)))
+        assert "- `score`, 100,000 lesions, Dask, 2 workers: **failed with exit code 2**\n" in page
+        assert "All targets are met." not in page
         assert line(page, "`score`")[-2:] == ["exit code 2", "140 (orjson, pandas, scikit-learn)"]
         assert "70.00 (70.00 to 70.00, one run)" in page
         page = tables.results_page(Results((result(instead=Run(70, 70, 70, 70, repeats=3)),)))
