@@ -27,7 +27,7 @@ class Row(NamedTuple):
 
     id: str
     title: str
-    """With `{records}`, the number of records, and `{files}`, the number of submissions."""
+    """With `{records}`, the number of all records, or `{files}` and `{each}`, those of submissions and of their records."""
     data: str
     """The name of the files for generate.py."""
     command: str
@@ -103,7 +103,7 @@ ROWS = (
         Target(15, 9, 250),
     ),
     Row(
-        "leaderboard", "`leaderboard`, {files} submissions with {records} lesions", "leaderboard_100", "leaderboard",
+        "leaderboard", "`leaderboard`, {files} submissions of {each} lesions", "leaderboard_100", "leaderboard",
         "leaderboard_100", "leaderboard_100_truth.csv", (), "validate", ("score_lesions.py",), _SKLEARN,
         Target(1.2, 0.7, 200),
     ),

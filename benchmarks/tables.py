@@ -35,7 +35,8 @@ instead, with these packages: the same or similar figures, without checks.
 
 
 def title(result: Result) -> str:
-    return BY_ID[result.id].title.format(records=f"{result.records:,}", files=result.files)
+    each = f"{result.records // result.files:,}"
+    return BY_ID[result.id].title.format(records=f"{result.records:,}", files=result.files, each=each)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
