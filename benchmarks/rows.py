@@ -27,7 +27,7 @@ class Row(NamedTuple):
 
     id: str
     title: str
-    """With `{records}`, the number of all records, or `{files}` and `{each}`, those of submissions and of their records."""
+    """With `{records}`: all records, or `{files}` and `{each}`: submissions, and the records of each."""
     data: str
     """The name of the files for generate.py."""
     command: str
