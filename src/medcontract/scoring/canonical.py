@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from decimal import Decimal
 from functools import cache
+from io import BytesIO
 from typing import Any
 
 import msgspec
@@ -128,6 +129,14 @@ def _plain_fields(kind: Any) -> tuple[str, ...] | None:
     return tuple(field.name for field in fields) if plain else None
 
 
+@cache
+def _omits_null(kind: Any) -> bool:
+    """Whether msgspec omits fields that are null."""
+    fields = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]  # it is that of a Struct
+    optional = [field for field in fields if _without_none(field.type) is not field.type]
+    return kind.__struct_config__.omit_defaults and all(field.default is None for field in optional)
+
+
 def _without_none(kind: msgspec.inspect.Type) -> msgspec.inspect.Type:
     """The type of a field's values other than None."""
     if not isinstance(kind, msgspec.inspect.UnionType):
@@ -156,10 +165,12 @@ def _without_null(value: Any) -> Any:
 def record_lines(records: Sequence[Any]) -> bytes:
     """The canonical texts of records, one per line. Faster than one by one if they are of the same simple type."""
     kinds = set(map(type, records))
-    plain = _plain_fields(kinds.pop()) if len(kinds) == 1 else None
-    if plain is None or records[0].__struct_encode_fields__ != plain:
+    kind: Any = kinds.pop() if len(kinds) == 1 else None
+    plain = _plain_fields(kind) if kind else None
+    if plain is None or kind.__struct_encode_fields__ != plain:
         return b"".join([record_text(record) + b"\n" for record in records])
-    return _without_null_fields(_encoder.encode_lines(records), plain)
+    lines = _encoder.encode_lines(records)
+    return lines if _omits_null(kind) else _without_null_fields(lines, plain)
 
 
 _FIRST_NULL_FIELDS = re.compile(rb'\{(?:"[^"\\]*+":null,)++')
@@ -199,14 +210,14 @@ class ContentHash:
         text = record_lines(records)
         self._texts.append(text)
         if self._sorted:
-            lines = [self._last, *text.splitlines()]
+            lines = [self._last, *BytesIO(text).readlines()]  # much faster than to split
             self._sorted = lines == sorted(lines)
             self._last = lines[-1]
 
     def absorb(self, other: ContentHash) -> None:
         """Add records that were added to another one."""
         if other._texts:
-            first = other._texts[0].partition(b"\n")[0]
+            first = other._texts[0][: other._texts[0].find(b"\n") + 1]
             self._sorted = self._sorted and other._sorted and self._last <= first
             self._texts += other._texts
             self._last = other._last

@@ -14,6 +14,7 @@ from tests.support import property_settings
 from medcontract.contracts import registry
 from medcontract.reading.csv_file import CsvFile, Row
 from medcontract.reading.source import Source
+from medcontract.scoring.canonical import record_lines, record_text
 
 GOOD = b'{"image_id": "a", "label": "NV"}'
 OTHER = b'{"label": "MEL", "image_id": "b"}'
@@ -83,6 +84,50 @@ def test_the_same_values_as_one_by_one(text: bytes) -> None:
     if at_once is not None:
         each = [contract.decode_record(line) for line in text.splitlines()]
         assert [value and asdict(value) for value in each] == at_once
+
+
+_DRUG = '{"nombre_medicamento":"%s","dosis":"","frecuencia":"","duracion":"","instrucciones":""}'
+
+
+def label(more: str = "", name: str = "a") -> bytes:
+    return b'{"doc_id":"d","doc_type":"prescription","medications":[%b]%b}\n' % ((_DRUG % name).encode(), more.encode())
+
+
+@pytest.mark.parametrize("order", [(0, 1, 0, 0), (1, 0, 1), (1, 1, 2, 0), (2, 1, 0, 1)])
+def test_optional_fields_may_be_absent_or_null(order: tuple[int, ...]) -> None:
+    """Blocks with and without null, in any order, are decoded at once: null is the same as absent."""
+    contract = registry.find("extraction/prescription-labels")
+    texts = [
+        label() + label(',"notes":"n"'),
+        label(',"notes":null') * 2,
+        label() + label(',"notes":null,"reviewer":"r"'),
+    ]
+    for number in order:
+        values = contract.decode_lines(texts[number])
+        each = [contract.decode_record(line) for line in texts[number].splitlines()]
+        assert values is not None
+        assert list(map(asdict, values)) == list(map(asdict, each))
+        assert record_lines(values) == b"".join(record_text(value) + b"\n" for value in each)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        label(',"notes":null,"notes":null'),
+        label(',"notes":"n","notes":null'),
+        label(',"image_paths":[null]'),
+        label(name=" "),
+        label().replace(b'"dosis":""', b'"dosis":"","dosis":""'),
+        label().replace(b'"dosis":"",', b""),
+    ],
+)
+def test_doubtful_objects_in_lists_and_optional_fields(text: bytes) -> None:
+    """A repeated key, a blank name or a missing field: no values, whichever decoder was used before."""
+    contract = registry.find("extraction/prescription-labels")
+    for before in (label(), label(',"notes":null')):
+        assert contract.decode_lines(before) is not None
+        assert contract.decode_lines(text) is None
+        assert contract.decode_lines(before + text) is None
 
 
 _CELLS = st.sampled_from([

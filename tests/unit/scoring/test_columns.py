@@ -25,6 +25,10 @@ class Row(Struct):
     error: str | None = None
 
 
+class ShortRow(Row, omit_defaults=True):
+    """msgspec omits its null fields by itself."""
+
+
 PAIR: Pair[Any, Any] = Pair(
     truth="t", submission="s", key=("id",), item=lambda row: f"item {row.id}", measure=lambda item, row: (item, row.id)
 )
@@ -154,6 +158,13 @@ def test_records_with_numbers_have_canonical_text(record: Outer) -> None:
         return list(map(without_null, value)) if isinstance(value, list) else value
 
     assert record_text(record).decode() == canonical(without_null(to_builtins(record)))
+
+
+def test_no_rows_and_rows_of_several_types() -> None:
+    """There is no text without rows, and rows of another type have the same text."""
+    rows = [Row("a", "x"), ShortRow("a", "x")]
+    assert record_lines([]) == b""
+    assert record_lines(rows) == record_lines(rows[:1]) + record_lines(rows[1:]) == 2 * record_lines(rows[:1])
 
 
 def test_rows_in_order_are_hashed_like_others() -> None:
