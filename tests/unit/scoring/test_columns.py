@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import example, given
 from hypothesis import strategies as st
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from tests.support import property_settings
 
 from medcontract.contracts.contract import mark_validated
@@ -105,6 +105,51 @@ def test_the_content_hash_is_that_of_sorted_canonical_lines(blocks: list[list[Ro
             lines.append(json.dumps(there, separators=(",", ":"), ensure_ascii=False).encode() + b"\n")
     copied = content.copy()
     assert content.sha256() == copied.sha256() == hashlib.sha256(b"".join(sorted(lines))).hexdigest()
+
+
+class Part(Struct):
+    name: str | None = None
+    tags: list[str] | None = None
+
+
+class Nested(Struct):
+    id: str
+    part: Part
+    label: str | None = None
+    parts: list[Part] | None = None
+
+
+_PARTS = st.builds(Part, name=st.none() | _TEXTS, tags=st.none() | st.lists(_TEXTS, max_size=2))
+_NESTED = st.builds(
+    Nested, id=_TEXTS, part=_PARTS, label=st.none() | _TEXTS, parts=st.none() | st.lists(_PARTS, max_size=2)
+)
+
+
+def _without_null(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_null(each) for name, each in sorted(value.items()) if each is not None}
+    return list(map(_without_null, value)) if isinstance(value, list) else value
+
+
+@property_settings(200)
+@given(st.lists(_NESTED, min_size=1, max_size=4))
+def test_lines_of_nested_records(rows: list[Nested]) -> None:
+    """The same as record by record: without null at any level, keys sorted."""
+    lines = record_lines(rows)
+    assert lines == b"".join(record_text(row) + b"\n" for row in rows)
+    plain = [json.dumps(_without_null(to_builtins(row)), separators=(",", ":"), ensure_ascii=False) for row in rows]
+    assert lines.decode() == "".join(f"{line}\n" for line in plain)
+
+
+class Renamed(Struct, rename={"class_": "class"}):
+    class_: str
+    part: Part
+
+
+def test_lines_of_records_with_other_names() -> None:
+    """Names that differ from those in the file make no difference to the lines."""
+    rows = [Renamed("x", Part("y")), Renamed("z", Part(tags=[]))]
+    assert record_lines(rows) == b"".join(record_text(row) + b"\n" for row in rows)
 
 
 def test_rows_in_order_are_hashed_like_others() -> None:
