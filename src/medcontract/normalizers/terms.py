@@ -263,10 +263,10 @@ class Terms:
         """
         return self.entities_of(self.names(normalized))
 
-    def entities_of(self, names: frozenset[str]) -> dict[str, frozenset[str]]:
+    def entities_of(self, names: Iterable[str]) -> dict[str, frozenset[str]]:
         """The entities of each category among the names in a text."""
         found: dict[str, set[str]] = {kind: set() for kind in CATEGORIES}
-        for name in names & self._said.entities.keys():
+        for name in self.entity_names.intersection(names):
             found[self._said.entities[name]].add(name)
         return {kind: frozenset(names) for kind, names in found.items()}
 
@@ -285,14 +285,14 @@ class Terms:
         """Like `structure`, for phrases of faulty reasoning."""
         return self._markers["fallacies"].values(normalized)
 
-    def facts(self, normalized: str, names: frozenset[str] | None = None) -> frozenset[str]:
+    def facts(self, normalized: str, names: Iterable[str] | None = None) -> frozenset[str]:
         """The facts that a text about the diagnoses in a normalized text should mention; empty if none are known.
 
         `names` are the names in the text, if they are already known.
         """
         if names is None or not self.facts_are_about_names:
             names = self._diagnoses.values(normalized)
-        return frozenset().union(*(self._facts[name] for name in names & self._facts.keys()))
+        return frozenset().union(*[self._facts[name] for name in names if name in self._facts])
 
     @staticmethod
     def found(phrases: Iterable[str], normalized: str, words: Container[str] | None = None) -> frozenset[str]:

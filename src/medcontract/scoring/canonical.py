@@ -199,7 +199,7 @@ class ContentHash:
         return digest.hexdigest()
 
 
-_MANY = 1 << 14
+_MANY = 1 << 10
 
 
 def _sorted_lines(texts: list[bytes]) -> Iterator[bytes]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from math import lcm
 from typing import Any, NamedTuple
 
@@ -75,8 +76,8 @@ class Side(NamedTuple):
     """Empty if only its names are compared, to save time and memory."""
     rationale: str | None
     diagnosis: str | None
-    names: frozenset[str]
-    """The names of the lexicon in the answer; empty if entities were given."""
+    names: tuple[str, ...]
+    """The names of the lexicon in the answer, each once; empty if entities were given. A set would take more memory."""
     given: Entities | None
     """The entities, if they were given."""
     bare: tuple[str | None, str | None]
@@ -85,16 +86,18 @@ class Side(NamedTuple):
     """The kinds of lists in the rationale of a model as written: numbered lines, bulleted lines."""
 
 
-_NOTHING: frozenset[str] = frozenset()
+_NO_LINES: frozenset[str] = frozenset()
+_NO_SIGNS = (None, None)
 
 
 def reference_side(terms: Terms, settings: Settings, said: Any) -> Side:
     """Normalize a reference."""
     answer, names, given, bare_answer = _read_answer(terms, settings, said)
     diagnosis = _normalized(terms.normalize_diagnosis, said.diagnosis)
+    bare = bare_answer, bare_signs(said.diagnosis, diagnosis)
     return Side(
         answer is not None, answer or "", _normalized(terms.normalize_spaced, said.rationale), diagnosis, names, given,
-        (bare_answer, bare_signs(said.diagnosis, diagnosis)), _NOTHING,
+        _NO_SIGNS if bare == _NO_SIGNS else bare, _NO_LINES,
     )  # fmt: skip
 
 
@@ -106,16 +109,17 @@ def prediction_side(terms: Terms, settings: Settings, said: Any) -> Side:
 
 def _read_answer(
     terms: Terms, settings: Settings, said: Any
-) -> tuple[str | None, frozenset[str], Entities | None, str | None]:
+) -> tuple[str | None, tuple[str, ...], Entities | None, str | None]:
     """The answer, the names in it, the entities that are given, and the answer as written if it only has signs."""
     given = _given(terms, said.entities) if said.entities is not None else None
     if said.answer is None or not said.answer.strip(BLANKS):
-        return None, _NOTHING, given, None
+        return None, (), given, None
     spelled = terms.spell(said.answer)
-    names = terms.names_spelled(spelled) if given is None else _NOTHING
+    names = terms.names_spelled(spelled) if given is None else ()
     only_names = terms.facts_are_about_names and not settings.compare_answers
-    answer = "" if only_names and names & terms.entity_names else terms.normalize_spelled(spelled)
-    return answer, names, given, said.answer.strip(BLANKS) if not spelled.text else None
+    is_needed = not only_names or terms.entity_names.isdisjoint(names)
+    answer = terms.normalize_spelled(spelled) if is_needed else ""
+    return answer, tuple(names), given, said.answer.strip(BLANKS) if not spelled.text else None
 
 
 def _given(terms: Terms, entities: Any) -> Entities:
@@ -157,7 +161,7 @@ def clinical_accuracy(terms: Terms, settings: Settings, reference: Side, predict
 def _extracted(terms: Terms, settings: Settings, reference: Side, prediction: Side) -> tuple[int, int, bool]:
     """The weight of common entities, that of all entities, and whether there are any. Each is in one category."""
     entities, weights, categories = terms.entity_names, settings.entities, terms.categories
-    wanted, found = reference.names & entities, prediction.names & entities
+    wanted, found = entities.intersection(reference.names), entities.intersection(prediction.names)
     common, one, other = [
         sum([weights[categories[name]] for name in names]) for names in (wanted & found, wanted, found)
     ]
@@ -339,7 +343,13 @@ def required_metrics(settings: Settings, reference: Side) -> tuple[str, ...]:
         EXACT_MATCH: reference.has_answer,
         ROUGE_L: reference.has_answer,
     }
-    return tuple([name for name in settings.computed if there[name]])
+    return _one_tuple(tuple([name for name in settings.computed if there[name]]))
+
+
+@cache
+def _one_tuple(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Always the same object, to save memory: there are few different ones."""
+    return names
 
 
 def measured(
