@@ -38,10 +38,21 @@ class Phrases:
         return AhoCorasick(self._phrases, matchkind=MatchKind.LeftmostLongest, store_patterns=True)
 
     @cached_property
-    def find(self) -> Callable[[str], list[Match]]:
-        """The phrases in a spaced text."""
-        find: Callable[[str], list[Match]] = self._automaton.find_matches_as_indexes
+    def _find_in_ascii(self) -> Callable[[bytes], list[Match]]:
+        """Like `find`, in a text that is ASCII: faster, because bytes need not be mapped to characters."""
+        from ahocorasick_rs import BytesAhoCorasick, MatchKind
+
+        phrases = [phrase.encode() for phrase in self._phrases]
+        automaton = BytesAhoCorasick(phrases, matchkind=MatchKind.LeftmostLongest)
+        find: Callable[[bytes], list[Match]] = automaton.find_matches_as_indexes
         return find
+
+    def find(self, text: str) -> list[Match]:
+        """The phrases in a spaced text."""
+        if text.isascii():
+            return self._find_in_ascii(text.encode())
+        found: list[Match] = self._automaton.find_matches_as_indexes(text)
+        return found
 
     def values(self, text: str) -> frozenset[str]:
         """The non-empty values of the phrases in a text. A phrase with an empty value hides the phrases inside it."""
@@ -110,9 +121,10 @@ class Joints:
         for number, start, end in found:
             if start == end_before and self._are_pair(number_before, number):
                 return True
-            near = neighbors.get(number)
-            if near is not None and (text.endswith(near[0], 0, start) or text.startswith(near[1], end)):
-                return True
+            if number in neighbors:
+                before, after = neighbors[number]
+                if text.endswith(before, 0, start) or text.startswith(after, end):
+                    return True
             end_before, number_before = end, number
         return False
 
