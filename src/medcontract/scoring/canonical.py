@@ -131,10 +131,34 @@ def _plain_fields(kind: Any) -> tuple[str, ...] | None:
 
 @cache
 def _omits_null(kind: Any) -> bool:
-    """Whether msgspec omits fields that are null."""
+    """Whether msgspec omits fields that are null, and no others. There are none in structs inside the record."""
     fields = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]  # it is that of a Struct
-    optional = [field for field in fields if _without_none(field.type) is not field.type]
-    return kind.__struct_config__.omit_defaults and all(field.default is None for field in optional)
+    only_null = all(field.required or field.default is None for field in fields)
+    return _plain_fields(kind) is not None and kind.__struct_config__.omit_defaults and only_null
+
+
+@cache
+def _nested_fields(kind: Any) -> frozenset[str] | None:
+    """The names of the fields of a record and of the structs in it, if msgspec encodes all other values canonically."""
+    if not issubclass(kind, msgspec.Struct):
+        return None
+    names: set[str] = set()
+    return frozenset(names) if _add_fields(msgspec.inspect.type_info(kind), names) else None
+
+
+def _add_fields(kind: msgspec.inspect.Type, names: set[str]) -> bool:
+    """Add the names of the fields of structs to `names`. Returns whether all values in them are strings or booleans."""
+    if isinstance(kind, msgspec.inspect.ListType | msgspec.inspect.VarTupleType):
+        return _add_fields(kind.item_type, names)
+    if not isinstance(kind, msgspec.inspect.StructType):
+        return _is_plain(kind)
+    if kind.array_like or kind.tag_field is not None:
+        return False
+    names.update(field.name for field in kind.fields)
+    return all(
+        field.name == field.encode_name and field.name.isascii() and _add_fields(_without_none(field.type), names)
+        for field in kind.fields
+    )
 
 
 def _without_none(kind: msgspec.inspect.Type) -> msgspec.inspect.Type:
@@ -166,11 +190,11 @@ def record_lines(records: Sequence[Any]) -> bytes:
     """The canonical texts of records, one per line. Faster than one by one if they are of the same simple type."""
     kinds = set(map(type, records))
     kind: Any = kinds.pop() if len(kinds) == 1 else None
-    plain = _plain_fields(kind) if kind else None
-    if plain is None or kind.__struct_encode_fields__ != plain:
+    fields = _nested_fields(kind) if kind else None
+    if fields is None:
         return b"".join([record_text(record) + b"\n" for record in records])
     lines = _encoder.encode_lines(records)
-    return lines if _omits_null(kind) else _without_null_fields(lines, plain)
+    return lines if _omits_null(kind) else _without_null_fields(lines, fields)
 
 
 _FIRST_NULL_FIELDS = re.compile(rb'\{(?:"[^"\\]*+":null,)++')
@@ -180,8 +204,8 @@ _NULL_FIELDS = re.compile(rb'(?:,"[^"\\]*+":null)++')
 def _without_null_fields(lines: bytes, fields: Iterable[str]) -> bytes:
     """The encoded records without fields that are null. In a string, the quotes around a name would be escaped."""
     line = lines[: lines.find(b"\n")]
-    if first := _FIRST_NULL_FIELDS.match(line):  # most often the same in all records
-        lines = lines.replace(first[0], b"{")
+    for first in set(_FIRST_NULL_FIELDS.findall(line)):  # most often the same in all records
+        lines = lines.replace(first, b"{")
     for run in set(_NULL_FIELDS.findall(line)):
         lines = lines.replace(run, b"")
     if b":null" in lines:
@@ -231,7 +255,7 @@ class ContentHash:
         return digest.hexdigest()
 
 
-_MANY = 1 << 14
+_MANY = 1 << 10
 
 
 def _sorted_lines(texts: list[bytes]) -> Iterator[bytes]:
