@@ -294,14 +294,23 @@ def _total(response: Any) -> int | None:
 
 
 def _check_status(status: int) -> None:
-    if status in (404, 410):
-        raise NotThere(errno.ENOENT, "no such file", _NOT_THERE)
-    if status in (401, 403, 407):
-        raise RemoteError(errno.EACCES, f"permission denied (status {status})", _NO_PERMISSION)
-    if status >= 500 or status == 429:
-        raise RemoteError(errno.EAGAIN, f"the server failed (status {status})", "try again later")
+    if error := _meaning(status):
+        raise error
     if status not in (200, 206):
         raise RemoteError(errno.EIO, f"the server answered with status {status}", _NOT_THERE)
+
+
+def _meaning(status: object) -> RemoteError | None:
+    """The error that a status of a server means, if it is known."""
+    if not isinstance(status, int):
+        return None
+    if status in (404, 410):
+        return NotThere(errno.ENOENT, "no such file", _NOT_THERE)
+    if status in (401, 403, 407):
+        return RemoteError(errno.EACCES, f"permission denied (status {status})", _NO_PERMISSION)
+    if status >= 500 or status == 429:
+        return RemoteError(errno.EAGAIN, f"the server failed (status {status})", "try again later")
+    return None
 
 
 def _with_session(files: Any, ask: Callable[[Any], Any]) -> Any:
@@ -394,4 +403,6 @@ def _clean(error: Exception) -> RemoteError:
     for known, number, reason, hint in _REASONS:
         if any(name in known for name in names):
             return RemoteError(number, reason, hint)
+    if known_status := _meaning(getattr(error, "status_code", None)):  # of Azure
+        return known_status
     return RemoteError(errno.EIO, f"the storage failed ({type(error).__name__})", "check the address, and try again")
