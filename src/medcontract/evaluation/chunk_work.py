@@ -122,7 +122,7 @@ def _source(chunk: Chunk) -> Source:
     try:
         source.prepare()
     except CallError as error:  # a package that is missing here
-        raise CallError(f"a worker cannot read {chunk.path}: {error}", error.hint) from None
+        raise CallError(f"a worker cannot read {chunk.path}: {error.message}", error.hint) from None
     if source.version != chunk.version:
         raise source.changed()
     return source

@@ -26,7 +26,7 @@ from medcontract.evaluation.engine import Engine, EngineFailed
 from medcontract.evaluation.inputs import Part, Settings
 from medcontract.evaluation.sinks import NoSink
 from medcontract.problems import Finding, Ref
-from medcontract.reading.chunks import line_breaks, spans
+from medcontract.reading.chunks import Span, line_breaks, spans
 from medcontract.reading.json_file import JsonFile
 from medcontract.reading.source import Unreadable
 from medcontract.validation.csv_file import TableValidator
@@ -118,12 +118,13 @@ def read_in_chunks(
     """Check files as parts of one collection. False if one process must do it; then nothing has changed."""
     if any(part.source.location is None for part in parts) or parts[0].contract.kind == "document":
         return False
-    plans = [_chunks(part, engine) for part in parts]
-    if sum(map(len, plans)) < 2:
+    found = [_spans(part, engine) for part in parts]
+    if sum(map(len, found)) < 2:
         return False
     begun = [_begin(part) for part in parts]
-    if not all(begun):
+    if not all(begun) or not engine.is_ready():
         return False
+    plans = [_chunks(part, each, engine) for part, each in zip(parts, found, strict=True)]
     try:
         outcomes = _run(parts, plans, sinks, engine, progress)
     except EngineFailed:
@@ -135,8 +136,8 @@ def read_in_chunks(
     if not all_complete:
         accumulators = []
     indexes = [each for each in accumulators if isinstance(each, UniqueIndex)]
-    found = _find_repeats(files, indexes, engine) if indexes else []
-    _report(files, [each for each in begun if each], accumulators, found)
+    repeats = _find_repeats(files, indexes, engine) if indexes else []
+    _report(files, [each for each in begun if each], accumulators, repeats)
     return True
 
 
@@ -160,11 +161,14 @@ def _is_too_large(pieces: Sequence[_Piece]) -> bool:
     return sum(piece.outcome.unpacked for piece in pieces) > pieces[0].chunk.limits.unpacked
 
 
-def _chunks(part: Part, engine: Engine) -> list[Chunk]:
+def _spans(part: Part, engine: Engine) -> list[Span]:
+    return spans(part.source, container_for(part.source, part.contract), part.contract.list_key, engine.workers)
+
+
+def _chunks(part: Part, found: Sequence[Span], engine: Engine) -> list[Chunk]:
     source = part.source
     container = container_for(source, part.contract)
     name = source.name if source.ending in BY_ENDING else f"{source.name}{container.endings[0]}"
-    found = spans(source, container, part.contract.list_key, engine.workers)
     return [
         Chunk(
             path=source.location or "", version=source.version, name=name, contract=part.contract.id, span=span,

@@ -6,6 +6,8 @@ import gzip
 import io
 import json
 import random
+import subprocess
+import sys
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
@@ -18,8 +20,10 @@ from tests.unit.evaluation.test_chunks import CLASSES, Record, content, damage, 
 
 import medcontract
 from medcontract.addresses import Address
+from medcontract.errors import CallError
 from medcontract.evaluation import chunk_work, parallel
 from medcontract.evaluation.chunk_work import Chunk
+from medcontract.evaluation.sinks import NoSink
 from medcontract.reading import chunks, remote
 from medcontract.reading.chunks import Span, likely_row_end
 from medcontract.reading.limits import Limits
@@ -114,6 +118,31 @@ def test_row_groups_are_divided(tmp_path: Path, in_chunks: InChunks, monkeypatch
     groups = [number for each in seen if each for number in each]
     assert groups == list(range(len(groups)))
     assert len(seen) > 2
+
+
+PROCESSES = """
+import sys
+import medcontract
+from medcontract.evaluation import parallel
+from medcontract.reading import chunks
+chunks.SMALLEST = 2000
+real, read = parallel.read_in_chunks, []
+parallel.read_in_chunks = lambda *arguments: read.append(real(*arguments)) or read[-1]
+report = medcontract.validate(sys.argv[1], "lesions/predictions", jobs=int(sys.argv[2]) or None)
+print(report.records, len(report.problems), read)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("jobs", "read"), [(2, "True"), (0, "False")])
+def test_row_groups_in_worker_processes(jobs: int, read: str, tmp_path: Path) -> None:
+    """Reading the footer starts threads, so that workers cannot be forked: then none are started unless asked for."""
+    rows = [as_row(lesion(random.Random(number), number)) for number in range(400)]
+    rows[300]["image_id"] = "I-1"
+    path = write_parquet(tmp_path / "sent.parquet", rows, random.Random(1))
+    command = [sys.executable, "-c", PROCESSES, str(path), str(jobs)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert ran.stdout == f"400 1 [{read}]\n"
 
 
 def test_one_row_group_is_not_divided(tmp_path: Path) -> None:
@@ -276,13 +305,28 @@ def test_worker_processes_open_the_address(web: WebServer, tmp_path: Path, monke
     assert sum(10_000 < end - start < 30_000 for start, end in requested(web)) >= 4
 
 
-def test_credentials_of_chunks(tmp_path: Path) -> None:
-    """What Dask may log of a task, its arguments, has no credentials; another process gets them nevertheless."""
-    address = Address("https://user:MARKER@host/a.jsonl?sig=MARKER")
-    chunk = Chunk(
+def chunk_of(address: Address) -> Chunk:
+    return Chunk(
         path=address, version=(1,), name=str(address), contract="lesions/truth", span=Span(0, 10), limits=Limits(),
         collector=ProblemCollector(1), stable=True, last=False, whole=False, watched=False,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_workers_without_a_package(whole: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is clear who lacks it."""
+    monkeypatch.setitem(sys.modules, "gcsfs", None)
+    chunk = chunk_of(Address("gs://key:MARKER@bucket/a.jsonl"))._replace(whole=whole)
+    with pytest.raises(CallError) as caught:
+        chunk_work.read_chunk(NoSink(), chunk)
+    assert caught.value.message == "a worker cannot read gs://bucket/a.jsonl: gcsfs is not installed"
+    assert caught.value.hint == "pip install 'medcontract[gs]'"
+
+
+def test_credentials_of_chunks(tmp_path: Path) -> None:
+    """What Dask may log of a task, its arguments, has no credentials; another process gets them nevertheless."""
+    address = Address("https://user:MARKER@host/a.jsonl?sig=MARKER")
+    chunk = chunk_of(address)
     assert "MARKER" not in f"{chunk!r} {chunk}"
     assert sent(chunk).path.full == address.full
 
