@@ -53,6 +53,9 @@ class DaskEngine:
         threads: dict[str, int] = self._client.nthreads()
         return max(1, sum(threads.values()))
 
+    def is_ready(self) -> bool:
+        return True
+
     def map(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
         with _clear_errors(self._client):
             yield from self._map(work, shared, items)

@@ -36,6 +36,10 @@ class Engine(Protocol):
     stable: bool
     """Whether `hash` may differ between workers."""
 
+    def is_ready(self) -> bool:
+        """Whether work may be sent now. Called after files were opened, and before `stable` is used."""
+        ...
+
     def map(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
         """The result for each item, in order. May raise `EngineFailed`."""
         ...
@@ -50,6 +54,9 @@ class SerialEngine:
 
     workers = 1
     stable = False
+
+    def is_ready(self) -> bool:
+        return True
 
     def map(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
         return (work(shared, item) for item in items)
@@ -68,9 +75,15 @@ _FAILURES = (
 class ProcessEngine(SerialEngine):
     """Runs work in worker processes. They are forked if possible, so that they share what was read."""
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, may_spawn: bool = True) -> None:
         self.workers = workers
         self.stable = not can_fork()
+        self._may_spawn = may_spawn
+
+    def is_ready(self) -> bool:
+        """Opening a Parquet file or an address starts threads: then workers cannot be forked any more."""
+        self.stable = not can_fork()
+        return self._may_spawn or not self.stable
 
     def map(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
         global _work  # noqa: PLW0603  # forked workers inherit it
@@ -147,4 +160,4 @@ def engine_for(jobs: int | None, size: int) -> Engine | None:
     do not expect it.
     """
     count = chunks.workers_for(jobs, size) if jobs or can_fork() else 1
-    return ProcessEngine(count) if count > 1 else None
+    return ProcessEngine(count, may_spawn=bool(jobs)) if count > 1 else None

@@ -153,6 +153,7 @@ class ParquetValidator(TableValidator):
             total += len(record)
             if total > limits.unpacked:
                 parquet_file.check_size(self.source, total)
+            self.source.unpacked = max(self.source.unpacked, total)
             if 0 < len(record) <= limits.record:
                 yield Row(record, index, 0, 0, None, value)
             else:
