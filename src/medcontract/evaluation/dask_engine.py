@@ -1,27 +1,29 @@
 """Reads chunks on a Dask cluster: that of the caller, one at an address, or a local one. Needs the extra `dask`.
 
-What all chunks share, such as the truth, is sent to the workers once. The hashes of ids stay on the workers: they are
-divided into partitions there, and each partition is searched for repeated ones by one task.
+What all chunks share, such as the truth, is sent to the workers once; a larger truth stays on them (`joining`). The
+hashes of ids stay on the workers: they are divided into partitions there, and each partition is searched for repeated
+ones by one task.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-import pickle
 import tempfile
-import threading
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from medcontract._version import __version__
 from medcontract.contracts.rules import KeyHashes, is_ascending
-from medcontract.errors import CallError, MedcontractError
-from medcontract.evaluation.chunk_work import Outcome
-from medcontract.evaluation.engine import EngineFailed, Sent, Work, repeated_hashes
+from medcontract.errors import CallError
+from medcontract.evaluation.chunk_work import Chunk, Outcome
+from medcontract.evaluation.dask_join import DaskTruth
+from medcontract.evaluation.dask_tasks import SharedWork, clear_errors, run_task
+from medcontract.evaluation.engine import Work, repeated_hashes
+from medcontract.evaluation.joining import JoiningSinks, Kept, KeptAt, do_joined, ids_of
 from medcontract.workers import processors, safe_path
 
 if TYPE_CHECKING:
@@ -42,10 +44,14 @@ class DaskEngine:
 
     stable = True
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, broadcast_limit: int | None = None) -> None:
+        """`broadcast_limit`: the maximum size, in bytes, of a truth that is sent to each worker."""
         self._client = client
+        self._limit = broadcast_limit
         self._outcomes: dict[str, Any] = {}
         """Futures of outcomes, whose hashes stay on the workers."""
+        self._common: list[Any] = []
+        """Futures of what they were computed from: if a worker is lost, its outcomes are computed again."""
         _check_workers(client)
 
     @property
@@ -54,7 +60,7 @@ class DaskEngine:
         return max(1, sum(threads.values()))
 
     def map(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
-        with _clear_errors(self._client):
+        with clear_errors(self._client):
             yield from self._map(work, shared, items)
 
     def _map(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
@@ -72,16 +78,43 @@ class DaskEngine:
                     raise
 
     def _send(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
-        client = self._client
-        common = client.scatter(_Work(work, shared), broadcast=True, hash=False)
-        done = [client.submit(_run, common, item, pure=False) for item in items]
-        light = [client.submit(_without_hashes, each, each.key, pure=False) for each in done]
+        submit = self._client.submit
+        if isinstance(shared, JoiningSinks):
+            done = self._join(shared, items)
+        else:
+            common = self._share(work, shared)
+            done = [submit(run_task, common, item, pure=False) for item in items]
+        light = [submit(_light, each, each.key, pure=False) for each in done]
         self._outcomes.update({each.key: each for each in done})
         for each in light:
             yield each.result()
 
+    def _share(self, work: Work[Any, Any], shared: Any) -> Any:
+        """Send what tasks share to all workers. Returns its future."""
+        common = self._client.scatter(SharedWork(work, shared), broadcast=True, hash=False)
+        self._common.append(common)
+        return common
+
+    def _join(self, sinks: JoiningSinks, items: Sequence[Any]) -> list[Any]:
+        """Tasks that read chunks, each with the part of the truth that it refers to."""
+        kept: Any = sinks.kept
+        chunks = [item for item in items if isinstance(item, Chunk)]
+        parts = iter(kept.parts(self._share(ids_of, (sinks.ids, kept.partitions)), chunks))
+        common = self._share(do_joined, sinks)
+        return [
+            self._client.submit(run_task, common, item, *([next(parts)] if isinstance(item, Chunk) else ()), pure=False)
+            for item in items
+        ]
+
+    def keeper(self, size: int) -> Callable[[Sequence[KeptAt]], DaskTruth] | None:
+        return self._keep if self._limit is not None and size > self._limit else None
+
+    def _keep(self, chunks: Sequence[KeptAt]) -> DaskTruth:
+        found = {chunk.origin: self._outcomes[chunk.origin] for chunk in chunks}
+        return DaskTruth(self._client, chunks, found, _PARTITIONS * self.workers)
+
     def repeated(self, keys: Sequence[Sequence[KeyHashes]]) -> list[set[int]]:
-        with _clear_errors(self._client):
+        with clear_errors(self._client):
             return [self._repeated(rule, chunks) for rule, chunks in enumerate(zip(*keys, strict=True))]
 
     def _repeated(self, rule: int, chunks: Sequence[KeyHashes]) -> set[int]:
@@ -102,40 +135,12 @@ class DaskEngine:
         return set().union(*self._client.gather(groups))
 
 
-class _Work:
-    """A function and what its calls share: unpickled once per worker, where a task needs it first."""
-
-    def __init__(self, work: Work[Any, Any], shared: Any) -> None:
-        try:
-            self._sent = Sent(work, shared)
-        except (pickle.PicklingError, TypeError, AttributeError) as error:
-            raise EngineFailed from error
-
-    def __getstate__(self) -> Sent:
-        return self._sent
-
-    def __setstate__(self, sent: Sent) -> None:
-        self._sent = sent
-        self._lock = threading.Lock()
-        self._opened: tuple[Work[Any, Any], Any] | None = None
-
-    def run(self, item: Any) -> Any:
-        with self._sent.environment.active():
-            with self._lock:
-                self._opened = self._opened or self._sent.open()
-            work, shared = self._opened
-            return work(shared, item)
-
-
-def _run(work: _Work, item: Any) -> Any:
-    return work.run(item)
-
-
-def _without_hashes(outcome: Any, key: str) -> Any:
-    """An outcome without the hashes of ids; `key` says where they are."""
+def _light(outcome: Any, key: str) -> Any:
+    """An outcome without the hashes of ids and without a truth that is kept; `key` says where they are."""
     if not isinstance(outcome, Outcome):
         return outcome
-    return outcome._replace(keys=[KeyHashes(array("q"), each.ends, key) for each in outcome.keys])
+    sink = outcome.sink.at(key) if isinstance(outcome.sink, Kept) else outcome.sink
+    return outcome._replace(sink=sink, keys=[KeyHashes(array("q"), each.ends, key) for each in outcome.keys])
 
 
 def _divided(outcome: Outcome, rule: int, count: int) -> list[array[int]]:
@@ -154,27 +159,10 @@ def _search(chunks: Sequence[array[int]]) -> set[int]:
     return repeated_hashes([KeyHashes(hashes, None) for hashes in chunks])
 
 
-@contextmanager
-def _clear_errors(client: Client) -> Iterator[None]:
-    """Say what happened to the cluster, instead of an exception of Dask."""
-    from distributed import CancelledError, KilledWorker
-
-    try:
-        yield
-    except (MedcontractError, EngineFailed):
-        raise
-    except KilledWorker as error:
-        raise MedcontractError(f"the Dask workers were terminated repeatedly while they read a file: {error}") from None
-    except (CancelledError, OSError, TimeoutError, RuntimeError, ValueError):
-        if client.status == "running":
-            raise
-        raise CallError("the connection to the Dask scheduler was lost", "is it still running?") from None
-
-
 def _check_workers(client: Client) -> None:
     """Raises `CallError` if the workers cannot do the work."""
     mine = _versions()
-    with _clear_errors(client):
+    with clear_errors(client):
         theirs = client.run(_versions, on_error="return")
     if not theirs:
         raise CallError("the Dask cluster has no workers", "start at least one")

@@ -7,13 +7,16 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from medcontract.contracts.rules import KeyHashes, is_ascending
 from medcontract.errors import CallError
 from medcontract.evaluation.environment import Environment
 from medcontract.reading import chunks
 from medcontract.workers import Workers, can_fork, processors
+
+if TYPE_CHECKING:
+    from medcontract.evaluation.joining import KeptAt, KeptTruth
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -44,6 +47,10 @@ class Engine(Protocol):
         """For each rule: the hashes of keys that occur in more than one chunk. `keys[chunk][rule]` are its keys."""
         ...
 
+    def keeper(self, size: int) -> Callable[[Sequence[KeptAt]], KeptTruth] | None:
+        """What divides a truth of so many bytes, which stays on the workers. None: it is sent to each of them."""
+        ...
+
 
 class SerialEngine:
     """Runs everything in this process."""
@@ -56,6 +63,9 @@ class SerialEngine:
 
     def repeated(self, keys: Sequence[Sequence[KeyHashes]]) -> list[set[int]]:
         return [repeated_hashes(chunks) for chunks in zip(*keys, strict=True)]
+
+    def keeper(self, size: int) -> None:
+        """The workers, if there are any, share the memory of this process."""
 
 
 _FAILURES = (
