@@ -10,21 +10,23 @@ from __future__ import annotations
 import logging
 import os
 import tempfile
+import time
 from array import array
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from medcontract._version import __version__
 from medcontract.contracts.rules import KeyHashes, is_ascending
-from medcontract.errors import CallError
+from medcontract.errors import CallError, MedcontractError
 from medcontract.evaluation.chunk_work import Chunk, Outcome
 from medcontract.evaluation.dask_join import DaskTruth
 from medcontract.evaluation.dask_tasks import SharedWork, clear_errors, run_task
 from medcontract.evaluation.engine import Work, repeated_hashes
 from medcontract.evaluation.joining import JoiningSinks, Kept, KeptAt, do_joined, ids_of
-from medcontract.workers import processors, safe_path
+from medcontract.workers import AHEAD, WorkerDied, processors, safe_path
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -35,6 +37,13 @@ TIMEOUT = 10
 """Seconds to wait for a scheduler."""
 _TRIES = 3
 """How often work is sent again if the data that it needs was lost with a worker."""
+_POLL = 5
+"""Seconds after which to check whether there are still workers."""
+PATIENCE = 60
+"""Seconds to wait for a worker, if there are none."""
+_NO_WORKERS = "the Dask cluster has no workers any more"
+_LOST: Any = object()
+"""The result of a task that was lost with its worker."""
 _PARTITIONS = 4
 """Partitions of the ids, for each worker."""
 
@@ -87,13 +96,80 @@ class DaskEngine:
         light = [submit(_light, each, each.key, pure=False) for each in done]
         self._outcomes.update({each.key: each for each in done})
         for each in light:
-            yield each.result()
+            yield self._result(each)
 
     def _share(self, work: Work[Any, Any], shared: Any) -> Any:
         """Send what tasks share to all workers. Returns its future."""
-        common = self._client.scatter(SharedWork(work, shared), broadcast=True, hash=False)
+        common = self._scatter(work, shared)
         self._common.append(common)
         return common
+
+    def _scatter(self, work: Work[Any, Any], shared: Any) -> Any:
+        return self._client.scatter(SharedWork(work, shared), broadcast=True, hash=False)
+
+    def _result(self, task: Any) -> Any:
+        """The result of a task. Raises `MedcontractError` if there are no workers left."""
+        alone_since: float | None = None
+        while True:
+            try:
+                return task.result(timeout=_POLL)
+            except TimeoutError:
+                now = time.monotonic()
+                alone_since = None if self._client.nthreads() else alone_since or now
+                if alone_since and now - alone_since > PATIENCE:
+                    raise MedcontractError(_NO_WORKERS) from None
+
+    def each(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R | WorkerDied]:
+        with clear_errors(self._client):
+            yield from self._each(work, shared, items)
+
+    def _each(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R | WorkerDied]:
+        """Few tasks at a time, so that little is lost if this process ends."""
+        remaining, waiting = iter(items), deque[tuple[T, Any]]()
+        common = self._scatter(work, shared)
+        while True:
+            for item in islice(remaining, max(0, AHEAD * self.workers - len(waiting))):
+                waiting.append((item, self._client.submit(run_task, common, item, pure=False)))
+            if not waiting:
+                return
+            item, task = waiting.popleft()
+            outcome = self._result_unless_lost(task)
+            if outcome is _LOST:  # by this item, or by another one
+                self._client.cancel([each for _, each in waiting])
+                outcome = self._alone(work, shared, item)
+                common = self._scatter(work, shared)
+                waiting = deque(
+                    (each, self._client.submit(run_task, common, each, pure=False)) for each, _ in waiting
+                )  # fmt: skip
+            yield outcome
+
+    def _alone(self, work: Work[T, R], shared: Any, item: T) -> R | WorkerDied:
+        """The result for an item that was in progress when a worker died, while no other item is."""
+        for _ in range(_TRIES):
+            self._wait_for_workers()
+            outcome = self._result_unless_lost(
+                self._client.submit(run_task, self._scatter(work, shared), item, pure=False)
+            )
+            if outcome is not _LOST:
+                result: R = outcome
+                return result
+        return WorkerDied()
+
+    def _wait_for_workers(self) -> None:
+        try:
+            self._client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError:
+            raise MedcontractError(_NO_WORKERS) from None
+
+    def _result_unless_lost(self, task: Any) -> Any:
+        from distributed import CancelledError, KilledWorker
+
+        try:
+            return self._result(task)
+        except (CancelledError, KilledWorker, OSError):
+            if self._client.status != "running":
+                raise
+            return _LOST
 
     def _join(self, sinks: JoiningSinks, items: Sequence[Any]) -> list[Any]:
         """Tasks that read chunks, each with the part of the truth that it refers to."""

@@ -13,7 +13,7 @@ from medcontract.contracts.rules import KeyHashes, is_ascending
 from medcontract.errors import CallError
 from medcontract.evaluation.environment import Environment
 from medcontract.reading import chunks
-from medcontract.workers import Workers, can_fork, processors
+from medcontract.workers import WorkerDied, Workers, can_fork, processors
 
 if TYPE_CHECKING:
     from medcontract.evaluation.joining import KeptAt, KeptTruth
@@ -43,6 +43,10 @@ class Engine(Protocol):
         """The result for each item, in order. May raise `EngineFailed`."""
         ...
 
+    def each(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R | WorkerDied]:
+        """Like `map`, for long work. The result of an item that kills its worker is `WorkerDied`."""
+        ...
+
     def repeated(self, keys: Sequence[Sequence[KeyHashes]]) -> list[set[int]]:
         """For each rule: the hashes of keys that occur in more than one chunk. `keys[chunk][rule]` are its keys."""
         ...
@@ -60,6 +64,9 @@ class SerialEngine:
 
     def map(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
         return (work(shared, item) for item in items)
+
+    def each(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R | WorkerDied]:
+        return self.map(work, shared, items)
 
     def repeated(self, keys: Sequence[Sequence[KeyHashes]]) -> list[set[int]]:
         return [repeated_hashes(chunks) for chunks in zip(*keys, strict=True)]

@@ -1,8 +1,7 @@
-"""A truth that stays on the workers gives the bytes of one process: tasks run here, and are pickled on their way."""
+"""A truth that stays on the workers gives the bytes of one process."""
 
 from __future__ import annotations
 
-import pickle
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import pytest
 from tests.challenge_files import SMALL
 from tests.challenge_files import write as write_challenge
+from tests.fake_cluster import Cluster
 from tests.scoring_files import CLASSES, drug, guess, image, lab, labs, read, reference, repeats, rx, write
 from tests.unit.evaluation.test_chunks import TRACKS, TRUTHS, content, damage
 
@@ -20,51 +20,6 @@ from medcontract.reading import chunks
 
 pytest.importorskip("distributed", reason="needs the extra dask")
 Record = dict[str, Any]
-
-
-class Task:
-    """A task that has already run."""
-
-    def __init__(self, value: Any, key: str) -> None:
-        self._pickled = pickle.dumps(value)
-        self.key = key
-
-    def result(self) -> Any:
-        return pickle.loads(self._pickled)  # noqa: S301  # written a moment ago
-
-
-class Cluster:
-    """Has the methods of a Dask client that the engine uses, and runs tasks at once, in this process."""
-
-    status = "running"
-
-    def __init__(self) -> None:
-        self._count = 0
-
-    def nthreads(self) -> dict[str, int]:
-        return {"here": 2}
-
-    def run(self, function: Callable[..., Any], *arguments: Any, **how: Any) -> dict[str, Any]:
-        return {"here": function(*arguments)}
-
-    def scatter(self, value: Any, **how: Any) -> Task:
-        return self._task(value)
-
-    def submit(self, function: Callable[..., Any], *arguments: Any, **how: Any) -> Task:
-        return self._task(function(*map(_opened, arguments)))
-
-    def gather(self, tasks: list[Task]) -> list[Any]:
-        return [task.result() for task in tasks]
-
-    def _task(self, value: Any) -> Task:
-        self._count += 1
-        return Task(value, f"task {self._count}")
-
-
-def _opened(value: Any) -> Any:
-    if isinstance(value, Task):
-        return value.result()
-    return [_opened(each) for each in value] if isinstance(value, list) else value
 
 
 @pytest.fixture
