@@ -312,8 +312,9 @@ def engine(
     require("distributed", "dask")
     from medcontract.evaluation.dask_engine import DaskEngine, connected
 
-    with nullcontext(client) if client is not None else connected(scheduler, jobs) as connection:
-        yield DaskEngine(connection, broadcast_limit)
+    connection = nullcontext(client) if client is not None else connected(scheduler, jobs)
+    with connection as its_client, DaskEngine(its_client, broadcast_limit) as found:
+        yield found
 
 
 def _run_validator(validator: RecordsValidator, jobs: int | None, engine: Engine | None) -> RecordsValidator:

@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,6 +21,7 @@ from medcontract.errors import (
     internal_error,
     plugin_failure,
 )
+from medcontract.evaluation.environment import Environment
 from medcontract.evaluation.inputs import Files, GivenFile, HeaderOverrides, Settings, base_name, gather
 from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth
 from medcontract.evaluation.plugin_checks import for_participants
@@ -295,12 +297,15 @@ _WORTH_IT = 1 << 20
 """The minimum size of all submissions, in bytes, for which workers are started by default."""
 
 
-def _prepare(job: Job) -> None:
-    """Read the truth again, in a worker that was not forked."""
-    global _contest  # noqa: PLW0603  # initializes a worker process
-    from medcontract.challenges.loading import prepare_worker
+_active: Any = None
+"""In a worker that was not forked: its environment, until it ends."""
 
-    prepare_worker(job.settings.scoring)
+
+def _prepare(job: Job, environment: Environment) -> None:
+    """Read the truth again, in a worker that was not forked."""
+    global _contest, _active  # noqa: PLW0603  # initializes a worker process
+    _active = environment.active()
+    _active.__enter__()
     _contest = read_again(job)
 
 
@@ -363,7 +368,7 @@ def _in_workers(
     contest: Contest, submissions: Sequence[Submission], count: int, job: Job
 ) -> Iterator[Scored | Refused]:
     try:
-        workers = Workers(count, _prepare, job, fork=True)
+        workers = Workers(count, _prepare, job, Environment.current(), fork=True)
     except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: try with one process
         yield from map(contest.score, submissions)
         return

@@ -16,7 +16,8 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from medcontract._version import __version__
 from medcontract.contracts.rules import KeyHashes, is_ascending
@@ -25,6 +26,7 @@ from medcontract.evaluation.chunk_work import Chunk, Outcome
 from medcontract.evaluation.dask_join import DaskTruth
 from medcontract.evaluation.dask_tasks import SharedWork, clear_errors, run_task
 from medcontract.evaluation.engine import Work, repeated_hashes
+from medcontract.evaluation.environment import Environment
 from medcontract.evaluation.joining import JoiningSinks, Kept, KeptAt, do_joined, ids_of
 from medcontract.workers import AHEAD, WorkerDied, processors, safe_path
 
@@ -61,7 +63,22 @@ class DaskEngine:
         """Futures of outcomes, whose hashes stay on the workers."""
         self._common: list[Any] = []
         """Futures of what they were computed from: if a worker is lost, its outcomes are computed again."""
+        self._stack = ExitStack()
         _check_workers(client)
+
+    def __enter__(self) -> Self:
+        """Load the plugins of this process on the workers. Raises `CallError` if one of them cannot."""
+        environment = Environment.current()
+        if environment.plugins:
+            from medcontract.evaluation.dask_plugins import loaded_plugins
+
+            self._stack.enter_context(loaded_plugins(self._client, environment))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
 
     @property
     def workers(self) -> int:

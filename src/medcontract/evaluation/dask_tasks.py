@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from medcontract.errors import CallError, MedcontractError
+from medcontract.errors import CallError, MedcontractError, report_plugin_errors
 from medcontract.evaluation.engine import EngineFailed, Sent, Work
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ class SharedWork:
             with self._lock:
                 self._opened = self._opened or self._sent.open()
             work, shared = self._opened
-            return work(shared, item, *more)
+            with report_plugin_errors():  # the process that asked does not get the traceback
+                return work(shared, item, *more)
 
 
 def run_task(work: SharedWork, item: Any, *more: Any) -> Any:
