@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
 import tempfile
 import time
 from array import array
@@ -25,7 +26,7 @@ from medcontract.errors import CallError, MedcontractError
 from medcontract.evaluation.chunk_work import Chunk, Outcome
 from medcontract.evaluation.dask_join import DaskTruth
 from medcontract.evaluation.dask_tasks import SharedWork, clear_errors, run_task
-from medcontract.evaluation.engine import Work, repeated_hashes
+from medcontract.evaluation.engine import EngineFailed, Work, repeated_hashes
 from medcontract.evaluation.environment import Environment
 from medcontract.evaluation.joining import JoiningSinks, Kept, KeptAt, do_joined, ids_of
 from medcontract.workers import AHEAD, WorkerDied, processors, safe_path
@@ -46,6 +47,8 @@ PATIENCE = 60
 _NO_WORKERS = "the Dask cluster has no workers any more"
 _LOST: Any = object()
 """The result of a task that was lost with its worker."""
+_KILLED: Any = object()
+"""The result of a task that several workers died with."""
 _PARTITIONS = 4
 """Partitions of the ids, for each worker."""
 
@@ -102,6 +105,8 @@ class DaskEngine:
             except (CancelledError, OSError):  # a worker ended, and with it what was sent
                 if tries == _TRIES or self._client.status != "running":
                     raise
+            except (pickle.PicklingError, TypeError, AttributeError) as error:  # a result that cannot be sent
+                raise EngineFailed from error
 
     def _send(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
         submit = self._client.submit
@@ -151,7 +156,7 @@ class DaskEngine:
                 return
             item, task = waiting.popleft()
             outcome = self._result_unless_lost(task)
-            if outcome is _LOST:  # by this item, or by another one
+            if outcome is _LOST or outcome is _KILLED:  # by this item, or by another one
                 self._client.cancel([each for _, each in waiting])
                 outcome = self._alone(work, shared, item)
                 common = self._scatter(work, shared)
@@ -167,6 +172,8 @@ class DaskEngine:
             outcome = self._result_unless_lost(
                 self._client.submit(run_task, self._scatter(work, shared), item, pure=False)
             )
+            if outcome is _KILLED:
+                break
             if outcome is not _LOST:
                 result: R = outcome
                 return result
@@ -183,7 +190,9 @@ class DaskEngine:
 
         try:
             return self._result(task)
-        except (CancelledError, KilledWorker, OSError):
+        except KilledWorker:
+            return _KILLED
+        except (CancelledError, OSError):
             if self._client.status != "running":
                 raise
             return _LOST

@@ -57,7 +57,7 @@ def test_a_plugin_that_is_not_there(plugin: Path) -> None:
     sent = Environment.current()
     forget()
     plugin.unlink()
-    with pytest.raises(CallError, match="a worker cannot load a plugin: .* is not a Python file"), sent.active():
+    with pytest.raises(CallError, match=r"a worker cannot load a plugin: .* is not a Python file"), sent.active():
         pass
 
 
@@ -99,7 +99,7 @@ def test_spawned_workers(plugin: Path, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(chunks, "SMALLEST", 1000)
     truth, sent = samples(60)
     paths = [write(tmp_path, REFERENCES, truth), write(tmp_path, PREDICTIONS, sent)]
-    other = write(tmp_path, PREDICTIONS, [repeats(each) for each in truth], name="other.json")
+    other = write(tmp_path, PREDICTIONS, [repeats(each) for each in truth], name="other")
     alone = medcontract.leaderboard(*paths, other, jobs=1)
     assert any("brevity" in name for entry in alone.submissions for name in entry.figures)
     assert medcontract.leaderboard(*paths, other, jobs=2).to_json() == alone.to_json()
