@@ -121,13 +121,17 @@ class DaskEngine:
             yield self._result(each)
 
     def _share(self, work: Work[Any, Any], shared: Any) -> Any:
-        """Send what tasks share to all workers. Returns its future."""
+        """Send what tasks share to the workers. Returns its future."""
         common = self._scatter(work, shared)
         self._common.append(common)
         return common
 
     def _scatter(self, work: Work[Any, Any], shared: Any) -> Any:
-        return self._client.scatter(SharedWork(work, shared), broadcast=True, hash=False)
+        """Send it to one worker; the others get it from there, once, with their first task.
+
+        Without `broadcast`, which does not return if a worker ends meanwhile.
+        """
+        return self._client.scatter(SharedWork(work, shared), hash=False)
 
     def _result(self, task: Any) -> Any:
         """The result of a task. Raises `MedcontractError` if there are no workers left."""
