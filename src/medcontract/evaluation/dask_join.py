@@ -7,17 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from heapq import merge
 from itertools import chain, pairwise
 from operator import attrgetter, getitem
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from medcontract.contracts.rules import Key
 from medcontract.evaluation.chunk_work import Chunk, Outcome
 from medcontract.evaluation.dask_tasks import clear_errors, run_task
 from medcontract.evaluation.joining import (
+    Entries,
     Ids,
     KeptAt,
     Partition,
     divide,
-    find,
     first_numbers,
     similar_ids,
     truth_part,
@@ -60,10 +60,14 @@ class DaskTruth:
             return found
 
     def keys(self) -> list[Key]:
-        return list(chain.from_iterable(self._gather([self._submit(_keys, each) for each in self._outcomes])))
+        return self._all([self._submit(_keys, each) for each in self._outcomes])
 
     def items(self) -> list[Any]:
-        return list(chain.from_iterable(self._gather([self._submit(_items, each) for each in self._outcomes])))
+        return self._all([self._submit(_items, each) for each in self._outcomes])
+
+    def _all(self, tasks: Sequence[Future]) -> list[Any]:
+        found: list[_Packed] = self._gather(tasks)
+        return list(chain.from_iterable(each.values for each in found))
 
     def states(self) -> Iterator[ExpectedState]:
         for outcome in self._outcomes:
@@ -84,7 +88,7 @@ class DaskTruth:
     def _find(self, ids: Future) -> list[Future]:
         """The items with these ids, one task per partition."""
         return [
-            self._submit(find, partition, self._submit(_ids_in, ids, number))
+            self._submit(_find, partition, self._submit(_ids_in, ids, number))
             for number, partition in enumerate(self._partitions)
         ]
 
@@ -117,20 +121,30 @@ def _state(outcome: Outcome) -> ExpectedState:
     return state
 
 
-def _keys(outcome: Outcome) -> list[Key]:
-    return _state(outcome).keys
+class _Packed(NamedTuple):
+    """A list that is sent as a whole: Dask sends the elements of a plain one one by one, which takes much longer."""
+
+    values: list[Any]
 
 
-def _items(outcome: Outcome) -> list[Any]:
-    return _state(outcome).items
+def _keys(outcome: Outcome) -> _Packed:
+    return _Packed(_state(outcome).keys)
+
+
+def _items(outcome: Outcome) -> _Packed:
+    return _Packed(_state(outcome).items)
 
 
 def _has_any(ids: Ids) -> bool:
     return any(ids.partitions)
 
 
-def _ids_in(ids: Ids, partition: int) -> list[Key]:
-    return ids.partitions[partition]
+def _ids_in(ids: Ids, partition: int) -> _Packed:
+    return _Packed(ids.partitions[partition])
+
+
+def _find(partition: Partition, keys: _Packed) -> Entries:
+    return partition.find(keys.values)
 
 
 class _Blocks:
