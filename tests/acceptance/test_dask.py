@@ -25,6 +25,7 @@ from tests.unit.evaluation.test_joining import MAKERS, files, score, spoiled
 import medcontract
 from medcontract.errors import CallError
 from medcontract.evaluation import dask_engine
+from medcontract.modeling import Contract, Document, ListOf, Str, StrictModel, register
 from medcontract.reading import chunks
 from medcontract.scoring import custom_metrics, tracks
 
@@ -194,6 +195,24 @@ def test_a_plugin_reaches_the_workers(call: Call, tmp_path: Path, scheduler: tup
     alone = call("validate", *files, "--jobs", "1")
     assert call("validate", *files, "--engine", "dask", "--scheduler", scheduler[0]) == alone
     assert alone.json["files"][0]["errors"] == 1
+
+
+class _Row(StrictModel):
+    row_id: Str
+
+
+class _Rows(Document):
+    rows: ListOf[_Row]
+
+
+def test_a_contract_that_workers_cannot_know(tmp_path: Path, client: Any) -> None:
+    """This process reads the file."""
+    register(Contract(id="by-call/rows", title="Rows", model=_Rows, record=_Row, list_key="rows", flat=True))
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("\n".join(json.dumps({"row_id": f"{n}" if n % 7 else n}) for n in range(300)))
+    alone = medcontract.validate(rows, "by-call/rows", jobs=1)
+    assert alone.errors == 43
+    assert medcontract.validate(rows, "by-call/rows", client=client).to_json() == alone.to_json()
 
 
 @pytest.mark.parametrize(("delay", "limit"), [(0.0, None), (0.3, None), (0.3, 1)])

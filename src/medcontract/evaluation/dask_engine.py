@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from medcontract._version import __version__
 from medcontract.contracts.rules import KeyHashes, is_ascending
-from medcontract.errors import CallError, MedcontractError
+from medcontract.errors import CallError, MedcontractError, UnknownContract
 from medcontract.evaluation.chunk_work import Chunk, Outcome
 from medcontract.evaluation.dask_join import DaskTruth
 from medcontract.evaluation.dask_tasks import SharedWork, clear_errors, run_task
@@ -44,6 +44,10 @@ _POLL = 5
 """Seconds after which to check whether there are still workers."""
 PATIENCE = 60
 """Seconds to wait for a worker, if there are none."""
+_DONE_HERE = (
+    pickle.PicklingError, TypeError, AttributeError,  # a result that cannot be sent
+    UnknownContract,  # one that was registered by a call, which workers do not know
+)  # fmt: skip
 _NO_WORKERS = "the Dask cluster has no workers any more"
 _LOST: Any = object()
 """The result of a task that was lost with its worker."""
@@ -105,7 +109,7 @@ class DaskEngine:
             except (CancelledError, OSError):  # a worker ended, and with it what was sent
                 if tries == _TRIES or self._client.status != "running":
                     raise
-            except (pickle.PicklingError, TypeError, AttributeError) as error:  # a result that cannot be sent
+            except _DONE_HERE as error:
                 raise EngineFailed from error
 
     def _send(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:

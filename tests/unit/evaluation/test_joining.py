@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.challenge_files import SMALL
 from tests.challenge_files import write as write_challenge
+from tests.commands import Call
 from tests.fake_cluster import Cluster
 from tests.scoring_files import CLASSES, drug, guess, image, lab, labs, read, reference, repeats, rx, write
 from tests.unit.evaluation.test_chunks import TRACKS, TRUTHS, content, damage
@@ -51,9 +52,9 @@ def spoiled(rng: random.Random, records: list[Record], key: str, invalid: Record
         elif how == 3:
             del found[place]
         elif how == 4:
-            found[place][key] = rng.choice(["elsewhere", "7", "D-7", found[place][key] + ".0", "d-0003"])
+            found[place][key] = rng.choice(["elsewhere", "7", "D-7", f"{found[place].get(key)}.0", "d-0003"])
         else:
-            del found[place][key]
+            found[place].pop(key, None)
     if rng.random() < 0.5:
         rng.shuffle(found)
     return found
@@ -236,3 +237,11 @@ def test_a_challenge(tmp_path: Path, joined: list[int], monkeypatch: pytest.Monk
 def test_wrong_calls(tmp_path: Path, how: dict[str, Any], said: str) -> None:
     with pytest.raises(medcontract.CallError, match=said):
         medcontract.score(*lesions(tmp_path, 3), **how)
+
+
+def test_the_option(call: Call, tmp_path: Path) -> None:
+    """Without a cluster there is nothing to limit."""
+    ran = call("score", *lesions(tmp_path, 3), "--broadcast-limit", "5M")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--broadcast-limit requires --engine dask" in ran.err
+    assert call("score", *lesions(tmp_path, 3), "--engine", "dask", "--broadcast-limit", "x").code == 2
