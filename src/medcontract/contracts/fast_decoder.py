@@ -21,6 +21,7 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable
+from functools import cache
 from io import BytesIO
 from operator import attrgetter, itemgetter
 from typing import Annotated, Any, Literal, NamedTuple
@@ -429,8 +430,28 @@ class _Compiler:
                 spec.optional.append((name, check))
         rename = {name: key for key, name in names.items() if key != name}
         # JSON values contain no cycles, so the garbage collector need not track them
-        struct = defstruct("Row", needed + optional, forbid_unknown_fields=True, rename=rename or None, gc=False)
+        struct = defstruct(
+            "Row", needed + optional, forbid_unknown_fields=True, rename=rename or None, gc=False, namespace=_SENDABLE
+        )
         return spec._replace(struct=struct)
+
+
+def _reduce(row: Any) -> tuple[Any, ...]:
+    """For pickle: another process does not have the type of the row, so it gets one with the same fields."""
+    names = row.__struct_fields__
+    return _restore, (names, tuple(getattr(row, name) for name in names))
+
+
+def _restore(names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    return _plain_row(names)(*values)
+
+
+@cache
+def _plain_row(names: tuple[str, ...]) -> type[msgspec.Struct]:
+    return defstruct("Row", [(name, Any) for name in names], gc=False, namespace=_SENDABLE)
+
+
+_SENDABLE: dict[str, Any] = {"__reduce__": _reduce}
 
 
 def _blank(value: str) -> int:

@@ -7,13 +7,16 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from medcontract.contracts.rules import KeyHashes, is_ascending
 from medcontract.errors import CallError
 from medcontract.evaluation.environment import Environment
 from medcontract.reading import chunks
-from medcontract.workers import Workers, can_fork
+from medcontract.workers import WorkerDied, Workers, can_fork
+
+if TYPE_CHECKING:
+    from medcontract.evaluation.joining import KeptAt, KeptTruth
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -44,8 +47,16 @@ class Engine(Protocol):
         """The result for each item, in order. May raise `EngineFailed`."""
         ...
 
+    def each(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R | WorkerDied]:
+        """Like `map`, for long work. The result of an item that kills its worker is `WorkerDied`."""
+        ...
+
     def repeated(self, keys: Sequence[Sequence[KeyHashes]]) -> list[set[int]]:
         """For each rule: the hashes of keys that occur in more than one chunk. `keys[chunk][rule]` are its keys."""
+        ...
+
+    def keeper(self, size: int) -> Callable[[Sequence[KeptAt]], KeptTruth] | None:
+        """What divides a truth of so many bytes, which stays on the workers. None: it is sent to each of them."""
         ...
 
 
@@ -61,8 +72,14 @@ class SerialEngine:
     def map(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
         return (work(shared, item) for item in items)
 
+    def each(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R | WorkerDied]:
+        return self.map(work, shared, items)
+
     def repeated(self, keys: Sequence[Sequence[KeyHashes]]) -> list[set[int]]:
         return [repeated_hashes(chunks) for chunks in zip(*keys, strict=True)]
+
+    def keeper(self, size: int) -> None:
+        """The workers, if there are any, share the memory of this process."""
 
 
 _FAILURES = (
