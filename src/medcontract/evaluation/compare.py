@@ -54,6 +54,7 @@ def compare(
         reasons=tuple(f"{side}: {reason}" for score, side in sides for reason in score.reasons),
         warnings=(*invalid, *_warnings(before, after)),
         _names=tuple(names),
+        _contracts=tuple(tuple(file.contract for file in score.inputs) for score, _ in sides),
         _kinds=tuple(RowKind(old.kind, old.title, old.judged) for old, _ in groups),
         _figures=track.figures if track else (),
         _lower_is_better=track is not None and track.lower_is_better,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+from msgspec.structs import replace
+
 from medcontract.contracts import registry
 from medcontract.errors import BrokenPlugin, CallError, WrongWeights, report_plugin_errors
 from medcontract.evaluation.build_results import score_result
@@ -87,7 +89,8 @@ def preflight(
     score, check = _score_check(session, parameters, header)
     checks += _track_checks(session, score)
     checks += named_file_checks(session, found)
-    return Preflight.of((*checks, check), None if score is None else score_result(score))
+    checklist = Preflight.of((*checks, check), None if score is None else score_result(score))
+    return replace(checklist, _contracts=tuple(files.groups))
 
 
 def _protocol_check(session: Session) -> Iterator[Check]:
@@ -124,10 +127,18 @@ def _how(part: Part) -> str:
     return f" ({part.how.removeprefix('recognized ')})" if part.how else ""
 
 
+def _few(names: Sequence[str]) -> tuple[str, str]:
+    return (names[0], "is") if len(names) == 1 else (plural(len(names), "file"), "are")
+
+
 def _describe(files: Files) -> str:
     parts = files.parts()
     text = ", ".join(f"{part.name} is {part.contract.id}{_how(part)}" for part in parts)
-    text = text if len(parts) <= _FEW_FILES else plural(len(parts), "file")
+    if len(parts) > _FEW_FILES:
+        kinds: dict[str, list[str]] = {}
+        for part in parts:
+            kinds.setdefault(f"{part.contract.id}{_how(part)}", []).append(part.name)
+        text = ", ".join(f"{' '.join(_few(names))} {kind}" for kind, names in kinds.items())
     return "; ".join([*([text] if text else []), *describe_unused(files), *files.notes])
 
 

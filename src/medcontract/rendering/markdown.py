@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from medcontract.problems import plain_name, plural, shorten
+from medcontract.rendering import contracts_used
 from medcontract.rendering.json import dumps
 from medcontract.rendering.shared import (
     breakdown_table,
@@ -177,6 +178,7 @@ def leaderboard(board: Leaderboard, view: View) -> str:
     for file in board.truth:
         content = f"content `{file.content_sha256}`" if file.content_sha256 else f"SHA-256 `{file.sha256}`"
         lines.append(f"{'Truth' if file.content_sha256 else 'File'} {escaped(file.name)} ({file.contract}), {content}.")
+    lines += [f"Contracts of {escaped(who)}: {what}." for who, what in contracts_used.of_submissions(board)]
     return "\n".join(lines) + "\n"
 
 
@@ -190,6 +192,7 @@ def comparison(comparison: Comparison, view: View) -> str:
             lines += ["", *(markdown_table(table) if table.title else (escaped(table.rows[0][0]),))]
     if comparison.warnings:
         lines += ["", "## Warnings", "", *(f"- {escaped(warning)}" for warning in comparison.warnings)]
+    lines += ["", f"{contracts_used.of_comparison(comparison).capitalize()}."]
     lines += ["", f"Protocol fingerprint `{comparison.fingerprint}` in both."]
     return "\n".join(lines) + "\n"
 
