@@ -666,8 +666,9 @@ _ENTRIES = (
     Entry(
         "MC503", "Probably a mistake",
         "The files are valid, but something in them is probably not intended: no case has an end, documents of the "
-        "manifest are not ready, an offline run names a hosted service, the files name different teams. A warning of "
-        "`preflight`, or an error if nothing can be scored because no record contains an answer.",
+        "manifest are not ready, an offline run names a hosted service, the files name different teams, times seem to "
+        "be in milliseconds. A warning, in most cases of `preflight`, or an error if nothing can be scored because no "
+        "record contains an answer.",
         '{"backend": "https://api.example.com"}',
         '{"backend": "llama.cpp"}',
     ),

@@ -16,6 +16,7 @@ from tests.commands import (
     TRACKS,
     TRUTH,
     Call,
+    Ran,
     all_files,
     beside_files,
     on_a_terminal,
@@ -292,6 +293,36 @@ def test_cases_without_an_end(check: Call, checked: Call, tmp_path: Path) -> Non
     assert codes(one(ran, "triage/response")) == []
     assert set(codes(one(ran, "between-files"))) == {"MC305"}
     assert codes(one(checked(sent_file(tmp_path, "triage"), inventory), "triage/response")) == []
+
+
+def _problems(ran: Ran, check_id: str) -> list[str]:
+    return [f"{problem['code']} {problem['message']}" for problem in one(ran, check_id)["problems"]]
+
+
+def test_runtime_in_milliseconds(checked: Call, tmp_path: Path) -> None:
+    """A runtime of about 1000 times the time between the first and the last message: 20 s and 20,000."""
+    times = [(1000.0 + n, 1001.0 + n, n + 1.0) for n in range(20)]
+    message = "MC503 'cumulative_runtime_sec' is about 1000 times as long as the time between the messages"
+    for factor, found in ((1, []), (1000, [message]), (199, []), (5001, [])):
+        sent = [
+            {**record, "message_sent_time": at, "message_received_time": to, "cumulative_runtime_sec": factor * runtime}
+            for record, (at, to, runtime) in zip(SENT["triage"], times, strict=True)
+        ]
+        ran = checked(sent_file(tmp_path, "triage", sent), list_file(tmp_path, "triage"))
+        assert _problems(ran, "triage/response") == found
+        assert ran.code == 0
+
+
+def test_truth_in_milliseconds(checked: Call, tmp_path: Path) -> None:
+    """Segments that are longer than a day, 30 s in milliseconds are not: it is a guess."""
+    sent = sent_file(tmp_path, "triage")
+    for factor, found in ((1000, []), (2880, ["MC503 most segments are longer than a day"])):
+        times = ("segment_start_time_sec", "segment_stop_time_sec")
+        truth = [{**record, **{name: factor * record[name] for name in times}} for record in TRUTH["triage"]]
+        ran = checked(sent, truth_file(tmp_path, "triage", truth))
+        assert _problems(ran, "triage/ground-truth") == found
+    hidden = checked(sent, truth_file(tmp_path, "triage", truth), "--participant")
+    assert _problems(hidden, "triage/ground-truth") == []
 
 
 @pytest.mark.parametrize("with_truth", [True, False])
