@@ -229,6 +229,7 @@ def _choose(rate: Callable[[], Costs], matches: _Matches, seen: str, by: str, ke
     found = matches()
     if not found:
         raise _none(keys, seen)
+    found = _without_truths(found, keys, seen)
     first = found[0]
     equal = [match for match in found if match.order[:2] == first.order[:2]]
     if len(equal) > 1:
@@ -236,6 +237,45 @@ def _choose(rate: Callable[[], Costs], matches: _Matches, seen: str, by: str, ke
     if first.doubts:
         raise _in_doubt(first, seen)
     return Recognized(first.contract_id, by, first.renames)
+
+
+def _without_truths(found: list[Match], keys: frozenset[str], seen: str) -> list[Match]:
+    """The candidates; without the best ones if these are truths, but a key says that it was predicted.
+
+    `predicted_class` is not another spelling of a true `label`, unless all keys have such names.
+    """
+    from medcontract.contracts.predicted_names import predicted_names, submissions_for
+
+    predicted = predicted_names(keys)
+    best = [match for match in found if match.order[:2] == found[0].order[:2]]
+    submissions: dict[str, list[CompiledContract]] = {}
+    for match in best if predicted else ():
+        truth = compiled()[match.contract_id]
+        known = truth.record | truth.header | {column.name for column in truth.columns}
+        if truth.list_key not in keys and not known.issuperset(predicted):
+            submissions[truth.id] = submissions_for(truth.id, list(_candidates()))
+    truths = {name for name, others in submissions.items() if others}
+    if not truths:
+        return found
+    wanted = {entry.id for name in truths for entry in submissions[name]}
+    left = [match for match in best if match.contract_id not in truths]
+    left = left or [match for match in found if match.contract_id in wanted]
+    if not left:
+        truth_id = min(truths)
+        raise _predicted(truth_id, predicted, submissions[truth_id][0], seen)
+    return left
+
+
+def _predicted(truth: str, names: list[str], submission: CompiledContract, seen: str) -> NotRecognised:
+    """A truth whose name says that it was predicted, and what predictions must have."""
+    form = eligible(frozenset(), submission.column_forms if seen == "its columns" else submission.forms)
+    columns = [column.name for column in submission.columns]
+    fields = sorted(form[0], key=lambda field: columns.index(field) if field in columns else -1) if form else []
+    shown = next((f"'{name}'" for name in names if is_plain(name)), "one of them")
+    return NotRecognised(
+        f"{seen} match {truth}, but {shown} belongs to predictions",
+        f"for {submission.id}, write {_join(fields)}; or specify --contract {truth}",
+    )
 
 
 def _with_extra(found: Recognized, keys: frozenset[str], ref: Ref | None) -> Recognized:

@@ -112,6 +112,7 @@ def _validator(chunk: Chunk, sink: ChunkSink | None) -> RecordsValidator:
     validator = validator_for(source, registry.find(chunk.contract), chunk.collector.like(), None, sink)
     validator.in_chunk = True
     if isinstance(validator, TableValidator):
+        validator.at_the_end = chunk.last
         validator.begin()
         validator.collector = validator.collector.like()  # problems of the header are reported once
     return validator

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from medcontract.contracts import recognition
+from medcontract.contracts.compile import all_keys
 from medcontract.contracts.registry import CompiledContract, compiled, find
 from medcontract.errors import NotRecognised
 from medcontract.problems import Finding, is_plain
@@ -21,6 +22,7 @@ from medcontract.reading.diagnosis import MOST_BYTES
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.limits import MAX_DEPTH
 from medcontract.reading.source import Source
+from medcontract.types import Outline
 
 _MOST_CHECKED = 20
 """Members of an object that are checked."""
@@ -130,6 +132,32 @@ def _by_group(value: Mapping[str, Any]) -> Shape | None:
     return Shape("an object with a list of records for each key", keys, how)
 
 
+def _nested(value: Mapping[str, Any]) -> Shape | None:
+    """A list of records in each item of another list, such as the predictions of each run."""
+    for name, items in list(value.items())[:_MOST_CHECKED]:
+        for inner in items[0] if _is_list_of_records(items) else ():
+            records = items[0][inner]
+            contract = _record_contract(frozenset(records[0])) if _is_list_of_records(records) else None
+            if contract and is_plain(name) and is_plain(inner):
+                return Shape(f"a list of records in each item of '{name}'", frozenset(records[0]),
+                             _flattened(name, inner, items[0], contract))  # fmt: skip
+    return None
+
+
+def _flattened(name: str, inner: str, item: Mapping[str, Any], contract: CompiledContract) -> str:
+    """One list in Python, where each record gets the fields of the item that it is in."""
+    shared = sorted(key for key in contract.record & item.keys() if key != inner)
+    fields = "".join(f"'{key}': item['{key}'], " for key in shared)
+    record = f"{{{fields}**record}}" if fields else "record"
+    return f"[{record} for item in data['{name}'] for record in item['{inner}']]"
+
+
+def has_nested_lists(outline: Outline, contract: CompiledContract) -> bool:
+    """Whether a record has a key under which files have a list of records, and which its contract does not know."""
+    inside = frozenset(key for keys in outline.items.values() for key in keys)
+    return not (inside & list_keys()) <= all_keys(contract.schema) | all_keys(contract.record_schema)
+
+
 def _is_list_of_records(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
@@ -151,7 +179,7 @@ def _pairs(value: Mapping[str, Any]) -> Shape | None:
 
 _FEWEST_PAIRS = 3
 
-_SHAPES = (_columns, _split, _table, _lists, _by_index, _by_group, _pairs, _single)
+_SHAPES = (_columns, _split, _table, _lists, _by_index, _by_group, _nested, _pairs, _single)
 """In this order: the first that matches."""
 
 
