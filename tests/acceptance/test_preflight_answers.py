@@ -241,7 +241,45 @@ def test_ids_that_differ_in_spelling(
     assert statuses(ran)["coverage"] == "failed"
     problem = one(ran, "coverage")["problems"][0]
     assert (problem["code"], problem["severity"]) == ("MC502", "warning")
-    assert problem["message"].endswith(f"from an expected one only in {difference}")
+    changed = sum(record[key] != before[key] for record, before in zip(sent, SENT[track], strict=True))
+    assert problem["message"] == f"all {changed} unknown ids (MC303) differ from an expected one only in {difference}"
+    others = one(ran, "coverage")["problems"][1:]
+    assert {each["code"] for each in others} == {"MC302", "MC303"}
+    if difference != "leading zeros":  # which have a hint of their own
+        assert all(each["hint"].startswith("see MC502: ") for each in others)
+
+
+def test_some_ids_differ_in_spelling(checked: Call, tmp_path: Path) -> None:
+    """Unknown ids that are not similar to any keep their hint."""
+    changes = {0: "r-00", 1: "r-01", 2: "unlike"}
+    sent = [{**record, "report_id": changes.get(n, record["report_id"])} for n, record in enumerate(SENT["reports"])]
+    near, *others = one(checked(sent_file(tmp_path, "reports", sent), truth_file(tmp_path, "reports")), "coverage")[
+        "problems"
+    ]
+    assert near["message"] == "2 of 3 unknown ids (MC303) differ from an expected one only in case"
+    hints = {each["hint"] for each in others if each["code"] == "MC303"}
+    assert hints == {"check case, spaces and leading zeros"}
+    sent[1:3] = SENT["reports"][1:3]
+    ran = checked(sent_file(tmp_path, "reports", sent), truth_file(tmp_path, "reports"))
+    message = one(ran, "coverage")["problems"][0]["message"]
+    assert message == "the unknown id (MC303) differs from an expected one only in case"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("x.csv", b"report_id;specialty\nR;Other\n"), ("x.csv", b""), ("x.json", b'{"predictions": [{"repo')],
+)
+@pytest.mark.parametrize("with_truth", [True, False])
+def test_unreadable_submission(checked: Call, tmp_path: Path, name: str, content: bytes, with_truth: bool) -> None:
+    """Whether an unreadable file of a given contract contains answers, or agrees with others, was not checked."""
+    (tmp_path / name).write_bytes(content)
+    truth = [truth_file(tmp_path, "reports")] if with_truth else []
+    ran = checked(f"reports/predictions={tmp_path / name}", *truth)
+    assert ran.code == 1
+    assert statuses(ran)["reports/predictions"] == "failed"
+    for check_id in ("answers", "between-files"):
+        assert statuses(ran)[check_id] == "skipped"
+    assert one(ran, "answers")["detail"] == f"needs a readable submission, unlike {name}"
 
 
 @pytest.mark.parametrize("track", TRACKS)

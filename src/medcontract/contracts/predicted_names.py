@@ -1,4 +1,4 @@
-"""Recognizes predictions that resemble a truth: their names say that something was predicted, as in `predicted_class`."""
+"""Recognizes predictions that resemble a truth, but whose names say that they are predicted: `predicted_class`."""
 
 from __future__ import annotations
 

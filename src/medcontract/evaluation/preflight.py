@@ -24,10 +24,12 @@ from medcontract.evaluation.loading import no_submission
 from medcontract.evaluation.plugin_checks import checked
 from medcontract.evaluation.preflight_answers import (
     answers_check,
+    explained,
     labels_check,
     near_ids,
     other_teams,
     remarks_on,
+    unreadable,
     zero_headlines,
 )
 from medcontract.evaluation.preflight_files import check_images, image_checks, named_file_checks
@@ -212,6 +214,9 @@ def _cross_file_check(session: Session) -> Check:
     if not errors and not teams and not session.has_truth and not compared:
         wanted = " or ".join(session.track.roles.truths)
         return Check(id="between-files", title=title, status="skipped", detail=f"needs a truth ({wanted})")
+    broken = unreadable(session)
+    if broken and not errors and not teams:
+        return Check(id="between-files", title=title, status="skipped", detail=broken)
     done = "" if session.has_truth else "only rules that need no truth"
     return Check(
         id="between-files",
@@ -243,12 +248,13 @@ def _coverage_check(session: Session) -> Check:
     unknown = sum(pairing.unknown_count for pairing in pairings)
     expected = sum(len(pairing.expected.items) for pairing in pairings)
     near = near_ids(session)
+    problems = problems_of(session.submissions(), lambda code: code in _COVERAGE)
     return Check(
         id="coverage",
         title=title,
         status="failed" if missing or unknown or not expected else "passed",
         detail=_coverage(session, expected, missing, unknown),
-        problems=(*near, *problems_of(session.submissions(), lambda code: code in _COVERAGE)),
+        problems=(*near, *(explained(session, problems) if near else problems)),
         _found=count_of(session.submissions(), lambda code: code in _COVERAGE) + len(near),
     )
 
