@@ -23,7 +23,7 @@ from medcontract.validation.csv_diagnosis import known_column, other_format, unn
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.record_errors import rename_hint
 from medcontract.validation.records import Progress, RecordsValidator
-from medcontract.validation.table_arrangement import matches_exactly, other_arrangement
+from medcontract.validation.table_arrangement import IN_CSV, csv_rows, matches_exactly, other_arrangement
 
 _MOST_NAMED = 1000
 """The number of cached findings with their column: the same mistake tends to occur many times."""
@@ -264,7 +264,7 @@ class CsvValidator(TableValidator):
         header = CsvFile(source).header
         found = recognition.of_columns(frozenset(header), header_ref(source))
         exact = matches_exactly(header, find(found.contract_id))
-        other = None if exact else other_arrangement(source, header, found.renames)
+        other = None if exact else other_arrangement(header, lambda: csv_rows(source), IN_CSV, found.renames)
         if other:
             raise NotRecognised(other.message, other.hint)
         return found
@@ -272,7 +272,8 @@ class CsvValidator(TableValidator):
     @classmethod
     def syntax_errors(cls, source: Source) -> Iterator[Finding]:
         table = CsvFile(source)
-        broken = table.broken or other_format(source, _of_any_contract) or other_arrangement(source, table.header)
+        broken = table.broken or other_format(source, _of_any_contract)
+        broken = broken or other_arrangement(table.header, lambda: csv_rows(source), IN_CSV)
         if broken:
             yield broken_header(broken, source)
 
