@@ -39,7 +39,7 @@ from medcontract.results.leaderboard import Leaderboard
 from medcontract.results.preflight import Check, Preflight
 from medcontract.results.schemas import ContractSchema, DataDictionary, DictionarySection
 from medcontract.results.score import FileProblem, Score, in_file
-from medcontract.results.tables import MOST_CASES, Table, number
+from medcontract.results.tables import MOST_CASES, MOST_ROWS, Table, number
 from medcontract.results.validation import Validation
 
 _MOST_PROBLEMS = 200
@@ -99,7 +99,7 @@ def score(score: Score, view: View) -> str:
     for table in tables(score):
         lines += ["", *markdown_table(table)] if table.rows else []
     if score.breakdown:
-        lines += ["", *markdown_table(breakdown_table(score.breakdown, show_values))]
+        lines += ["", *markdown_table(breakdown_table(score.breakdown, show_values), MOST_ROWS)]
     if score._hints and show_values and not score.participant:
         lines += ["", "## Hints", "", *(f"- {escaped(hint)}" for hint in score._hints)]
     if score.problems:
@@ -257,8 +257,8 @@ def _code(name: str) -> str:
     return escaped(name) if set(name) & set("`|") or not name.isprintable() else f"`{name}`"
 
 
-def markdown_table(table: Table) -> Iterator[str]:
-    table = table.first(MOST_CASES)
+def markdown_table(table: Table, most: int = MOST_CASES) -> Iterator[str]:
+    table = table.first(most)
     if not table.rows:
         return
     if table.title:
