@@ -248,3 +248,57 @@ def test_files_with_lists_in_records(tmp_path: Path) -> None:
     for track in SENT:
         for path in (sent_file(tmp_path, track), truth_file(tmp_path, track)):
             assert medcontract.validate(path).ok
+
+
+# --- what is closest, and keys of an object
+
+
+def test_keys_that_belong_into_an_object() -> None:
+    """A flattened answer is not another name of the object that it belongs into."""
+    record = '{"task_id": "a", "sample_id": "b", "answer": "x", "rationale": "y"}'
+    report = _checked(record, name="x.jsonl", contract="benchmark/predictions")
+    assert [(problem.code, problem.hint) for problem in report.problems] == [
+        ("MC101", 'write an object: "prediction": {"answer": …, "rationale": …}'),
+        ("MC102", "move it into the object 'prediction'"),
+        ("MC102", "move it into the object 'prediction'"),
+    ]
+    content = f'{{"model_id": "m", "predictions": [{record}]}}'
+    found = _checked(content, name="x.json")
+    assert (found.contract, found._how) == ("benchmark/predictions", "recognized by its keys")
+
+
+def test_no_document_is_closest_to_a_record() -> None:
+    """Lines and rows are records: no result of medcontract is suggested for them."""
+    (problem,) = _checked('{"id": "a", "messages": [{"role": "user", "content": "x"}]}', name="x.jsonl").problems
+    assert problem.hint == "specify --contract ID; see: medcontract schema list"
+
+
+def test_closest_contract_without_a_table_form() -> None:
+    """One row per medication: a table cannot be what it resembles."""
+    report = _checked("doc_id,nombre_medicamento,dosis,frecuencia,duracion,instrucciones", "P-1,a,b,c,d,e")
+    (problem,) = report.problems
+    assert problem.code == "MC009"
+    assert "extraction/prescription-predictions" in (problem.hint or "")
+    assert "which have no table form: write .json or .jsonl; see" in (problem.hint or "")
+
+
+def test_processing_times_in_milliseconds(call: Call, tmp_path: Path) -> None:
+    """The organizer's telemetry decides the score, but the times in the predictions are a warning all the same."""
+    hint = "write 'processing_time_sec' in seconds: if it is in milliseconds, divide it by 1000"
+    for slow, message, expected in (
+        (0, None, None), (1, "1 processed record took more than 5 s", None),
+        (20, "20 processed records took more than 5 s", hint),
+    ):  # fmt: skip
+        sent = [
+            {**record, "processing_time_sec": 500.0 if n < slow else 5.0} for n, record in enumerate(SENT["reports"])
+        ]
+        telemetry = {"team_name": "a", "evaluation_date": "2026-01-01", "runs": [
+            {"run_id": "1", "max_memory_mb": 1, "avg_cpu_percent": 1, "avg_processing_time_sec": 0.5}
+        ]}  # fmt: skip
+        (tmp_path / "telemetry.json").write_text(json.dumps(telemetry))
+        files = (sent_file(tmp_path, "reports", sent), truth_file(tmp_path, "reports"), tmp_path / "telemetry.json")
+        ran = call("preflight", "--format", "json", *files)
+        (check,) = (check for check in ran.json["checks"] if check["id"] == "reports/predictions")
+        assert [(problem["message"], problem["hint"]) for problem in check["problems"]] == (
+            [(message, expected)] if message else []
+        )

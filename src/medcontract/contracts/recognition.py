@@ -322,8 +322,14 @@ def _none(keys: frozenset[str], seen: str) -> NotRecognised:
     if not keys:
         what = "its first record" if seen == "the keys of its first record" else "it"
         return NotRecognised(f"{what} is empty", "check that the data was written")
-    near = closest(keys, list(_candidates()))
+    are_records = seen != "its keys"  # and so no output of medcontract
+    near = closest(
+        keys, [entry for entry in _candidates() if not are_records or not entry.id.startswith("medcontract/")]
+    )
     hint = f"closest: {_join(near)}; try --contract {near[0]}" if near else "specify --contract ID"
+    if near and seen == "its columns" and not any(compiled()[name].columns for name in near):
+        formats = " or ".join(f".{name}" for name in compiled()[near[0]].containers)
+        hint = f"closest: {_join(near)}, which have no table form: write {formats}"
     return NotRecognised(f"no contract matches {seen}", hint + "; see: medcontract schema list")
 
 

@@ -18,7 +18,7 @@ from medcontract.scoring.pairing import Pair, Pairing, marks
 from medcontract.scoring.processing_gate import processed_counts, shown_id
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol, parameters
 from medcontract.scoring.rational import ZERO, exact_sum, f1, mean, mean_or_none, rounded, rounded_or_none
-from medcontract.scoring.scorer import Answers, Counts, Finished, Limit, Scorer
+from medcontract.scoring.scorer import Answers, Counts, Finished, Limit, Remark, Scorer
 from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, Roles, Track
 
 URGENCIES = ("Emergency", "Urgent", "Routine")
@@ -263,6 +263,21 @@ class ReportsScorer(Scorer):
         seconds: float = record.processing_time_sec
         return seconds
 
+    def remarks(self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any]) -> Iterator[Remark]:
+        """Records that took too long, perhaps because their times are in milliseconds."""
+        (pairing,) = pairings.values()
+        times = [mark for marks in pairing.marks_by_run.values() for mark in marks.values() if type(mark) is float]
+        limit = float(self.protocol["time_limit_sec"])
+        slow = [seconds for seconds in times if seconds > limit]
+        if slow:
+            many = 2 * len(slow) > len(times)
+            hint = "write 'processing_time_sec' in seconds: if it is in milliseconds, divide it by 1000"
+            yield Remark(
+                contract="reports/predictions",
+                message=_slow_records(len(slow), limit),
+                hint=hint if many else None,
+            )
+
     def limits(
         self,
         pairings: Mapping[str, Pairing[Any, Any]],
@@ -392,7 +407,11 @@ def _warnings(runs: Sequence[RunCounts], telemetry: Any, time_limit: float) -> I
         yield "no telemetry (reports/telemetry), so no memory and CPU figures, performance_score and total_score"
     slow = sum(run.slow for run in runs)
     if slow:
-        yield f"{plural(slow, 'processed record')} took more than {time_limit:g} s"
+        yield _slow_records(slow, time_limit)
+
+
+def _slow_records(count: int, time_limit: float) -> str:
+    return f"{plural(count, 'processed record')} took more than {time_limit:g} s"
 
 
 def _absent_classes(items: Sequence[Labels]) -> list[str]:
