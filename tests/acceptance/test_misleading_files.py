@@ -279,7 +279,7 @@ def test_closest_contract_without_a_table_form() -> None:
     (problem,) = report.problems
     assert problem.code == "MC009"
     assert "extraction/prescription-predictions" in (problem.hint or "")
-    assert "which have no table form: write .json or .jsonl; see" in (problem.hint or "")
+    assert "extraction/prescription-labels has no table form: write .json or .jsonl; see" in (problem.hint or "")
 
 
 def test_processing_times_in_milliseconds(call: Call, tmp_path: Path) -> None:
@@ -302,3 +302,26 @@ def test_processing_times_in_milliseconds(call: Call, tmp_path: Path) -> None:
         assert [(problem["message"], problem["hint"]) for problem in check["problems"]] == (
             [(message, expected)] if message else []
         )
+
+
+def test_answers_in_an_object() -> None:
+    """The header matches other contracts better, but the list and the ids of its records are those of predictions."""
+    record = {"report_id": "R", "prediction": {"specialty": "Other", "urgency": "Routine", "follow_up": True}}
+    content = {"team_name": "a", "event": "e", "evaluation_date": "2026-01-01", "predictions": [record]}
+    report = medcontract.validate(json.dumps(content).encode(), name="x.json")
+    assert report.contract == "reports/predictions"
+    assert "write its fields into the record itself, not into an object in it" in _hints(report, "MC102")
+
+
+@pytest.mark.parametrize(
+    ("header", "contract"),
+    [
+        ("run_id,max_memory_mb,avg_cpu_percent", "reports/telemetry"),
+        ("task_id,sample_id,answer", "benchmark/predictions"),
+    ],
+)
+def test_tables_of_contracts_without_a_table_form(header: str, contract: str) -> None:
+    """It says so at once, instead of how to specify a contract that is then refused."""
+    (problem,) = _checked(header, ",".join(["1"] * (header.count(",") + 1))).problems
+    assert f"{contract} has no table form: write .json" in (problem.hint or "")
+    assert "rename" not in (problem.hint or "")

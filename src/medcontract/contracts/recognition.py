@@ -232,11 +232,25 @@ def _choose(rate: Callable[[], Costs], matches: _Matches, seen: str, by: str, ke
     found = _without_truths(found, keys, seen)
     first = found[0]
     equal = [match for match in found if match.order[:2] == first.order[:2]]
+    if len(equal) > 1 and (with_list := _with_list(found, keys)):
+        first, equal = with_list, [with_list]
     if len(equal) > 1:
         raise _several([match.contract_id for match in equal], seen, first.renames)
     if first.doubts:
         raise _in_doubt(first, seen)
     return Recognized(first.contract_id, by, first.renames)
+
+
+def _with_list(found: list[Match], keys: frozenset[str]) -> Match | None:
+    """The only candidate whose list of records is there under its name, with an id of a record, if none of the best is.
+
+    A header alone matches many files.
+    """
+    entries = {match.contract_id: compiled()[match.contract_id] for match in found}
+    lists = [match for match in found if entries[match.contract_id].list_key in keys]
+    known = [match for match in lists if any(k.endswith("_id") for k in keys & entries[match.contract_id].record)]
+    best = {match.contract_id for match in found if match.order[:2] == found[0].order[:2]}
+    return known[0] if len(known) == 1 and known[0].contract_id not in best else None
 
 
 def _without_truths(found: list[Match], keys: frozenset[str], seen: str) -> list[Match]:
@@ -289,7 +303,9 @@ def _several(best: list[str], seen: str, renames: Mapping[str, str] = NO_RENAMES
         hint = f"specify one: --contract {best[0]}, or {best[0]}=PATH"
     else:
         hint = f"specify it: {', or '.join(f'{each}=PATH' for each in sorted(best, reverse=True))}"  # the truth first
-    if renames:
+    if seen == "its columns" and not any(compiled()[name].columns for name in best):
+        hint += f"; {_no_table(best[0])}"
+    elif renames:
         hint += f"; rename {renames_text(renames)}"
     doubt = NotRecognised(f"{seen} match {_join(best[:8])} equally well", hint)
     doubt.candidates = tuple(best)
@@ -327,10 +343,14 @@ def _none(keys: frozenset[str], seen: str) -> NotRecognised:
         keys, [entry for entry in _candidates() if not are_records or not entry.id.startswith("medcontract/")]
     )
     hint = f"closest: {_join(near)}; try --contract {near[0]}" if near else "specify --contract ID"
-    if near and seen == "its columns" and not any(compiled()[name].columns for name in near):
-        formats = " or ".join(f".{name}" for name in compiled()[near[0]].containers)
-        hint = f"closest: {_join(near)}, which have no table form: write {formats}"
+    if near and seen == "its columns" and not compiled()[near[0]].columns:
+        hint = f"closest: {_join(near)}; {_no_table(near[0])}"
     return NotRecognised(f"no contract matches {seen}", hint + "; see: medcontract schema list")
+
+
+def _no_table(contract_id: str) -> str:
+    formats = " or ".join(f".{name}" for name in compiled()[contract_id].containers)
+    return f"{contract_id} has no table form: write {formats}"
 
 
 def _in_doubt(match: Match, seen: str) -> NotRecognised:
