@@ -13,7 +13,8 @@ from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.rules import check_list
 from medcontract.errors import NotRecognised
 from medcontract.problems import Finding, Path, Ref, empty_file
-from medcontract.reading.json_file import Cut, JsonFile, Member, TooLarge, is_json, outline, too_large
+from medcontract.reading.json_file import Cut, JsonFile, Member, TooLarge, is_json, too_large
+from medcontract.reading.json_outline import outline
 from medcontract.reading.json_pointer import find
 from medcontract.reading.json_scanner import Broken, has_surrogate, scan, surrogate_in_key, without_surrogates
 from medcontract.reading.limits import MAX_DOCUMENT
