@@ -158,9 +158,22 @@ def _one_object_per_line(text: bytes, objects: int) -> bool:
 
 def quick_parse(raw: bytes, levels: int) -> Any:
     """The value of a JSON text without anything unusual, else `UNSET`. `levels`: the maximum nesting depth."""
-    if raw.count(b"[") + raw.count(b"{") > levels or (len(raw) >= _HUGE_LENGTH and _HUGE.search(raw)):
+    if len(raw) >= _HUGE_LENGTH and _HUGE.search(raw):
         return UNSET
-    return _without_repeated_keys(raw)
+    value = _without_repeated_keys(raw)
+    few_brackets = raw.count(b"[") + raw.count(b"{") <= levels
+    return value if few_brackets or value is UNSET or _is_flat(value, levels) else UNSET
+
+
+def _is_flat(value: Any, levels: int) -> bool:
+    """Whether no more than `levels` lists and objects are inside each other."""
+    layer = [value]
+    for _ in range(levels):
+        objects = (item.values() if type(item) is dict else item for item in layer if type(item) in (dict, list))
+        layer = [inner for members in objects for inner in members if type(inner) in (dict, list)]
+        if not layer:
+            return True
+    return False
 
 
 def no_repeated_key(raw: bytes) -> bool:

@@ -135,6 +135,7 @@ def _validator(chunk: Chunk, sink: ChunkSink | None) -> RecordsValidator:
     if isinstance(validator, TableValidator):
         if isinstance(source, Slice):
             source.counts_breaks = True
+        validator.at_the_end = chunk.last
         validator.begin()
         validator.collector = validator.collector.like()  # problems of the header are reported once
     return validator
