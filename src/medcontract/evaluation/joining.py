@@ -333,21 +333,24 @@ class PartPairing(Pairing[Any, Any]):
 
     def export(self) -> PairingState:
         state, numbers = super().export(), self._numbers
-        return state._replace(
-            marks_by_run={
-                run: Marks({numbers[place]: mark for place, mark in marks.items()})
-                for run, marks in state.marks_by_run.items()
-            },
-            bad={run: {numbers[place] for place in places} for run, places in state.bad.items()},
-        )
+        marks_by_run = {run: _renumbered(marks, numbers) for run, marks in state.marks_by_run.items()}
+        bad = {run: {numbers[place] for place in places} for run, places in state.bad.items()}
+        return state._replace(marks_by_run=marks_by_run, bad=bad)
 
     def follow(self, earlier: EarlierRecords) -> None:
         places = {number: place for place, number in enumerate(self._numbers)}
+        marks_by_run = {run: _renumbered(marks, places) for run, marks in earlier.marks_by_run.items()}
+        super().follow(earlier._replace(marks_by_run=marks_by_run))
 
-        def here(marks: Marks) -> Marks:
-            return Marks({places[number]: mark for number, mark in marks.items()})
 
-        super().follow(earlier._replace(marks_by_run={run: here(each) for run, each in earlier.marks_by_run.items()}))
+def _renumbered(marks: Marks, numbers: Mapping[int, int] | Sequence[int]) -> Marks:
+    """The marks with other numbers of items."""
+    others = [numbers[number] for number in marks]
+    first = others[0] if others else 0
+    consecutive = range(first, first + len(others))
+    result = Marks()
+    result.add(consecutive if others == list(consecutive) else others, marks.values())
+    return result
 
 
 class JoiningSinks(PairingSinks):
