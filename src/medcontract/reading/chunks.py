@@ -9,6 +9,7 @@ end where a record ends. A `.parquet` is split between row groups.
 from __future__ import annotations
 
 import io
+import math
 import os
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 
 import msgspec
 
+from medcontract import cpus
 from medcontract.addresses import Address
 from medcontract.containers import Container
 from medcontract.reading.json_file import JsonFile, TooLarge
@@ -26,10 +28,15 @@ from medcontract.reading.source import Source, Unreadable, Watched
 if TYPE_CHECKING:
     import hashlib
 
-SMALLEST = 4 << 20
-"""The minimum size of a slice, in bytes: less is not worth starting a worker."""
+SMALLEST = 3 << 20
+"""The minimum size of a slice, in bytes."""
+WORTH_IT = 16 << 20
+"""The minimum size of the files, in bytes, for each worker that is started by default: one process reads a small file
+in the time that it takes to start workers."""
 LARGEST = 64 << 20
 """The maximum size of a slice, in bytes, apart from the search for a border."""
+_ROUNDS = 3
+"""Slices per worker, unless they would be too small or too large."""
 _BLOCK = 1 << 20
 _NEAR_BORDER = 128 << 10
 """Bytes that are requested at a time to find a border in a file at an address."""
@@ -53,11 +60,20 @@ class Span(NamedTuple):
         return self.rows_before if self.groups else self.start - len(self.prefix)
 
 
+def workers_for(jobs: int | None, size: int) -> int:
+    """The number of processes that read files of so many bytes. Without `jobs`: as many as pay off.
+
+    That is on CPUs that nobody else uses, and only for large files: otherwise they would make it slower.
+    """
+    most = size // (SMALLEST if jobs else WORTH_IT)
+    return min(most, jobs or cpus.free()) if most > 1 and jobs != 1 else 1
+
+
 def spans(source: Source, container: Container, list_key: str | None, workers: int) -> list[Span]:
     """Slices of an uncompressed file for so many workers; one if it is small or cannot be split."""
     whole = [Span(0, source.size)]
     location = source.location
-    count = min(max(2 * workers, source.size // LARGEST), source.size // SMALLEST)
+    count = _count(source.size, workers)
     if location is None or source.packed or source.in_archive or count < 2 or container.split is None:
         return whole
     if container.split == "row groups":
@@ -80,6 +96,13 @@ def _open(location: str) -> BinaryIO:
     from medcontract.reading.remote import open_remote
 
     return cast("BinaryIO", open_remote(location, block=_NEAR_BORDER))  # not buffered: requests stay small
+
+
+def _count(size: int, workers: int) -> int:
+    """The number of slices: the same for each worker, and more than one, so that all end at about the same time."""
+    possible = size // SMALLEST
+    rounds = min(max(_ROUNDS, math.ceil(size / (LARGEST * workers))), possible // workers)
+    return workers * rounds if rounds else possible
 
 
 class _Bytes:
