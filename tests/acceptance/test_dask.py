@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,14 @@ from tests.acceptance.test_metric_plugins import BREVITY, PREDICTIONS, REFERENCE
 from tests.challenge_files import SMALL
 from tests.challenge_files import write as write_challenge
 from tests.commands import Call
+from tests.remote_files import forget_connections, web_server
 from tests.scoring_files import repeats, write
+from tests.unit.evaluation.test_chunks_of_containers import as_row, write_parquet, zipped
 from tests.unit.evaluation.test_joining import MAKERS, files, score, spoiled
 
 import medcontract
 from medcontract.errors import CallError
-from medcontract.evaluation import dask_engine
+from medcontract.evaluation import dask_engine, parallel
 from medcontract.modeling import Contract, Document, ListOf, Str, StrictModel, register
 from medcontract.reading import chunks
 from medcontract.scoring import custom_metrics, tracks
@@ -93,6 +96,34 @@ def test_repeated_ids_are_found_by_the_workers(tmp_path: Path, client: Any, monk
     monkeypatch.setattr(dask_engine, "repeated_hashes", None)
     assert medcontract.validate(sent, client=client).to_json() == expected.to_json()
     assert [problem.record for problem in expected] == [2999]
+
+
+def test_other_containers(tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Row groups, files in an archive, and the same at addresses, whose credentials no worker logs."""
+    truth, sent = lesions(tmp_path, 400)
+    lines = sent.read_bytes().splitlines(keepends=True)
+    rows = [as_row(json.loads(line)) for line in lines]
+    paths = [sent, write_parquet(tmp_path / "sent.parquet", rows, random.Random(1)), tmp_path / "sent.zip"]
+    paths[2].write_bytes(zipped(zipfile.ZIP_DEFLATED, a=b"".join(lines[:200]), b=b"".join(lines[200:])))
+    read: list[bool] = []
+    real = parallel.read_in_chunks
+
+    def noted(*arguments: Any) -> bool:
+        read.append(real(*arguments))
+        return read[-1]
+
+    monkeypatch.setattr(parallel, "read_in_chunks", noted)
+    with web_server() as web:
+        web.password = "MARKER"  # noqa: S105  # of a test server
+        start = f"http://user:MARKER@{web.address.removeprefix('http://')}"
+        for path in paths:
+            web.files[f"/{path.name}"] = path.read_bytes()
+            expected = medcontract.score(truth, path, jobs=1).to_json()
+            assert medcontract.score(truth, path, client=client).to_json() == expected
+            assert medcontract.score(truth, f"{start}/{path.name}", client=client).to_json() == expected
+    forget_connections()
+    assert read == [True] * 12
+    assert "MARKER" not in f"{client.get_worker_logs()}{client.get_scheduler_logs()}"
 
 
 def test_a_ranking(call: Call, tmp_path: Path, client: Any) -> None:
