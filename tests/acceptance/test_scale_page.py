@@ -32,6 +32,7 @@ def test_limits() -> None:
     assert f"chunks of {smallest} to {largest} MiB" in PAGE
     assert f"chunks of at most {largest} MiB" in PAGE
     assert f"Files below {2 * smallest} MiB are read by one process" in PAGE
+    assert f"by default, also those below {2 * chunks.WORTH_IT >> 20} MiB" in PAGE
     assert f"`--max-record` ({Limits().record >> 20} MiB)" in PAGE
 
 
