@@ -165,9 +165,9 @@ def do(sinks: Sinks, work: Chunk | WholeFile) -> Any:
 
 def find_repeats(indexes: Sequence[UniqueIndex | None], chunk: Chunk) -> list[tuple[int, Any, Ref]]:
     """The records of a chunk whose key has a suspicious hash: the number of the rule, the key, and the place."""
-    validator = _validator(chunk, None)
     found: list[tuple[int, Any, Ref]] = []
     try:
+        validator = _validator(chunk, None)
         for number, raw, offset, value in validator.one_by_one():
             checked = validator.value_of(raw) if value is None and raw else value
             if checked is None:
