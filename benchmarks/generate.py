@@ -10,6 +10,7 @@ import gzip
 import json
 import random
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -46,6 +47,8 @@ class Sizes(NamedTuple):
     prescriptions: int
     answers: int
     reports: int
+    submissions: int
+    submission_lesions: int
 
 
 def vector(rng: random.Random, length: int) -> list[float]:
@@ -176,9 +179,9 @@ def triage_plain(folder: Path, sizes: Sizes) -> list[Path]:
     return [response, truth]
 
 
-def write_lesion_lines(path: Path, count: int) -> list[Path]:
+def write_lesion_lines(path: Path, count: int, seed: int = SEED) -> list[Path]:
     """lesions/predictions with one record per line."""
-    rng = random.Random(SEED)
+    rng = random.Random(seed)
     with open_for_writing(path) as out:
         for number in range(1, count + 1):
             values = ", ".join(probabilities(rng))
@@ -186,15 +189,30 @@ def write_lesion_lines(path: Path, count: int) -> list[Path]:
     return [path]
 
 
+def write_lesion_truth(path: Path, count: int) -> Path:
+    """The lesions/truth of the images of `write_lesion_lines`."""
+    rng = random.Random(SEED)
+    with open_for_writing(path) as out:
+        out.write("image_id,label\n")
+        for number in range(1, count + 1):
+            out.write(f"img-{number:07d},{rng.choice(LESION_CLASSES)}\n")
+    return path
+
+
 def lesion_lines(folder: Path, sizes: Sizes) -> list[Path]:
     """Many records, and the lesions/truth of the same images."""
-    truth = folder / "lesions_1m_truth.csv"
-    rng = random.Random(SEED)
-    with open_for_writing(truth) as out:
-        out.write("image_id,label\n")
-        for number in range(1, sizes.lesions + 1):
-            out.write(f"img-{number:07d},{rng.choice(LESION_CLASSES)}\n")
+    truth = write_lesion_truth(folder / "lesions_1m_truth.csv", sizes.lesions)
     return [*write_lesion_lines(folder / "lesions_1m.jsonl", sizes.lesions), truth]
+
+
+def submissions(folder: Path, sizes: Sizes) -> list[Path]:
+    """Many submissions for one leaderboard, and the lesions/truth of their images."""
+    truth = write_lesion_truth(folder / "leaderboard_100_truth.csv", sizes.submission_lesions)
+    teams = folder / "leaderboard_100"
+    teams.mkdir()
+    for number in range(1, sizes.submissions + 1):
+        write_lesion_lines(teams / f"team-{number:03d}.jsonl", sizes.submission_lesions, SEED + number)
+    return [teams, truth]
 
 
 CHALLENGE = f"""\
@@ -347,6 +365,7 @@ TARGETS: dict[str, Callable[[Path, Sizes], list[Path]]] = {
     "lesions_100k.csv": lesion_table,
     "lesions_1m": lesion_lines,
     "challenge_1m": challenge_lines,
+    "leaderboard_100": submissions,
     "prescriptions_100k": prescriptions,
     "answers_20k": model_answers,
 }
@@ -367,12 +386,24 @@ def main() -> None:
     parser.add_argument("--prescriptions", type=int, default=100_000, help="of prescriptions_100k.* (%(default)s)")
     parser.add_argument("--answers", type=int, default=20_000, help="records of answers_20k.* (%(default)s)")
     parser.add_argument("--reports", type=int, default=250, help="records of reports_small.json (%(default)s)")
+    parser.add_argument("--submissions", type=int, default=100, help="files in leaderboard_100 (%(default)s)")
+    parser.add_argument("--submission-lesions", type=int, default=10_000, help="records of each (%(default)s)")
     options = parser.parse_args()
     sizes = Sizes(**{name: getattr(options, name) for name in Sizes._fields})
     options.out.mkdir(parents=True, exist_ok=True)
     for name in options.only:
-        for path in TARGETS[name](options.out, sizes):
-            print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB")
+        with tempfile.TemporaryDirectory(dir=options.out) as unfinished:
+            for path in TARGETS[name](Path(unfinished), sizes):
+                put(path, options.out / path.name)
+
+
+def put(path: Path, place: Path) -> None:
+    """Move a finished file or folder to its place: an interrupted run leaves no part of one there."""
+    if place.is_dir():
+        shutil.rmtree(place)
+    path.replace(place)
+    size = sum(each.stat().st_size for each in place.rglob("*")) if place.is_dir() else place.stat().st_size
+    print(f"{place.name}: {size / 1e6:.1f} MB", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,239 +1,152 @@
-"""Measure complete commands, and print a Markdown table per file.
+"""Measure everything, and keep the results in benchmarks/: results.json and RESULTS.md.
 
-python benchmarks/run.py [--repeats N] [--files NAME ...]
+script/benchmark [--repeats N] [--rows NAME ...]
 
-The repeats are interleaved (one of each command, then again), so that temporary load affects all
-of them.
+The repeats are interleaved (one of each command, then again), so that temporary load affects all of them. Each row is
+kept as soon as it is finished: an interrupted run can be continued with --rows.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import shutil
-import statistics
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent
-PEERS = HERE / "peers"
-MEDCONTRACT = (sys.executable, "-m", "medcontract")
-SMALL_FILE = "reports_small.json"
+from benchmarks import results, tables
+from benchmarks.cluster import running
+from benchmarks.measure import HERE, Command, Measured, measure
+from benchmarks.results import Result, Results
+from benchmarks.rows import BY_ID, OURS, ROWS, Row, count_records
+from benchmarks.tables import COLUMNS
 
-
-class Subject(NamedTuple):
-    """A data file, the name of its kind in the peer scripts, and its contract."""
-
-    name: str
-    kind: str
-    contract: str
+REPEATS = 5
 
 
-TRUTHS = {
-    "triage_100mb.json": "triage_100mb_gt.json",
-    "lesions_1m.jsonl": "lesions_1m_truth.csv",
-    "challenge_1m.jsonl": "challenge_1m_truth.csv",
-    "prescriptions_100k.jsonl": "prescriptions_100k_labels.jsonl",
-    "answers_20k.jsonl": "answers_20k_references.jsonl",
-}
-"""The truth of each file that is scored."""
+class ProgressLine:
+    """Says on standard error what is being measured: in one line on a terminal."""
+
+    def __init__(self, rows: int, repeats: int) -> None:
+        self._rows = rows
+        self._repeats = repeats
+        self._started = time.monotonic()
+        self._terminal = sys.stderr.isatty()
+        self.row = 0
+        self.title = ""
+
+    def elapsed(self) -> str:
+        seconds = int(time.monotonic() - self._started)
+        return f"{seconds // 60}:{seconds % 60:02}"
+
+    def __call__(self, number: int, command: Command) -> None:
+        turn = f"run {number} of {self._repeats}" if number else "warm-up"
+        label = COLUMNS.get(command.label, command.label)
+        where = f"[{self.row}/{self._rows}] {self.title}: {turn}, {label}"
+        if self._terminal:
+            width = shutil.get_terminal_size().columns - 1
+            line = f"{self.elapsed()} {where}"
+            print(f"\r{line[:width]:<{width}}", end="", file=sys.stderr, flush=True)
+        elif command.label == "baseline":
+            print(f"{self.elapsed()} {where.rpartition(',')[0]}", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        if self._terminal:
+            width = shutil.get_terminal_size().columns - 1
+            print(f"\r{'':<{width}}\r", end="", file=sys.stderr, flush=True)
 
 
-CHALLENGES = {"challenge_1m.jsonl": "challenge_1m.toml"}
-"""The challenge of each file that does not belong to a built-in track."""
-COMPARED = {"challenge_1m.jsonl": "lesions_1m.jsonl"}
-"""The file of a built-in track that is scored in the same table, if it exists."""
+def measure_row(row: Row, data: Path, repeats: int, progress: ProgressLine) -> tuple[Result, list[Measured]]:
+    """Measure one row, with a new cluster."""
+    sent = row.submissions(data)
+    with running() as cluster:
+        found = measure(row.commands(data, cluster.address), repeats, cluster.pid, progress)
+    digests = {each.first.digest for each in found if each.command.label in OURS and each.failure() is None}
+    return Result(
+        id=row.id,
+        records=count_records(row, data),
+        files=len(sent),
+        megabytes=round(sum(path.stat().st_size for path in sent) / 1e6, 3),
+        truth_megabytes=round((data / row.truth).stat().st_size / 1e6, 3) if row.truth else 0,
+        runs={each.command.label: results.run_of(each) for each in found},
+        same_output=len(digests) < 2,
+        cluster_seconds=round(cluster.seconds, 2),
+        cluster_mb=None if cluster.idle_mb is None else round(cluster.idle_mb, 1),
+        environment=results.environment(),
+    ), found
 
 
-class Command(NamedTuple):
-    label: str
-    argv: Sequence[str]
-    success: tuple[int, ...] = (0,)
-    """The exit codes that mean success."""
+def report_failures(row: Row, result: Result, found: Sequence[Measured]) -> bool:
+    """Say what went wrong. Returns whether everything succeeded."""
+    for each in found:
+        if failed := each.failure():
+            label = COLUMNS.get(each.command.label, each.command.label)
+            print(f"{row.id}, {label}: exit code {failed.exit_code}: {failed.error}", file=sys.stderr)
+    if not result.same_output:
+        print(f"{row.id}: the output differs between engines", file=sys.stderr)
+    return result.same_output and all(each.failure() is None for each in found)
 
 
-class Sample(NamedTuple):
-    """One run of one command."""
-
-    seconds: float
-    cpu_seconds: float
-    peak_mb: float
-    exit_code: int
-    error: str
-
-
-SUBJECTS = (
-    Subject("triage_10mb.json", "triage", "triage/response"),
-    Subject("triage_100mb.json", "triage", "triage/response"),
-    Subject("triage_gt.json", "", "triage/ground-truth"),
-    Subject("lesions_100k.jsonl", "lesions", "lesions/predictions"),
-    Subject("lesions_100k.csv", "", "lesions/predictions"),
-    Subject("lesions_1m.jsonl", "lesions", "lesions/predictions"),
-    Subject("challenge_1m.jsonl", "", "skin/predictions"),
-    Subject("prescriptions_100k.jsonl", "", "extraction/prescription-predictions"),
-    Subject("prescriptions_100k.jsonl.gz", "", "extraction/prescription-predictions"),
-    Subject("answers_20k.jsonl", "", "benchmark/predictions"),
-)
-
-
-def python_peer(script: str, *arguments: str) -> tuple[str, ...]:
-    return (sys.executable, str(PEERS / script), *arguments)
-
-
-def ajv_command(subject: Subject, path: Path) -> Iterable[Command]:
-    """The ajv row, if node, ajv and the schema are available and ajv supports the container."""
-    node = shutil.which("node")
-    published = ROOT / "schemas" / subject.contract / ("v1.record.json" if path.suffix == ".jsonl" else "v1.json")
-    installed = (ROOT / "tests" / "node" / "node_modules" / "ajv").is_dir()
-    if node and installed and published.is_file() and path.suffix in (".json", ".jsonl"):
-        yield Command("ajv script (node)", (node, str(PEERS / "ajv_script.mjs"), str(published), str(path)))
-
-
-def commands_for(subject: Subject, path: Path) -> list[Command]:
-    """The commands to compare, starting with the baseline."""
-    baseline = "csv_script.py" if path.suffix == ".csv" else "orjson_script.py"
-    commands = [Command(baseline, python_peer(baseline, str(path)))]
-    if subject.kind:
-        commands += [
-            Command(script, python_peer(script, subject.kind, str(path)))
-            for script in ("msgspec_script.py", "pydantic_script.py")
-        ]
-    commands += ajv_command(subject, path)
-    challenge: Sequence[str] = ()
-    if path.name in CHALLENGES:
-        challenge = ("--challenge", str(path.with_name(CHALLENGES[path.name])))
-    validate = (*MEDCONTRACT, "validate", str(path), *challenge)
-    commands.append(Command("medcontract validate", validate))
-    commands += score_commands(subject, path, challenge)
-    if path.name in COMPARED and (other := path.with_name(COMPARED[path.name])).is_file():
-        score = (*MEDCONTRACT, "score", str(other.with_name(TRUTHS[other.name])), str(other))
-        commands.append(Command(f"medcontract score, {other.name}", score))
-    return commands
-
-
-def score_commands(subject: Subject, path: Path, options: Sequence[str]) -> list[Command]:
-    """The commands that score a file, with one and two processes, if there is a truth."""
-    commands = []
-    truth = path.with_name(TRUTHS[path.name]) if path.name in TRUTHS else None
-    if truth is not None and truth.is_file():
-        model = ("--set", "model_id=m") if subject.contract.startswith("benchmark/") else ()
-        score = (*MEDCONTRACT, "score", str(truth), str(path), *model, *options)
-        success = (0, 1) if subject.contract.startswith("extraction/") else (0,)  # without evidence it is NO-GO
-        commands.append(Command("medcontract score", score, success))
-        commands.append(Command("medcontract score --jobs 2", (*score, "--jobs", "2"), success))
-    return commands
-
-
-def start_up_commands(small: Path) -> list[Command]:
-    """Commands that measure start-up time, starting with the baseline."""
-    return [
-        Command("orjson_script.py", python_peer("orjson_script.py", str(small))),
-        Command("python -c pass", (sys.executable, "-c", "pass")),
-        Command("medcontract --version", (*MEDCONTRACT, "--version")),
-        Command("pydantic_script.py", python_peer("pydantic_script.py", "reports", str(small))),
-        Command("msgspec_script.py", python_peer("msgspec_script.py", "reports", str(small))),
-        Command("medcontract validate", (*MEDCONTRACT, "validate", str(small))),
-    ]
-
-
-def run_once(command: Command) -> Sample:
-    """Run the command. The peak memory of a child is never below that of this process, which is small."""
-    with tempfile.TemporaryFile() as errors:
-        started = time.perf_counter()
-        child = subprocess.Popen(command.argv, stdout=subprocess.DEVNULL, stderr=errors)
-        _, status, usage = os.wait4(child.pid, 0)
-        seconds = time.perf_counter() - started
-        child.returncode = os.waitstatus_to_exitcode(status)
-        errors.seek(0)
-        error = errors.read().decode(errors="replace").strip()[-500:]
-    bytes_in_unit = 1 if sys.platform == "darwin" else 1024
-    peak_mb = usage.ru_maxrss * bytes_in_unit / 1e6
-    return Sample(seconds, usage.ru_utime + usage.ru_stime, peak_mb, child.returncode, error)
-
-
-def measure(commands: Sequence[Command], repeats: int) -> list[list[Sample]]:
-    """The samples of each command: `repeats` rounds, after a warm-up round that is not counted."""
-    samples: list[list[Sample]] = [[] for _ in commands]
-    for round_number in range(repeats + 1):
-        for command, kept in zip(commands, samples, strict=True):
-            sample = run_once(command)
-            if round_number:
-                kept.append(sample)
-    return samples
-
-
-def failure(command: Command, samples: Sequence[Sample]) -> Sample | None:
-    return next((sample for sample in samples if sample.exit_code not in command.success), None)
-
-
-def row(command: Command, samples: Sequence[Sample], baseline: float) -> str:
-    label = command.label
-    if failed := failure(command, samples):
-        return f"| {label} | exit code {failed.exit_code} | | | | |"
-    seconds = [sample.seconds for sample in samples]
-    median = statistics.median(seconds)
-    cpu_seconds = statistics.median(sample.cpu_seconds for sample in samples)
-    peak_mb = statistics.median(sample.peak_mb for sample in samples)
-    spread = f"{min(seconds):.3f} to {max(seconds):.3f}"
-    return f"| {label} | {median:.3f} | {spread} | {median / baseline:.2f} | {cpu_seconds:.3f} | {peak_mb:.0f} |"
-
-
-def table(title: str, commands: Sequence[Command], repeats: int) -> bool:
-    """Measure and print. Returns whether all commands succeeded."""
-    results = list(zip(commands, measure(commands, repeats), strict=True))
-    baseline, baseline_samples = results[0]
-    unit = statistics.median(sample.seconds for sample in baseline_samples)
-    print(f"\n### {title}\n")
-    print(f"| command | median s | from, to s | ratio to {baseline.label} | CPU s | peak MB |")
-    print("|---|---:|---:|---:|---:|---:|")
-    for command, samples in results:
-        print(row(command, samples, unit))
+def run(rows: Sequence[Row], data: Path, repeats: int, out: Path) -> int:
+    """Measure rows, and keep each as soon as it is finished."""
+    kept: Results = results.load(out)
+    progress = ProgressLine(len(rows), repeats)
     succeeded = True
-    for command, samples in results:
-        if failed := failure(command, samples):
-            succeeded = False
-            print(f"{command.label}: exit code {failed.exit_code}: {failed.error}", file=sys.stderr)
-    sys.stdout.flush()
-    return succeeded
+    for number, row in enumerate(rows):
+        progress.row, progress.title = number + 1, row.id
+        try:
+            result, found = measure_row(row, data, repeats, progress)
+        except KeyboardInterrupt:
+            progress.clear()
+            left = " ".join(each.id for each in rows[number:])
+            print(f"interrupted: the finished rows are kept; continue with --rows {left}", file=sys.stderr)
+            return 130
+        kept = kept.with_row(result, list(BY_ID))
+        results.save(kept, out)
+        tables.write(kept, out)
+        progress.clear()
+        succeeded &= report_failures(row, result, found)
+    print(tables.results_page(kept))
+    print(f"measured {len(rows)} of {len(ROWS)} rows in {progress.elapsed()} minutes", file=sys.stderr)
+    return 0 if succeeded else 1
+
+
+def missing_data(rows: Sequence[Row], data: Path) -> list[str]:
+    """The names of the files for generate.py that do not exist."""
+    return list(dict.fromkeys(row.data for row in rows if not all(path.exists() for path in row.needed(data))))
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Measure medcontract and its peers on the files of generate.py.")
-    parser.add_argument("--repeats", type=int, default=5, help="counted runs of each command (default: %(default)s)")
-    parser.add_argument("--data", type=Path, default=HERE / "data", help="folder (default: %(default)s)")
-    names = [SMALL_FILE, *(subject.name for subject in SUBJECTS)]
-    parser.add_argument(
-        "--files", nargs="+", choices=names, metavar="NAME", help=f"only these files, out of: {', '.join(names)}"
-    )
+    parser = argparse.ArgumentParser(description="Measure medcontract, and keep the results.", prog="script/benchmark")
+    names = ", ".join(BY_ID)
+    parser.add_argument("--repeats", type=int, default=REPEATS, help="counted runs of each command (%(default)s)")
+    parser.add_argument("--rows", nargs="+", choices=BY_ID, metavar="NAME", help=f"only these rows, out of: {names}")
+    parser.add_argument("--data", type=Path, default=HERE / "data", help="folder of the files (benchmarks/data)")
+    parser.add_argument("--out", type=Path, default=HERE, help="folder of the results (benchmarks)")
+    parser.add_argument("--generate", action="store_true", help="write files that do not exist yet")
     options = parser.parse_args()
     if options.repeats < 1:
         parser.error("--repeats must be at least 1")
-    wanted = options.files or [name for name in names if (options.data / name).is_file()]
-    missing = [name for name in wanted if not (options.data / name).is_file()]
-    if missing or not wanted:
-        parser.error(f"{options.data} has no {', '.join(missing or names)}: run benchmarks/generate.py first")
-
-    print(
-        f"{platform.python_implementation()} {platform.python_version()}, {platform.system()} {platform.machine()}, "
-        f"{os.cpu_count()} CPUs; medians of {options.repeats} interleaved runs."
-    )
-    succeeded = True
-    if SMALL_FILE in wanted:
-        small = options.data / SMALL_FILE
-        succeeded &= table(f"start-up, {small.stat().st_size / 1e3:.0f} kB", start_up_commands(small), options.repeats)
-    for subject in SUBJECTS:
-        if subject.name in wanted:
-            path = options.data / subject.name
-            title = f"{path.name}, {path.stat().st_size / 1e6:.1f} MB"
-            succeeded &= table(title, commands_for(subject, path), options.repeats)
-    return 0 if succeeded else 1
+    if not options.out.is_dir():
+        parser.error(f"--out: {options.out} is not a folder")
+    rows = [row for row in ROWS if row.id in (options.rows or BY_ID)]
+    missing = missing_data(rows, options.data)
+    if missing and not options.generate:
+        parser.error(f"{options.data} does not have all files: {', '.join(missing)}; --generate writes them")
+    try:
+        results.load(options.out)
+        if missing:
+            print(f"writing to {options.data}: {', '.join(missing)}", file=sys.stderr)
+            script = (sys.executable, str(HERE / "generate.py"))
+            subprocess.run((*script, "--out", str(options.data), "--only", *missing), check=True, stdout=sys.stderr)
+        return run(rows, options.data, options.repeats, options.out.resolve())
+    except KeyboardInterrupt:
+        return 130
+    except (ValueError, OSError, RuntimeError, subprocess.CalledProcessError) as error:
+        print(f"{parser.prog}: {error}", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

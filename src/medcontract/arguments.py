@@ -307,7 +307,8 @@ def _run_validator(validator: RecordsValidator, jobs: int | None, engine: Engine
     """Check a file, in several processes if it is large."""
     from medcontract.reading import chunks
 
-    if (jobs == 1 and not engine) or validator.source.size < 2 * chunks.SMALLEST:
+    size = validator.source.size
+    if size < 2 * chunks.SMALLEST or (not engine and chunks.workers_for(jobs, size) < 2):
         validator.run()
         return validator
     from medcontract.evaluation.inputs import Settings

@@ -29,7 +29,15 @@ from medcontract.results.score import Score
 from medcontract.scoring.benchmark import PREDICTIONS, REFERENCES, TRACK, terms_of
 from medcontract.scoring.benchmark.combining import COMBINED, Weighting, parse_categories, parse_weights
 from medcontract.scoring.benchmark.comparing import table_in
-from medcontract.scoring.benchmark.metrics import CLINICAL, REASONING, Settings, measured, required_metrics, side_of
+from medcontract.scoring.benchmark.metrics import (
+    CLINICAL,
+    REASONING,
+    Settings,
+    measured,
+    prediction_side,
+    reference_side,
+    required_metrics,
+)
 from medcontract.scoring.benchmark.rescoring import add_combined
 from medcontract.scoring.benchmark.samples import shown_parts
 from medcontract.scoring.benchmark.tables import report_tables
@@ -73,7 +81,8 @@ class _Metric:
         references, predictions = self._validated(expected, predicted)
         values: list[Fraction] = []
         for reference, prediction in zip(references, predictions, strict=True):
-            wanted, found_side = (side_of(self._terms, said) for said in (reference.reference, prediction.prediction))
+            wanted = reference_side(self._terms, self._settings, reference.reference)
+            found_side = prediction_side(self._terms, self._settings, prediction.prediction)
             required = required_metrics(self._settings, wanted)
             found = measured(self._terms, self._settings, required, wanted, found_side).get(self.name)
             if found is None:

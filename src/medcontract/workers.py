@@ -19,6 +19,7 @@ from multiprocessing.process import BaseProcess
 from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
+from medcontract import cpus
 from medcontract.errors import CallError, plugin_failure, report_plugin_errors
 
 P = ParamSpec("P")
@@ -39,9 +40,7 @@ _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 def processors() -> int:
     """The number of CPUs that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return cpus.allowed()
 
 
 class WorkerDied:

@@ -32,7 +32,6 @@ from tests.scoring_files import (
     write,
 )
 
-from medcontract.evaluation import parallel
 from medcontract.reading import chunks
 
 RX, RX_READ, _ = CONTRACTS["extraction"]
@@ -538,7 +537,6 @@ def test_labels_outside_the_manifest(checked: Call, tmp_path: Path) -> None:
 def test_workers(call: Call, tmp_path: Path, how: str, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One process and two print the same, explanations and values too."""
     monkeypatch.setattr(chunks, "SMALLEST", 4096)
-    monkeypatch.setattr(parallel, "SMALLEST", 4096)
     rng = random.Random(5)
     truth = [rx(f"P-{n:03}", drug("Losartán", f"{n % 9} mg"), drug(f"Insulina {n % 5}")) for n in range(150)]
     truth += [labs(f"L-{n:03}", lab("Glucosa", str(n), rango="70-110")) for n in range(150)]
@@ -571,7 +569,6 @@ def test_workers(call: Call, tmp_path: Path, how: str, ending: str, monkeypatch:
 def test_workers_with_fuzzy_names(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Options of the protocol reach the workers."""
     monkeypatch.setattr(chunks, "SMALLEST", 4096)
-    monkeypatch.setattr(parallel, "SMALLEST", 4096)
     truth = [rx(f"P-{n:03}", drug("Acetaminofén")) for n in range(200)]
     sent = [read_rx(label["doc_id"], drug("Acetaminofem")) for label in truth]
     files = write(tmp_path, RX, truth, "jsonl"), write(tmp_path, RX_READ, sent, "jsonl")

@@ -21,11 +21,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "addresses": {"errors"},
     "catalog": set(),
     "containers": set(),
+    "cpus": set(),
     "errors": set(),
     "extras": {"errors"},
     "problems": set(),
     "types": {"problems"},
-    "reading": {"addresses", "containers", "errors", "extras", "problems", "reading", "types"},
+    "reading": {"addresses", "containers", "cpus", "errors", "extras", "problems", "reading", "types"},
     "contracts": {
         "catalog", "containers", "contracts", "errors", "extras", "normalizers", "problems", "results", "schemas",
         "types",
@@ -41,7 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "results": {"errors", "extras", "problems", "rendering", "results"},  # rendering: to_html, to_markdown, notebooks
     "rendering": {"_version", "catalog", "problems", "rendering", "results"},
     "images": {"errors", "images", "problems", "workers"},
-    "workers": {"errors"},
+    "workers": {"cpus", "errors"},
     "validation": {
         "containers", "contracts", "errors", "extras", "problems", "reading", "results", "types", "validation",
     },
@@ -56,8 +57,8 @@ MAY_IMPORT: dict[str, set[str]] = {
         "reading", "results", "scoring", "validation",
     },
     "evaluation": {
-        "_version", "addresses", "cache", "catalog", "challenges", "containers", "contracts", "errors", "evaluation",
-        "images", "problems", "reading", "results", "scoring", "validation", "workers",
+        "_version", "addresses", "cache", "catalog", "challenges", "containers", "contracts", "cpus", "errors",
+        "evaluation", "images", "problems", "reading", "results", "scoring", "validation", "workers",
     },
     "fixing": {"addresses", "containers", "contracts", "errors", "fixing", "reading", "results", "types", "validation"},
     "arguments": {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from operator import attrgetter
@@ -192,9 +192,12 @@ def _make_scorer(definition: Definition, metrics: tuple[Metric, ...]) -> type[Ch
     def measure(item: Any, record: Any) -> Any:
         return read(record)
 
+    def measure_all(items: Iterable[Any], records: Sequence[Any]) -> Iterable[Any]:
+        return map(read, records)
+
     pair = Pair(
         truth=ids.truth, submission=ids.predictions, key=definition.key, item=attrgetter(*truth_fields),
-        measure=measure,
+        measure=measure, measure_all=measure_all,
     )  # fmt: skip
     return type(
         "Scorer",

@@ -12,7 +12,8 @@ in `medcontract.contracts.error_mapping` decides), but it never accepts an inval
   text has no more colons than the value has keys (and strings have colons), no key was dropped.
 
 Many records, one per line, are decoded at once, which is faster: if all of them together have as many colons as keys,
-no record has a repeated key, because a record never has fewer colons than keys.
+no record has a repeated key, because a record never has fewer colons than keys. Optional fields that are null are left
+to a second, slower decoder of many records, which distinguishes them from absent ones.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable
+from io import BytesIO
+from operator import attrgetter, itemgetter
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
@@ -33,6 +36,7 @@ _ANY_LEVELS = 6
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _HUGE_LENGTH = 300
 _HUGE = re.compile(rb"[0-9]{%d}" % _HUGE_LENGTH)
+_OPEN, _CLOSE = b"{}"
 _plain = msgspec.json.Decoder()
 
 
@@ -55,7 +59,7 @@ class RowDecoders(NamedTuple):
 
     one: Callable[[bytes], Any]
     """Decodes one object."""
-    lines: Callable[[bytes], list[Any] | None]
+    lines: DecodeLines
     """Decodes objects, one per line; None if in doubt about any of them."""
 
 
@@ -71,12 +75,15 @@ def row_decoders(schema: dict[str, Any]) -> RowDecoders | None:
         spec = _Compiler(schema).object_spec(schema)
     except (_NotFast, RecursionError):  # or a recursive model
         return None
-    decoder = msgspec.json.Decoder(spec.struct)
-    return RowDecoders(_one_decoder(spec, decoder), _lines_decoder(spec, decoder))
+    lines_decoders = [_lines_decoder(spec)]
+    if spec.optional:
+        lines_decoders.insert(0, _lines_decoder(spec.without_null()))
+    return RowDecoders(_one_decoder(spec), _first_to_succeed(lines_decoders))
 
 
-def _one_decoder(spec: _ObjectSpec, decoder: msgspec.json.Decoder[Any]) -> Callable[[bytes], Any]:
-    names: dict[str, Any] = {"decode": decoder.decode, "NOT_JSON": _NOT_JSON, "no_repeated_key": no_repeated_key}
+def _one_decoder(spec: _ObjectSpec) -> Callable[[bytes], Any]:
+    decode = msgspec.json.Decoder(spec.struct).decode
+    names: dict[str, Any] = {"decode": decode, "NOT_JSON": _NOT_JSON, "no_repeated_key": no_repeated_key}
     lines = [
         "def function(raw):",
         "    try:",
@@ -91,9 +98,28 @@ def _one_decoder(spec: _ObjectSpec, decoder: msgspec.json.Decoder[Any]) -> Calla
     return decode_row
 
 
-def _lines_decoder(spec: _ObjectSpec, decoder: msgspec.json.Decoder[Any]) -> Callable[[bytes], list[Any] | None]:
+DecodeLines = Callable[[bytes], list[Any] | None]
+
+
+def _first_to_succeed(decoders: list[DecodeLines]) -> DecodeLines:
+    """Tries decoders of the same records; the one that succeeded is the first to be tried for the next lines."""
+
+    def decode_lines(text: bytes) -> list[Any] | None:
+        for number, decode in enumerate(decoders):
+            rows = decode(text)
+            if rows is not None:
+                if number:
+                    decoders.insert(0, decoders.pop(number))
+                return rows
+        return None
+
+    return decode_lines if len(decoders) > 1 else decoders[0]
+
+
+def _lines_decoder(spec: _ObjectSpec) -> DecodeLines:
     names: dict[str, Any] = {
-        "decode_lines": decoder.decode_lines, "NOT_JSON": _NOT_JSON, "one_object_per_line": _one_object_per_line,
+        "decode_lines": msgspec.json.Decoder(spec.struct).decode_lines, "NOT_JSON": _NOT_JSON,
+        "one_object_per_line": _one_object_per_line,
     }  # fmt: skip
     lines = [
         "def function(text):",
@@ -104,12 +130,16 @@ def _lines_decoder(spec: _ObjectSpec, decoder: msgspec.json.Decoder[Any]) -> Cal
         "    if not one_object_per_line(text, len(rows)):",
         "        return None",
         f"    keys = {spec.needed} * len(rows)",
-        *(["    for row in rows:"] if spec.required or spec.optional else []),
-        *(f"    {line}" for line in spec.count_keys(names, leave="return None")),
-        "    return rows if text.count(b':') == keys else None",
+        *spec.count_required_keys_of_all(names),
+        "    colons = len(text) - len(text.replace(b':', b''))",  # faster than to count
+        *spec.count_optional_keys_of_all(names),
+        "    return rows if colons == keys else None",
     ]
     decode_rows: Callable[[bytes], list[Any] | None] = _function(lines, names)
     return decode_rows
+
+
+_first, _before_line_break = itemgetter(0), itemgetter(-2)
 
 
 def _one_object_per_line(text: bytes, objects: int) -> bool:
@@ -117,13 +147,11 @@ def _one_object_per_line(text: bytes, objects: int) -> bool:
 
     Inside an object there is a comma between the two.
     """
-    first_key = text[: text.find(b":")]  # most often the same in all lines, and long texts are found faster
+    if not text.endswith(b"}\n") or b"\r" in text:  # also a line break
+        return False
+    lines = BytesIO(text).readlines()  # much faster than to split or to count
     return (
-        text.startswith(b"{")
-        and text.endswith(b"}\n")
-        and text.count(b"\n") == objects
-        and any(text.count(b"}\n" + start) == objects - 1 for start in (first_key, b"{"))
-        and b"\r" not in text  # also a line break
+        len(lines) == objects and set(map(_first, lines)) == {_OPEN} and set(map(_before_line_break, lines)) == {_CLOSE}
     )
 
 
@@ -186,10 +214,43 @@ class _ObjectSpec(NamedTuple):
     needed: int
     required: list[tuple[str, Check]]
     optional: list[tuple[str, Check | None]]
+    absent: Any = UNSET
+    """The value of an absent field in the struct: UNSET, or None if null is left to another decoder."""
+
+    def without_null(self) -> _ObjectSpec:
+        """Decodes only objects in which no optional field is null. This is faster, and so is encoding them."""
+        fields = msgspec.structs.fields(self.struct)
+        needed = [(field.name, field.type) for field in fields if field.required]
+        optional = [(field.name, field.type | None, None) for field in fields if not field.required]
+        rename = {field.name: field.encode_name for field in fields if field.name != field.encode_name}
+        struct = defstruct(
+            "Row", [*needed, *optional], forbid_unknown_fields=True, rename=rename or None, gc=False, omit_defaults=True
+        )
+        return self._replace(struct=struct, absent=None)
+
+    def count_required_keys_of_all(self, names: dict[str, Any]) -> list[str]:
+        """Lines that add to `keys` the number of keys in the required fields of all `rows`."""
+        names["isspace"] = str.isspace
+        lines: list[str] = []
+        for name, check in self.required:
+            names[f"get_{name}"] = attrgetter(name)
+            if check is _blank:
+                lines += [f"    if any(map(isspace, map(get_{name}, rows))):", "        return None"]
+            else:
+                names[f"check_{name}"] = check
+                lines.append(f"    keys += sum(map(check_{name}, map(get_{name}, rows)))")
+        return lines
+
+    def count_optional_keys_of_all(self, names: dict[str, Any]) -> list[str]:
+        """Lines that add to `keys` the number of keys in the optional fields of all `rows`."""
+        if not self.optional:
+            return []
+        # If the required keys explain all colons, there are no others.
+        needed = "rows" if self.absent is UNSET else "rows if colons != keys else ()"
+        return [f"    for row in {needed}:", *(f"    {line}" for line in self.count_optional_keys(names))]
 
     def count_keys(self, names: dict[str, Any], leave: str) -> list[str]:
         """Lines that add to `keys` the number of keys in `row` beyond `needed`, and make absent fields None."""
-        names["UNSET"] = UNSET
         lines: list[str] = []
         for name, check in self.required:
             if check is _blank:
@@ -197,9 +258,18 @@ class _ObjectSpec(NamedTuple):
             else:
                 names[f"check_{name}"] = check
                 lines.append(f"    keys += check_{name}(row.{name})")
+        return lines + self.count_optional_keys(names)
+
+    def count_optional_keys(self, names: dict[str, Any]) -> list[str]:
+        """Lines that add to `keys` the number of keys in the optional fields of `row`, and make absent ones None."""
+        names["UNSET"] = UNSET
+        lines: list[str] = []
         for name, inner in self.optional:
             names[f"check_{name}"] = inner
             more = f"1 + check_{name}(value)" if inner else "1"
+            if self.absent is None:
+                lines += [f"    value = row.{name}", "    if value is not None:", f"        keys += {more}"]
+                continue
             lines += [
                 f"    value = row.{name}",
                 "    if value is UNSET:",
@@ -216,6 +286,15 @@ class _ObjectSpec(NamedTuple):
         check: Check = _function(lines, names)
         return check
 
+    def check_list(self) -> Check:
+        """Like `check`, for a list of objects: one call per list instead of one per object."""
+        names: dict[str, Any] = {}
+        body = self.count_keys(names, f"return {_LEAVE}")
+        loop = ["    for row in rows:", *(f"    {line}" for line in body)] if body else []
+        lines = ["def function(rows):", f"    keys = {self.needed} * len(rows)", *loop, "    return keys"]
+        check: Check = _function(lines, names)
+        return check
+
 
 def _function(lines: list[str], names: dict[str, Any]) -> Any:
     """A function generated for one type: one call per record instead of one per field."""
@@ -228,6 +307,8 @@ class _Compiler:
 
     def __init__(self, root: dict[str, Any]) -> None:
         self._defs: dict[str, Any] = root.get("$defs", {})
+        self._list_checks: dict[Check, Check] = {}
+        """The checks of lists of objects, by the check of one object."""
 
     def compile(self, schema: dict[str, Any]) -> tuple[Any, Check | None]:
         """The type of a schema, and the check that its values still need (None: no check)."""
@@ -300,7 +381,7 @@ class _Compiler:
         list_type = Annotated[list[item], Meta(**limits)]  # type: ignore[valid-type]  # created at run time
         if check is None:
             return list_type, None
-        return list_type, lambda value: sum(map(check, value))
+        return list_type, self._list_checks.get(check) or (lambda value: sum(map(check, value)))
 
     def _object(self, keywords: dict[str, Any]) -> tuple[Any, Check | None]:
         other = keywords.pop("additionalProperties", True)
@@ -312,7 +393,9 @@ class _Compiler:
                 raise _NotFast
             return dict[str, inner], _count_keys if other is True else len  # type: ignore[valid-type]  # created at run time
         spec = self._struct(keywords.pop("properties"), set(keywords.pop("required", ())), closed=other is False)
-        return spec.struct, spec.check()
+        check = spec.check()
+        self._list_checks[check] = spec.check_list()
+        return spec.struct, check
 
     def object_spec(self, schema: dict[str, Any]) -> _ObjectSpec:
         """How to decode the objects of a schema."""

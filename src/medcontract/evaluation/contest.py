@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shlex
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from medcontract import cpus
 from medcontract.contracts import registry
 from medcontract.errors import (
     BrokenPlugin,
@@ -32,7 +34,7 @@ from medcontract.results.validation import FileReport
 from medcontract.scoring.rational import rounded_or_none
 from medcontract.scoring.scorer import Counts, Scorer
 from medcontract.scoring.track import Track
-from medcontract.workers import WorkerDied, Workers, can_fork, processors
+from medcontract.workers import WorkerDied, Workers, can_fork
 
 _WORKER_DIED = "scoring it terminated its process repeatedly: it ran out of memory or was killed"
 
@@ -283,8 +285,10 @@ def _check_has_truth(track: Track, files: Files) -> None:
 
 _contest: Contest | None = None
 """The contest of worker processes: set before they are forked, or when they are prepared."""
-_WORTH_IT = 1 << 20
-"""The minimum size of all submissions, in bytes, for which workers are started by default."""
+_WORTH_IT = 32 << 20
+"""The minimum size of all submissions, in bytes, for which workers are started at once by default."""
+_LONG = 0.5
+"""Seconds. If scoring the other submissions will take longer than this, workers are started by default."""
 
 
 def _prepare(job: Job) -> None:
@@ -343,13 +347,27 @@ def _score_in_worker(submission: Submission) -> Scored | Refused:
     return _contest.score(submission)
 
 
-def _worker_count(submissions: Sequence[Submission], jobs: int | None) -> int:
-    """The number of workers; without `jobs`, as many as pay off."""
-    if jobs is None:
-        paths = [path for submission in submissions for path in submission.paths]
-        worth_it = len(submissions) > 1 and sum(map(_size, paths)) >= _WORTH_IT and can_fork()
-        jobs = processors() if worth_it else 1
-    return min(jobs, len(submissions))
+def _free_workers() -> int:
+    """The number of workers that can be started by default."""
+    return cpus.free() if can_fork() else 1
+
+
+def _are_large(submissions: Sequence[Submission]) -> bool:
+    return sum(_size(path) for submission in submissions for path in submission.paths) >= _WORTH_IT
+
+
+def _scores_by_default(contest: Contest, submissions: Sequence[Submission]) -> Iterator[Scored | Refused]:
+    """The scores, in as many processes as pay off. If the files are small, that is seen while scoring some of them."""
+    started, decided = time.perf_counter(), False
+    for done, submission in enumerate(submissions):
+        needed = (time.perf_counter() - started) / (done or 1) * (len(submissions) - done)
+        if not decided and (needed > _LONG if done else _are_large(submissions)):
+            decided = True
+            count = min(_free_workers(), len(submissions) - done)
+            if count > 1:
+                yield from _in_workers(contest, submissions[done:], count)
+                return
+        yield contest.score(submission)
 
 
 def _size(path: str) -> int:
@@ -361,34 +379,34 @@ def _size(path: str) -> int:
 
 def scores(contest: Contest, submissions: Sequence[Submission], jobs: int | None) -> Iterator[Scored | Refused]:
     """The score of each submission, in order."""
-    global _contest  # noqa: PLW0603  # forked workers inherit it
     engine = contest.job.settings.engine
     options = options_for_workers(contest.track, contest.job.settings.scoring)
     if engine and options and len(submissions) > 1:
         yield from engine.map(_score_with, _Shared(contest), [_anywhere(each) for each in submissions])
         return
-    count = _worker_count(submissions, jobs)
-    if count < 2 or options is None:
+    if options is None or min(jobs or 2, len(submissions)) < 2:
         yield from map(contest.score, submissions)
-        return
+    elif jobs is None:
+        yield from _scores_by_default(contest, submissions)
+    else:
+        yield from _in_workers(contest, submissions, min(jobs, len(submissions)))
+
+
+def _in_workers(contest: Contest, submissions: Sequence[Submission], count: int) -> Iterator[Scored | Refused]:
+    global _contest  # noqa: PLW0603  # forked workers inherit it
     digests = tuple(part.source.sha256() for part in contest.parts)
-    settings = contest.job.settings._replace(scoring=options)
+    scoring = options_for_workers(contest.track, contest.job.settings.scoring) or contest.job.settings.scoring
+    settings = contest.job.settings._replace(scoring=scoring)
     _contest = contest
     try:
         job = replace(contest.job, digests=digests, jobs=1, settings=settings)
-        yield from _in_workers(contest, submissions, count, job)
+        try:
+            workers = Workers(count, _prepare, job, fork=True)
+        except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: try with one process
+            yield from map(contest.score, submissions)
+            return
+        with workers:
+            for _, outcome in workers.each(_score_in_worker, submissions):
+                yield Refused(reason=_WORKER_DIED, failed=True) if isinstance(outcome, WorkerDied) else outcome
     finally:
         _contest = None
-
-
-def _in_workers(
-    contest: Contest, submissions: Sequence[Submission], count: int, job: Job
-) -> Iterator[Scored | Refused]:
-    try:
-        workers = Workers(count, _prepare, job, fork=True)
-    except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: try with one process
-        yield from map(contest.score, submissions)
-        return
-    with workers:
-        for _, outcome in workers.each(_score_in_worker, submissions):
-            yield Refused(reason=_WORKER_DIED, failed=True) if isinstance(outcome, WorkerDied) else outcome

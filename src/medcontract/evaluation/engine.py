@@ -13,7 +13,7 @@ from medcontract.contracts.rules import KeyHashes, is_ascending
 from medcontract.errors import CallError
 from medcontract.evaluation.environment import Environment
 from medcontract.reading import chunks
-from medcontract.workers import Workers, can_fork, processors
+from medcontract.workers import Workers, can_fork
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -146,5 +146,5 @@ def engine_for(jobs: int | None, size: int) -> Engine | None:
     By default, workers are only used if they can be forked: to spawn them takes too long, and runs scripts twice that
     do not expect it.
     """
-    count = min(processors() if jobs is None else jobs, size // chunks.SMALLEST)
-    return ProcessEngine(count) if count > 1 and (jobs or can_fork()) else None
+    count = chunks.workers_for(jobs, size) if jobs or can_fork() else 1
+    return ProcessEngine(count) if count > 1 else None

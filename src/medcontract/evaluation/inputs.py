@@ -67,7 +67,7 @@ class Settings(NamedTuple):
         if self.engine:
             return self.engine
         size = sum(part.source.size for part in parts)
-        if self.jobs == 1 or size < 2 * chunks.SMALLEST:
+        if chunks.workers_for(self.jobs, size) < 2:
             return None
         from medcontract.evaluation.engine import engine_for  # slow to import
 

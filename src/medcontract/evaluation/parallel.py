@@ -185,7 +185,8 @@ def _run(
     """The chunks of each file and their outcomes. None if a file changed."""
     total = sum(part.source.size for part in parts)
     chunks = [chunk for plan in plans for chunk in plan]
-    work: list[Chunk | WholeFile] = [*chunks, *(_whole(plan) for plan in plans if plan[0].watched)]
+    whole = [_whole(plan) for plan in plans if plan[0].watched]
+    work: list[Chunk | WholeFile] = [*whole, *chunks]  # to hash a large file takes longer than to read a chunk
     results: list[Any] = []
     done = 0
     for item, result in zip(work, engine.map(do, sinks, work), strict=True):
@@ -195,7 +196,7 @@ def _run(
         done += item.span.end - item.span.start if isinstance(item, Chunk) else 0
         if progress:
             progress(min(done, total), total)
-    outcomes, hashes = iter(results[: len(chunks)]), iter(results[len(chunks) :])
+    hashes, outcomes = iter(results[: len(whole)]), iter(results[len(whole) :])
     files = [[_Piece(chunk, next(outcomes)) for chunk in plan] for plan in plans]
     for number, part in enumerate(parts):
         found = next(hashes) if plans[number][0].watched else None

@@ -54,6 +54,10 @@ def pair_exact(labels: Sequence[str], predictions: Sequence[str]) -> list[int | 
 
 def pair_rest(labels: Sequence[str], predictions: Sequence[str], paired: Sequence[int | None]) -> list[int | None]:
     """Pairs the names that are still unpaired like `pair_exact`; `labels` and `predictions` are tight forms."""
+    free = set(range(len(predictions))).difference(paired)
+    wanted = [name for name, pair in zip(labels, paired, strict=True) if pair is None]
+    if set(map(predictions.__getitem__, free)).isdisjoint(wanted):  # most often
+        return list(paired)
     _, offered = _unpaired(labels, predictions, paired)
     return [
         offered[name].popleft() if pair is None and offered.get(name) else pair
@@ -107,7 +111,7 @@ def near_misses(
     similar names the first in alphabetical order is used; of its copies, the first. To limit the time, there are no
     hints for very long names, and none at all if very many names are unpaired on both sides.
     """
-    if None not in paired:
+    if None not in paired or len(predictions) == len(paired) - paired.count(None):
         return []
     wanted, offered = _unpaired(labels, predictions, paired, _LONGEST_HINT)
     if not wanted or not offered or len(wanted) * len(offered) > _MOST_HINTS:
@@ -142,21 +146,21 @@ def _comparisons(wanted: Iterable[str], offered: Iterable[str]) -> int:
 
 def _places(names: Sequence[str], among: Iterable[int], longest: int | None = None) -> dict[str, deque[int]]:
     """The positions of each name, without empty names and those that are too long."""
-    found: dict[str, deque[int]] = defaultdict(deque)
+    found: dict[str, deque[int]] = {}
     for place in among:
-        if names[place] and (longest is None or len(names[place]) <= longest):
-            found[names[place]].append(place)
-    return dict(found)
+        name = names[place]
+        if name and (longest is None or len(name) <= longest):
+            found.setdefault(name, deque()).append(place)
+    return found
 
 
 def _unpaired(
     labels: Sequence[str], predictions: Sequence[str], paired: Sequence[int | None], longest: int | None = None
 ) -> tuple[dict[str, deque[int]], dict[str, deque[int]]]:
     taken = set(paired)
-    return (
-        _places(labels, (place for place, other in enumerate(paired) if other is None), longest),
-        _places(predictions, (place for place in range(len(predictions)) if place not in taken), longest),
-    )
+    wanted = [place for place, other in enumerate(paired) if other is None]
+    offered = [place for place in range(len(predictions)) if place not in taken]
+    return _places(labels, wanted, longest), _places(predictions, offered, longest)
 
 
 class _Block(NamedTuple):
@@ -194,6 +198,7 @@ def _best_first(names: Sequence[str], others: Sequence[str], threshold: float) -
         yield (divmod(pair, width) for pair in levels.pop(score))
 
 
+@lru_cache(maxsize=1 << 12)
 def _sorted_words(name: str) -> str:
     """Makes `ratio` equivalent to `token_sort_ratio`, so that the words of a name are sorted only once."""
     return " ".join(sorted(name.split()))

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import category
 from unicodedata import normalize as unicode_form
+
+from medcontract.normalizers.phrases import Joints, Match, Phrases, spaced
 
 VERSION = 2
 """Incremented when `fold` or the matching changes; part of the protocols that use it.
@@ -133,9 +135,9 @@ def line_kinds(text: str) -> frozenset[str]:
 
     A number has one or two digits and `.`, `)`, `.)` or `.-` after it, then a space: "38.5 °C" is not numbered.
     """
-    exact = any(char in text for char in _OTHER_SEPARATORS)
+    exact = any([char in text for char in _OTHER_SEPARATORS])  # noqa: C419  # faster than a generator
     lines = _LINE_BREAK.split(text) if exact else text.splitlines()
-    return frozenset(kind for kind, pattern in _LINE_KINDS.items() if any(map(pattern.match, lines)))
+    return frozenset([kind for kind, pattern in _LINE_KINDS.items() if any(map(pattern.match, lines))])
 
 
 class InvalidTerms(ValueError):
@@ -150,51 +152,17 @@ class InvalidTerms(ValueError):
         return f"{self.message}; {self.hint}"
 
 
-class _Phrases:
-    """Phrases with values, searched in spaced texts: phrases only match whole words, without overlap."""
-
-    def __init__(self, values: Mapping[str, str]) -> None:
-        self._values = list(values.values())
-        self._phrases = [spaced(phrase) for phrase in values]
-        self._replacements = [None if phrase == value else spaced(value) for phrase, value in values.items()]
-        """The values, except those of phrases that are their own value."""
-
-    @cached_property
-    def _find(self) -> Callable[[str], list[tuple[int, int, int]]]:
-        """The positions of phrases: leftmost first, longest first, without overlap."""
-        from ahocorasick_rs import AhoCorasick, MatchKind
-
-        return AhoCorasick(self._phrases, matchkind=MatchKind.LeftmostLongest).find_matches_as_indexes
-
-    def values(self, text: str) -> frozenset[str]:
-        """The non-empty values of the phrases in a text. A phrase with an empty value hides the phrases inside it."""
-        text, values = spaced(text), self._values
-        try:
-            found = self._find(text)
-        except UnicodeEncodeError:  # lone surrogates: the text is not normalized
-            found = self._find(text.encode(errors="replace").decode())
-        return frozenset({values[number] for number, _, _ in found} - {""})
-
-    def replace(self, text: str) -> str:
-        """The text with each phrase replaced by its value."""
-        pieces: list[str] = []
-        done = 0
-        for number, start, end in self._find(text):
-            replacement = self._replacements[number]
-            if replacement is not None:
-                pieces += text[done:start], replacement
-                done = end
-        return "".join((*pieces, text[done:])) if pieces else text
-
-
-def spaced(text: str) -> str:
-    """A normalized text with a space on both sides of each word, so that words can be searched; unchanged if it is."""
-    return text if not text or text.startswith(" ") else f" {text.replace(' ', '  ')} "
-
-
 def _plain(text: str) -> str:
     """The normalized text of a spaced one."""
     return " ".join(text.split())
+
+
+class Spelled(NamedTuple):
+    """A text with the known spellings in it."""
+
+    text: str
+    """Folded and spaced."""
+    found: Sequence[Match]
 
 
 class _Said(NamedTuple):
@@ -215,9 +183,9 @@ class Terms:
 
     def __init__(self, said: _Said) -> None:
         self._said = said
-        self._spellings = _Phrases(said.names)
+        self._spellings = Phrases(said.names)
         self._short = lru_cache(maxsize=_KEPT)(self._normalize)
-        self._names = _Phrases({name: name for name in said.names.values()})
+        self._names = Phrases({name: name for name in said.names.values()})
         self._markers = {kind: self._hidden_in_names(phrases) for kind, phrases in said.markers.items()}
         self._facts: dict[str, frozenset[str]] = {}
         for name, facts in said.facts.items():
@@ -251,8 +219,23 @@ class Terms:
         return spaced(self._short(text)) if len(text) <= _LONGEST_KEPT else self._spaced(text)
 
     def _spaced(self, text: str) -> str:
+        return self.normalize_spelled(self.spell(text))
+
+    def spell(self, text: str) -> Spelled:
+        """The text with the known spellings in it, for `normalize_spelled` and `names_spelled`."""
         words = _words(text)
-        return self._spellings.replace(f" {'  '.join(words)} ") if words else ""
+        folded = f" {'  '.join(words)} " if words else ""
+        return Spelled(folded, self._spellings.find(folded))
+
+    def normalize_spelled(self, spelled: Spelled) -> str:
+        """Like `normalize_spaced`."""
+        return self._spellings.replace(*spelled)
+
+    def names_spelled(self, spelled: Spelled) -> frozenset[str]:
+        """Like `names` of the normalized text, which most often is not needed for it."""
+        if self._joints.any_in(*spelled):
+            return self.names(self.normalize_spelled(spelled))
+        return self._spellings.values_of(spelled.found)
 
     def normalize_diagnosis(self, text: str) -> str:
         """Like `normalize`, for a whole diagnosis: a known abbreviation stands for its long form.
@@ -262,12 +245,12 @@ class Terms:
         name = self._said.abbreviations.get(fold(text)) if len(text) <= _LONGEST_KEPT else None
         return self.normalize(text if name is None else name)
 
-    def _hidden_in_names(self, markers: Iterable[str]) -> _Phrases:
+    def _hidden_in_names(self, markers: Iterable[str]) -> Phrases:
         """Markers, and the names that contain and so hide one."""
         phrases = {phrase: phrase for phrase in map(self.normalize, markers)}
-        plain = _Phrases(phrases)
+        plain = Phrases(phrases)
         names = set(self._said.names.values()) - phrases.keys()
-        return _Phrases(phrases | {name: "" for name in names if plain.values(name)})
+        return Phrases(phrases | {name: "" for name in names if plain.values(name)})
 
     def names(self, normalized: str) -> frozenset[str]:
         """The names in a normalized text: leftmost and longest first, no overlap."""
@@ -280,10 +263,10 @@ class Terms:
         """
         return self.entities_of(self.names(normalized))
 
-    def entities_of(self, names: frozenset[str]) -> dict[str, frozenset[str]]:
+    def entities_of(self, names: Iterable[str]) -> dict[str, frozenset[str]]:
         """The entities of each category among the names in a text."""
         found: dict[str, set[str]] = {kind: set() for kind in CATEGORIES}
-        for name in names & self._said.entities.keys():
+        for name in self.entity_names.intersection(names):
             found[self._said.entities[name]].add(name)
         return {kind: frozenset(names) for kind, names in found.items()}
 
@@ -302,14 +285,14 @@ class Terms:
         """Like `structure`, for phrases of faulty reasoning."""
         return self._markers["fallacies"].values(normalized)
 
-    def facts(self, normalized: str, names: frozenset[str] | None = None) -> frozenset[str]:
+    def facts(self, normalized: str, names: Iterable[str] | None = None) -> frozenset[str]:
         """The facts that a text about the diagnoses in a normalized text should mention; empty if none are known.
 
         `names` are the names in the text, if they are already known.
         """
-        if names is None or not self._facts_are_about_names:
+        if names is None or not self.facts_are_about_names:
             names = self._diagnoses.values(normalized)
-        return frozenset().union(*(self._facts[name] for name in names & self._facts.keys()))
+        return frozenset().union(*[self._facts[name] for name in names if name in self._facts])
 
     @staticmethod
     def found(phrases: Iterable[str], normalized: str, words: Container[str] | None = None) -> frozenset[str]:
@@ -319,16 +302,31 @@ class Terms:
         """
         text = spaced(normalized)
         words = frozenset(text.split()) if words is None else words
-        there = (phrase for phrase in phrases if phrase.partition(" ")[0] in words)
-        return frozenset(phrase for phrase in there if phrase in words or spaced(phrase) in text)
+        there = [phrase for phrase in phrases if phrase.partition(" ")[0] in words]
+        return frozenset([phrase for phrase in there if phrase in words or spaced(phrase) in text])
 
     @cached_property
-    def _facts_are_about_names(self) -> bool:
+    def _joints(self) -> Joints:
+        return Joints(self._said.names)
+
+    @cached_property
+    def entity_names(self) -> frozenset[str]:
+        """The names that are extracted."""
+        return frozenset(self._said.entities)
+
+    @property
+    def categories(self) -> Mapping[str, str]:
+        """The category of each name that is extracted."""
+        return self._said.entities
+
+    @cached_property
+    def facts_are_about_names(self) -> bool:
+        """Whether `facts` only depends on the names in a text."""
         return self._facts.keys() <= set(self._said.names.values())
 
     @cached_property
-    def _diagnoses(self) -> _Phrases:
-        return _Phrases({name: name for name in (*self._said.names.values(), *self._facts)})
+    def _diagnoses(self) -> Phrases:
+        return Phrases({name: name for name in (*self._said.names.values(), *self._facts)})
 
     @cached_property
     def sha256(self) -> str:
@@ -428,7 +426,7 @@ def _joined(ours: _Said, theirs: _Said) -> _Said:
             kinds = f"'entities.{entities[name]}' and 'entities.{kind}'"
             message = f"'{name}', in 'synonyms', is now a name for terms of two categories, {kinds}"
             raise InvalidTerms(message, "list it in 'entities', in the intended category")
-    known = _Phrases(names)
+    known = Phrases(names)
     replaced = frozenset(known.replace(spaced(name)) for name in theirs.facts)
     facts = {name: facts for name, facts in ours.facts.items() if known.replace(spaced(name)) not in replaced}
     markers = {kind: phrases | theirs.markers[kind] for kind, phrases in ours.markers.items()}

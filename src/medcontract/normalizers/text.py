@@ -49,12 +49,26 @@ def micro_signs(text: str) -> str:
     """Micro signs become u: upper case would turn them into a Greek M, and 5 µg into 5 mg."""
     if text.isascii():
         return text
-    return _UPPER_CASE_MICRO.sub("u", "".join("u" if _is_micro(c) else c for c in text))
+    return _UPPER_CASE_MICRO.sub("u", _replace_each(text, _micro))
 
 
 @cache
-def _is_micro(char: str) -> bool:
-    return char == "\u00b5" or unicode_form("NFKC", char) == _MU
+def _micro(char: str) -> str:
+    return "u" if char == "\u00b5" or unicode_form("NFKC", char) == _MU else char
+
+
+_ASCII = frozenset(map(chr, range(128)))
+_FEW = 8
+
+
+def _replace_each(text: str, replacement: Callable[[str], str]) -> str:
+    """Replaces each character that is not ASCII: most texts have only a few different ones, which is much faster."""
+    others = set(text) - _ASCII
+    if len(others) > _FEW:
+        return "".join(map(replacement, text))
+    for char in others:
+        text = text.replace(char, replacement(char))
+    return text
 
 
 def powers(text: str) -> str:
@@ -67,7 +81,7 @@ def powers(text: str) -> str:
 
 def punctuation_of_other_scripts(text: str) -> str:
     """Non-ASCII punctuation becomes a space; dashes, percent signs and the Arabic decimal separator stay."""
-    return text if text.isascii() else "".join(map(_sign, text))
+    return text if text.isascii() else _replace_each(text, _sign)
 
 
 @cache
@@ -82,7 +96,7 @@ def _sign(char: str) -> str:
 
 def latin_upper_case(text: str) -> str:
     """Letters of any script become ASCII in upper case; characters without an equivalent become a space."""
-    return (text if text.isascii() else "".join(map(_latin, text))).upper()
+    return (text if text.isascii() else _replace_each(text, _latin)).upper()
 
 
 @cache
@@ -149,13 +163,20 @@ def equal(one: str, other: str) -> bool:
 
 
 def _normalize(text: str) -> str:
-    return _apply(STEPS, text)
+    text = _apply(_CHARACTER_STEPS, _apply(_FIRST_STEPS, text))
+    words = text.split()
+    if all(map(str.isalnum, words)):  # the other steps change only punctuation and signs
+        return " ".join(words)
+    return _apply(_LAST_STEPS, text)
 
 
 def _tight(text: str) -> str:
-    text = _apply(_FIRST_STEPS, text)
-    text = _join_words(_apply(_CHARACTER_STEPS, piece) for piece in text.split(_APOSTROPHE))
-    return _apply(_LAST_STEPS, _DELETED_WHEN_TIGHT.sub("", text))
+    pieces = _apply(_FIRST_STEPS, text).split(_APOSTROPHE)
+    whole = _join_words(_apply(_CHARACTER_STEPS, piece) for piece in pieces)
+    tightened = _DELETED_WHEN_TIGHT.sub("", whole)
+    if len(pieces) == 1 and tightened == whole:  # all steps were those of `normalize`, whose result is most often known
+        return normalize(text)
+    return _apply(_LAST_STEPS, tightened)
 
 
 def _apply(steps: Iterable[Callable[[str], str]], text: str) -> str:

@@ -8,6 +8,7 @@ before a wrong border notices it, because the slice does not end where a record 
 from __future__ import annotations
 
 import io
+import math
 import os
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import msgspec
 
+from medcontract import cpus
 from medcontract.containers import Container
 from medcontract.reading.json_file import JsonFile, TooLarge
 from medcontract.reading.json_scanner import Broken
@@ -24,10 +26,15 @@ from medcontract.reading.source import Source, Watched
 if TYPE_CHECKING:
     import hashlib
 
-SMALLEST = 4 << 20
-"""The minimum size of a slice, in bytes: less is not worth starting a worker."""
+SMALLEST = 3 << 20
+"""The minimum size of a slice, in bytes."""
+WORTH_IT = 16 << 20
+"""The minimum size of the files, in bytes, for each worker that is started by default: one process reads a small file
+in the time that it takes to start workers."""
 LARGEST = 64 << 20
 """The maximum size of a slice, in bytes, apart from the search for a border."""
+_ROUNDS = 3
+"""Slices per worker, unless they would be too small or too large."""
 _BLOCK = 1 << 20
 
 
@@ -45,11 +52,20 @@ class Span(NamedTuple):
         return self.start - len(self.prefix)
 
 
+def workers_for(jobs: int | None, size: int) -> int:
+    """The number of processes that read files of so many bytes. Without `jobs`: as many as pay off.
+
+    That is on CPUs that nobody else uses, and only for large files: otherwise they would make it slower.
+    """
+    most = size // (SMALLEST if jobs else WORTH_IT)
+    return min(most, jobs or cpus.free()) if most > 1 and jobs != 1 else 1
+
+
 def spans(source: Source, container: Container, list_key: str | None, workers: int) -> list[Span]:
     """Slices of an uncompressed file for so many workers; one if it is small or cannot be split."""
     whole = [Span(0, source.size)]
     path = source.path
-    count = min(max(2 * workers, source.size // LARGEST), source.size // SMALLEST)
+    count = _count(source.size, workers)
     if path is None or source.packed or count < 2 or container.split is None:
         return whole
     with source.reading(), open(path, "rb") as stream:
@@ -59,6 +75,13 @@ def spans(source: Source, container: Container, list_key: str | None, workers: i
         if container.split == "rows":
             return _at_row_ends(data, source.start, count) or whole
         return _at_line_ends(data, count)
+
+
+def _count(size: int, workers: int) -> int:
+    """The number of slices: the same for each worker, and more than one, so that all end at about the same time."""
+    possible = size // SMALLEST
+    rounds = min(max(_ROUNDS, math.ceil(size / (LARGEST * workers))), possible // workers)
+    return workers * rounds if rounds else possible
 
 
 class _Bytes:

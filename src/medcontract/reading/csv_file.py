@@ -162,7 +162,7 @@ class CsvFile:
         layout = Layout(columns, self.header, open_record)
         self._reader.in_chunks = True
         for raw, offset, line, closed in self._rows:
-            if raw is None or raw.count(b"\n") < 2 or not _is_plain_rows(raw):
+            if raw is None or not _has_many_lines(raw) or not _is_plain_rows(raw):
                 if row := self._row(layout, raw, offset, line, closed, decode):
                     yield row
                 continue
@@ -244,6 +244,7 @@ class Layout:
         self._pieces = self._quick_pieces()
         self._around_cells = self._pieces_of_row()
         self._only_text = not self._lists and all(column.kind == "text" for _, _, column in self._single)
+        self._nothing_is_null = self._only_text and not any(column.nullable for _, _, column in self._single)
 
     def _quick_pieces(self) -> list[tuple[str, int, str, CellKind | None]] | None:
         """For each cell of a record: the text before it, its position, the JSON of an empty cell, its type."""
@@ -298,7 +299,7 @@ class Layout:
             template = b"%b".join(piece.replace(b"%", b"%%") for piece in self._around_cells)
             splits = len(self._around_cells) - 2
             text = b"".join([template % tuple(row.split(b",", splits)) for row in each])
-        if _has(rows, _EMPTY_CELLS):  # plain rows have no quotes and no colons
+        if not self._nothing_is_null and _has(rows, _EMPTY_CELLS):  # plain rows have no quotes and no colons
             text = text.replace(b'""', b"null").replace(b":,", b":null,").replace(b":}", b":null}")
         return text
 
@@ -334,6 +335,10 @@ class Layout:
             text = "null" if all(item == "null" for item in items) else "[" + ",".join(items) + "]"
             parts.append(f"{json.dumps(name)}:{text}")
         return ("{" + ",".join(parts) + "}").encode()
+
+
+def _has_many_lines(text: bytes) -> bool:
+    return text.find(b"\n", text.find(b"\n") + 1) >= 0
 
 
 def _is_plain_rows(text: bytes) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 BLOCK = 1 << 20
 """Bytes read at a time."""
 
-LINES_BLOCK = 1 << 17
+LINES_BLOCK = 1 << 16
 """Bytes of lines or rows that are read and decoded at a time: their values fit into the cache of a processor."""
 
 MAX_DEPTH = 100

@@ -127,8 +127,14 @@ def plain(value: Any, show_values: bool = False) -> Any:
     if isinstance(value, tuple | list):
         return [plain(each, show_values) for each in value]
     if isinstance(value, dict):
-        return {name: plain(each, show_values) for name, each in value.items()}
+        return {
+            name: each if type(each) in _NUMBERS else plain(each, show_values)  # large results have many numbers
+            for name, each in value.items()
+        }
     return value
+
+
+_NUMBERS = frozenset({int, float, bool, type(None)})
 
 
 def printable(text: str) -> str:
@@ -141,8 +147,8 @@ def printable(text: str) -> str:
 
 def dumps(data: Any) -> str:
     """Convert to JSON, with invisible characters and those that a terminal may act on escaped."""
-    import json
+    from medcontract.results.json_text import indented
 
-    text = json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+    text = indented(data)
     harmless = text.isascii() and "\x7f" not in text
     return text if harmless else _UNPRINTABLE.sub(lambda m: f"\\u{ord(m[0]):04x}", text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from medcontract.contracts.lesion_classes import CLASSES, LESION_CLASSES, symbols_of
@@ -36,18 +37,14 @@ GROUPS = {
 _INDEX = {symbol: index for index, symbol in enumerate(CLASSES)}
 
 
-def _class_of(record: Any) -> int:
-    return _INDEX[record.label]
-
-
-def _measure(truth: int, record: Any) -> int:
+def _measure(truth: str, record: Any) -> int:
     """The class with the largest probability, the first on ties."""
     probabilities = record.probabilities
     index: int = probabilities.index(max(probabilities))
     return index
 
 
-def _measure_all(truths: Iterable[int], records: Sequence[Any]) -> Iterable[int]:
+def _measure_all(truths: Iterable[str], records: Sequence[Any]) -> Iterable[int]:
     lists: list[list[float]] = [record.probabilities for record in records]
     return map(list.index, lists, map(max, lists))
 
@@ -167,8 +164,8 @@ def _about_competition(protocol: Protocol, valid: Sequence[tuple[str, Counts]]) 
 class LesionsScorer(Scorer):
     pairs = (
         Pair(
-            truth="lesions/truth", submission="lesions/predictions", key=("image_id",), item=_class_of,
-            measure=_measure, measure_all=_measure_all,
+            truth="lesions/truth", submission="lesions/predictions", key=("image_id",),
+            item=attrgetter("label"), measure=_measure, measure_all=_measure_all,
         ),
     )  # fmt: skip
 
@@ -189,7 +186,8 @@ class LesionsScorer(Scorer):
         pairing = answers.pairing()
         model = answers.documents.get("lesions/model")
         items = pairing.expected.items
-        confusion: Counter[tuple[int, int | None]] = Counter(zip(items, marks(pairing, ""), strict=True))
+        by_label = Counter(zip(items, marks(pairing, ""), strict=True))
+        confusion = Counter({(_INDEX[label], mark): times for (label, mark), times in by_label.items()})
         present = {item for item, _ in confusion}
         absent = [
             f"the truth has no image of class {symbol}: its F1 is 0 for everybody"

@@ -25,10 +25,11 @@ from medcontract.contracts.rules import (
     record_checks,
     run_checks,
 )
-from medcontract.contracts.rules.collection import is_ascending
+from medcontract.contracts.rules.collection import is_ascending, joined, split
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.problems import Finding
 from medcontract.scoring.canonical import ContentHash
+from medcontract.scoring.marks import Marks
 
 Item = TypeVar("Item")
 Mark = TypeVar("Mark")
@@ -259,6 +260,16 @@ class ExpectedState(NamedTuple):
     """Whether each key is larger than the one before it."""
     content: ContentHash
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Most keys are strings: one text is far quicker to send than a million objects."""
+        text = joined(self.keys)
+        return _expected_state, (self.keys if text is None else text, *self[1:])
+
+
+def _expected_state(keys: list[Any] | str, *others: Any) -> ExpectedState:
+    known: list[Any] = split(keys) if isinstance(keys, str) else keys
+    return ExpectedState(known, *others)
+
 
 class AnyId(Expected[None]):
     """Accepts every id, if it is unknown which are expected."""
@@ -274,20 +285,15 @@ class AnyId(Expected[None]):
         return self.add(key, None)
 
 
-MarksByItem = dict[int, Any]
-"""The mark of each expected item, by its index, or `Unscored`. Items without a record are absent."""
-
-
-def merge(a: MarksByItem, b: MarksByItem) -> MarksByItem:
+def merge(a: Marks, b: Marks) -> Marks:
     """Merge marks of different records; an item that has both is repeated. Associative, commutative, exact."""
-    small, large = sorted((a, b), key=len)
-    return {**large, **{number: REPEATED if number in large else mark for number, mark in small.items()}}
+    return a.merged(b, REPEATED)
 
 
 class PairingState(NamedTuple):
     """What `Pairing` read of a chunk."""
 
-    marks_by_run: dict[str, MarksByItem]
+    marks_by_run: dict[str, Marks]
     named: set[str]
     unknown: list[Key]
     unknown_count: int
@@ -298,7 +304,7 @@ class PairingState(NamedTuple):
 class EarlierRecords(NamedTuple):
     """What reports about the next records depend on."""
 
-    marks_by_run: dict[str, MarksByItem]
+    marks_by_run: dict[str, Marks]
     order: list[OrderState]
 
 
@@ -322,7 +328,7 @@ class Pairing(Generic[Item, Mark]):
         self.unique = tuple(unique)
         self.known_runs = self._runs_of_another_file()
         """The only runs that count, if another file lists them."""
-        self.marks_by_run: dict[str, MarksByItem] = {}
+        self.marks_by_run: dict[str, Marks] = {}
         self.named: set[str] = set()
         """Runs of valid records."""
         self.unknown: list[Key] = []
@@ -334,7 +340,7 @@ class Pairing(Generic[Item, Mark]):
         self._ordered = [check for check in self._checks if isinstance(check, OrderCheck)]
         self._bad: dict[str, set[int]] = {}
         """By run: the items that have an invalid record."""
-        self._before: tuple[dict[str, MarksByItem], set[str], int, int] | None = None
+        self._before: tuple[dict[str, Marks], set[str], int, int] | None = None
         self._start: int | None = None
         """The index of the item of the first record: not 0 in a chunk of a file."""
         self._in_order = True
@@ -364,13 +370,13 @@ class Pairing(Generic[Item, Mark]):
 
         A record of an item that has an earlier record is reported only if one of the two is not valid.
         """
-        known: dict[str, MarksByItem] = {}
+        known: dict[str, Marks] = {}
         for run, theirs in state.marks_by_run.items():
-            mine, bad = self.marks_by_run.get(run, {}), state.bad.get(run, ())
-            both = mine.keys() & theirs.keys()
+            mine, bad = self.marks_by_run.get(run, Marks()), state.bad.get(run, ())
+            both = mine.common(theirs)
             wrong = {number for number in both if mine[number] == INVALID or number in bad}
             if wrong:
-                known[run] = {number: INVALID if mine[number] == INVALID else REPEATED for number in wrong}
+                known[run] = Marks({number: INVALID if mine[number] == INVALID else REPEATED for number in wrong})
         pairs = list(zip(self._ordered, state.order, strict=True))
         right = [check.state.copy().absorb(theirs) for check, theirs in pairs]
         if not known and all(right):
@@ -379,7 +385,7 @@ class Pairing(Generic[Item, Mark]):
 
     def follow(self, earlier: EarlierRecords) -> None:
         """Start with what is known of earlier records."""
-        self.marks_by_run = {run: dict(marks) for run, marks in earlier.marks_by_run.items()}
+        self.marks_by_run = {run: Marks(marks) for run, marks in earlier.marks_by_run.items()}
         self._in_order = False
         for check, state in zip(self._ordered, earlier.order, strict=True):
             check.state = state
@@ -390,14 +396,14 @@ class Pairing(Generic[Item, Mark]):
             check.state.absorb(theirs)
         self._in_order = False
         mine = self.marks_by_run
-        self.marks_by_run |= {run: merge(mine.get(run, {}), marks) for run, marks in state.marks_by_run.items()}
+        self.marks_by_run |= {run: merge(mine.get(run, Marks()), marks) for run, marks in state.marks_by_run.items()}
         self.named |= state.named
         self.unknown += state.unknown[: MOST_EXAMPLES - len(self.unknown)]
         self.unknown_count += state.unknown_count
 
     def begin(self) -> None:
         """Save the current state: the marks of a file that cannot be read completely are dropped."""
-        marks_by_run = {run: dict(marks) for run, marks in self.marks_by_run.items()}
+        marks_by_run = {run: Marks(marks) for run, marks in self.marks_by_run.items()}
         self._before = marks_by_run, set(self.named), len(self.unknown), self.unknown_count
 
     def end(self, complete: bool) -> None:
@@ -414,7 +420,7 @@ class Pairing(Generic[Item, Mark]):
 
     def _take_all_new(self, rows: Sequence[Any]) -> bool:
         """The fast path for records of expected items that have no record yet. False if it does not apply."""
-        run_marks = self.marks_by_run.setdefault(self.pair.default_run, {})
+        run_marks = self.marks_by_run.setdefault(self.pair.default_run, Marks())
         keys = list(map(self.key, rows))
         if self._start is None:
             self._start = self.expected.place_of(keys[0])
@@ -422,13 +428,11 @@ class Pairing(Generic[Item, Mark]):
         end = start + len(keys)
         self._in_order = self._in_order and self.expected.keys[start:end] == keys
         numbers: Any = range(start, end) if self._in_order else list(map(self.expected.number_of, keys))
-        if not self._in_order and (
-            None in numbers or not run_marks.keys().isdisjoint(numbers) or len(set(numbers)) < len(numbers)
-        ):
+        if not self._in_order and (None in numbers or run_marks.has_any(numbers) or len(set(numbers)) < len(numbers)):
             return False
         if self.pair.can_fail and countOf(map(_get_error, rows), None) < len(rows):
             return False
-        run_marks.update(zip(numbers, self._measure_all(numbers, rows), strict=True))
+        run_marks.add(numbers, self._measure_all(numbers, rows))
         self.named.add(self.pair.default_run)
         return True
 
@@ -454,7 +458,7 @@ class Pairing(Generic[Item, Mark]):
         """Keep the mark of an expected record. Returns findings if it repeats an invalid record."""
         self.named.add(run)
         self._in_order = False
-        run_marks = self.marks_by_run.setdefault(run, {})
+        run_marks = self.marks_by_run.setdefault(run, Marks())
         if bad:
             self._bad.setdefault(run, set()).add(number)
         if number not in run_marks:
@@ -496,7 +500,7 @@ class Pairing(Generic[Item, Mark]):
         if number is None:
             return ()
         self._in_order = False
-        run_marks = self.marks_by_run.setdefault(run, {})
+        run_marks = self.marks_by_run.setdefault(run, Marks())
         again = number in run_marks
         run_marks[number] = REPEATED if again else INVALID
         self._bad.setdefault(run, set()).add(number)
@@ -506,20 +510,20 @@ class Pairing(Generic[Item, Mark]):
         """A copy with a function applied to each mark."""
         other = copy(self)
         other.marks_by_run = {
-            run: {number: each if type(each) is Unscored else mark(each) for number, each in run_marks.items()}
+            run: Marks({n: each if type(each) is Unscored else mark(each) for n, each in run_marks.items()})
             for run, run_marks in self.marks_by_run.items()
         }
         return other
 
-    def runs(self) -> dict[str, MarksByItem]:
+    def runs(self) -> dict[str, Marks]:
         """The marks of each run that counts, sorted by name."""
         names = self.named if self.known_runs is None else self.known_runs
-        return {run: self.marks_by_run.get(run, {}) for run in sorted(names or {self.pair.default_run})}
+        return {run: self.marks_by_run.get(run, Marks()) for run in sorted(names or {self.pair.default_run})}
 
     def mark_of(self, key: Key) -> Any:
         """The mark of an item in the default run; None without a record."""
         number = self.expected.index.get(key)
-        return None if number is None else self.marks_by_run.get(self.pair.default_run, {}).get(number)
+        return None if number is None else self.marks_by_run.get(self.pair.default_run, Marks()).get(number)
 
     def missing(self) -> list[Key]:
         """Expected ids without a record in at least one run, in the order of the truth."""
@@ -536,7 +540,7 @@ def read_field(parsed: Any, name: str) -> Any:
 
 def marks(pairing: Pairing[Any, Any], run: str) -> list[Any]:
     """The mark of each expected item; None for items that are not processed."""
-    found = list(map(pairing.marks_by_run.get(run, {}).get, range(len(pairing.expected.items))))
+    found = pairing.marks_by_run.get(run, Marks()).listed(len(pairing.expected.items))
     if Unscored in set(map(type, found)):
         return [None if type(mark) is Unscored else mark for mark in found]
     return found

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from medcontract.problems import plural
-from medcontract.scoring.pairing import MarksByItem, Pairing, Unscored
+from medcontract.scoring.marks import Marks
+from medcontract.scoring.pairing import Pairing, Unscored
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import TooLarge, rounded
 
@@ -152,7 +153,7 @@ def processed_counts(pairing: Pairing[Any, Any]) -> dict[str, int]:
     return {run: processed(marks) for run, marks in pairing.runs().items()}
 
 
-def processed(marks: MarksByItem) -> int:
+def processed(marks: Marks) -> int:
     return len(marks) - countOf(map(type, marks.values()), Unscored)
 
 

@@ -52,7 +52,8 @@ def total(values: Iterable[Fraction]) -> Fraction:
     """The sum of fractions: by denominator first, then in pairs, to avoid multiplications of large numbers."""
     by_denominator: dict[int, int] = {}
     for value in values:
-        by_denominator[value.denominator] = by_denominator.get(value.denominator, 0) + value.numerator
+        numerator, denominator = value.as_integer_ratio()
+        by_denominator[denominator] = by_denominator.get(denominator, 0) + numerator
     sums = [Fraction(n, d) for d, n in sorted(by_denominator.items())]
     while len(sums) > 1:
         sums = [sum(sums[at : at + 2], ZERO) for at in range(0, len(sums), 2)]

@@ -19,6 +19,7 @@ from medcontract.contracts.rules.collection import Part
 from medcontract.problems import Finding, Ref
 from medcontract.reading.json_file import Block, Cut, Decode, Lines, TooLarge, too_large
 from medcontract.reading.json_scanner import Broken
+from medcontract.reading.limits import LINES_BLOCK
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
 from medcontract.validation.problem_collector import ProblemCollector
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 _BATCH = 256
-"""Valid records that are passed to scoring at a time."""
+"""Valid records that are passed to scoring at a time, unless they are large."""
 _MOST_KNOWN = 1000
 _LONGEST_KNOWN = 500
 """Longest record, in bytes, whose findings are cached."""
@@ -81,6 +82,8 @@ class RecordsValidator:
         self.bad_header = False
         self._held: list[Any] = []
         self._held_refs: list[Ref] = []
+        self._held_size = 0
+        """The size of the records in the batch, in bytes."""
         self._known_mistakes = KnownMistakes(contract)
         self._known_records: dict[bytes, Examined] = {}
         self._counted: dict[Hashable, _Counted] = {}
@@ -224,7 +227,8 @@ class RecordsValidator:
         """Add a record to the batch for the sink: one call per record would be slow."""
         self._held.append(value)
         self._held_refs.append(ref)
-        if len(self._held) >= _BATCH:
+        self._held_size += ref.length
+        if len(self._held) >= _BATCH or self._held_size >= LINES_BLOCK:
             self._release()
 
     def _release(self) -> None:
@@ -232,7 +236,7 @@ class RecordsValidator:
         if self.sink is None or not self._held:
             return
         values, refs = self._held, self._held_refs
-        self._held, self._held_refs = [], []
+        self._held, self._held_refs, self._held_size = [], [], 0
         for position, finding in self.sink.take(mark_validated(values, self.contract.id)):
             self.collect(finding, refs[position])
 

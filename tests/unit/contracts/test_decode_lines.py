@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from tests.support import property_settings
 from medcontract.contracts import registry
 from medcontract.reading.csv_file import CsvFile, Row
 from medcontract.reading.source import Source
+from medcontract.scoring.canonical import record_lines, record_text
 
 GOOD = b'{"image_id": "a", "label": "NV"}'
 OTHER = b'{"label": "MEL", "image_id": "b"}'
@@ -28,6 +30,19 @@ def test_one_record_per_line() -> None:
     assert decoded(GOOD + b"\n" + OTHER + b"\n") == [
         {"image_id": "a", "label": "NV"}, {"image_id": "b", "label": "MEL"},
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("present", [(False, False), (True, False), (False, True), (True, True)])
+def test_optional_fields_may_be_absent(present: tuple[bool, ...]) -> None:
+    """An absent field is null, whether other records have it or not."""
+    records = [{"image_id": f"{n}", "probabilities": [0.1] * 10, "error": None} for n in range(len(present))]
+    text = b""
+    for record, has_error in zip(records, present, strict=True):
+        kept = {name: value for name, value in record.items() if has_error or name != "error"}
+        text += json.dumps(kept).encode() + b"\n"
+    values = registry.find("lesions/predictions").decode_lines(text)
+    assert values is not None
+    assert list(map(asdict, values)) == records
 
 
 @pytest.mark.parametrize(
@@ -69,6 +84,50 @@ def test_the_same_values_as_one_by_one(text: bytes) -> None:
     if at_once is not None:
         each = [contract.decode_record(line) for line in text.splitlines()]
         assert [value and asdict(value) for value in each] == at_once
+
+
+_DRUG = '{"nombre_medicamento":"%s","dosis":"","frecuencia":"","duracion":"","instrucciones":""}'
+
+
+def label(more: str = "", name: str = "a") -> bytes:
+    return b'{"doc_id":"d","doc_type":"prescription","medications":[%b]%b}\n' % ((_DRUG % name).encode(), more.encode())
+
+
+@pytest.mark.parametrize("order", [(0, 1, 0, 0), (1, 0, 1), (1, 1, 2, 0), (2, 1, 0, 1)])
+def test_optional_fields_may_be_absent_or_null(order: tuple[int, ...]) -> None:
+    """Blocks with and without null, in any order, are decoded at once: null is the same as absent."""
+    contract = registry.find("extraction/prescription-labels")
+    texts = [
+        label() + label(',"notes":"n"'),
+        label(',"notes":null') * 2,
+        label() + label(',"notes":null,"reviewer":"r"'),
+    ]
+    for number in order:
+        values = contract.decode_lines(texts[number])
+        each = [contract.decode_record(line) for line in texts[number].splitlines()]
+        assert values is not None
+        assert list(map(asdict, values)) == list(map(asdict, each))
+        assert record_lines(values) == b"".join(record_text(value) + b"\n" for value in each)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        label(',"notes":null,"notes":null'),
+        label(',"notes":"n","notes":null'),
+        label(',"image_paths":[null]'),
+        label(name=" "),
+        label().replace(b'"dosis":""', b'"dosis":"","dosis":""'),
+        label().replace(b'"dosis":"",', b""),
+    ],
+)
+def test_doubtful_objects_in_lists_and_optional_fields(text: bytes) -> None:
+    """A repeated key, a blank name or a missing field: no values, whichever decoder was used before."""
+    contract = registry.find("extraction/prescription-labels")
+    for before in (label(), label(',"notes":null')):
+        assert contract.decode_lines(before) is not None
+        assert contract.decode_lines(text) is None
+        assert contract.decode_lines(before + text) is None
 
 
 _CELLS = st.sampled_from([

@@ -8,7 +8,7 @@ import json
 import math
 import operator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -18,7 +18,7 @@ from tests.support import assert_sound, lesion, problem_line, property_settings
 import medcontract
 from medcontract import api
 from medcontract.contracts import registry
-from medcontract.contracts.rules import CalendarDate, Distinct, Limit, Order, Requires, Sum
+from medcontract.contracts.rules import CalendarDate, Distinct, EmptyWhenFailed, Limit, Order, Requires, Sum, Unique
 from medcontract.reading.source import Source
 from medcontract.validation.dispatch import validate_source
 from medcontract.validation.problem_collector import ProblemCollector
@@ -46,6 +46,23 @@ def _lesion_lines(*lists: list[float]) -> bytes:
     return b"\n".join(
         json.dumps({"image_id": f"I-{n}", "probabilities": numbers}).encode() for n, numbers in enumerate(lists)
     )
+
+
+_FAILED = EmptyWhenFailed(field="items", flag="ok", text="error", code="MC214", message="not empty")
+_REVIEWED = Requires(field="status", value="reviewed", requires="reviewer", code="MC215", message="without a reviewer")
+_ANY = Requires(field="status", requires="reviewer", code="MC215", message="without a reviewer")
+_OBJECTS = st.builds(
+    SimpleNamespace, items=st.sampled_from([[], ["x"]]), ok=st.booleans(),
+    error=st.sampled_from([None, "", " ", "boom"]), status=st.sampled_from([None, "", "todo", "reviewed"]),
+    reviewer=st.sampled_from([None, " ", "me"]),
+)  # fmt: skip
+
+
+@property_settings(200)
+@given(st.sampled_from([_FAILED, _REVIEWED, _ANY]), st.lists(_OBJECTS, max_size=3))
+def test_many_objects_pass_if_each_does(rule: EmptyWhenFailed | Requires, values: list[Any]) -> None:
+    """The check of many objects is only faster."""
+    assert rule.all_pass(values) == (not any(rule.check(value) for value in values))
 
 
 @pytest.mark.parametrize(("numbers", "bound", "kept"), _BORDERS.values(), ids=_BORDERS.keys())
@@ -419,6 +436,22 @@ def test_unique_agrees_with_a_set(ids: list[str], collide: bool) -> None:
     assert [p.record for p in report.problems if p.code == "MC201"] == [
         n for n, name in enumerate(ids) if name in ids[:n]
     ]
+
+
+class _Named(NamedTuple):
+    image_id: str | None
+
+
+@property_settings(100)
+@given(st.lists(st.lists(st.sampled_from(["a", "b", "c", "d\ne", "d", "e", None]), max_size=5), max_size=4))
+def test_keys_in_blocks_are_hashed_when_they_stop_ascending(blocks: list[list[str | None]]) -> None:
+    """Whatever was kept as text until then, a line break in a key or a key without a value changes nothing."""
+    index = Unique(code="MC201", within="images", fields=("image_id",), message="repeated").begin()
+    for block in blocks:
+        index.see_all([_Named(name) for name in block])
+    names = [name for block in blocks for name in block]
+    assert {name for name in names if index.is_suspect(name)} == {name for name in names if names.count(name) > 1}
+    assert sorted(index.keys().hashes) == sorted(map(hash, names))
 
 
 # --- rules as data -------------------------------------------------------------------------------

@@ -20,7 +20,8 @@ from medcontract.reading import chunks
 from medcontract.reading.chunks import Slice, Span
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source
-from medcontract.scoring.pairing import REPEATED, MarksByItem, merge
+from medcontract.scoring.marks import Marks
+from medcontract.scoring.pairing import REPEATED, merge
 
 Record = dict[str, Any]
 COUNT = 400
@@ -187,16 +188,27 @@ def test_parts_in_workers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         assert out(capsys, files, "--format", "json", "--jobs", "2") == out(capsys, files, "--format", "json")
 
 
-SHEETS = st.dictionaries(st.integers(0, 5), st.integers(0, 3))
+@st.composite
+def sheets(draw: st.DrawFn) -> Marks:
+    """Marks of consecutive items, in their order, and of others."""
+    sheet = Marks()
+    start = draw(st.integers(0, 5))
+    for size in draw(st.lists(st.integers(0, 3), max_size=2)):
+        sheet.add(range(start, start + size), [draw(st.integers(0, 3)) for _ in range(size)])
+        start += size
+    for number, mark in draw(st.dictionaries(st.integers(0, 9), st.integers(0, 3), max_size=4)).items():
+        sheet[number] = mark
+    return sheet
 
 
-@given(SHEETS, SHEETS, SHEETS)
-def test_sheets_merge_in_any_order(a: MarksByItem, b: MarksByItem, c: MarksByItem) -> None:
+@given(sheets(), sheets(), sheets())
+def test_sheets_merge_in_any_order(a: Marks, b: Marks, c: Marks) -> None:
     """Associative and commutative; what is in two sheets is repeated, what is in one stays."""
     assert merge(a, b) == merge(b, a)
     assert merge(merge(a, b), c) == merge(a, merge(b, c))
-    assert merge(a, {}) == a
+    assert merge(a, Marks()) == a
     both = a.keys() & b.keys()
+    assert a.common(b) == both
     assert {number for number, mark in merge(a, b).items() if mark == REPEATED} == both
 
 
@@ -210,6 +222,22 @@ def test_a_slice_reads_as_a_file(tmp_path: Path) -> None:
         stream.seek(1)
         assert stream.read(3) == b"b34"
         assert stream.seek(0, 2) == 7
+
+
+@pytest.mark.parametrize(("megabytes", "workers", "count"), [
+    (7, 2, 1), (8, 2, 2), (15, 2, 2), (16, 2, 4), (100, 2, 6), (100, 4, 12), (1000, 2, 16), (9, 4, 2),
+])  # fmt: skip
+def test_each_worker_gets_as_many_slices(
+    megabytes: int, workers: int, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slices of at least 4 and at most about 64 MB, several for each worker (here, a kB is an MB)."""
+    monkeypatch.setattr(chunks, "SMALLEST", 4 << 10)
+    monkeypatch.setattr(chunks, "LARGEST", 64 << 10)
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'{"a":1}\n' * (megabytes << 7))
+    source = Source(str(path))
+    source.prepare()
+    assert len(chunks.spans(source, BY_ENDING[".jsonl"], None, workers)) == count
 
 
 @pytest.mark.parametrize(("text", "container", "cut"), [

@@ -993,7 +993,6 @@ def test_many_bad_images(run: Run, folder: Path) -> None:
         (["--images", ".", "--schema", "truth.csv", "good.csv"], "images are checked for lesions/cases"),
         (["--images", ".", "--jobs", "0", "good.csv"], "--jobs"),
         (["--images", ".", "--jobs", "many", "good.csv"], "--jobs"),
-        (["--jobs", "2", "good.csv"], "--images DIR"),
     ],
 )
 def test_wrong_calls_of_the_command(run: Run, arguments: list[str], words: str) -> None:

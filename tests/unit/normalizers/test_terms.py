@@ -14,14 +14,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.support import property_settings, sample
 
 import medcontract
 from medcontract.contracts import recognition
 from medcontract.contracts.benchmark import Entities, Lexicon
-from medcontract.normalizers import terms
+from medcontract.normalizers.phrases import Phrases, spaced
 from medcontract.normalizers.terms import (
     CATEGORIES,
     LEXICON,
@@ -373,8 +373,8 @@ def _naive(values: Mapping[str, str], text: str) -> list[tuple[str, str | None]]
 def test_as_a_naive_matcher(values: dict[str, str], text: str) -> None:
     """Leftmost, longest, without overlap: as a loop over all phrases at all words says."""
     pieces = _naive(values, text)
-    phrases = terms._Phrases(values)
-    assert phrases.replace(terms.spaced(text)) == terms.spaced(" ".join(value or piece for piece, value in pieces))
+    phrases = Phrases(values)
+    assert phrases.replace(spaced(text)) == spaced(" ".join(value or piece for piece, value in pieces))
     assert phrases.values(text) == {value for _, value in pieces if value}
 
 
@@ -387,6 +387,36 @@ def test_shipped_entities_as_a_naive_matcher(pieces: list[str]) -> None:
     assert built_in_terms().entities(text) == {
         kind: {name for name in found if ENTITIES.get(name) == kind} for kind in CATEGORIES
     }
+
+
+_synonyms = st.dictionaries(_phrases, st.lists(_phrases | st.sampled_from(["x", "x y", "z"]), max_size=3), max_size=5)
+_spelled_texts = st.lists(st.sampled_from("abcxyz"), max_size=14).map(" ".join)
+
+
+@property_settings(500)
+@given(_synonyms, _spelled_texts)
+@example({"a b": ["x"], "b c": ["y"]}, "a y")  # a y is a b c: the name before it is found first
+@example({"a": ["x"], "a b": []}, "x b")
+@example({"a": ["x"], "b": ["y"], "a b": []}, "x y")
+@example({"b": ["y"], "a b": []}, "a y")
+@example({"b": ["y"], "a b": []}, "c y a")
+def test_names_without_a_second_search(synonyms: dict[str, list[str]], text: str) -> None:
+    """The names of a text are those of the normalized text, also where replaced spellings form other names."""
+    try:
+        of = Terms.of({"synonyms": synonyms})
+    except InvalidTerms:
+        return
+    spelled = of.spell(text)
+    assert of.names_spelled(spelled) == of.names(of.normalize(text))
+    assert of.normalize_spelled(spelled) == of.normalize_spaced(text)
+
+
+@property_settings(200)
+@given(st.lists(st.sampled_from([*sorted(NAMES), *sorted(GOLDEN), "no", "de", "unstable", "chronic", "2"]), max_size=8))
+def test_built_in_names_without_a_second_search(pieces: list[str]) -> None:
+    """The same of the built-in terms."""
+    of, text = built_in_terms(), " ".join(pieces)
+    assert of.names_spelled(of.spell(text)) == of.names(of.normalize(text))
 
 
 def test_hostile_text_takes_linear_time() -> None:

@@ -104,6 +104,17 @@ def test_line_kinds_in_a_breakdown(score: Call, tmp_path: Path) -> None:
     assert row["breakdown"][REASONING]["structure_markers"] == ["bulleted lines", "first", "numbered lines"]
 
 
+def test_a_list_of_signs_has_no_structure(score: Call, tmp_path: Path) -> None:
+    """A rationale of which normalization leaves nothing has no markers at all."""
+    files = [
+        write(tmp_path, REFERENCES, [reference("S", rationale="w")]),
+        write(tmp_path, PREDICTIONS, [says("S", rationale="- +\n- =")]),
+    ]
+    (row,) = score(*files, "--breakdown", "--show-values", "--result-only").json["detailed_results"]
+    assert row["breakdown"][REASONING]["structure_markers"] == []
+    assert row["scores"] == {REASONING: 0}
+
+
 # --- abbreviations of whole diagnoses ------------------------------------------------------------
 
 

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from tests.support import property_settings
 
 from medcontract.contracts.contract import mark_validated
-from medcontract.scoring.canonical import ContentHash, record_lines, record_text
-from medcontract.scoring.pairing import INVALID, REPEATED, Expected, Pair, Pairing, Unscored, marks
+from medcontract.scoring.canonical import ContentHash, canonical, record_lines, record_text
+from medcontract.scoring.pairing import INVALID, REPEATED, Expected, ExpectedState, Pair, Pairing, Unscored, marks
 
 
 class Row(Struct):
     id: str
     label: str | None = None
     error: str | None = None
+
+
+class ShortRow(Row, omit_defaults=True):
+    """msgspec omits its null fields by itself."""
 
 
 PAIR: Pair[Any, Any] = Pair(
@@ -46,6 +52,14 @@ def test_of_repeated_ids_the_first_counts(blocks: list[list[str]]) -> None:
     assert expected.keys == ids
     assert expected.items == [f"item {name}" for name in ids]
     assert expected.index == {name: number for number, name in enumerate(ids)}
+
+
+@pytest.mark.parametrize("ids", [[], ["a"], ["a", "b"], ["a\nb", "c"], [("a", "b"), ("c", "d")]])
+def test_expected_ids_are_sent_as_they_are(ids: list[Any]) -> None:
+    """Also ids that cannot be sent as one text."""
+    state = ExpectedState(ids, [1] * len(ids), True, ContentHash())
+    sent = pickle.loads(pickle.dumps(state))  # noqa: S301  # its own output
+    assert sent[:3] == state[:3]
 
 
 _ENTRIES = st.lists(st.tuples(st.sampled_from("abcdefx"), st.sampled_from(["ok", "ok", "ok", "failed", "invalid"])))
@@ -105,6 +119,91 @@ def test_the_content_hash_is_that_of_sorted_canonical_lines(blocks: list[list[Ro
             lines.append(json.dumps(there, separators=(",", ":"), ensure_ascii=False).encode() + b"\n")
     copied = content.copy()
     assert content.sha256() == copied.sha256() == hashlib.sha256(b"".join(sorted(lines))).hexdigest()
+
+
+class Inner(Struct):
+    name: str
+    at: float
+    times: int = 0
+    other: Any = None
+
+
+class Outer(Struct, rename={"schema_": "$schema"}):
+    id: str
+    start: float
+    inner: list[Inner]
+    one: Inner | None = None
+    values: list[float] | None = None
+    free: dict[str, Any] | None = None
+    schema_: str | None = None
+
+
+_NUMBERS = st.sampled_from([0.0, -0.0, 1.0, 0.5, 1e-5, 1e-7, 1e20, 1e21, 123456789.25, 9007199254740993.0, -2.0])
+_INNER = st.builds(Inner, _TEXTS, _NUMBERS, st.sampled_from([0, 7, 2**53 + 1]), st.none() | _NUMBERS | _TEXTS)
+_OUTER = st.builds(
+    Outer, _TEXTS, _NUMBERS, st.lists(_INNER, max_size=2), st.none() | _INNER, st.none() | st.lists(_NUMBERS),
+    st.none() | st.dictionaries(st.sampled_from(["a", "b", "é", "€", "\U0001f600"]), _NUMBERS | st.none()),
+    st.none() | _TEXTS,
+)  # fmt: skip
+
+
+@property_settings(200)
+@given(_OUTER)
+def test_records_with_numbers_have_canonical_text(record: Outer) -> None:
+    """The same text as of the plain value, without what is null."""
+    assert record_text(record).decode() == canonical(_without_null(to_builtins(record)))
+
+
+def test_no_rows_and_rows_of_several_types() -> None:
+    """There is no text without rows, and rows of another type have the same text."""
+    rows = [Row("a", "x"), ShortRow("a", "x")]
+    assert record_lines([]) == b""
+    assert record_lines(rows) == record_lines(rows[:1]) + record_lines(rows[1:]) == 2 * record_lines(rows[:1])
+
+
+class Part(Struct):
+    name: str | None = None
+    tags: list[str] | None = None
+
+
+class Nested(Struct):
+    id: str
+    part: Part
+    label: str | None = None
+    parts: list[Part] | None = None
+
+
+_PARTS = st.builds(Part, name=st.none() | _TEXTS, tags=st.none() | st.lists(_TEXTS, max_size=2))
+_NESTED = st.builds(
+    Nested, id=_TEXTS, part=_PARTS, label=st.none() | _TEXTS, parts=st.none() | st.lists(_PARTS, max_size=2)
+)
+
+
+def _without_null(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_null(each) for name, each in sorted(value.items()) if each is not None}
+    return list(map(_without_null, value)) if isinstance(value, list) else value
+
+
+@property_settings(200)
+@given(st.lists(_NESTED, min_size=1, max_size=4))
+def test_lines_of_nested_records(rows: list[Nested]) -> None:
+    """The same as record by record: without null at any level, keys sorted."""
+    lines = record_lines(rows)
+    assert lines == b"".join(record_text(row) + b"\n" for row in rows)
+    plain = [json.dumps(_without_null(to_builtins(row)), separators=(",", ":"), ensure_ascii=False) for row in rows]
+    assert lines.decode() == "".join(f"{line}\n" for line in plain)
+
+
+class Renamed(Struct, rename={"class_": "class"}):
+    class_: str
+    part: Part
+
+
+def test_lines_of_records_with_other_names() -> None:
+    """Names that differ from those in the file make no difference to the lines."""
+    rows = [Renamed("x", Part("y")), Renamed("z", Part(tags=[]))]
+    assert record_lines(rows) == b"".join(record_text(row) + b"\n" for row in rows)
 
 
 def test_rows_in_order_are_hashed_like_others() -> None:

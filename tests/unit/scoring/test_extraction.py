@@ -15,6 +15,7 @@ from tests.scoring_files import Record, drug, lab, labs, read_labs, read_rx, rx
 import medcontract
 from medcontract.cli.main import main
 from medcontract.scoring.canonical import canonical
+from medcontract.scoring.extraction import documents
 from medcontract.scoring.extraction.documents import difference
 from medcontract.scoring.extraction.remote_backends import is_remote, remote_words
 
@@ -75,6 +76,38 @@ def test_a_prescription(tmp_path: Path) -> None:
     assert found["recall"] == float(Fraction(2, 3))
     assert found["field_accuracy"] == 0.875
     assert found["score"] == float(Fraction(35, 48))
+
+
+def test_names_at_the_same_place_without_letters(tmp_path: Path) -> None:
+    """A name that is empty after normalization is never paired, not even with itself: 1 of 2, 4 of 4 fields."""
+    drugs = (drug("...", "1"), drug("Losartán", "50 mg"))
+    found = document(score(tmp_path, rx=[rx("D", *drugs)], rx_read=[read_rx("D", *drugs)]))
+    assert (found["matched"], found["labeled"], found["correct_fields"], found["total_fields"]) == (1, 2, 4, 4)
+
+
+def test_many_different_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Known items are forgotten if there are too many; an item without a name is never paired even then."""
+    monkeypatch.setattr(documents, "_MOST_KNOWN", 2)
+    drugs = (drug("A", "1"), drug("...", "2"), drug("B", "3"), drug("C", "4"))
+    labels, read = [rx(f"D{n}", *drugs) for n in range(3)], [read_rx(f"D{n}", *drugs) for n in range(3)]
+    found = score(tmp_path, rx=labels, rx_read=read)
+    assert [(document(found, n)["matched"], document(found, n)["total_fields"]) for n in range(3)] == [(3, 12)] * 3
+
+
+def test_repeated_names_at_the_same_places(tmp_path: Path) -> None:
+    """Equal names are paired in their order, also if a field differs: 3 of 3; of 12 fields 11 right."""
+    labels = [rx("D", drug("A", "1"), drug("B", "1"), drug("A", "2"))]
+    read = [read_rx("D", drug("A", "1"), drug("B", "1"), drug("A", "3"))]
+    found = document(score(tmp_path, rx=labels, rx_read=read))
+    assert (found["matched"], found["labeled"], found["correct_fields"], found["total_fields"]) == (3, 3, 11, 12)
+
+
+def test_a_range_without_label_does_not_count_at_the_same_place(tmp_path: Path) -> None:
+    """2 of 2 paired by place; 3 + 4 fields count, of which the unit of the first is wrong: 6 of 7."""
+    labels = [labs("L", lab("TSH", "1", "u", ""), lab("LDL", "2", "u", "1-3"))]
+    read = [read_labs("L", lab("TSH", "1", "v", "0-9"), lab("LDL", "2", "u", "1-3"))]
+    found = document(score(tmp_path, lab=labels, lab_read=read))
+    assert (found["matched"], found["labeled"], found["correct_fields"], found["total_fields"]) == (2, 2, 6, 7)
 
 
 def test_a_laboratory_report(tmp_path: Path) -> None:

@@ -113,7 +113,10 @@ Part = tuple[int, str]
 
 class UniqueIndex:
     """Keeps a hash of each key, which takes far less memory than the keys. Hashes that occur twice are *suspects*;
-    a second pass over the file finds out whether the keys are equal, and where they occur first."""
+    a second pass over the file finds out whether the keys are equal, and where they occur first.
+
+    Keys are only hashed when one of them is not larger than the one before it: until then, none can be repeated.
+    """
 
     def __init__(self, rule: Unique) -> None:
         self.rule = rule
@@ -121,6 +124,8 @@ class UniqueIndex:
         self.hash: Callable[[Any], int] = hash
         """`stable_hash` if hashes of different processes are compared."""
         self._hashes = array("q")
+        self._not_hashed: list[str] = []
+        """Ascending keys, many in each text."""
         self._ascending = True
         """Each key is larger than the one before it, so that none is repeated."""
         self._start: Any = None
@@ -130,17 +135,31 @@ class UniqueIndex:
 
     def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
         key = self.key(value)
-        self._hashes.append(self.hash(key))
         if self._ascending:
             self._ascend([key])
+        self._hashes.append(self.hash(key))
         return None
 
     def see_all(self, values: list[Any]) -> bool:
         keys = list(map(self.key, values))
-        self._hashes.extend(map(self.hash, keys))
         if self._ascending and keys:
             self._ascend(keys)
+        if not self._ascending or not self._keep_text(keys):
+            self._hashes.extend(map(self.hash, keys))
         return True
+
+    def _keep_text(self, keys: list[Any]) -> bool:
+        """Keep ascending keys as text. False if that is not possible."""
+        text = joined(keys)
+        if text is not None:
+            self._not_hashed.append(text)
+        return text is not None
+
+    def _all_hashes(self) -> array[int]:
+        for text in self._not_hashed:
+            self._hashes.extend(map(self.hash, split(text)))
+        self._not_hashed.clear()
+        return self._hashes
 
     def _ascend(self, keys: list[Any]) -> None:
         if self._last is None:
@@ -151,9 +170,10 @@ class UniqueIndex:
     @cached_property
     def suspects(self) -> set[int]:
         """Hashes that occurred more than once, known once all records were seen."""
-        if self._ascending or len(set(self._hashes)) == len(self._hashes):
+        hashes = array("q") if self._ascending else self._all_hashes()
+        if len(set(hashes)) == len(hashes):
             return set()
-        return {code for code, times in Counter(self._hashes).items() if times > 1}
+        return {code for code, times in Counter(hashes).items() if times > 1}
 
     def miss(self, parsed: Any) -> None:
         return None
@@ -186,7 +206,7 @@ class UniqueIndex:
     def keys(self) -> KeyHashes:
         """The keys as hashes, to be compared with those of other chunks."""
         ends = (self._start, self._last) if self._ascending and self._last is not None else None
-        return KeyHashes(self._hashes, ends)
+        return KeyHashes(self._all_hashes(), ends)
 
     def is_suspect(self, key: Any) -> bool:
         return self.hash(key) in self.suspects
@@ -217,6 +237,23 @@ class KeyHashes(NamedTuple):
     """The first and the last key, if each key is larger than the one before it."""
     origin: str = ""
     """Where the hashes are, if they are not here."""
+
+
+_SEPARATOR = "\n"
+
+
+def joined(keys: list[Any]) -> str | None:
+    """Keys as one text, which takes less memory. None if they are not strings, or contain the separator."""
+    try:
+        text = _SEPARATOR.join(keys)
+    except TypeError:
+        return None
+    return text if keys and text.count(_SEPARATOR) == len(keys) - 1 else None
+
+
+def split(text: str) -> list[str]:
+    """The keys of a text that `joined` made."""
+    return text.split(_SEPARATOR)
 
 
 def is_ascending(keys: list[Any]) -> bool:

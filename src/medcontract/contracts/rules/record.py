@@ -54,8 +54,10 @@ class Sum(RecordRule, frozen=True, kw_only=True):
         return (self.finding((self.field,))._replace(value=f"sum {total!r}"),)
 
     def all_pass(self, values: list[Any]) -> bool:
-        lists = [numbers for numbers in map(attrgetter(self.field), values) if numbers is not None]
-        sums = list(map(sum, lists))
+        try:
+            sums = list(map(sum, map(attrgetter(self.field), values)))
+        except TypeError:  # one of the lists is null
+            sums = [sum(numbers) for numbers in map(attrgetter(self.field), values) if numbers is not None]
         return not sums or (self.minimum + _MARGIN <= min(sums) and max(sums) <= self.maximum - _MARGIN)
 
 
@@ -148,6 +150,10 @@ class Requires(RecordRule, frozen=True, kw_only=True):
             return ()
         return (self.finding((self.field,)),)
 
+    def all_pass(self, values: list[Any]) -> bool:
+        applies = self.value is None or self.value in map(attrgetter(self.field), values)
+        return not applies or super().all_pass(values)
+
 
 class EmptyWhenFailed(RecordRule, frozen=True, kw_only=True):
     """The list is empty if `flag` is false or `text` has content."""
@@ -160,6 +166,10 @@ class EmptyWhenFailed(RecordRule, frozen=True, kw_only=True):
     def check(self, value: Any) -> Sequence[Finding]:
         failed = not getattr(value, self.flag) or has_content(getattr(value, self.text))
         return (self.finding((self.field,)),) if failed and getattr(value, self.field) else ()
+
+    def all_pass(self, values: list[Any]) -> bool:
+        none_failed = all(map(attrgetter(self.flag), values)) and not any(map(attrgetter(self.text), values))
+        return none_failed or super().all_pass(values)
 
 
 class ForbidPattern(RecordRule, frozen=True, kw_only=True):

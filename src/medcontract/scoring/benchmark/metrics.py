@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from math import lcm
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from medcontract.contracts.string_patterns import BLANKS
 from medcontract.normalizers.terms import CATEGORIES, Terms, line_kinds
 from medcontract.scoring.folding import bare_signs
 from medcontract.scoring.protocol import Protocol
-from medcontract.scoring.rational import ONE, ZERO, clamped
+from medcontract.scoring.rational import ONE, ZERO
 
 CLINICAL, REASONING, DIAGNOSTIC = "clinical_accuracy", "reasoning_quality", "diagnostic_accuracy"
 EXACT_MATCH, ROUGE_L = "exact_match", "rouge_l"
@@ -37,6 +38,8 @@ class Settings(NamedTuple):
 
     computed: tuple[str, ...]
     """The metrics that are computed."""
+    compare_answers: bool
+    """Whether one of them compares whole answers."""
     entities: dict[str, int]
     """The weight of each category."""
     shares: dict[str, int]
@@ -52,9 +55,10 @@ class Settings(NamedTuple):
     def of(cls, protocol: Protocol) -> Settings:
         entities, _ = _integers({name: protocol[f"weight_{name}"] for name in CATEGORIES})
         shares, denominator = _integers({name: protocol[f"weight_{name}"] for name in SHARES})
+        computed = computed_metrics(protocol)
         return cls(
-            computed_metrics(protocol), entities, shares, denominator, protocol["markers_for_full"],
-            protocol["share_of_facts"], protocol["penalty"], protocol["penalty_most"],
+            computed, not set(computed).isdisjoint(ANSWER_METRICS), entities, shares, denominator,
+            protocol["markers_for_full"], protocol["share_of_facts"], protocol["penalty"], protocol["penalty_most"],
         )  # fmt: skip
 
 
@@ -65,39 +69,64 @@ def _integers(weights: Mapping[str, Fraction]) -> tuple[dict[str, int], int]:
 
 
 class Side(NamedTuple):
-    """The normalized and spaced texts of a reference or of a model. None: absent or blank."""
+    """What is compared of a reference or of a model. Texts are normalized and spaced; None: absent or blank."""
 
-    answer: str | None
+    has_answer: bool
+    answer: str
+    """Empty if only its names are compared, to save time and memory."""
     rationale: str | None
     diagnosis: str | None
-    names: frozenset[str]
-    """The names of the lexicon in the answer; empty if entities were given."""
+    names: tuple[str, ...]
+    """The names of the lexicon in the answer, each once; empty if entities were given. A set would take more memory."""
     given: Entities | None
     """The entities, if they were given."""
     bare: tuple[str | None, str | None]
     """Answer and diagnosis as written, if normalization leaves nothing of them."""
     lines: frozenset[str]
-    """The kinds of lists in the rationale as written: numbered lines, bulleted lines."""
+    """The kinds of lists in the rationale of a model as written: numbered lines, bulleted lines."""
 
 
-_NOTHING: frozenset[str] = frozenset()
+_NO_LINES: frozenset[str] = frozenset()
+_NO_SIGNS = (None, None)
 
 
-def side_of(terms: Terms, said: Any) -> Side:
-    """Normalize a reference or a prediction."""
-    answer = _normalized(terms.normalize_spaced, said.answer)
-    rationale = _normalized(terms.normalize_spaced, said.rationale)
+def reference_side(terms: Terms, settings: Settings, said: Any) -> Side:
+    """Normalize a reference."""
+    answer, names, given, bare_answer = _read_answer(terms, settings, said)
     diagnosis = _normalized(terms.normalize_diagnosis, said.diagnosis)
-    given = None
-    if said.entities is not None:
-        lists = {name: getattr(said.entities, name) or () for name in CATEGORIES}
-        given = {
-            name: frozenset(terms.normalize(each) or each.strip(BLANKS) for each in names)
-            for name, names in lists.items()
-        }
-    names = terms.names(answer) if answer and given is None else _NOTHING
-    bare = bare_signs(said.answer, answer), bare_signs(said.diagnosis, diagnosis)
-    return Side(answer, rationale, diagnosis, names, given, bare, line_kinds(said.rationale) if rationale else _NOTHING)
+    bare = bare_answer, bare_signs(said.diagnosis, diagnosis)
+    return Side(
+        answer is not None, answer or "", _normalized(terms.normalize_spaced, said.rationale), diagnosis, names, given,
+        _NO_SIGNS if bare == _NO_SIGNS else bare, _NO_LINES,
+    )  # fmt: skip
+
+
+def prediction_side(terms: Terms, settings: Settings, said: Any) -> Side:
+    """Normalize a prediction."""
+    side = reference_side(terms, settings, said)
+    return side._replace(lines=line_kinds(said.rationale)) if side.rationale else side
+
+
+def _read_answer(
+    terms: Terms, settings: Settings, said: Any
+) -> tuple[str | None, tuple[str, ...], Entities | None, str | None]:
+    """The answer, the names in it, the entities that are given, and the answer as written if it only has signs."""
+    given = _given(terms, said.entities) if said.entities is not None else None
+    if said.answer is None or not said.answer.strip(BLANKS):
+        return None, (), given, None
+    spelled = terms.spell(said.answer)
+    names = terms.names_spelled(spelled) if given is None else ()
+    only_names = terms.facts_are_about_names and not settings.compare_answers
+    is_needed = not only_names or terms.entity_names.isdisjoint(names)
+    answer = terms.normalize_spelled(spelled) if is_needed else ""
+    return answer, tuple(names), given, said.answer.strip(BLANKS) if not spelled.text else None
+
+
+def _given(terms: Terms, entities: Any) -> Entities:
+    lists = {name: getattr(entities, name) or () for name in CATEGORIES}
+    return {
+        name: frozenset(terms.normalize(each) or each.strip(BLANKS) for each in names) for name, names in lists.items()
+    }
 
 
 def _normalized(normalize: Callable[[str], str], text: str | None) -> str | None:
@@ -118,31 +147,49 @@ class Measured(NamedTuple):
 
 def clinical_accuracy(terms: Terms, settings: Settings, reference: Side, prediction: Side) -> Measured:
     """The weighted Jaccard index of entities; if neither side has any, whether the answers are equal."""
-    wanted, found = (_entities(terms, side) for side in (reference, prediction))
-    weights = settings.entities
-    common = either = 0
-    for name, mine in wanted.items():
-        shared = len(mine & found[name])
-        common += weights[name] * shared
-        either += weights[name] * (len(mine) + len(found[name]) - shared)
-
-    def explain() -> dict[str, Any]:
-        return {
-            "entities": {
-                name: {
-                    "matched": sorted(wanted[name] & found[name]),
-                    "missing": sorted(wanted[name] - found[name]),
-                    "surplus": sorted(found[name] - wanted[name]),
-                }
-                for name in CATEGORIES
-                if wanted[name] or found[name]
-            }
-        }
-
-    if any(wanted.values()) or any(found.values()):
-        return Measured(Fraction(common, either) if either else ZERO, explain)
+    if reference.given is None and prediction.given is None:
+        common, either, some = _extracted(terms, settings, reference, prediction)
+    else:
+        common, either, some = _by_category(terms, settings, reference, prediction)
+    if some:
+        value = Fraction(common, either) if either else ZERO
+        return Measured(value, lambda: {"entities": _compared_entities(terms, reference, prediction)})
     equal = _equal_answers(reference, prediction)
     return Measured(ONE if equal else ZERO, lambda: {"entities": {}, "answers_equal": equal})
+
+
+def _extracted(terms: Terms, settings: Settings, reference: Side, prediction: Side) -> tuple[int, int, bool]:
+    """The weight of common entities, that of all entities, and whether there are any. Each is in one category."""
+    entities, weights, categories = terms.entity_names, settings.entities, terms.categories
+    wanted, found = entities.intersection(reference.names), entities.intersection(prediction.names)
+    common, one, other = [
+        sum([weights[categories[name]] for name in names]) for names in (wanted & found, wanted, found)
+    ]
+    return common, one + other - common, bool(wanted or found)
+
+
+def _by_category(terms: Terms, settings: Settings, reference: Side, prediction: Side) -> tuple[int, int, bool]:
+    """Like `_extracted`, for entities that may be in several categories."""
+    wanted, found = _entities(terms, reference), _entities(terms, prediction)
+    common = either = 0
+    for name, weight in settings.entities.items():
+        shared = len(wanted[name] & found[name])
+        common += weight * shared
+        either += weight * (len(wanted[name]) + len(found[name]) - shared)
+    return common, either, any(wanted.values()) or any(found.values())
+
+
+def _compared_entities(terms: Terms, reference: Side, prediction: Side) -> dict[str, Any]:
+    wanted, found = _entities(terms, reference), _entities(terms, prediction)
+    return {
+        name: {
+            "matched": sorted(wanted[name] & found[name]),
+            "missing": sorted(wanted[name] - found[name]),
+            "surplus": sorted(found[name] - wanted[name]),
+        }
+        for name in CATEGORIES
+        if wanted[name] or found[name]
+    }
 
 
 def _entities(terms: Terms, side: Side) -> Entities:
@@ -150,10 +197,10 @@ def _entities(terms: Terms, side: Side) -> Entities:
 
 
 def _equal_answers(one: Side, other: Side) -> bool:
-    return (one.answer or "") == (other.answer or "") and one.bare[0] == other.bare[0]
+    return one.answer == other.answer and one.bare[0] == other.bare[0]
 
 
-def diagnostic_accuracy(reference: Side, prediction: Side) -> Measured:
+def diagnostic_accuracy(terms: Terms, settings: Settings, reference: Side, prediction: Side) -> Measured:
     """Whether the diagnoses are equal."""
     same_text = (reference.diagnosis or "") == (prediction.diagnosis or "")
     equal = same_text and reference.bare[1] == prediction.bare[1]
@@ -173,13 +220,12 @@ def reasoning_quality(terms: Terms, settings: Settings, reference: Side, predict
     facts = _expected_facts(terms, reference)
     words = Counter(rationale.split())
     stated = terms.found(facts, rationale, words)
-    full, enough = settings.full, max(1, int(len(facts) * settings.share_of_facts))
-    supported = _share(len(evidence) * full.denominator, full.numerator)
+    supported = _share_of_markers(settings, len(evidence))
     shares = {
         "overlap": _overlap(Counter((reference.rationale or "").split()), words),
-        "structure": _share(len(structure) * full.denominator, full.numerator),
+        "structure": _share_of_markers(settings, len(structure)),
         "evidence": supported,
-        "factual": _share(len(stated), enough) if facts else supported,
+        "factual": _share(len(stated), _enough_facts(settings, len(facts))) if facts else supported,
     }
     penalty = min(settings.most_penalty, settings.penalty * len(fallacies)) if fallacies else ZERO
 
@@ -201,7 +247,7 @@ def _expected_facts(terms: Terms, reference: Side) -> frozenset[str]:
     """The facts about the diagnosis; without one, about the diagnoses in the answer."""
     if reference.diagnosis is not None:
         return terms.facts(reference.diagnosis)
-    return terms.facts(reference.answer or "", reference.names if reference.given is None else None)
+    return terms.facts(reference.answer, reference.names if reference.given is None else None)
 
 
 _Share = tuple[int, int]
@@ -212,30 +258,43 @@ def _share(number: int, full: int) -> _Share:
     return min(number, full), full
 
 
+def _share_of_markers(settings: Settings, number: int) -> _Share:
+    full, unit = settings.full.as_integer_ratio()
+    return _share(number * unit, full)
+
+
+def _enough_facts(settings: Settings, known: int) -> int:
+    share, unit = settings.share_of_facts.as_integer_ratio()
+    return max(1, known * share // unit)
+
+
 def _weighted(settings: Settings, shares: Mapping[str, _Share], penalty: Fraction) -> Fraction:
     """The weighted sum of shares minus the penalty, limited to [0, 1]."""
     common = lcm(penalty.denominator, *(denominator for _, denominator in shares.values()))
     numerator = -penalty.numerator * (common // penalty.denominator) * settings.denominator
     for name, (count, denominator) in shares.items():
         numerator += settings.shares[name] * count * (common // denominator)
-    return clamped(Fraction(numerator, common * settings.denominator))
+    denominator = common * settings.denominator
+    return Fraction(min(max(numerator, 0), denominator), denominator)
 
 
 def _overlap(one: Counter[str], other: Counter[str]) -> _Share:
     """The F1 of two multisets of words."""
-    both = one.keys() & other.keys()
-    common = sum(map(min, map(one.__getitem__, both), map(other.__getitem__, both)))
+    common = 0
+    for word in one.keys() & other.keys():
+        times, other_times = one[word], other[word]
+        common += times if times < other_times else other_times  # noqa: FURB136  # `min` is much slower
     total = one.total() + other.total()
     return (2 * common, total) if total else (0, 1)
 
 
-def exact_match(reference: Side, prediction: Side) -> Measured:
+def exact_match(terms: Terms, settings: Settings, reference: Side, prediction: Side) -> Measured:
     """Whether the answers are equal."""
     equal = _equal_answers(reference, prediction)
     return Measured(ONE if equal else ZERO, lambda: {"answers_equal": equal})
 
 
-def rouge_l(reference: Side, prediction: Side) -> Measured:
+def rouge_l(terms: Terms, settings: Settings, reference: Side, prediction: Side) -> Measured:
     """The F-measure (beta 1) of the longest common subsequence of the answers' tokens."""
     wanted, found = _tokens(reference), _tokens(prediction)
     common = longest_common_subsequence(wanted, found)
@@ -245,7 +304,7 @@ def rouge_l(reference: Side, prediction: Side) -> Measured:
 
 def _tokens(side: Side) -> list[str]:
     """The words of the answer; an answer that consists only of signs is one token."""
-    return [side.bare[0]] if side.bare[0] is not None else (side.answer or "").split()
+    return [side.bare[0]] if side.bare[0] is not None else side.answer.split()
 
 
 def longest_common_subsequence(one: Sequence[str], other: Sequence[str]) -> int:
@@ -266,28 +325,35 @@ def computed_metrics(protocol: Protocol) -> tuple[str, ...]:
     return (*ALWAYS, *(name for name in ANSWER_METRICS if name in named))
 
 
+_METRICS: dict[str, Callable[[Terms, Settings, Side, Side], Measured]] = {
+    CLINICAL: clinical_accuracy,
+    REASONING: reasoning_quality,
+    DIAGNOSTIC: diagnostic_accuracy,
+    EXACT_MATCH: exact_match,
+    ROUGE_L: rouge_l,
+}
+
+
 def required_metrics(settings: Settings, reference: Side) -> tuple[str, ...]:
     """The computed metrics that a reference requires: those whose field it has."""
-    has_answer = reference.answer is not None
     there = {
-        CLINICAL: has_answer or reference.given is not None,
+        CLINICAL: reference.has_answer or reference.given is not None,
         REASONING: reference.rationale is not None,
         DIAGNOSTIC: reference.diagnosis is not None,
-        EXACT_MATCH: has_answer,
-        ROUGE_L: has_answer,
+        EXACT_MATCH: reference.has_answer,
+        ROUGE_L: reference.has_answer,
     }
-    return tuple(name for name in settings.computed if there[name])
+    return _one_tuple(tuple([name for name in settings.computed if there[name]]))
+
+
+@cache
+def _one_tuple(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Always the same object, to save memory: there are few different ones."""
+    return names
 
 
 def measured(
     terms: Terms, settings: Settings, required: Iterable[str], reference: Side, prediction: Side
 ) -> dict[str, Measured]:
     """The metrics that the reference requires."""
-    functions: dict[str, Callable[[], Measured]] = {
-        CLINICAL: lambda: clinical_accuracy(terms, settings, reference, prediction),
-        REASONING: lambda: reasoning_quality(terms, settings, reference, prediction),
-        DIAGNOSTIC: lambda: diagnostic_accuracy(reference, prediction),
-        EXACT_MATCH: lambda: exact_match(reference, prediction),
-        ROUGE_L: lambda: rouge_l(reference, prediction),
-    }
-    return {name: functions[name]() for name in required}
+    return {name: _METRICS[name](terms, settings, reference, prediction) for name in required}

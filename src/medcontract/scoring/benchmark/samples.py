@@ -20,8 +20,9 @@ from medcontract.scoring.benchmark.metrics import (
     Side,
     computed_metrics,
     measured,
+    prediction_side,
+    reference_side,
     required_metrics,
-    side_of,
 )
 from medcontract.scoring.canonical import ContentHash
 from medcontract.scoring.custom_metrics import custom_metrics
@@ -66,7 +67,7 @@ class Mark(NamedTuple):
 
 def item_of(terms: Terms, settings: Settings, keep: bool, record: Any) -> Item:
     """The expected answer in a valid record."""
-    side = side_of(terms, record.reference)
+    side = reference_side(terms, settings, record.reference)
     requires = required_metrics(settings, side)
     return Item(record.task_id, record.sample_id, side, requires, record.reference if keep else None)
 
@@ -101,7 +102,8 @@ def measure(
     """Computed metrics, then custom ones, then those given in the record: the later takes precedence."""
     if item.side is None:  # there is another record of this sample
         return REPEATED
-    computed = measured(terms, settings, item.requires, item.side, side_of(terms, record.prediction))
+    side = prediction_side(terms, settings, record.prediction)
+    computed = measured(terms, settings, item.requires, item.side, side)
     values: dict[str, Value] = {name: each.value for name, each in computed.items()}
     for name, function in custom.items():
         value = _call_custom(name, function, item, record.prediction, options.plugin_errors)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cache, partial
-from operator import attrgetter, itemgetter
+from functools import partial
+from itertools import repeat
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from medcontract.contracts.rules.collection import is_ascending
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.normalizers import names, text
 from medcontract.normalizers.names import look_alikes_sha256
@@ -32,6 +34,7 @@ from medcontract.scoring.extraction.decision import (
 from medcontract.scoring.extraction.documents import (
     FAILED,
     LAB,
+    NAME,
     PRESCRIPTION,
     DocMark,
     FieldMiss,
@@ -42,10 +45,10 @@ from medcontract.scoring.extraction.documents import (
     failed,
     label_of,
     measure,
+    miss_finder,
 )
 from medcontract.scoring.extraction.tables import PROCESSING_GATE, tables
-from medcontract.scoring.pairing import Pair, Pairing, Unscored, Vocabulary
-from medcontract.scoring.processing_gate import processed
+from medcontract.scoring.pairing import Pair, Pairing, Vocabulary, marks
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters, version_parameter
 from medcontract.scoring.rational import ZERO, exact_sum, mean, rounded, rounded_or_none
 from medcontract.scoring.scorer import Answers, Counts, Finished, Limit, Remark, Scorer, ScoringOptions
@@ -141,7 +144,7 @@ def _doc_ids(manifest: Sequence[ManifestEntry]) -> frozenset[str]:
 
 
 def _labeled_names(label: Label) -> Iterator[str]:
-    return (item[0] for item in label.items)
+    return (item[NAME] for item in label.items)
 
 
 def _predicted_names(kind: Kind, record: Any) -> list[str]:
@@ -178,7 +181,9 @@ class ExtractionScorer(Scorer):
     def __init__(self, protocol: Protocol, options: ScoringOptions, contracts: Collection[str]) -> None:
         super().__init__(protocol, options, contracts)
         fuzzy = protocol.word("match") == "fuzzy"
-        comparing = Options(protocol["value_tolerance"], float(protocol["fuzzy_threshold"]) if fuzzy else None)
+        comparing = Options(
+            miss_finder(protocol["value_tolerance"]), float(protocol["fuzzy_threshold"]) if fuzzy else None
+        )
         self.pairs = tuple(
             Pair(
                 truth=kind.labels, submission=kind.predictions, key=("doc_id",), can_fail=False,
@@ -189,18 +194,17 @@ class ExtractionScorer(Scorer):
         )  # fmt: skip
 
     def count(self, answers: Answers) -> Counts:
-        documents = []
-        counted = 0
-        for kind in (PRESCRIPTION, LAB):
+        documents: list[_Document] = []
+        for kind in (LAB, PRESCRIPTION):
             pairing = answers.pairings.get(kind.labels)
             if pairing is None:
                 continue
-            sheet = pairing.runs()[""]
-            counted += processed(sheet)
-            for number, label in enumerate(pairing.expected.items):
-                mark = sheet.get(number)
-                documents.append(_Document(kind.doc_type, label, None if type(mark) is Unscored else mark))
-        documents.sort(key=attrgetter("doc_type", "label.doc_id"))
+            expected = pairing.expected
+            found = list(map(_Document, repeat(kind.doc_type), expected.items, marks(pairing, "")))
+            if not is_ascending(expected.keys):
+                found.sort(key=attrgetter("label.doc_id"))
+            documents += found
+        counted = sum(document.mark is not None for document in documents)
         files = AuxiliaryFiles.of(answers.documents)
         return Counts(
             expected=len(documents), processed={"": counted}, data=_Data(documents=documents, files=files),
@@ -211,12 +215,14 @@ class ExtractionScorer(Scorer):
     def finish(self, counts: Counts) -> Finished:
         data: _Data = counts.data
         protocol = self.protocol
-        figures = cache(partial(_figures, protocol))
-        rows = [_row(document, figures) for document in data.documents]
-        accuracies = {
-            kind: _accuracy([row for row in rows if row["doc_type"] == kind], figures)
-            for kind in (PRESCRIPTION.doc_type, LAB.doc_type)
-        }
+        counted = list(map(_counts, data.documents))
+        times = Counter(counted)
+        figures = {counts: _figures(protocol, *counts) for counts in times}
+        rows = [
+            {"doc_id": document.label.doc_id, **figures[counts].row}
+            for document, counts in zip(data.documents, counted, strict=True)
+        ]
+        accuracies = {kind.doc_type: _accuracy(kind.doc_type, times, figures) for kind in (PRESCRIPTION, LAB)}
         succeeded = (document.mark is not None and document.mark.succeeded for document in data.documents)
         pipeline = pipeline_success_rate(data.files, succeeded)
         six = gates(data.files, accuracies[PRESCRIPTION.doc_type], accuracies[LAB.doc_type], pipeline, protocol)
@@ -368,8 +374,8 @@ _MANY_EXTRA = 2
 
 def _extra_items(documents: Sequence[_Document]) -> Iterator[str]:
     """Predicting every possible name finds all labeled ones, because no figure counts extra items."""
-    found = [(document.mark.predicted, len(document.label.items)) for document in documents if document.mark]
-    predicted, labeled = (sum(each) for each in zip(*found, strict=True)) if found else (0, 0)
+    predicted = sum(document.mark.predicted for document in documents if document.mark)
+    labeled = sum(len(document.label.items) for document in documents if document.mark)
     if predicted > _MANY_EXTRA * labeled:
         yield f"{predicted:,} items are predicted, but only {labeled:,} are labeled: recall does not count extra items"
 
@@ -381,13 +387,22 @@ def _not_compared(documents: Sequence[_Document]) -> Iterator[str]:
         yield f"{where} too many names to compare: only equal names were paired there"
 
 
+_DocumentCounts = tuple[str, int, int, int, int]
+"""What the figures of a document depend on: its type, matched and labeled items, correct and total fields."""
+
+
+def _counts(document: _Document) -> _DocumentCounts:
+    mark = document.mark or FAILED
+    return document.doc_type, mark.matched, len(document.label.items), mark.correct, mark.total
+
+
 class _Figures(NamedTuple):
     """The figures of all documents with the same counts."""
 
     exact: Fraction
-    score: float
-    recall: float
-    field_accuracy: float
+    """The score."""
+    row: dict[str, Any]
+    """The row of such a document in the result, without its id."""
 
 
 def _figures(protocol: Protocol, doc_type: str, matched: int, labeled: int, correct: int, total: int) -> _Figures:
@@ -399,43 +414,34 @@ def _figures(protocol: Protocol, doc_type: str, matched: int, labeled: int, corr
         else ("weight_test_recall", "weight_lab_field_accuracy")
     )
     score = protocol[first] * recall + protocol[second] * accuracy
-    return _Figures(score, rounded(score), rounded(recall), rounded(accuracy))
-
-
-_COUNTS = ("doc_type", "matched", "labeled", "correct_fields", "total_fields")
-"""The fields that the figures of a document are computed from."""
-
-
-def _row(document: _Document, figures: Callable[..., _Figures]) -> dict[str, Any]:
-    """The row of a document in the result."""
-    mark = document.mark or FAILED
-    labeled = len(document.label.items)
-    found = figures(document.doc_type, mark.matched, labeled, mark.correct, mark.total)
-    return {
-        "doc_id": document.label.doc_id,
-        "doc_type": document.doc_type,
-        "score": found.score,
-        "recall": found.recall,
-        "field_accuracy": found.field_accuracy,
-        "matched": mark.matched,
+    row = {
+        "doc_type": doc_type,
+        "score": rounded(score),
+        "recall": rounded(recall),
+        "field_accuracy": rounded(accuracy),
+        "matched": matched,
         "labeled": labeled,
-        "correct_fields": mark.correct,
-        "total_fields": mark.total,
+        "correct_fields": correct,
+        "total_fields": total,
     }
+    return _Figures(score, row)
 
 
-def _accuracy(rows: Sequence[dict[str, Any]], figures: Callable[..., _Figures]) -> Fraction | None:
-    """The mean of the exact scores, times 100. Documents with the same counts are computed once."""
-    same = Counter(map(itemgetter(*_COUNTS), rows))
-    total = sum((figures(*counts).exact * times for counts, times in same.items()), ZERO)
-    return 100 * total / len(rows) if rows else None
+def _accuracy(
+    doc_type: str, times: Mapping[_DocumentCounts, int], figures: Mapping[_DocumentCounts, _Figures]
+) -> Fraction | None:
+    """The mean of the exact scores of all documents of a type, times 100."""
+    same = {counts: number for counts, number in times.items() if counts[0] == doc_type}
+    total = sum((figures[counts].exact * number for counts, number in same.items()), ZERO)
+    return 100 * total / sum(same.values()) if same else None
 
 
 def _explained(document: _Document) -> Iterator[ItemBreakdown]:
     """The result for each item of a document."""
     mark = document.mark
     reports = {report.number: report for report in mark.items} if mark else {}
-    for number, (name, *_) in enumerate(document.label.items):
+    for number, item in enumerate(document.label.items):
+        name = item[NAME]
         report = reports.get(number) or ItemReport(number, name, name, None, ())
         state: Any = "right"
         if mark is None or mark.failed:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
-from operator import attrgetter
+from functools import cache, lru_cache
+from operator import attrgetter, itemgetter
 from sys import intern
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.normalizers.names import near_misses, pair_exact, pair_fuzzy, pair_rest, too_many_to_compare
@@ -31,27 +33,46 @@ class Kind(NamedTuple):
     """The field of a label that lists its items."""
     predicted: str
     """The field of a prediction that lists its items."""
-    name: str
     fields: tuple[str, ...]
+    name: str
+    optional: int | None = None
+    """The position of a field that counts only if its label is not empty."""
 
-    def items(self, records: Iterable[Any]) -> tuple[Item, ...]:
-        return tuple(map(attrgetter(self.name, *self.fields), records))
+    def items(self, records: Sequence[Any]) -> Iterator[Item]:
+        if not records:
+            return iter(())
+        kind: Any = type(records[0])
+        return map(_reader(self.doc_type, kind), records)
+
+    def counted(self, item: Item) -> int:
+        """The number of fields of a labeled item that count."""
+        is_short = self.optional is not None and not normalize(item[self.optional])
+        return len(self.fields) - is_short
 
 
 PRESCRIPTION = Kind(
     "prescription", "extraction/prescription-labels", "extraction/prescription-predictions", "medications",
-    "medicamentos", "nombre_medicamento", MEDICATION_FIELDS,
+    "medicamentos", MEDICATION_FIELDS, "nombre_medicamento",
 )  # fmt: skip
 LAB = Kind(
-    "lab", "extraction/lab-labels", "extraction/lab-predictions", "results", "resultados", "nombre_prueba", LAB_FIELDS
-)
-_PLACES = (1, 2, 3, 4)
-"""The positions of the fields in an item."""
-_RANGE = 1 + LAB_FIELDS.index("rango_referencia")
+    "lab", "extraction/lab-labels", "extraction/lab-predictions", "results", "resultados", LAB_FIELDS, "nombre_prueba",
+    LAB_FIELDS.index("rango_referencia"),
+)  # fmt: skip
 
 
 Item = tuple[str, ...]
-"""A medication or a test as printed: its name, then its fields."""
+"""A medication or a test as printed: its fields, then its name, in the order of the contracts."""
+NAME = -1
+"""The position of the name."""
+_name = itemgetter(NAME)
+
+
+@cache
+def _reader(doc_type: str, record: type[Any]) -> Callable[[Any], Item]:
+    """Returns the item in a record of this type: a Struct, which is much faster, or a Pydantic model."""
+    kind = PRESCRIPTION if doc_type == PRESCRIPTION.doc_type else LAB
+    fields = (*kind.fields, kind.name)
+    return astuple if getattr(record, "__struct_fields__", ()) == fields else attrgetter(*fields)
 
 
 class Label(Struct, frozen=True, gc=False):
@@ -59,10 +80,8 @@ class Label(Struct, frozen=True, gc=False):
 
     doc_id: str
     items: tuple[Item, ...]
-    names: tuple[str, ...]
-    """The normalized names of the items."""
-    counted: tuple[tuple[int, ...], ...]
-    """For each item the positions of the fields that count."""
+    fields: int
+    """The number of fields that count; 0 if the normalized name of an item is empty, so that it is never paired."""
 
 
 class FieldMiss(Struct, frozen=True, gc=False):
@@ -112,46 +131,43 @@ FAILED = DocMark(0, 0, 0, False, True, (), 0)
 class Options(NamedTuple):
     """The parameters that decide which items are paired, and which fields are right."""
 
-    tolerance: Fraction
+    find_miss: FindMiss
     fuzzy: float | None
     """The threshold of fuzzy pairing; None if only equal names are paired."""
 
 
-class _KnownItem(NamedTuple):
-    """An item of labels. Equal items of many labels are computed and stored only once."""
-
-    item: Item
-    name: str
-    """Its normalized name."""
-    counted: tuple[int, ...]
-    """The positions of the fields that count."""
-
-
 _MOST_KNOWN = 1 << 16
-_known_items: dict[str, dict[Item, _KnownItem]] = {}
-"""By kind. A dictionary is much faster here than a cache that records the order of use."""
+
+
+class _KnownItems(dict[Item, Item]):
+    """The items of labels, so that equal items of many labels are stored only once."""
+
+    def __init__(self, kind: Kind) -> None:
+        super().__init__()
+        self._kind = kind
+        self.unusual: set[Item] = set()
+        """Items with an empty normalized name, or with a field that does not count."""
+
+    def __missing__(self, item: Item) -> Item:
+        interned = tuple(map(intern, item))
+        if not normalize(item[NAME]) or self._kind.counted(item) < len(self._kind.fields):
+            self.unusual.add(interned)
+        self[interned] = interned
+        return interned
+
+
+_known_items = {kind.doc_type: _KnownItems(kind) for kind in (PRESCRIPTION, LAB)}
 
 
 def label_of(kind: Kind, record: Any) -> Label:
-    known = _known_items.setdefault(kind.doc_type, {})
-    found = [known.get(item) or _remember(kind, known, item) for item in kind.items(getattr(record, kind.labeled))]
-    items, names, counted = zip(*found, strict=True)
-    return Label(record.doc_id, items, names, counted)
-
-
-def _remember(kind: Kind, known: dict[Item, _KnownItem], item: Item) -> _KnownItem:
-    if len(known) >= _MOST_KNOWN:
-        known.clear()
-    interned = tuple(map(intern, item))
-    known[interned] = _KnownItem(interned, normalize(item[0]), _counted(kind, item))
-    return known[interned]
-
-
-def _counted(kind: Kind, item: Item) -> tuple[int, ...]:
-    """The positions of the fields that count: a reference range counts only if the label has one."""
-    if kind.doc_type == LAB.doc_type and not normalize(item[_RANGE]):
-        return tuple(place for place in _PLACES if place != _RANGE)
-    return _PLACES
+    known = _known_items[kind.doc_type]
+    if len(known) >= _MOST_KNOWN:  # a new one: another thread may still use this one
+        known = _known_items[kind.doc_type] = _KnownItems(kind)
+    items = tuple(map(known.__getitem__, kind.items(getattr(record, kind.labeled))))
+    fields = len(items) * len(kind.fields)
+    if known.unusual and not known.unusual.isdisjoint(items):
+        fields = sum(map(kind.counted, items)) if all(normalize(item[NAME]) for item in items) else 0
+    return Label(record.doc_id, items, fields)
 
 
 def failed(record: Any) -> bool:
@@ -161,74 +177,102 @@ def failed(record: Any) -> bool:
 def measure(kind: Kind, options: Options, label: Label, record: Any) -> DocMark:
     if failed(record):
         return FAILED
-    predicted = kind.items(getattr(record, kind.predicted))
-    if predicted == label.items and "" not in label.names:
-        fields = sum(map(len, label.counted))
-        return DocMark(len(predicted), fields, fields, True, False, (), len(predicted))
-    names = [normalize(item[0]) for item in predicted]
-    pairs = _pair_items(label, predicted, names, options)
-    near = near_misses(label.names, names, pairs) if None in pairs else ()
-    nearest = {i: (predicted[j][0], score) for i, j, score in near}
-    correct = total = 0
+    predicted = tuple(kind.items(getattr(record, kind.predicted)))
+    if label.fields:
+        if predicted == label.items:
+            return _all_right(len(predicted), label.fields)
+        if list(map(_name, predicted)) == list(map(_name, label.items)):
+            return _compare(kind, options, label, predicted, range(len(predicted)))
+    names = [normalize(item[NAME]) for item in label.items]
+    other_names = [normalize(item[NAME]) for item in predicted]
+    equal_pairs = _pair_equal(label, predicted, names, other_names)
+    pairs = equal_pairs if options.fuzzy is None else pair_fuzzy(names, other_names, options.fuzzy, equal_pairs)
+    nearest = {i: (predicted[j][NAME], score) for i, j, score in near_misses(names, other_names, pairs)}
+    not_compared = options.fuzzy is not None and too_many_to_compare(names, other_names, equal_pairs)
+    return _compare(kind, options, label, predicted, pairs, nearest, not_compared)
+
+
+@lru_cache(maxsize=1 << 10)
+def _all_right(items: int, fields: int) -> DocMark:
+    """The mark of a document without any difference: one object for many documents."""
+    return DocMark(items, fields, fields, True, False, (), items)
+
+
+def _compare(
+    kind: Kind,
+    options: Options,
+    label: Label,
+    predicted: Sequence[Item],
+    pairs: Sequence[int | None],
+    nearest: Mapping[int, tuple[str, float]] = MappingProxyType({}),
+    not_compared: bool = False,
+) -> DocMark:
+    """Compare the fields of paired items. `pairs` has the index of the prediction of each labeled item."""
+    matched, total, wrong = len(pairs), label.fields, 0
+    if None in pairs:
+        paired = [item for item, pair in zip(label.items, pairs, strict=True) if pair is not None]
+        matched, total = len(paired), sum(map(kind.counted, paired))
     reports: list[ItemReport] = []
-    for number, (item, places, pair) in enumerate(zip(label.items, label.counted, pairs, strict=True)):
+    for number, (item, pair) in enumerate(zip(label.items, pairs, strict=True)):
         if pair is None:
-            reports.append(ItemReport(number, item[0], None, nearest.get(number), ()))
+            reports.append(ItemReport(number, item[NAME], None, nearest.get(number), ()))
             continue
         found = predicted[pair]
-        total += len(places)
-        correct += len(places)
         if found == item:
             continue
-        misses = _misses(kind, item, found, places, options.tolerance)
-        correct -= len(misses)
-        if misses or item[0] != found[0]:
-            reports.append(ItemReport(number, item[0], found[0], None, misses))
-    valid = any(names) or any(item[0].strip(BLANKS) for item in predicted)
-    matched = len(pairs) - pairs.count(None)
-    not_compared = options.fuzzy is not None and _too_many(label, predicted, names)
-    return DocMark(matched, correct, total, valid, False, tuple(reports), len(predicted), not_compared)
+        misses = _misses(kind, options, item, found)
+        wrong += len(misses)
+        if misses or item[NAME] != found[NAME]:
+            reports.append(ItemReport(number, item[NAME], found[NAME], None, misses))
+    valid = matched > 0 or any(item[NAME].strip(BLANKS) for item in predicted)
+    return DocMark(matched, total - wrong, total, valid, False, tuple(reports), len(predicted), not_compared)
 
 
-def _pair_equal(label: Label, predicted: Sequence[Item], names: Sequence[str]) -> list[int | None]:
+def _pair_equal(
+    label: Label, predicted: Sequence[Item], names: Sequence[str], other_names: Sequence[str]
+) -> list[int | None]:
     """Items with equal normalized names, then the rest by equal tight names."""
-    pairs = pair_exact(label.names, names)
+    pairs = pair_exact(names, other_names)
     unpaired = pairs.count(None)
     if not unpaired or len(predicted) == len(pairs) - unpaired:
         return pairs
-    return pair_rest([tight(item[0]) for item in label.items], [tight(item[0]) for item in predicted], pairs)
+    return pair_rest([tight(item[NAME]) for item in label.items], [tight(item[NAME]) for item in predicted], pairs)
 
 
-def _pair_items(label: Label, predicted: Sequence[Item], names: Sequence[str], options: Options) -> list[int | None]:
-    """For each labeled item the index of its prediction."""
-    pairs = _pair_equal(label, predicted, names)
-    return pairs if options.fuzzy is None else pair_fuzzy(label.names, names, options.fuzzy, pairs)
-
-
-def _too_many(label: Label, predicted: Sequence[Item], names: Sequence[str]) -> bool:
-    return too_many_to_compare(label.names, names, _pair_equal(label, predicted, names))
-
-
-def _misses(kind: Kind, label: Item, found: Item, places: Iterable[int], tolerance: Fraction) -> tuple[FieldMiss, ...]:
+def _misses(kind: Kind, options: Options, label: Item, found: Item) -> tuple[FieldMiss, ...]:
     """The wrong fields."""
     misses: list[FieldMiss] = []
-    for place in places:
+    for place, field in enumerate(kind.fields):
         expected, got = label[place], found[place]
-        if expected == got or equal(expected, got):
+        if expected == got or (place == kind.optional and not normalize(expected)):
             continue
-        field = kind.fields[place - 1]
-        if field != "valor" or not close(got, expected, tolerance):
-            misses.append(FieldMiss(field, difference(expected, got), expected, got))
+        miss = options.find_miss(field, expected, got)
+        if miss:
+            misses.append(miss)
     return tuple(misses)
+
+
+FindMiss = Callable[[str, str, str], FieldMiss | None]
+"""Compares the labeled and the predicted text of a field. None if they are equal."""
+
+
+def miss_finder(tolerance: Fraction) -> FindMiss:
+    """A function that compares fields and remembers the results for short texts. `tolerance` is that of numbers."""
+
+    def find(field: str, expected: str, got: str) -> FieldMiss | None:
+        if equal(expected, got) or (field == "valor" and close(got, expected, tolerance)):
+            return None
+        return FieldMiss(field, difference(expected, got), expected, got)
+
+    cached = lru_cache(maxsize=1 << 14)(find)
+    return lambda field, expected, got: (
+        cached(field, expected, got) if len(expected) + len(got) <= _LONGEST_CACHED else find(field, expected, got)
+    )
 
 
 def difference(expected: str, got: str) -> str:
     """The kind of difference between two texts that are not equal after normalization."""
     want, have = normalize(expected), normalize(got)
-    return _cached_difference(want, have) if len(want) + len(have) <= _LONGEST_CACHED else _difference(want, have)
-
-
-def _difference(want: str, have: str) -> str:
     if not have:
         return "missing"
     if not want:
@@ -250,7 +294,6 @@ def _difference(want: str, have: str) -> str:
 
 
 _LONGEST_CACHED = 400
-_cached_difference = lru_cache(maxsize=1 << 14)(_difference)
 _WORDS = re.compile(r"[A-Z]+|%")
 _UNITS = frozenset((
     "MG", "MCG", "UG", "NG", "PG", "KG", "G", "ML", "DL", "UL", "FL", "L", "UI", "IU", "U", "MEQ", "MMOL", "MM",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import accumulate, islice, repeat
+from operator import add, mul
 
 from medcontract.scoring.metrics.counts import RankCounts
 from medcontract.scoring.metrics.metric import Metric, MetricValue, Parameters
@@ -20,20 +22,18 @@ def auroc(metric: Metric, counts: RankCounts, parameters: Parameters) -> MetricV
     positives, negatives = counts.positives.total(), counts.negatives.total()
     if not positives or not negatives:
         return MetricValue(value=None, reason=f"the truth has no {'negative' if positives else 'positive'} case")
-    below = halves = 0
-    for with_score, tied in _by_score(counts):
-        halves += with_score * (2 * below + tied)
-        below += tied
+    with_score, tied = _by_score(counts)
+    below = list(accumulate(tied, initial=0))
+    halves = sum(map(mul, with_score, map(add, below, islice(below, 1, None))))  # below + below and tied
     return MetricValue(value=Fraction(halves, 2 * positives * negatives))
 
 
-def _by_score(counts: RankCounts) -> Iterator[tuple[int, int]]:
+def _by_score(counts: RankCounts) -> tuple[list[int], list[int]]:
     """The number of positives and of negatives with each score, from low to high."""
     scores = {*counts.positives, *counts.negatives}
     scores.discard(None)
-    positives, negatives = counts.positives.get, counts.negatives.get
-    for score in sorted(scores):  # type: ignore[type-var]  # without None
-        yield positives(score, 0), negatives(score, 0)
+    ordered = sorted(scores)  # type: ignore[type-var]  # without None
+    return list(map(counts.positives.get, ordered, repeat(0))), list(map(counts.negatives.get, ordered, repeat(0)))
 
 
 def average_precision(metric: Metric, counts: RankCounts, parameters: Parameters) -> MetricValue:
@@ -47,7 +47,7 @@ def average_precision(metric: Metric, counts: RankCounts, parameters: Parameters
 def _precisions(counts: RankCounts) -> Iterator[tuple[int, int]]:
     """For each score, from high to low: the precision, times the number of positives with this score."""
     found, found_positives = counts.negatives[None], 0
-    for positives, negatives in reversed(list(_by_score(counts))):
+    for positives, negatives in zip(*map(reversed, _by_score(counts)), strict=True):
         found += positives + negatives
         found_positives += positives
         if positives:
