@@ -50,7 +50,8 @@ class DaskEngine:
 
     @property
     def workers(self) -> int:
-        threads: dict[str, int] = self._client.nthreads()
+        with _clear_errors(self._client):
+            threads: dict[str, int] = self._client.nthreads()
         return max(1, sum(threads.values()))
 
     def map(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
@@ -165,6 +166,7 @@ def _search(chunks: Sequence[array[int]]) -> set[int]:
 def _clear_errors(client: Client) -> Iterator[None]:
     """Say what happened to the cluster, instead of an exception of Dask."""
     from distributed import CancelledError, KilledWorker
+    from distributed.comm import CommClosedError
 
     try:
         yield
@@ -172,8 +174,8 @@ def _clear_errors(client: Client) -> Iterator[None]:
         raise
     except KilledWorker as error:
         raise MedcontractError(f"the Dask workers were terminated repeatedly while they read a file: {error}") from None
-    except (CancelledError, OSError, TimeoutError, RuntimeError, ValueError):
-        if client.status == "running":
+    except (CancelledError, OSError, TimeoutError, RuntimeError, ValueError) as error:
+        if client.status == "running" and not isinstance(error, CommClosedError):  # it notices that a little later
             raise
         raise CallError("the connection to the Dask scheduler was lost", "is it still running?") from None
 
