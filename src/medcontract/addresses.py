@@ -54,6 +54,11 @@ class Address(str):
         """Whether it is the URL of a web server, which can neither list folders nor match patterns."""
         return self.scheme in ("http", "https")
 
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether only this process can read it."""
+        return self.scheme == "memory"
+
     def split_member(self) -> tuple[Address, str] | None:
         """The archive, and the path of the file in it; None if there is none."""
         archive, separator, member = self.full.partition(_MEMBER)

@@ -25,6 +25,8 @@ Several functions share these arguments:
 - `engine`, `scheduler`, `client`: `engine="dask"` reads large files on the Dask cluster of a scheduler, given by its
   address, or on a local one; `client` is a `distributed.Client` of your own. The result is the same. Needs the extra
   `dask`
+- `broadcast_limit`: a truth whose files are larger, in bytes, stays on the workers of the cluster, divided by its ids,
+  instead of being sent to each of them; by default 256 MiB
 - `notice`: a function that is called with messages about the call, such as an `exclude` pattern that matches nothing
 - `progress`: a function that is called with the current step, the work done, and the total work
 """
@@ -293,6 +295,7 @@ def score(
     engine: str | None = None,
     scheduler: str | None = None,
     client: Any = None,
+    broadcast_limit: int | None = None,
     max_problems: int = MAX_SCORE_PROBLEMS,
     max_alike: int | None = None,
     excerpts: bool = False,
@@ -334,7 +337,8 @@ def score(
         max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
         breakdown=breakdown, values=show_values, plugin_errors=plugin_errors, options=options,
     )._replace(jobs=jobs, progress=arguments.stage(progress, "scoring"), frozen=frozen)  # fmt: skip
-    with arguments.engine(engine, scheduler, client, jobs) as chosen:
+    limit = arguments.broadcast_limit(broadcast_limit, engine, client)
+    with arguments.engine(engine, scheduler, client, jobs, limit) as chosen:
         scored = score_files(
             given.files,
             found=given.found,

@@ -286,8 +286,21 @@ def _size(path: str | Source) -> int:
     return os.path.getsize(path) if is_file else 0  # type: ignore[arg-type]  # a str
 
 
+_BROADCAST_LIMIT = 256 << 20
+
+
+def broadcast_limit(given: int | None, name: str | None, client: Any) -> int:
+    """The maximum size of a truth that is sent to each worker of a cluster, in bytes. Raises `CallError`."""
+    require_at_least(0, broadcast_limit=given)
+    if given is not None and name is None and client is None:
+        raise CallError("--broadcast-limit requires --engine dask")
+    return _BROADCAST_LIMIT if given is None else given
+
+
 @contextmanager
-def engine(name: str | None, scheduler: str | None, client: Any, jobs: int | None) -> Iterator[Engine | None]:
+def engine(
+    name: str | None, scheduler: str | None, client: Any, jobs: int | None, broadcast_limit: int | None = None
+) -> Iterator[Engine | None]:
     """What reads large files, if the caller chose it. Raises `CallError`."""
     if name not in (None, "dask"):
         raise CallError(f"unknown engine '{name}'", "use dask")
@@ -299,8 +312,9 @@ def engine(name: str | None, scheduler: str | None, client: Any, jobs: int | Non
     require("distributed", "dask")
     from medcontract.evaluation.dask_engine import DaskEngine, connected
 
-    with nullcontext(client) if client is not None else connected(scheduler, jobs) as connection:
-        yield DaskEngine(connection)
+    connection = nullcontext(client) if client is not None else connected(scheduler, jobs)
+    with connection as its_client, DaskEngine(its_client, broadcast_limit) as found:
+        yield found
 
 
 def _run_validator(validator: RecordsValidator, jobs: int | None, engine: Engine | None) -> RecordsValidator:

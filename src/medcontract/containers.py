@@ -24,15 +24,17 @@ class Container(NamedTuple):
     """Whether it stores rows and columns: only contracts with flat records have a table form."""
     magic: bytes = b""
     """The first bytes of every file, if the container is binary. They count more than the extension."""
-    split: Literal["records", "lines", "rows"] | None = None
-    """Where worker processes may split it: between records of a list in JSON, at line ends, or at line ends with the
-    first line repeated in each part."""
+    split: Literal["records", "lines", "rows", "row groups"] | None = None
+    """Where worker processes may split it: between records of a list in JSON, at line ends, at line ends with the
+    first line repeated in each part, or between row groups."""
 
 
 JSON = Container("json", (".json",), "json_file:JsonValidator", "json_file:DocumentValidator", split="records")
 JSONL = Container("jsonl", (".jsonl", ".ndjson"), "jsonl_file:JsonLinesValidator", split="lines")
 CSV = Container("csv", (".csv",), "csv_file:CsvValidator", is_table=True, split="rows")
-PARQUET = Container("parquet", (".parquet",), "frames:ParquetValidator", is_table=True, magic=b"PAR1")
+PARQUET = Container(
+    "parquet", (".parquet",), "frames:ParquetValidator", is_table=True, magic=b"PAR1", split="row groups"
+)
 FRAME = Container("frame", (), "frames:FrameValidator", is_table=True)
 """A pandas DataFrame: not a file format, so it is not listed, but it can store every contract with a table form."""
 

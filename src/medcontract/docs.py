@@ -19,7 +19,7 @@ def codes_page() -> str:
     lines = [
         "# Problem codes",
         "",
-        "Generated from `src/medcontract/catalog.py`; `medcontract explain CODE` shows the same. Codes are stable:",
+        "Generated from `src/medcontract/catalog/`; `medcontract explain CODE` shows the same. Codes are stable:",
         "they do not change their meaning and are never reused. Plugins can define codes with another prefix and the",
         "same ranges, which `medcontract explain --plugin MODULE CODE` explains.",
         "",

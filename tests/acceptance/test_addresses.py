@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import pickle
+import re
 import subprocess
 import sys
 import tarfile
@@ -307,6 +308,25 @@ def test_errors(store: Any, web: WebServer, monkeypatch: pytest.MonkeyPatch) -> 
     )  # fmt: skip
     with pytest.raises(CallError, match="ftp:// is not supported"):
         medcontract.validate_files("ftp://host/a.json")
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [(403, "permission denied (status 403)"), (404, "no such file"), (503, "the server failed (status 503)"),
+     (400, "the storage failed (AzureError)"), (None, "the storage failed (AzureError)")],
+)  # fmt: skip
+def test_status_of_an_exception(status: int | None, message: str) -> None:
+    """Exceptions of Azure have the status of the server."""
+
+    class AzureError(Exception):
+        status_code = status
+
+    def fail() -> None:
+        raise AzureError("https://host/?sig=MARKER")
+
+    with pytest.raises(OSError, match=re.escape(message)) as caught:
+        remote.guarded(fail)
+    assert "MARKER" not in f"{caught.value}{caught.value.__context__}"
 
 
 def test_call_errors(web: WebServer, tmp_path: Path, call: Call) -> None:

@@ -249,6 +249,7 @@ def test_weights_of_classes(folder: Path, call: Call) -> None:
     assert score("e.f=1", "b=2") == float(Fraction(2, 3) / 2 / Fraction(9, 2))
     ran = call("score", "truth.json", "p.json", *USE, "--parameter", "metric.f1.weights.g=1")
     assert (ran.code, "has no parameter 'metric.f1.weights.g'" in ran.err) == (2, True)
+    assert "the parameters are min_processed, " in ran.err
 
 
 def test_fingerprint() -> None:

@@ -123,3 +123,15 @@ def test_stroke() -> None:
     right = sum(Fraction((high > low) + (high >= low), 2) for high in positive for low in negative)
     found = figures(folder, "crane")
     assert found == {"macro_f1": float(f1 / 3), "auroc": float(Fraction(right, len(positive) * len(negative)))}
+
+
+@pytest.mark.parametrize(("penalty", "warned"), [("59.9", True), ("60", False), ("61", False)])
+def test_cheaper_unprocessed_case(penalty: str, warned: bool) -> None:
+    """A changed parameter that makes it pay to leave out cases is a warning, as it is in the challenge file."""
+    folder = ROOT / "examples" / "stay"
+    challenge = Challenge.load(folder / "challenge.toml")
+    files = (truth_of(folder), folder / "submissions" / "heron")
+    score = challenge.score(*files, parameters={"metric.mae.unprocessed": penalty})
+    found = [warning for warning in score.warnings if "leaving out the worst cases would pay" in warning]
+    assert bool(found) == warned
+    assert all(warning.startswith("'mae': ") for warning in found)

@@ -15,14 +15,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.acceptance.test_metric_plugins import BREVITY, PREDICTIONS, REFERENCES, samples
+from tests.challenge_files import SMALL
+from tests.challenge_files import write as write_challenge
 from tests.commands import Call
-from tests.scoring_files import write
-from tests.unit.evaluation.test_chunks import TRACKS, TRUTHS, content, damage
+from tests.scoring_files import repeats, write
+from tests.unit.evaluation.test_joining import MAKERS, files, score, spoiled
 
 import medcontract
 from medcontract.errors import CallError
 from medcontract.evaluation import dask_engine
+from medcontract.modeling import Contract, Document, ListOf, Str, StrictModel, register
 from medcontract.reading import chunks
+from medcontract.scoring import custom_metrics, tracks
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 psutil = pytest.importorskip("psutil", reason="needs the extra dask")
@@ -45,30 +50,30 @@ def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "SMALLEST", 700)
 
 
-def files(folder: Path, track: str, seed: int) -> list[str]:
-    rng = random.Random(f"{track} {seed}")
-    make, endings = TRACKS[track]
-    contract, truth, sent = make(rng)
-    paths = [folder / f"truth.{rng.choice(endings)}", folder / f"sent.{rng.choice(endings)}"]
-    paths[0].write_bytes(content(rng, TRUTHS[contract], truth, paths[0].suffix[1:]))
-    paths[1].write_bytes(damage(rng, content(rng, contract, sent, paths[1].suffix[1:])))
-    return [f"{TRUTHS[contract]}={paths[0]}", f"{contract}={paths[1]}"]
-
-
-def results(given: list[str], **how: Any) -> list[str]:
-    found = [medcontract.validate_files(given, **how).to_json(show_values=True)]
-    try:
-        found.append(medcontract.score(*given, **how).to_json(show_values=True))
-    except medcontract.MedcontractError as error:
-        found.append(str(error))
-    return found
-
-
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("track", MAKERS)
 def test_same_bytes(track: str, seed: int, tmp_path: Path, client: Any) -> None:
-    given = files(tmp_path, track, seed)
-    assert results(given, client=client) == results(given, jobs=1)
+    """Of `validate`, and of `score` with a truth that is sent to all workers, or stays on them."""
+    given = files(random.Random(f"{track} {seed}"), track, tmp_path)
+    expected = score(given, jobs=1)
+    assert score(given, client=client) == expected
+    assert score(given, client=client, broadcast_limit=1) == expected
+    validation = medcontract.validate_files(given, jobs=1).to_json(show_values=True)
+    assert medcontract.validate_files(given, client=client).to_json(show_values=True) == validation
+
+
+def test_a_challenge(tmp_path: Path, client: Any) -> None:
+    rng = random.Random(1)
+    truth = [{"case_id": f"D-{n:04}", "label": rng.choice(["yes", "no"])} for n in range(80)]
+    paths = [tmp_path / "truth.csv", tmp_path / "sent.jsonl"]
+    write_challenge(paths[0], truth)
+    write_challenge(paths[1], spoiled(rng, truth, "case_id", {"label": "perhaps"}))
+    given = [f"risk/truth={paths[0]}", f"risk/predictions={paths[1]}"]
+    challenge = medcontract.Challenge.load(SMALL.encode())
+    expected = challenge.score(*given, jobs=1).to_json()
+    assert challenge.score(*given, client=client, broadcast_limit=1).to_json() == expected
+    board = challenge.leaderboard(paths[0], paths[1], paths[1], jobs=1).to_json()
+    assert challenge.leaderboard(paths[0], paths[1], paths[1], client=client).to_json() == board
 
 
 def lesions(folder: Path, count: int = 3000, repeated: bool = True) -> tuple[Path, Path]:
@@ -97,8 +102,75 @@ def test_a_ranking(call: Call, tmp_path: Path, client: Any) -> None:
     data = sent.read_bytes()
     (tmp_path / "a" / "sent.jsonl").write_bytes(data)
     (tmp_path / "b" / "sent.jsonl").write_bytes(data.replace(b"0, 1", b"1, 0"))
-    alone = medcontract.leaderboard(truth, tmp_path / "a", tmp_path / "b", jobs=1)
-    assert medcontract.leaderboard(truth, tmp_path / "a", tmp_path / "b", client=client).to_json() == alone.to_json()
+    teams = tmp_path / "a", tmp_path / "b"
+    for participant in (False, True):
+        alone = medcontract.leaderboard(truth, *teams, jobs=1, participant=participant)
+        board = medcontract.leaderboard(
+            truth, *teams, client=client, participant=participant, cache=tmp_path / "kept", reports=tmp_path / "reports"
+        )
+        assert board.to_json() == alone.to_json()
+    assert medcontract.cache_info(tmp_path / "kept").count == 4
+
+
+POISON = """
+import os
+
+def poison(reference, prediction):
+    if prediction.answer == "poison":
+        os.kill(os.getpid(), 9)
+    return 1
+
+METRICS = {"poison": poison}
+"""
+
+
+def test_a_poisoned_submission(tmp_path: Path) -> None:
+    """It kills its worker each time, and is refused; the others are ranked as always."""
+    import dask
+
+    (tmp_path / "poison_metric.py").write_text(POISON)
+    truth, sent = samples(40)
+    submissions = [
+        write(tmp_path, PREDICTIONS, records, name=name)
+        for name, records in (("fair", sent), ("good", [repeats(true) for true in truth]), ("other", sent))
+    ]
+    given = (write(tmp_path, REFERENCES, truth), *submissions)
+    alone = medcontract.leaderboard(*given, jobs=1, plugins=str(tmp_path / "poison_metric.py"))
+    assert all("poison" in entry.figures for entry in alone.submissions)
+    submissions[1].write_bytes(submissions[1].read_bytes().replace(b'"gout"', b'"poison"'))
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        dask_engine.connected(None, 2) as client,
+    ):
+        board = medcontract.leaderboard(*given, client=client)
+    entries = {entry.name: entry for entry in board.submissions}
+    assert entries.pop(submissions[1].name).reasons == (
+        "scoring it terminated its process repeatedly: it ran out of memory or was killed",
+    )
+    assert {name: entry.figures for name, entry in entries.items()} == {
+        entry.name: entry.figures for entry in alone.submissions if entry.name != submissions[1].name
+    }
+
+
+def test_metrics_reach_the_workers(tmp_path: Path, client: Any) -> None:
+    """Those of a plugin that was loaded earlier; a plugin that a worker cannot load is an error."""
+    plugin = tmp_path / "brevity_on_dask.py"
+    plugin.write_text(BREVITY)
+    truth, sent = samples(60)
+    given = write(tmp_path, REFERENCES, truth), write(tmp_path, PREDICTIONS, sent)
+    without = medcontract.score(*given, jobs=1).to_json()
+    medcontract.load_plugin(str(plugin))
+    alone = medcontract.score(*given, jobs=1)
+    assert alone.result
+    assert "brevity" in alone.result["overall_scores"]
+    assert medcontract.score(*given, client=client).to_json() == alone.to_json()
+    assert medcontract.score(*given, client=client, broadcast_limit=1).to_json() == alone.to_json()
+    tracks.loaded_plugins.clear()  # as in another process, which has not loaded it
+    custom_metrics._metrics.clear()
+    assert medcontract.score(*given, client=client).to_json() == without
+    tracks.loaded_plugins[str(tmp_path / "gone.py")] = ""
+    with pytest.raises(CallError, match=r"a worker cannot load a plugin: .*gone"):
+        medcontract.score(*given, client=client)
 
 
 PLUGIN = """
@@ -125,10 +197,30 @@ def test_a_plugin_reaches_the_workers(call: Call, tmp_path: Path, scheduler: tup
     assert alone.json["files"][0]["errors"] == 1
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.2, 0.6])
-def test_a_worker_that_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, delay: float) -> None:
+class _Row(StrictModel):
+    row_id: Str
+
+
+class _Rows(Document):
+    rows: ListOf[_Row]
+
+
+def test_a_contract_that_workers_cannot_know(tmp_path: Path, client: Any) -> None:
+    """This process reads the file."""
+    register(Contract(id="by-call/rows", title="Rows", model=_Rows, record=_Row, list_key="rows", flat=True))
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("\n".join(json.dumps({"row_id": f"{n}" if n % 7 else n}) for n in range(300)))
+    alone = medcontract.validate(rows, "by-call/rows", jobs=1)
+    assert alone.errors == 43
+    assert medcontract.validate(rows, "by-call/rows", client=client).to_json() == alone.to_json()
+
+
+@pytest.mark.parametrize(("delay", "limit"), [(0.0, None), (0.3, None), (0.3, 1)])
+def test_a_worker_that_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, delay: float, limit: int | None
+) -> None:
     """Others do its work, and the result has the same bytes."""
-    given = [str(path) for path in lesions(tmp_path, 30_000)]
+    given = [str(path) for path in lesions(tmp_path, 12_000)]
     expected = medcontract.score(*given, jobs=1).to_json()
     monkeypatch.setattr(chunks, "SMALLEST", 20_000)
     monkeypatch.setattr(chunks, "LARGEST", 40_000)
@@ -143,7 +235,7 @@ def test_a_worker_that_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             return real(*arguments)
 
         monkeypatch.setattr(dask_engine.DaskEngine, "map", then_kill)
-        assert medcontract.score(*given, client=client).to_json() == expected
+        assert medcontract.score(*given, client=client, broadcast_limit=limit).to_json() == expected
         killer.join()
         assert victims[0] not in client.run(os.getpid, on_error="ignore").values()
 

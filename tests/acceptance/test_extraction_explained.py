@@ -448,3 +448,19 @@ def test_no_go_below_the_gate_names_the_gate(call: Call, tmp_path: Path) -> None
     sent = [read_rx(label["doc_id"], *label["medications"]) for label in TWENTY[2:]]
     out = call("score", *files(tmp_path, *TWENTY, *sent)).out
     assert out.startswith("NO-GO: failed processing; not checked lab_accuracy, reliability")
+
+
+@pytest.mark.parametrize(("documents", "left"), [(200, 0), (201, 1), (250, 50)])
+def test_long_breakdown_in_markdown(explain: Call, tmp_path: Path, documents: int, left: int) -> None:
+    """It is limited like that of a page; a line says how many rows are left out, and JSON has all."""
+    labels = [rx(f"P-{n:03}", drug("Losartán", "50 mg")) for n in range(documents)]
+    truth = write(tmp_path, "extraction/prescription-labels", labels, "jsonl")
+    sent = [read_rx(f"P-{n:03}", drug("Losartán", "5 mg")) for n in range(documents)]
+    files = (truth, write(tmp_path, "extraction/prescription-predictions", sent, "jsonl"))
+    text = explain(*files, "--format", "markdown").out.partition("## Breakdown")[2].partition("\n## ")[0]
+    assert sum(line.startswith("| P-") for line in text.splitlines()) == documents - left
+    assert text.rstrip().endswith(f"0 of {documents} items are correct.")
+    assert (f"and {left} more (--format json lists all); 0 of" in text) == bool(left)
+    page = explain(*files, "--format", "html").out
+    assert (f"and {left} more (--format json lists all); 0 of" in page) == bool(left)
+    assert len(explain(*files, "--format", "json").json["breakdown"]) == documents

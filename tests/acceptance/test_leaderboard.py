@@ -678,3 +678,54 @@ def test_files_of_a_participant(rank: Call, call: Call, tmp_path: Path) -> None:
     assert found["headline"] == alone["result"]["total_score"]
     assert found["processing"] == alone["processing"]
     assert found["inputs"] == [file for file in alone["inputs"] if not file["content_sha256"]]
+
+
+# --- contracts
+
+
+def _provenance(text: str) -> list[str]:
+    """The lines about the submissions."""
+    return text.split(", content ")[1].splitlines()[1:-1]
+
+
+def test_contracts_of_submissions_that_agree(rank: Call, tmp_path: Path) -> None:
+    """One line names the contracts of all submissions, and how they were chosen."""
+    truth = truth_file(tmp_path, "lesions")
+    folders = [entry(tmp_path / name, "lesions") for name in ("ant", "bee")]
+    own = "lesions/model (recognized by its keys), lesions/predictions (recognized by its keys)"
+    assert _provenance(rank(truth, *folders).out) == [f"submissions: {own}"]
+    markdown = rank(truth, *folders, "--format", "markdown").out
+    assert f"Contracts of submissions: {own}." in markdown
+    assert own in rank(truth, *folders, "--format", "html").out
+    assert rank(truth, *folders, "--jobs", 2).out == rank(truth, *folders).out
+
+
+def test_contracts_of_submissions_that_differ(rank: Call, tmp_path: Path) -> None:
+    """Those of most submissions first, then by name; another container is not another contract."""
+    truth = truth_file(tmp_path, "lesions")
+    same = [entry(tmp_path / name, "lesions") for name in ("ant", "bee")]
+    table, lone, nothing = (tmp_path / name for name in ("table", "lone", "nothing"))
+    for folder in (table, lone, nothing):
+        folder.mkdir()
+    write(table, "lesions/predictions", SENT["lesions"], "csv")
+    document(table, "model", model())
+    sent_file(lone, "lesions")
+    (nothing / "x.csv").write_text("a,b\n1,2\n")
+    folders = [*same, table, lone, nothing]
+    predictions = "lesions/predictions (recognized by its columns or by its keys)"
+    assert _provenance(rank(truth, *folders).out) == [
+        f"submissions: lesions/model (recognized by its keys), {predictions}",
+        "Żuraw (lone): lesions/predictions (recognized by its keys)",
+        "nothing: no contract recognized",
+    ]
+    quiet = rank(truth, *folders, "--quiet").out.splitlines()
+    assert (
+        "contracts: lesions/truth; submissions: lesions/model, lesions/predictions; "
+        "Żuraw (lone): lesions/predictions; nothing: no contract recognized" in quiet
+    )
+
+
+def test_contract_that_was_specified(rank: Call, tmp_path: Path) -> None:
+    """It is named as such."""
+    truth, sent = truth_file(tmp_path, "lesions"), sent_file(tmp_path, "lesions")
+    assert "submissions: lesions/predictions (given)\n" in rank(truth, f"lesions/predictions={sent}").out

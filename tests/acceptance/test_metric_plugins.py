@@ -18,9 +18,8 @@ REFERENCES, PREDICTIONS = "benchmark/references", "benchmark/predictions"
 COMMAND = """
 import sys
 from medcontract.cli.main import main
-from medcontract.evaluation import parallel
 from medcontract.reading import chunks
-chunks.SMALLEST = parallel.SMALLEST = 4096
+chunks.SMALLEST = 4096
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
 """

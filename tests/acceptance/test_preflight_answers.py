@@ -16,6 +16,7 @@ from tests.commands import (
     TRACKS,
     TRUTH,
     Call,
+    Ran,
     all_files,
     beside_files,
     on_a_terminal,
@@ -240,7 +241,45 @@ def test_ids_that_differ_in_spelling(
     assert statuses(ran)["coverage"] == "failed"
     problem = one(ran, "coverage")["problems"][0]
     assert (problem["code"], problem["severity"]) == ("MC502", "warning")
-    assert problem["message"].endswith(f"from an expected one only in {difference}")
+    changed = sum(record[key] != before[key] for record, before in zip(sent, SENT[track], strict=True))
+    assert problem["message"] == f"all {changed} unknown ids (MC303) differ from an expected one only in {difference}"
+    others = one(ran, "coverage")["problems"][1:]
+    assert {each["code"] for each in others} == {"MC302", "MC303"}
+    if difference != "leading zeros":  # which have a hint of their own
+        assert all(each["hint"].startswith("see MC502: ") for each in others)
+
+
+def test_some_ids_differ_in_spelling(checked: Call, tmp_path: Path) -> None:
+    """Unknown ids that are not similar to any keep their hint."""
+    changes = {0: "r-00", 1: "r-01", 2: "unlike"}
+    sent = [{**record, "report_id": changes.get(n, record["report_id"])} for n, record in enumerate(SENT["reports"])]
+    near, *others = one(checked(sent_file(tmp_path, "reports", sent), truth_file(tmp_path, "reports")), "coverage")[
+        "problems"
+    ]
+    assert near["message"] == "2 of 3 unknown ids (MC303) differ from an expected one only in case"
+    hints = {each["hint"] for each in others if each["code"] == "MC303"}
+    assert hints == {"check case, spaces and leading zeros"}
+    sent[1:3] = SENT["reports"][1:3]
+    ran = checked(sent_file(tmp_path, "reports", sent), truth_file(tmp_path, "reports"))
+    message = one(ran, "coverage")["problems"][0]["message"]
+    assert message == "the unknown id (MC303) differs from an expected one only in case"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("x.csv", b"report_id;specialty\nR;Other\n"), ("x.csv", b""), ("x.json", b'{"predictions": [{"repo')],
+)
+@pytest.mark.parametrize("with_truth", [True, False])
+def test_unreadable_submission(checked: Call, tmp_path: Path, name: str, content: bytes, with_truth: bool) -> None:
+    """Whether an unreadable file of a given contract contains answers, or agrees with others, was not checked."""
+    (tmp_path / name).write_bytes(content)
+    truth = [truth_file(tmp_path, "reports")] if with_truth else []
+    ran = checked(f"reports/predictions={tmp_path / name}", *truth)
+    assert ran.code == 1
+    assert statuses(ran)["reports/predictions"] == "failed"
+    for check_id in ("answers", "between-files"):
+        assert statuses(ran)[check_id] == "skipped"
+    assert one(ran, "answers")["detail"] == f"needs a readable submission, unlike {name}"
 
 
 @pytest.mark.parametrize("track", TRACKS)
@@ -292,6 +331,36 @@ def test_cases_without_an_end(check: Call, checked: Call, tmp_path: Path) -> Non
     assert codes(one(ran, "triage/response")) == []
     assert set(codes(one(ran, "between-files"))) == {"MC305"}
     assert codes(one(checked(sent_file(tmp_path, "triage"), inventory), "triage/response")) == []
+
+
+def _problems(ran: Ran, check_id: str) -> list[str]:
+    return [f"{problem['code']} {problem['message']}" for problem in one(ran, check_id)["problems"]]
+
+
+def test_runtime_in_milliseconds(checked: Call, tmp_path: Path) -> None:
+    """A runtime of about 1000 times the time between the first and the last message: 20 s and 20,000."""
+    times = [(1000.0 + n, 1001.0 + n, n + 1.0) for n in range(20)]
+    message = "MC503 'cumulative_runtime_sec' is about 1000 times as long as the time between the messages"
+    for factor, found in ((1, []), (1000, [message]), (199, []), (5001, [])):
+        sent = [
+            {**record, "message_sent_time": at, "message_received_time": to, "cumulative_runtime_sec": factor * runtime}
+            for record, (at, to, runtime) in zip(SENT["triage"], times, strict=True)
+        ]
+        ran = checked(sent_file(tmp_path, "triage", sent), list_file(tmp_path, "triage"))
+        assert _problems(ran, "triage/response") == found
+        assert ran.code == 0
+
+
+def test_truth_in_milliseconds(checked: Call, tmp_path: Path) -> None:
+    """Segments that are longer than a day, 30 s in milliseconds are not: it is a guess."""
+    sent = sent_file(tmp_path, "triage")
+    for factor, found in ((1000, []), (2880, ["MC503 most segments are longer than a day"])):
+        times = ("segment_start_time_sec", "segment_stop_time_sec")
+        truth = [{**record, **{name: factor * record[name] for name in times}} for record in TRUTH["triage"]]
+        ran = checked(sent, truth_file(tmp_path, "triage", truth))
+        assert _problems(ran, "triage/ground-truth") == found
+    hidden = checked(sent, truth_file(tmp_path, "triage", truth), "--participant")
+    assert _problems(hidden, "triage/ground-truth") == []
 
 
 @pytest.mark.parametrize("with_truth", [True, False])

@@ -197,7 +197,8 @@ def test_names_of_a_list() -> None:
     order = f"write a list under 'probabilities', in this order: {', '.join(CLASSES)}"
     shares = dict.fromkeys(CLASSES, 0.1)
     assert hints("lesions/predictions", {"image_id": "I-1", "probabilities": shares}) == [order]
-    assert hints("lesions/predictions", {"image_id": "I-1", **shares}) == [None, order]  # it is missing, too
+    missing = order.replace("list under 'probabilities',", "list of 10 numbers,")
+    assert hints("lesions/predictions", {"image_id": "I-1", **shares}) == [missing, order]  # it is missing, too
 
 
 def test_empty_rows() -> None:

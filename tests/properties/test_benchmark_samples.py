@@ -31,7 +31,6 @@ from tests.support import property_settings
 
 import medcontract
 from medcontract.errors import CallError
-from medcontract.evaluation import parallel
 from medcontract.evaluation.build_results import score_result
 from medcontract.evaluation.inputs import DEFAULT
 from medcontract.evaluation.score import score_files
@@ -248,7 +247,6 @@ def score(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytes
     """`medcontract score` in an empty folder; files of a few kilobytes are large enough for workers."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(chunks, "SMALLEST", 4096)
-    monkeypatch.setattr(parallel, "SMALLEST", 4096)
     return partial(caller(capsys), "score")
 
 

@@ -263,9 +263,9 @@ def test_codes_of_the_source() -> None:
     """The codes that the package gives are those of the catalogue."""
     used: set[str] = set()
     for path in (ROOT / "src" / "medcontract").rglob("*.py"):
-        if path.name not in ("catalog.py", "group.py", "explain.py"):  # those have codes in examples
+        if path.parent.name != "catalog" and path.name not in ("group.py", "explain.py"):  # which have them in examples
             used |= set(_CODE.findall(path.read_text(encoding="utf-8")))
-    assert used == set(CATALOGUE), "each code needs an entry in catalog.py: see 'Adding a code' in CONTRIBUTING.md"
+    assert used == set(CATALOGUE), "each code needs an entry in catalog/: see 'Adding a code' in CONTRIBUTING.md"
 
 
 @pytest.mark.parametrize("code", CATALOGUE)

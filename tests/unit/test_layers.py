@@ -19,7 +19,7 @@ PACKAGE = ROOT / "src" / "medcontract"
 MAY_IMPORT: dict[str, set[str]] = {
     "_version": set(),
     "addresses": {"errors"},
-    "catalog": set(),
+    "catalog": {"catalog"},
     "containers": set(),
     "cpus": set(),
     "errors": set(),

@@ -1,4 +1,4 @@
-"""Loads challenge files, and makes worker processes use the same challenge."""
+"""Loads challenge files."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from functools import lru_cache
 from medcontract.challenges import toml_file
 from medcontract.challenges.checking import check
 from medcontract.challenges.definition import Definition
-from medcontract.contracts import registry
 from medcontract.contracts.registry import Scope
 from medcontract.errors import CallError, InvalidData
 from medcontract.problems import Finding
 from medcontract.reading.archive_paths import open_source
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
-from medcontract.scoring import tracks
-from medcontract.scoring.scorer import ScoringOptions
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.report import make_report
 
@@ -74,12 +71,3 @@ def _scope(content: bytes, name: str) -> Scope:
         name=name, source=content, contracts=compiled_contracts(definition), track=ChallengeTrack(definition),
         truth=ids.truth, submission=ids.predictions,
     )  # fmt: skip
-
-
-def prepare_worker(options: ScoringOptions) -> None:
-    """Load the plugins and the challenge of the parent process."""
-    for plugin in options.plugins:
-        tracks.load_plugin(plugin)
-    if options.challenge is not None:
-        name, content = options.challenge
-        registry.use(load(content, name))

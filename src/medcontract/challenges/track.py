@@ -168,10 +168,17 @@ class ChallengeScorer(Scorer):
             },
             "confusion_matrix": data.matrices,
         }
-        warnings = (
-            () if value is not None else (f"{headline} is undefined, so there is no rank: {undefined[headline]}",)
-        )
-        return Finished(result=result, headline=value, warnings=warnings)
+        warnings = list(self._about_changed_parameters())
+        if value is None:
+            warnings.append(f"{headline} is undefined, so there is no rank: {undefined[headline]}")
+        return Finished(result=result, headline=value, warnings=tuple(warnings))
+
+    def _about_changed_parameters(self) -> Iterator[str]:
+        """What is questionable about metrics with changed parameters; `challenge check` reports it of the others."""
+        for metric, entry in zip(self.metrics, self.definition.metrics, strict=True):
+            parameters = self._parameters[metric.name]
+            if parameters != {name: Fraction(value) for name, value in entry.numbers.items()}:
+                yield from metric.warnings(parameters)
 
     def _sum(self, name: str, exact: Mapping[str, Fraction | None]) -> Fraction:
         weights = self.definition.sums[name]

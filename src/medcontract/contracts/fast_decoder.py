@@ -21,6 +21,7 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Callable
+from functools import cache
 from io import BytesIO
 from operator import attrgetter, itemgetter
 from typing import Annotated, Any, Literal, NamedTuple
@@ -157,9 +158,22 @@ def _one_object_per_line(text: bytes, objects: int) -> bool:
 
 def quick_parse(raw: bytes, levels: int) -> Any:
     """The value of a JSON text without anything unusual, else `UNSET`. `levels`: the maximum nesting depth."""
-    if raw.count(b"[") + raw.count(b"{") > levels or (len(raw) >= _HUGE_LENGTH and _HUGE.search(raw)):
+    if len(raw) >= _HUGE_LENGTH and _HUGE.search(raw):
         return UNSET
-    return _without_repeated_keys(raw)
+    value = _without_repeated_keys(raw)
+    few_brackets = raw.count(b"[") + raw.count(b"{") <= levels
+    return value if few_brackets or value is UNSET or _is_flat(value, levels) else UNSET
+
+
+def _is_flat(value: Any, levels: int) -> bool:
+    """Whether no more than `levels` lists and objects are inside each other."""
+    layer = [value]
+    for _ in range(levels):
+        objects = (item.values() if type(item) is dict else item for item in layer if type(item) in (dict, list))
+        layer = [inner for members in objects for inner in members if type(inner) in (dict, list)]
+        if not layer:
+            return True
+    return False
 
 
 def no_repeated_key(raw: bytes) -> bool:
@@ -429,8 +443,28 @@ class _Compiler:
                 spec.optional.append((name, check))
         rename = {name: key for key, name in names.items() if key != name}
         # JSON values contain no cycles, so the garbage collector need not track them
-        struct = defstruct("Row", needed + optional, forbid_unknown_fields=True, rename=rename or None, gc=False)
+        struct = defstruct(
+            "Row", needed + optional, forbid_unknown_fields=True, rename=rename or None, gc=False, namespace=_SENDABLE
+        )
         return spec._replace(struct=struct)
+
+
+def _reduce(row: Any) -> tuple[Any, ...]:
+    """For pickle: another process does not have the type of the row, so it gets one with the same fields."""
+    names = row.__struct_fields__
+    return _restore, (names, tuple(getattr(row, name) for name in names))
+
+
+def _restore(names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    return _plain_row(names)(*values)
+
+
+@cache
+def _plain_row(names: tuple[str, ...]) -> type[msgspec.Struct]:
+    return defstruct("Row", [(name, Any) for name in names], gc=False, namespace=_SENDABLE)
+
+
+_SENDABLE: dict[str, Any] = {"__reduce__": _reduce}
 
 
 def _blank(value: str) -> int:

@@ -112,10 +112,19 @@ def string_hint(given: Any) -> str | None:
     return "write it in quotes, with any leading zeros (in pandas: read it with dtype=str)"
 
 
+_WITHOUT_KEYS = "write a list: [ … ] instead of { … }, without keys"
+NUMBERS_BY_NAME = "write a list: [ … ] instead of { … }, with the values only"
+"""For an object with numbers or booleans; if a list of names is expected, another hint is better."""
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float)
+
+
 def list_hint(given: Any) -> str | None:
     """How to write the value as a list."""
     if isinstance(given, dict):
-        return "write a list: [ … ] instead of { … }, without keys"
+        return NUMBERS_BY_NAME if given and all(map(_is_number, given.values())) else _WITHOUT_KEYS
     if isinstance(given, str) and given.lstrip().startswith("["):
         return "write the list itself, not a string: do not call json.dumps on a part of the data"
     if isinstance(given, str) and re.search(r"[,;|]", given):

@@ -247,6 +247,16 @@ def absolute(name: str) -> str:
     return str(Path(name).expanduser().resolve()) if _is_path(name) else name
 
 
+def digest(module: ModuleType) -> str:
+    """The hash of the file of a module; empty if it has none."""
+    import hashlib
+
+    try:
+        return hashlib.sha256(Path(module.__file__ or "").read_bytes()).hexdigest()
+    except (OSError, AttributeError):
+        return ""
+
+
 def _is_path(name: str) -> bool:
     return name.endswith(".py") or any(mark in name for mark in ("/", "\\", "~"))
 

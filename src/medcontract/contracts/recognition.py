@@ -229,13 +229,67 @@ def _choose(rate: Callable[[], Costs], matches: _Matches, seen: str, by: str, ke
     found = matches()
     if not found:
         raise _none(keys, seen)
+    found = _without_truths(found, keys, seen)
     first = found[0]
     equal = [match for match in found if match.order[:2] == first.order[:2]]
+    if len(equal) > 1 and (with_list := _with_list(found, keys)):
+        first, equal = with_list, [with_list]
     if len(equal) > 1:
         raise _several([match.contract_id for match in equal], seen, first.renames)
     if first.doubts:
         raise _in_doubt(first, seen)
     return Recognized(first.contract_id, by, first.renames)
+
+
+def _with_list(found: list[Match], keys: frozenset[str]) -> Match | None:
+    """The only candidate whose list of records is there under its name, with an id of a record, if none of the best is.
+
+    A header alone matches many files.
+    """
+    entries = {match.contract_id: compiled()[match.contract_id] for match in found}
+    lists = [match for match in found if entries[match.contract_id].list_key in keys]
+    known = [match for match in lists if any(k.endswith("_id") for k in keys & entries[match.contract_id].record)]
+    best = {match.contract_id for match in found if match.order[:2] == found[0].order[:2]}
+    return known[0] if len(known) == 1 and known[0].contract_id not in best else None
+
+
+def _without_truths(found: list[Match], keys: frozenset[str], seen: str) -> list[Match]:
+    """The candidates; without the best ones if these are truths, but a key says that it was predicted.
+
+    `predicted_class` is not another spelling of a true `label`, unless all keys have such names.
+    """
+    from medcontract.contracts.predicted_names import predicted_names, submissions_for
+
+    predicted = predicted_names(keys)
+    best = [match for match in found if match.order[:2] == found[0].order[:2]]
+    submissions: dict[str, list[CompiledContract]] = {}
+    for match in best if predicted else ():
+        truth = compiled()[match.contract_id]
+        known = truth.record | truth.header | {column.name for column in truth.columns}
+        if truth.list_key not in keys and not known.issuperset(predicted):
+            submissions[truth.id] = submissions_for(truth.id, list(_candidates()))
+    truths = {name for name, others in submissions.items() if others}
+    if not truths:
+        return found
+    wanted = {entry.id for name in truths for entry in submissions[name]}
+    left = [match for match in best if match.contract_id not in truths]
+    left = left or [match for match in found if match.contract_id in wanted]
+    if not left:
+        truth_id = min(truths)
+        raise _predicted(truth_id, predicted, submissions[truth_id][0], seen)
+    return left
+
+
+def _predicted(truth: str, names: list[str], submission: CompiledContract, seen: str) -> NotRecognised:
+    """A truth whose name says that it was predicted, and what predictions must have."""
+    form = eligible(frozenset(), submission.column_forms if seen == "its columns" else submission.forms)
+    columns = [column.name for column in submission.columns]
+    fields = sorted(form[0], key=lambda field: columns.index(field) if field in columns else -1) if form else []
+    shown = next((f"'{name}'" for name in names if is_plain(name)), "one of them")
+    return NotRecognised(
+        f"{seen} match {truth}, but {shown} belongs to predictions",
+        f"for {submission.id}, write {_join(fields)}; or specify --contract {truth}",
+    )
 
 
 def _with_extra(found: Recognized, keys: frozenset[str], ref: Ref | None) -> Recognized:
@@ -249,7 +303,9 @@ def _several(best: list[str], seen: str, renames: Mapping[str, str] = NO_RENAMES
         hint = f"specify one: --contract {best[0]}, or {best[0]}=PATH"
     else:
         hint = f"specify it: {', or '.join(f'{each}=PATH' for each in sorted(best, reverse=True))}"  # the truth first
-    if renames:
+    if seen == "its columns" and not any(compiled()[name].columns for name in best):
+        hint += f"; {_no_table(best[0])}"
+    elif renames:
         hint += f"; rename {renames_text(renames)}"
     doubt = NotRecognised(f"{seen} match {_join(best[:8])} equally well", hint)
     doubt.candidates = tuple(best)
@@ -282,9 +338,19 @@ def _none(keys: frozenset[str], seen: str) -> NotRecognised:
     if not keys:
         what = "its first record" if seen == "the keys of its first record" else "it"
         return NotRecognised(f"{what} is empty", "check that the data was written")
-    near = closest(keys, list(_candidates()))
+    are_records = seen != "its keys"  # and so no output of medcontract
+    near = closest(
+        keys, [entry for entry in _candidates() if not are_records or not entry.id.startswith("medcontract/")]
+    )
     hint = f"closest: {_join(near)}; try --contract {near[0]}" if near else "specify --contract ID"
+    if near and seen == "its columns" and not compiled()[near[0]].columns:
+        hint = f"closest: {_join(near)}; {_no_table(near[0])}"
     return NotRecognised(f"no contract matches {seen}", hint + "; see: medcontract schema list")
+
+
+def _no_table(contract_id: str) -> str:
+    formats = " or ".join(f".{name}" for name in compiled()[contract_id].containers)
+    return f"{contract_id} has no table form: write {formats}"
 
 
 def _in_doubt(match: Match, seen: str) -> NotRecognised:

@@ -186,8 +186,25 @@ def compiled() -> dict[str, CompiledContract]:
 
 def candidates() -> dict[str, CompiledContract]:
     """The contracts that files are recognized as and that are listed: with a challenge, only those of it."""
-    active = _scope.get()
-    return registered() if active is None else active.contracts
+    active, shown = _scope.get(), _shown.get()
+    if active is not None:
+        return active.contracts
+    found = registered()
+    return found if shown is None else {name: each for name, each in found.items() if name in shown}
+
+
+_shown: ContextVar[frozenset[str] | None] = ContextVar("medcontract contracts", default=None)
+"""The only candidates for the work at hand, in a worker that also has the plugins of other calls."""
+
+
+@contextmanager
+def showing_only(contracts: frozenset[str]) -> Iterator[None]:
+    """Recognize files only as these contracts, in this thread."""
+    token = _shown.set(contracts)
+    try:
+        yield
+    finally:
+        _shown.reset(token)
 
 
 @cache

@@ -50,7 +50,7 @@ def of_columns(columns: frozenset[str], entries: Entries) -> list[Match]:
 def of_record(keys: frozenset[str], entries: Entries) -> list[Match]:
     """The contracts that a record may be of, best first."""
     keys = _some(keys, entries)
-    fits = ((entry, _fit(keys, entry.forms, entry.record)) for entry in entries)
+    fits = ((entry, _fit(_gathered(keys, entry), entry.forms, entry.record)) for entry in entries)
     return _sorted((Match(entry.id, fit.cost, fit.renames) if fit else None for entry, fit in fits), keys, entries)
 
 
@@ -124,6 +124,14 @@ def _fit(keys: frozenset[str], forms: _Forms, known: frozenset[str]) -> _Fit | N
     return min(fits, key=lambda fit: fit.cost, default=None)
 
 
+def _gathered(keys: frozenset[str], entry: CompiledContract) -> frozenset[str]:
+    """The keys of a record; most of the names that the items of a list have in a table count as that list."""
+    for field, group in entry.spread.items():
+        if 2 * len(keys & frozenset(group)) > len(group):
+            keys = (keys - frozenset(group)) | {field}
+    return keys
+
+
 def _table_match(columns: frozenset[str], entry: CompiledContract) -> Match | None:
     fits = [_fit(columns, entry.column_forms, _column_names(entry))] if entry.columns else []
     if entry.list_key and (entry.spread or not entry.columns):
@@ -157,6 +165,7 @@ def _file_match(outline: Outline, entry: CompiledContract, list_keys: frozenset[
     cost = header_cost(named, entry)
     first = _list_in(outline, entry, renames)
     if first:
+        first = _gathered(first, entry)
         inside = pair_alike(first - entry.record, entry.record - first)
         record = frozenset(inside.get(key, key) for key in first)
         cost += min(key_cost(record, form, entry.record) for form in eligible(record, entry.forms))

@@ -26,6 +26,7 @@ from medcontract.contracts.rules import (
     Distinct,
     Equal,
     Flag,
+    Limit,
     Monotonic,
     Order,
     Reference,
@@ -232,6 +233,9 @@ RESPONSE = Contract(
     record_rules=(
         Order(fields=("message_sent_time", "message_received_time"), code="MC203",
               message="the answer was received before the message was sent", hint="are the two times swapped?"),
+        Limit(field="message_sent_time", minimum=100_000_000_000, code="MC503", severity="warning",
+              message="'message_sent_time' is too large for seconds since 1970",
+              hint="if all times are in milliseconds, divide them by 1000, also 'cumulative_runtime_sec'"),
         Requires(field="raw_response", requires="error", code="MC210", severity="warning",
                  message="'raw_response' without 'error'", hint="use it only for answers with an error"),
         Distinct(field="model_predictions", code="MC211", severity="warning",

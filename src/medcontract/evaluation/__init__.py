@@ -13,7 +13,10 @@
     preflight      runs every check of a submission
     compare        compares two scores
     engine         runs work in this process or in worker processes
+    environment    the plugins that other processes load
     dask_engine    runs work on a Dask cluster
+    joining        pairs chunks with a truth that stays on the workers of a cluster
+    cluster_scores scores the submissions of a ranking on a cluster
     chunk_work     reads one chunk of a file
     parallel       reads large files in chunks, on any engine, and merges them
     sinks          what happens to the records of a chunk, in any process

@@ -49,7 +49,7 @@ def cached_scores(
 def _known(contest: Contest, submissions: Iterable[Submission]) -> Iterator[_Known | None]:
     """The key of each submission; None if its score cannot be kept."""
     job = contest.job
-    settings = job.settings._replace(progress=None, jobs=1)
+    settings = job.settings._replace(progress=None, jobs=1, engine=None)
     truth = [(part.contract.id, part.name, part.source.sha256()) for part in contest.parts]
     common = (contest.track.id, contest.scorer.protocol.fingerprint, truth, job.parameters, job.header, job.complete)
     for submission in submissions:

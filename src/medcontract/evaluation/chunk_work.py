@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 from medcontract.contracts import registry
 from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.rules import Accumulator, KeyHashes, UniqueIndex, stable_hash
-from medcontract.errors import FileChanged
+from medcontract.errors import CallError, FileChanged
 from medcontract.problems import Ref
-from medcontract.reading.chunks import Slice, Span, hash_slices
+from medcontract.reading.archive_paths import open_source
+from medcontract.reading.chunks import RowGroups, Slice, Span, hash_slices
 from medcontract.reading.json_file import JsonFile, Member, TooLarge
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.limits import Limits
-from medcontract.reading.source import Source, Unreadable
+from medcontract.reading.source import Source, Unreadable, file_state, open_file
 from medcontract.validation.csv_file import TableValidator
 from medcontract.validation.dispatch import validator_for
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.records import RecordsValidator
 
+_BUFFER = 1 << 18
 _ENDS_EARLY = ("MC030", "MC020")
 """A row that is not closed, or too large: it may go on after the chunk."""
 
@@ -54,6 +57,9 @@ class Chunk(NamedTuple):
     """One chunk of one file."""
 
     path: str
+    """A path or an address: each process opens the file itself."""
+    version: tuple[object, ...] | None
+    """The state of a file at an address: the chunks of another version do not belong together."""
     name: str
     contract: str
     span: Span
@@ -64,7 +70,7 @@ class Chunk(NamedTuple):
     """Whether hashes of keys are compared with those of another process."""
     last: bool
     whole: bool
-    """Whether it is the whole file, which may be compressed."""
+    """Whether it is the whole file, which may be compressed, or in an archive."""
     watched: bool
     earlier: tuple[Sequence[Any], Any] | None = None
     """What accumulators and sink must know of earlier records."""
@@ -91,27 +97,45 @@ class Outcome(NamedTuple):
     """For tables: the number of line breaks."""
     digest: str
     """The hash of the bytes that were read, if they are watched."""
+    unpacked: int
+    """The size of the rows of a Parquet file."""
 
 
 def read_chunk(sinks: Sinks, chunk: Chunk) -> Outcome | None:
-    """Read a chunk. None if the file changed."""
+    """Read a chunk. None if the file changed, or cannot be read here."""
     try:
         return _outcome(chunk, sinks.fresh())
     except (Unreadable, FileChanged):
         return None
 
 
-def _slice(chunk: Chunk) -> Slice:
-    return Slice(chunk.path, chunk.name, chunk.span, chunk.limits)
+def _source(chunk: Chunk) -> Source:
+    """What a chunk is read from. Raises `Unreadable` or `FileChanged`."""
+    if chunk.whole:
+        source = open_source(chunk.path, chunk.limits)
+        source.name = chunk.name
+    elif chunk.span.groups:
+        source = RowGroups(chunk.path, chunk.name, chunk.span, chunk.limits)
+    else:
+        source = Slice(chunk.path, chunk.name, chunk.span, chunk.limits)
+    source.watched = chunk.watched
+    try:
+        source.prepare()
+    except CallError as error:  # a package that is missing here
+        raise CallError(f"a worker cannot read {chunk.path}: {error.message}", error.hint) from None
+    if source.version != chunk.version:
+        raise source.changed()
+    return source
 
 
 def _validator(chunk: Chunk, sink: ChunkSink | None) -> RecordsValidator:
-    source = Source(chunk.path, chunk.name, chunk.limits) if chunk.whole else _slice(chunk)
-    source.watched = chunk.watched
-    source.prepare()
+    source = _source(chunk)
     validator = validator_for(source, registry.find(chunk.contract), chunk.collector.like(), None, sink)
     validator.in_chunk = True
     if isinstance(validator, TableValidator):
+        if isinstance(source, Slice):
+            source.counts_breaks = True
+        validator.at_the_end = chunk.last
         validator.begin()
         validator.collector = validator.collector.like()  # problems of the header are reported once
     return validator
@@ -130,6 +154,8 @@ def _outcome(chunk: Chunk, sink: ChunkSink | None) -> Outcome:
         if sink and chunk.earlier[1] is not None:
             sink.follow(chunk.earlier[1])
     validator.stream(accumulators)
+    if chunk.span.groups and validator.broken:
+        raise validator.source.changed()  # or damaged: then no row of the file counts
     file = getattr(validator, "file", None)
     file = file if isinstance(file, JsonFile) else None
     is_table = isinstance(validator, TableValidator)
@@ -142,13 +168,13 @@ def _outcome(chunk: Chunk, sink: ChunkSink | None) -> Outcome:
         header=file.header if file else [], list_at=file.list_at if file else None,
         outer=file.outer if file else None, start=file.start if file else 0,
         breaks=validator.source.count_breaks() if is_table and isinstance(validator.source, Slice) else 0,
-        digest=validator.source.sha256() if chunk.watched else "",
+        digest=validator.source.sha256() if chunk.watched else "", unpacked=validator.source.unpacked,
     )  # fmt: skip
 
 
 def _is_complete(validator: RecordsValidator, file: JsonFile | None, chunk: Chunk) -> bool:
     """Whether the chunk ends where a record ends."""
-    if chunk.last:
+    if chunk.last or chunk.span.groups:
         return True
     if isinstance(validator, TableValidator) and validator.bad_row.code in _ENDS_EARLY:
         return False
@@ -163,11 +189,17 @@ def do(sinks: Sinks, work: Chunk | WholeFile) -> Any:
     return read_chunk(sinks, work) if isinstance(work, Chunk) else hash_file(work)
 
 
-def find_repeats(indexes: Sequence[UniqueIndex | None], chunk: Chunk) -> list[tuple[int, Any, Ref]]:
-    """The records of a chunk whose key has a suspicious hash: the number of the rule, the key, and the place."""
+def find_repeats(indexes: Sequence[UniqueIndex | None], chunk: Chunk) -> list[tuple[int, Any, Ref]] | None:
+    """The records of a chunk whose key has a suspicious hash: the number of the rule, the key, and the place.
+
+    None if the file changed, or cannot be read here.
+    """
     found: list[tuple[int, Any, Ref]] = []
     try:
         validator = _validator(chunk, None)
+    except (Unreadable, FileChanged):
+        return None
+    try:
         for number, raw, offset, value in validator.one_by_one():
             checked = validator.value_of(raw) if value is None and raw else value
             if checked is None:
@@ -176,8 +208,10 @@ def find_repeats(indexes: Sequence[UniqueIndex | None], chunk: Chunk) -> list[tu
                 key = index.key(checked) if index else None
                 if index and index.is_suspect(key):
                     found.append((rule, key, validator.ref(number, offset, len(raw))))
-    except (Broken, TooLarge, Unreadable, FileChanged):
+    except (Broken, TooLarge, Unreadable):
         pass  # as in `RecordsValidator.second_pass`
+    except FileChanged:
+        return None
     return found
 
 
@@ -185,13 +219,17 @@ class WholeFile(NamedTuple):
     """A file whose bytes are hashed, completely and in slices."""
 
     path: str
+    version: tuple[object, ...] | None
+    """As in `Chunk`."""
     spans: Sequence[Span]
 
 
 def hash_file(file: WholeFile) -> tuple[str, list[str]] | None:
     """The hash of a file, and those of its slices. None if it cannot be read, or if the slices do not add up to it."""
     try:
-        with open(file.path, "rb") as stream:
+        if file.version is not None and file_state(file.path) != file.version:
+            return None
+        with io.BufferedReader(open_file(file.path), _BUFFER) as stream:
             return hash_slices(stream, file.spans)
     except OSError:
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from medcontract.contracts.contract import Validated
@@ -54,6 +55,7 @@ def compare(
         reasons=tuple(f"{side}: {reason}" for score, side in sides for reason in score.reasons),
         warnings=(*invalid, *_warnings(before, after)),
         _names=tuple(names),
+        _contracts=tuple(tuple(file.contract for file in score.inputs) for score, _ in sides),
         _kinds=tuple(RowKind(old.kind, old.title, old.judged) for old, _ in groups),
         _figures=track.figures if track else (),
         _lower_is_better=track is not None and track.lower_is_better,
@@ -196,11 +198,15 @@ def _deltas(before: Mapping[str, Any], after: Mapping[str, Any], prefix: str = "
     """Every figure, including those by class."""
     for name in [*before, *(name for name in after if name not in before)]:
         old, new = before.get(name), after.get(name)
-        shown = prefix + plain_name(name)
+        shown = prefix + _plain_name(name)
         if isinstance(old, dict) or isinstance(new, dict):
             yield from _deltas(_table(before, name), _table(after, name), f"{shown}.")
         elif _is_figure(old) or _is_figure(new):
             yield Delta.of(shown, _number(old), _number(new))
+
+
+_plain_name = lru_cache(1024)(plain_name)
+"""All rows have the same figures."""
 
 
 def _is_figure(value: Any) -> bool:

@@ -7,6 +7,7 @@ import shlex
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,6 +23,7 @@ from medcontract.errors import (
     internal_error,
     plugin_failure,
 )
+from medcontract.evaluation.environment import Environment
 from medcontract.evaluation.inputs import Files, GivenFile, HeaderOverrides, Settings, base_name, gather
 from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth
 from medcontract.evaluation.plugin_checks import for_participants
@@ -87,7 +89,7 @@ class Contest:
             self.track, self.scorer, files, HeaderOverrides(job.header), job.settings.frozen,
             job.settings._replace(jobs=job.jobs),
         )  # fmt: skip
-        self.measured = self.roles.auxiliaries("submission")
+        self.measured: Sequence[str] = self.roles.auxiliaries("submission")
         self.identifying = [each.contract for each in self.roles.auxiliary if each.names_team]
         shared = [name for name in self.measured if name not in self.identifying and name in files.groups]
         self.truth.documents, wrong = read_auxiliary(self.truth, files.take(shared))
@@ -99,6 +101,14 @@ class Contest:
         self.notes += self._about_frozen()
         if self.truth.reasons:
             raise MedcontractError(f"{'; '.join(self.truth.reasons)}; nothing can be scored against it")
+
+    @classmethod
+    def of(cls, job: Job, truth: Truth, measured: Sequence[str]) -> Contest:
+        """A contest that only scores submissions, against a truth that another process read."""
+        contest = cls.__new__(cls)
+        contest.job, contest.truth, contest.measured = job, truth, measured
+        contest.track, contest.scorer, contest.roles = truth.track, truth.scorer, truth.track.roles
+        return contest
 
     def final_scorer(self, valid: Sequence[Counts]) -> Scorer:
         """The scorer for the protocol that results from all valid submissions."""
@@ -291,54 +301,25 @@ _LONG = 0.5
 """Seconds. If scoring the other submissions will take longer than this, workers are started by default."""
 
 
-def _prepare(job: Job) -> None:
+_active: Any = None
+"""In a worker that was not forked: its environment, until it ends."""
+
+
+def _prepare(job: Job, environment: Environment) -> None:
     """Read the truth again, in a worker that was not forked."""
-    global _contest  # noqa: PLW0603  # initializes a worker process
-    from medcontract.challenges.loading import prepare_worker
+    global _contest, _active  # noqa: PLW0603  # initializes a worker process
+    _active = environment.active()
+    _active.__enter__()
+    _contest = read_again(job)
 
-    prepare_worker(job.settings.scoring)
-    _contest = _read_again(job)
 
-
-def _read_again(job: Job) -> Contest:
+def read_again(job: Job) -> Contest:
+    """The contest in another process, which reads the truth once more, and checks that it is the same."""
     contest = Contest(job)
     for part, digest in zip(contest.parts, job.digests, strict=True):
         if part.source.sha256() != digest:
             raise part.source.changed()
     return contest
-
-
-class _Shared:
-    """A contest for engines. Another process reads the truth once more, and checks that it is the same."""
-
-    def __init__(self, contest: Contest) -> None:
-        self.contest = contest
-
-    def __getstate__(self) -> Job:
-        job = self.contest.job
-        truth = tuple((os.path.abspath(path) if isinstance(path, str) else path, name) for path, name in job.truth)
-        digests = tuple(part.source.sha256() for part in self.contest.parts)
-        settings = job.settings._replace(engine=None, jobs=1)
-        return replace(job, truth=truth, digests=digests, jobs=1, settings=settings)
-
-    def __setstate__(self, job: Job) -> None:
-        self.contest = _read_again(job)
-
-
-def _score_with(shared: _Shared, submission: Submission) -> Scored | Refused:
-    return shared.contest.score(submission)
-
-
-def _anywhere(submission: Submission) -> Submission:
-    """The submission with paths that do not depend on the current folder."""
-    measured = submission.measured
-    return replace(
-        submission,
-        files=tuple(
-            (os.path.abspath(path) if isinstance(path, str) else path, name) for path, name in submission.files
-        ),
-        measured=None if measured is None else tuple(map(os.path.abspath, measured)),
-    )
 
 
 def _score_in_worker(submission: Submission) -> Scored | Refused:
@@ -382,7 +363,9 @@ def scores(contest: Contest, submissions: Sequence[Submission], jobs: int | None
     engine = contest.job.settings.engine
     options = options_for_workers(contest.track, contest.job.settings.scoring)
     if engine and options and len(submissions) > 1:
-        yield from engine.map(_score_with, _Shared(contest), [_anywhere(each) for each in submissions])
+        from medcontract.evaluation.cluster_scores import scores_on
+
+        yield from scores_on(engine, contest, submissions)
         return
     if options is None or min(jobs or 2, len(submissions)) < 2:
         yield from map(contest.score, submissions)
@@ -401,12 +384,17 @@ def _in_workers(contest: Contest, submissions: Sequence[Submission], count: int)
     try:
         job = replace(contest.job, digests=digests, jobs=1, settings=settings)
         try:
-            workers = Workers(count, _prepare, job, fork=True)
+            workers = Workers(count, _prepare, job, Environment.current(), fork=True)
         except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: try with one process
             yield from map(contest.score, submissions)
             return
         with workers:
             for _, outcome in workers.each(_score_in_worker, submissions):
-                yield Refused(reason=_WORKER_DIED, failed=True) if isinstance(outcome, WorkerDied) else outcome
+                yield worker_died() if isinstance(outcome, WorkerDied) else outcome
     finally:
         _contest = None
+
+
+def worker_died() -> Refused:
+    """The refusal of a submission that terminates its worker."""
+    return Refused(reason=_WORKER_DIED, failed=True)

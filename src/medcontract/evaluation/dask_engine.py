@@ -1,7 +1,8 @@
 """Reads chunks on a Dask cluster: that of the caller, one at an address, or a local one. Needs the extra `dask`.
 
-What all chunks share, such as the truth, is sent to the workers once. The hashes of ids stay on the workers: they are
-divided into partitions there, and each partition is searched for repeated ones by one task.
+What all chunks share, such as the truth, is sent to the workers once; a larger truth stays on them (`joining`). The
+hashes of ids stay on the workers: they are divided into partitions there, and each partition is searched for repeated
+ones by one task.
 """
 
 from __future__ import annotations
@@ -10,19 +11,25 @@ import logging
 import os
 import pickle
 import tempfile
-import threading
+import time
 from array import array
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import islice, pairwise
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from medcontract._version import __version__
 from medcontract.contracts.rules import KeyHashes, is_ascending
-from medcontract.errors import CallError, MedcontractError
-from medcontract.evaluation.chunk_work import Outcome
-from medcontract.evaluation.engine import EngineFailed, Sent, Work, repeated_hashes
-from medcontract.workers import processors, safe_path
+from medcontract.errors import CallError, MedcontractError, UnknownContract
+from medcontract.evaluation.chunk_work import Chunk, Outcome
+from medcontract.evaluation.dask_join import DaskTruth
+from medcontract.evaluation.dask_tasks import SharedWork, clear_errors, run_task
+from medcontract.evaluation.engine import EngineFailed, Work, repeated_hashes
+from medcontract.evaluation.environment import Environment
+from medcontract.evaluation.joining import JoiningSinks, Kept, KeptAt, do_joined, ids_of
+from medcontract.workers import AHEAD, WorkerDied, processors, safe_path
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -33,6 +40,19 @@ TIMEOUT = 10
 """Seconds to wait for a scheduler."""
 _TRIES = 3
 """How often work is sent again if the data that it needs was lost with a worker."""
+_POLL = 5
+"""Seconds after which to check whether there are still workers."""
+PATIENCE = 60
+"""Seconds to wait for a worker, if there are none."""
+_DONE_HERE = (
+    pickle.PicklingError, TypeError, AttributeError,  # a result that cannot be sent
+    UnknownContract,  # one that was registered by a call, which workers do not know
+)  # fmt: skip
+_NO_WORKERS = "the Dask cluster has no workers any more"
+_LOST: Any = object()
+"""The result of a task that was lost with its worker."""
+_KILLED: Any = object()
+"""The result of a task that several workers died with."""
 _PARTITIONS = 4
 """Partitions of the ids, for each worker."""
 
@@ -42,20 +62,42 @@ class DaskEngine:
 
     stable = True
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, broadcast_limit: int | None = None) -> None:
+        """`broadcast_limit`: the maximum size, in bytes, of a truth that is sent to each worker."""
         self._client = client
+        self._limit = broadcast_limit
         self._outcomes: dict[str, Any] = {}
         """Futures of outcomes, whose hashes stay on the workers."""
+        self._common: list[Any] = []
+        """Futures of what they were computed from: if a worker is lost, its outcomes are computed again."""
+        self._stack = ExitStack()
         _check_workers(client)
+
+    def __enter__(self) -> Self:
+        """Load the plugins of this process on the workers. Raises `CallError` if one of them cannot."""
+        environment = Environment.current()
+        if environment.plugins:
+            from medcontract.evaluation.dask_plugins import loaded_plugins
+
+            self._stack.enter_context(loaded_plugins(self._client, environment))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
 
     @property
     def workers(self) -> int:
-        with _clear_errors(self._client):
+        with clear_errors(self._client):
             threads: dict[str, int] = self._client.nthreads()
         return max(1, sum(threads.values()))
 
+    def is_ready(self) -> bool:
+        return True
+
     def map(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
-        with _clear_errors(self._client):
+        with clear_errors(self._client):
             yield from self._map(work, shared, items)
 
     def _map(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
@@ -71,20 +113,124 @@ class DaskEngine:
             except (CancelledError, OSError):  # a worker ended, and with it what was sent
                 if tries == _TRIES or self._client.status != "running":
                     raise
+            except _DONE_HERE as error:
+                raise EngineFailed from error
 
     def _send(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
-        client = self._client
-        common = client.scatter(_Work(work, shared), broadcast=True, hash=False)
-        done = [client.submit(_run, common, item, pure=False) for item in items]
-        light = [client.submit(_without_hashes, each, each.key, pure=False) for each in done]
+        submit = self._client.submit
+        if isinstance(shared, JoiningSinks):
+            done = self._join(shared, items)
+        else:
+            common = self._share(work, shared)
+            done = [submit(run_task, common, item, pure=False) for item in items]
+        light = [submit(_light, each, each.key, pure=False) for each in done]
         self._outcomes.update({each.key: each for each in done})
         for each in light:
-            yield each.result()
+            yield self._result(each)
+
+    def _share(self, work: Work[Any, Any], shared: Any) -> Any:
+        """Send what tasks share to the workers. Returns its future."""
+        common = self._scatter(work, shared)
+        self._common.append(common)
+        return common
+
+    def _scatter(self, work: Work[Any, Any], shared: Any) -> Any:
+        """Send it to one worker; the others get it from there, once, with their first task.
+
+        Without `broadcast`, which does not return if a worker ends meanwhile.
+        """
+        return self._client.scatter(SharedWork(work, shared), hash=False)
+
+    def _result(self, task: Any) -> Any:
+        """The result of a task. Raises `MedcontractError` if there are no workers left."""
+        alone_since: float | None = None
+        while True:
+            try:
+                return task.result(timeout=_POLL)
+            except TimeoutError:
+                now = time.monotonic()
+                alone_since = None if self._client.nthreads() else alone_since or now
+                if alone_since and now - alone_since > PATIENCE:
+                    raise MedcontractError(_NO_WORKERS) from None
+
+    def each(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R | WorkerDied]:
+        with clear_errors(self._client):
+            yield from self._each(work, shared, items)
+
+    def _each(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R | WorkerDied]:
+        """Few tasks at a time, so that little is lost if this process ends."""
+        remaining, waiting = iter(items), deque[tuple[T, Any]]()
+        common = self._scatter(work, shared)
+        while True:
+            for item in islice(remaining, max(0, AHEAD * self.workers - len(waiting))):
+                waiting.append((item, self._client.submit(run_task, common, item, pure=False)))
+            if not waiting:
+                return
+            item, task = waiting.popleft()
+            outcome = self._result_unless_lost(task)
+            if outcome is _LOST or outcome is _KILLED:  # by this item, or by another one
+                self._client.cancel([each for _, each in waiting])
+                outcome = self._alone(work, shared, item)
+                common = self._scatter(work, shared)
+                waiting = deque(
+                    (each, self._client.submit(run_task, common, each, pure=False)) for each, _ in waiting
+                )  # fmt: skip
+            yield outcome
+
+    def _alone(self, work: Work[T, R], shared: Any, item: T) -> R | WorkerDied:
+        """The result for an item that was in progress when a worker died, while no other item is."""
+        for _ in range(_TRIES):
+            self._wait_for_workers()
+            outcome = self._result_unless_lost(
+                self._client.submit(run_task, self._scatter(work, shared), item, pure=False)
+            )
+            if outcome is _KILLED:
+                break
+            if outcome is not _LOST:
+                result: R = outcome
+                return result
+        return WorkerDied()
+
+    def _wait_for_workers(self) -> None:
+        try:
+            self._client.wait_for_workers(1, timeout=PATIENCE)
+        except TimeoutError:
+            raise MedcontractError(_NO_WORKERS) from None
+
+    def _result_unless_lost(self, task: Any) -> Any:
+        from distributed import CancelledError, KilledWorker
+
+        try:
+            return self._result(task)
+        except KilledWorker:
+            return _KILLED
+        except (CancelledError, OSError):
+            if self._client.status != "running":
+                raise
+            return _LOST
+
+    def _join(self, sinks: JoiningSinks, items: Sequence[Any]) -> list[Any]:
+        """Tasks that read chunks, each with the part of the truth that it refers to."""
+        kept: Any = sinks.kept
+        chunks = [item for item in items if isinstance(item, Chunk)]
+        parts = iter(kept.parts(self._share(ids_of, (sinks.ids, kept.partitions)), chunks))
+        common = self._share(do_joined, sinks)
+        return [
+            self._client.submit(run_task, common, item, *([next(parts)] if isinstance(item, Chunk) else ()), pure=False)
+            for item in items
+        ]
+
+    def keeper(self, size: int) -> Callable[[Sequence[KeptAt]], DaskTruth] | None:
+        return self._keep if self._limit is not None and size > self._limit else None
+
+    def _keep(self, chunks: Sequence[KeptAt]) -> DaskTruth:
+        found = {chunk.origin: self._outcomes[chunk.origin] for chunk in chunks}
+        return DaskTruth(self._client, chunks, found, _PARTITIONS * self.workers)
 
     def repeated(self, keys: Sequence[Sequence[KeyHashes]]) -> list[set[int]]:
         from distributed import CancelledError
 
-        with _clear_errors(self._client):
+        with clear_errors(self._client):
             try:
                 return [self._repeated(rule, chunks) for rule, chunks in enumerate(zip(*keys, strict=True))]
             except (CancelledError, OSError) as error:  # a worker ended, and with it the hashes
@@ -110,40 +256,12 @@ class DaskEngine:
         return set().union(*self._client.gather(groups))
 
 
-class _Work:
-    """A function and what its calls share: unpickled once per worker, where a task needs it first."""
-
-    def __init__(self, work: Work[Any, Any], shared: Any) -> None:
-        try:
-            self._sent = Sent(work, shared)
-        except (pickle.PicklingError, TypeError, AttributeError) as error:
-            raise EngineFailed from error
-
-    def __getstate__(self) -> Sent:
-        return self._sent
-
-    def __setstate__(self, sent: Sent) -> None:
-        self._sent = sent
-        self._lock = threading.Lock()
-        self._opened: tuple[Work[Any, Any], Any] | None = None
-
-    def run(self, item: Any) -> Any:
-        with self._sent.environment.active():
-            with self._lock:
-                self._opened = self._opened or self._sent.open()
-            work, shared = self._opened
-            return work(shared, item)
-
-
-def _run(work: _Work, item: Any) -> Any:
-    return work.run(item)
-
-
-def _without_hashes(outcome: Any, key: str) -> Any:
-    """An outcome without the hashes of ids; `key` says where they are."""
+def _light(outcome: Any, key: str) -> Any:
+    """An outcome without the hashes of ids and without a truth that is kept; `key` says where they are."""
     if not isinstance(outcome, Outcome):
         return outcome
-    return outcome._replace(keys=[KeyHashes(array("q"), each.ends, key) for each in outcome.keys])
+    sink = outcome.sink.at(key) if isinstance(outcome.sink, Kept) else outcome.sink
+    return outcome._replace(sink=sink, keys=[KeyHashes(array("q"), each.ends, key) for each in outcome.keys])
 
 
 def _divided(outcome: Outcome, rule: int, count: int) -> list[array[int]]:
@@ -162,29 +280,11 @@ def _search(chunks: Sequence[array[int]]) -> set[int]:
     return repeated_hashes([KeyHashes(hashes, None) for hashes in chunks])
 
 
-@contextmanager
-def _clear_errors(client: Client) -> Iterator[None]:
-    """Say what happened to the cluster, instead of an exception of Dask."""
-    from distributed import CancelledError, KilledWorker
-    from distributed.comm import CommClosedError
-
-    try:
-        yield
-    except (MedcontractError, EngineFailed):
-        raise
-    except KilledWorker as error:
-        raise MedcontractError(f"the Dask workers were terminated repeatedly while they read a file: {error}") from None
-    except (CancelledError, OSError, TimeoutError, RuntimeError, ValueError) as error:
-        if client.status == "running" and not isinstance(error, CommClosedError):  # it notices that a little later
-            raise
-        raise CallError("the connection to the Dask scheduler was lost", "is it still running?") from None
-
-
 def _check_workers(client: Client) -> None:
     """Raises `CallError` if the workers cannot do the work."""
     mine = _versions()
     no_workers = CallError("the Dask cluster has no workers", "start at least one")
-    with _clear_errors(client):
+    with clear_errors(client):
         try:
             client.wait_for_workers(1, timeout=TIMEOUT)  # they may just be starting, also again
         except TimeoutError:

@@ -7,13 +7,16 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from medcontract.contracts.rules import KeyHashes, is_ascending
 from medcontract.errors import CallError
 from medcontract.evaluation.environment import Environment
 from medcontract.reading import chunks
-from medcontract.workers import Workers, can_fork
+from medcontract.workers import WorkerDied, Workers, can_fork
+
+if TYPE_CHECKING:
+    from medcontract.evaluation.joining import KeptAt, KeptTruth
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -36,12 +39,24 @@ class Engine(Protocol):
     stable: bool
     """Whether `hash` may differ between workers."""
 
+    def is_ready(self) -> bool:
+        """Whether work may be sent now. Called after files were opened, and before `stable` is used."""
+        ...
+
     def map(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
         """The result for each item, in order. May raise `EngineFailed`."""
         ...
 
+    def each(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R | WorkerDied]:
+        """Like `map`, for long work. The result of an item that kills its worker is `WorkerDied`."""
+        ...
+
     def repeated(self, keys: Sequence[Sequence[KeyHashes]]) -> list[set[int]]:
         """For each rule: the hashes of keys that occur in more than one chunk. `keys[chunk][rule]` are its keys."""
+        ...
+
+    def keeper(self, size: int) -> Callable[[Sequence[KeptAt]], KeptTruth] | None:
+        """What divides a truth of so many bytes, which stays on the workers. None: it is sent to each of them."""
         ...
 
 
@@ -51,11 +66,20 @@ class SerialEngine:
     workers = 1
     stable = False
 
+    def is_ready(self) -> bool:
+        return True
+
     def map(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
         return (work(shared, item) for item in items)
 
+    def each(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R | WorkerDied]:
+        return self.map(work, shared, items)
+
     def repeated(self, keys: Sequence[Sequence[KeyHashes]]) -> list[set[int]]:
         return [repeated_hashes(chunks) for chunks in zip(*keys, strict=True)]
+
+    def keeper(self, size: int) -> None:
+        """The workers, if there are any, share the memory of this process."""
 
 
 _FAILURES = (
@@ -68,9 +92,15 @@ _FAILURES = (
 class ProcessEngine(SerialEngine):
     """Runs work in worker processes. They are forked if possible, so that they share what was read."""
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, may_spawn: bool = True) -> None:
         self.workers = workers
         self.stable = not can_fork()
+        self._may_spawn = may_spawn
+
+    def is_ready(self) -> bool:
+        """Opening a Parquet file or an address starts threads: then workers cannot be forked any more."""
+        self.stable = not can_fork()
+        return self._may_spawn or not self.stable
 
     def map(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
         global _work  # noqa: PLW0603  # forked workers inherit it
@@ -147,4 +177,4 @@ def engine_for(jobs: int | None, size: int) -> Engine | None:
     do not expect it.
     """
     count = chunks.workers_for(jobs, size) if jobs or can_fork() else 1
-    return ProcessEngine(count) if count > 1 else None
+    return ProcessEngine(count, may_spawn=bool(jobs)) if count > 1 else None

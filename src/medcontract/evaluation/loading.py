@@ -22,6 +22,7 @@ from medcontract.scoring.track import Auxiliary, Roles, Track
 from medcontract.validation.problem_collector import ProblemCollector
 
 if TYPE_CHECKING:
+    from medcontract.evaluation.chunk_work import Sinks
     from medcontract.evaluation.frozen import FrozenProtocol
 
 
@@ -99,7 +100,7 @@ def read_truth(
             continue
         _read_expected(pair, parts, truth, given or HeaderOverrides(), settings)
         reasons += _errors("the truth", parts)
-        if not reasons and not truth.expected[pair.truth].items:
+        if not reasons and not truth.expected[pair.truth].total:
             reasons.append(f"{Expected.empty}: {', '.join(part.name for part in parts)}")
     if frozen and not reasons:
         reasons += frozen.reasons(scorer.protocol, truth.content)
@@ -126,13 +127,25 @@ def _read_expected(
     """Read the records of a truth, and its header."""
     contract = parts[0].contract
     others = other_files(truth, truth.documents)
-    expected = Expected(pair.key, pair.item, record_checks(contract.file_rules, others))
+    expected = _sink_for(pair, parts, record_checks(contract.file_rules, others), settings)
     _read_truth_records(pair, parts, expected, truth, others, settings)
     truth.parts += parts
     truth.expected[pair.truth] = expected
     truth.content[pair.truth] = expected.content_sha256()
     header = truth.headers[pair.truth] = given.complete(header_of(parts), contract)
     _compare_headers(parts[0], SimpleNamespace(**header), others)
+
+
+def _sink_for(
+    pair: Pair[Any, Any], parts: Sequence[Part], checks: Sequence[RecordCheck], settings: Settings
+) -> Expected[Any]:
+    engine = settings.engine_for(parts)
+    keep = engine.keeper(sum(part.source.size for part in parts)) if engine else None
+    if keep is None:
+        return Expected(pair.key, pair.item, checks)
+    from medcontract.evaluation.joining import KeptExpected
+
+    return KeptExpected(pair.key, pair.item, checks, keep)
 
 
 def _read_truth_records(
@@ -151,6 +164,7 @@ def _read_truth_records(
 
         sinks = ExpectedSinks(truth.track, truth.scorer, pair.truth, expected, others)
         if can_split_truth(expected) and read_in_chunks(parts, expected, sinks, engine):
+            expected.settle()
             return
     read(parts, expected)
 
@@ -336,12 +350,22 @@ def _read_pair(parts: Sequence[Part], pairing: Pairing[Any, Any], truth: Truth, 
     engine = settings.engine_for(parts)
     if engine and not truth.pairs:
         from medcontract.evaluation.parallel import read_in_chunks
-        from medcontract.evaluation.sinks import PairingSinks, can_send
 
-        sinks = PairingSinks(truth.track, truth.scorer, pairing)
-        if can_send(pairing) and read_in_chunks(parts, pairing, sinks, engine, settings.progress):
+        sinks = _sinks_for(pairing, truth)
+        if sinks and read_in_chunks(parts, pairing, sinks, engine, settings.progress):
             return
     read(parts, pairing, settings.progress)
+
+
+def _sinks_for(pairing: Pairing[Any, Any], truth: Truth) -> Sinks | None:
+    """What makes sinks for chunks of a submission. None if they cannot be sent to other processes."""
+    from medcontract.evaluation.joining import JoiningSinks, kept_truth
+    from medcontract.evaluation.sinks import PairingSinks, can_send
+
+    kept = kept_truth(pairing)
+    if kept:
+        return JoiningSinks(truth.track, truth.scorer, pairing, kept)
+    return PairingSinks(truth.track, truth.scorer, pairing) if can_send(pairing) else None
 
 
 def _compare_headers(part: Part, header: Any, others: Mapping[str, OtherFile]) -> list[str]:

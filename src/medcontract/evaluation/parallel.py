@@ -26,7 +26,7 @@ from medcontract.evaluation.engine import Engine, EngineFailed, SerialEngine
 from medcontract.evaluation.inputs import Part, Settings
 from medcontract.evaluation.sinks import NoSink
 from medcontract.problems import Finding, Ref
-from medcontract.reading.chunks import line_breaks, spans
+from medcontract.reading.chunks import Span, line_breaks, spans
 from medcontract.reading.json_file import JsonFile
 from medcontract.reading.source import Unreadable
 from medcontract.validation.csv_file import TableValidator
@@ -116,27 +116,28 @@ def read_in_chunks(
     parts: Sequence[Part], sink: ChunkSink | None, sinks: Sinks, engine: Engine, progress: Progress | None = None
 ) -> bool:
     """Check files as parts of one collection. False if one process must do it; then nothing has changed."""
-    if any(part.source.path is None for part in parts) or parts[0].contract.kind == "document":
+    if any(part.source.location is None for part in parts) or parts[0].contract.kind == "document":
         return False
-    plans = [_chunks(part, engine) for part in parts]
-    if sum(map(len, plans)) < 2:
+    found = [_spans(part, engine) for part in parts]
+    if sum(map(len, found)) < 2:
         return False
     begun = [_begin(part) for part in parts]
-    if not all(begun):
+    if not all(begun) or not engine.is_ready():
         return False
+    plans = [_chunks(part, each, engine) for part, each in zip(parts, found, strict=True)]
     try:
         outcomes = _run(parts, plans, sinks, engine, progress)
     except EngineFailed:
         return False
-    if outcomes is None or _too_many_kinds(outcomes):
+    if outcomes is None or _too_many_kinds(outcomes) or any(map(_is_too_large, outcomes)):
         return False
     files = [_File(*each) for each in zip(parts, outcomes, strict=True)]
     accumulators, all_complete = _merge_states(files, sink, sinks, engine)
     if not all_complete:
         accumulators = []
     indexes = [each for each in accumulators if isinstance(each, UniqueIndex)]
-    found = _find_repeats(files, indexes, engine) if indexes else []
-    _report(files, [each for each in begun if each], accumulators, found)
+    repeats = _find_repeats(files, indexes, engine) if indexes else []
+    _report(files, [each for each in begun if each], accumulators, repeats)
     return True
 
 
@@ -155,14 +156,22 @@ def _too_many_kinds(outcomes: Sequence[Sequence[_Piece]]) -> bool:
     return sum(len(piece.outcome.collector.totals) for pieces in outcomes for piece in pieces) >= MOST_KINDS
 
 
-def _chunks(part: Part, engine: Engine) -> list[Chunk]:
+def _is_too_large(pieces: Sequence[_Piece]) -> bool:
+    """Whether a Parquet file may decompress to more than the limit: one process finds out where."""
+    return sum(piece.outcome.unpacked for piece in pieces) > pieces[0].chunk.limits.unpacked
+
+
+def _spans(part: Part, engine: Engine) -> list[Span]:
+    return spans(part.source, container_for(part.source, part.contract), part.contract.list_key, engine.workers)
+
+
+def _chunks(part: Part, found: Sequence[Span], engine: Engine) -> list[Chunk]:
     source = part.source
     container = container_for(source, part.contract)
     name = source.name if source.ending in BY_ENDING else f"{source.name}{container.endings[0]}"
-    found = spans(source, container, part.contract.list_key, engine.workers)
     return [
         Chunk(
-            path=os.path.abspath(source.path or ""), name=name, contract=part.contract.id, span=span,
+            path=source.location or "", version=source.version, name=name, contract=part.contract.id, span=span,
             limits=source.limits, collector=part.collector.like(), stable=engine.stable, last=span is found[-1],
             whole=len(found) == 1, watched=source.watched,
         )
@@ -185,7 +194,7 @@ def _run(
     """The chunks of each file and their outcomes. None if a file changed."""
     total = sum(part.source.size for part in parts)
     chunks = [chunk for plan in plans for chunk in plan]
-    whole = [_whole(plan) for plan in plans if plan[0].watched]
+    whole = [_whole(plan) for plan in plans if _is_hashed_apart(plan)]
     work: list[Chunk | WholeFile] = [*whole, *chunks]  # to hash a large file takes longer than to read a chunk
     results: list[Any] = []
     done = 0
@@ -199,7 +208,7 @@ def _run(
     hashes, outcomes = iter(results[: len(whole)]), iter(results[len(whole) :])
     files = [[_Piece(chunk, next(outcomes)) for chunk in plan] for plan in plans]
     for number, part in enumerate(parts):
-        found = next(hashes) if plans[number][0].watched else None
+        found = next(hashes) if _is_hashed_apart(plans[number]) else None
         if not all(piece.outcome.complete for piece in files[number]):
             rest = _read_rest(part, files[number], sinks, engine)
             if rest is None:
@@ -210,8 +219,13 @@ def _run(
     return files
 
 
+def _is_hashed_apart(plan: Sequence[Chunk]) -> bool:
+    """Whether the hash of a file is needed, and not that of its only chunk."""
+    return plan[0].watched and len(plan) > 1
+
+
 def _whole(plan: Sequence[Chunk]) -> WholeFile:
-    return WholeFile(plan[0].path, [chunk.span for chunk in plan])
+    return WholeFile(plan[0].path, plan[0].version, [chunk.span for chunk in plan])
 
 
 def _read_rest(
@@ -223,30 +237,45 @@ def _read_rest(
     span = chunk.span._replace(end=part.source.size, suffix=b"")
     rest = chunk._replace(span=span, last=True, whole=first == 0)
     chunks = [*(piece.chunk for piece in pieces[:first]), rest]
-    work: list[Chunk | WholeFile] = [rest, _whole(chunks)] if chunk.watched else [rest]
+    apart = _is_hashed_apart(chunks)
+    work: list[Chunk | WholeFile] = [rest, _whole(chunks)] if apart else [rest]
     results = list(engine.map(do, sinks, work))
     if None in results:
         return None
-    return [*pieces[:first], _Piece(rest, results[0])], results[1] if chunk.watched else None
+    return [*pieces[:first], _Piece(rest, results[0])], results[1] if apart else None
 
 
 def _is_unchanged(part: Part, pieces: Sequence[_Piece], hashes: tuple[str, list[str]] | None) -> bool:
     """Whether all chunks are of the same version of the file. Its hash is noted. May raise `FileChanged`."""
-    if hashes is None:
-        return part.source.is_unchanged()
-    whole, digests = hashes
-    if digests != [piece.outcome.digest for piece in pieces]:
-        raise part.source.changed()
-    part.source.note_digest(whole)
+    chunk = pieces[0].chunk
+    if chunk.watched and len(pieces) == 1:
+        part.source.note_hash(pieces[0].outcome.digest)
+        return True
+    if (hashes is None or chunk.span.groups) and not part.source.is_unchanged():
+        return False
+    if hashes:
+        whole, digests = hashes
+        if any(piece.outcome.digest not in ("", digest) for piece, digest in zip(pieces, digests, strict=True)):
+            raise part.source.changed()
+        part.source.note_hash(whole)
     return True
 
 
-def _retry_here(engine: Engine, work: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any]) -> list[Any]:
-    """Results for which it is too late to start again: if the engine fails, this process computes them."""
+def _retry_here(engine: Engine, work: Callable[[Any, Chunk], Any], shared: Any, chunks: Sequence[Chunk]) -> list[Any]:
+    """Results for which it is too late to start again: if the engine fails, this process computes them.
+
+    Raises `FileChanged` if a file cannot be read any more.
+    """
     try:
-        return list(engine.map(work, shared, items))
+        results = list(engine.map(work, shared, chunks))
     except EngineFailed:
-        return list(SerialEngine().map(work, shared, items))
+        results = [None] * len(chunks)
+    for number, chunk in enumerate(chunks):
+        if results[number] is None:
+            results[number] = work(shared, chunk)
+        if results[number] is None:
+            raise FileChanged(f"{chunk.name}: the file changed while it was being read")
+    return results
 
 
 def _merge_states(
@@ -279,8 +308,6 @@ def _merge_states(
     if again:
         results = _retry_here(engine, do, sinks, [chunk for _, chunk in again])
         for (piece, _), result in zip(again, results, strict=True):
-            if result is None:
-                raise FileChanged(f"{piece.chunk.name}: the file changed while it was being read")
             piece.outcome = piece.outcome._replace(collector=result.collector, lacking=result.lacking)
         _check_unchanged(files)
     return accumulators, all_complete

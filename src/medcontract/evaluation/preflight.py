@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
+from msgspec.structs import replace
+
 from medcontract.contracts import registry
 from medcontract.errors import BrokenPlugin, CallError, WrongWeights, report_plugin_errors
 from medcontract.evaluation.build_results import score_result
@@ -22,10 +24,12 @@ from medcontract.evaluation.loading import no_submission
 from medcontract.evaluation.plugin_checks import checked
 from medcontract.evaluation.preflight_answers import (
     answers_check,
+    explained,
     labels_check,
     near_ids,
     other_teams,
     remarks_on,
+    unreadable,
     zero_headlines,
 )
 from medcontract.evaluation.preflight_files import check_images, image_checks, named_file_checks
@@ -87,7 +91,8 @@ def preflight(
     score, check = _score_check(session, parameters, header)
     checks += _track_checks(session, score)
     checks += named_file_checks(session, found)
-    return Preflight.of((*checks, check), None if score is None else score_result(score))
+    checklist = Preflight.of((*checks, check), None if score is None else score_result(score))
+    return replace(checklist, _contracts=tuple(files.groups))
 
 
 def _protocol_check(session: Session) -> Iterator[Check]:
@@ -124,10 +129,18 @@ def _how(part: Part) -> str:
     return f" ({part.how.removeprefix('recognized ')})" if part.how else ""
 
 
+def _few(names: Sequence[str]) -> tuple[str, str]:
+    return (names[0], "is") if len(names) == 1 else (plural(len(names), "file"), "are")
+
+
 def _describe(files: Files) -> str:
     parts = files.parts()
     text = ", ".join(f"{part.name} is {part.contract.id}{_how(part)}" for part in parts)
-    text = text if len(parts) <= _FEW_FILES else plural(len(parts), "file")
+    if len(parts) > _FEW_FILES:
+        kinds: dict[str, list[str]] = {}
+        for part in parts:
+            kinds.setdefault(f"{part.contract.id}{_how(part)}", []).append(part.name)
+        text = ", ".join(f"{' '.join(_few(names))} {kind}" for kind, names in kinds.items())
     return "; ".join([*([text] if text else []), *describe_unused(files), *files.notes])
 
 
@@ -201,6 +214,9 @@ def _cross_file_check(session: Session) -> Check:
     if not errors and not teams and not session.has_truth and not compared:
         wanted = " or ".join(session.track.roles.truths)
         return Check(id="between-files", title=title, status="skipped", detail=f"needs a truth ({wanted})")
+    broken = unreadable(session)
+    if broken and not errors and not teams:
+        return Check(id="between-files", title=title, status="skipped", detail=broken)
     done = "" if session.has_truth else "only rules that need no truth"
     return Check(
         id="between-files",
@@ -232,12 +248,13 @@ def _coverage_check(session: Session) -> Check:
     unknown = sum(pairing.unknown_count for pairing in pairings)
     expected = sum(len(pairing.expected.items) for pairing in pairings)
     near = near_ids(session)
+    problems = problems_of(session.submissions(), lambda code: code in _COVERAGE)
     return Check(
         id="coverage",
         title=title,
         status="failed" if missing or unknown or not expected else "passed",
         detail=_coverage(session, expected, missing, unknown),
-        problems=(*near, *problems_of(session.submissions(), lambda code: code in _COVERAGE)),
+        problems=(*near, *(explained(session, problems) if near else problems)),
         _found=count_of(session.submissions(), lambda code: code in _COVERAGE) + len(near),
     )
 

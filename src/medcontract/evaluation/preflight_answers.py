@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from medcontract.evaluation.inputs import Part
 from medcontract.evaluation.label_tally import LabelTally
 from medcontract.evaluation.near_misses import differences, near_pairs, shown_key
@@ -15,7 +17,7 @@ from medcontract.problems import plain_name, plural, shorten
 from medcontract.results.preflight import Check, Status
 from medcontract.results.score import FileProblem
 from medcontract.results.validation import Problem
-from medcontract.scoring.pairing import Pair, Unscored
+from medcontract.scoring.pairing import Pair, Pairing, Unscored
 
 _EXAMPLES = 3
 
@@ -25,12 +27,20 @@ def answers_check(session: Session) -> Check:
     title = "The submission contains answers"
     if not session.submissions():
         return Check(id="answers", title=title, status="skipped", detail="needs a submission")
+    if not _records(session.submissions()) and (broken := unreadable(session)):
+        return Check(id="answers", title=title, status="skipped", detail=broken)
     problems = [problem for pair in session.scorer.pairs for problem in _no_answers(session, pair)]
     status: Status = "failed" if any(problem.severity == "error" for problem in problems) else "passed"
     return Check(
         id="answers", title=title, status=status, detail=plural(_records(session.submissions()), "record"),
         problems=tuple(problems), _found=len(problems),
     )  # fmt: skip
+
+
+def unreadable(session: Session) -> str | None:
+    """That files of the submission cannot be read, as the reason why a check is skipped."""
+    names = [part.name for part in session.submissions() if part.validator and part.validator.broken]
+    return f"needs a readable submission, unlike {', '.join(names)}" if names else None
 
 
 def _no_answers(session: Session, pair: Pair[Any, Any]) -> Iterator[FileProblem]:
@@ -125,11 +135,39 @@ def near_ids(session: Session) -> tuple[FileProblem, ...]:
         near = near_pairs(pairing.unknown, pairing.expected.index)
         if near:
             differ = "differ" if len(near) > 1 else "differs"
-            message = f"{plural(len(near), 'id')} {differ} from an expected one only in {differences(near)}"
+            message = f"{_of_unknown(pairing, len(near))} {differ} from an expected one only in {differences(near)}"
             pairs = "; ".join(f"{shown_key(mine)}, expected {shown_key(true)}" for mine, true in near[:_EXAMPLES])
             parts = session.files.groups.get(pairing.pair.submission, [])
             found.append(in_files(parts, warning("MC502", message, "write the ids as in the list or the truth", pairs)))
     return tuple(found)
+
+
+def _of_unknown(pairing: Pairing[Any, Any], near: int) -> str:
+    """The number of ids that are similar to an expected one, among those that MC303 reports one by one."""
+    total = pairing.unknown_count
+    if near == total:
+        return f"all {total:,} unknown ids (MC303)" if total > 1 else "the unknown id (MC303)"
+    least = "at least " if len(pairing.unknown) < total else ""
+    return f"{least}{near:,} of {total:,} unknown ids (MC303)"
+
+
+_SIMILAR = {
+    "MC303": "see MC502: only the spelling of the id differs",
+    "MC302": "see MC502: it may be answered under an id with another spelling",
+}
+
+
+def explained(session: Session, problems: Sequence[FileProblem]) -> tuple[FileProblem, ...]:
+    """Problems of coverage; their hints refer to MC502 if all unknown ids are similar to expected ones."""
+    for pairing in session.pairings.values():
+        if len(near_pairs(pairing.unknown, pairing.expected.index)) < pairing.unknown_count:
+            return tuple(problems)
+    return tuple(replace(each, hint=_SIMILAR[each.code]) if _is_general(each) else each for each in problems)
+
+
+def _is_general(problem: FileProblem) -> bool:
+    """Whether the hint is the one of the rule, not one about this id."""
+    return problem.code in _SIMILAR and (problem.hint or "").startswith(("check ", "write "))
 
 
 def remarks_on(session: Session, parts: Sequence[Part]) -> tuple[FileProblem, ...]:

@@ -358,7 +358,7 @@ def set_by_caller(track: Track, given: HeaderOverrides, known: Mapping[str, Any]
 
 def _nothing(truth: Truth, files: Files) -> Processing | None:
     """The gate for a submission that cannot be read: nothing is processed."""
-    expected = sum(len(each.items) for each in truth.expected.values())
+    expected = sum(each.total for each in truth.expected.values())
     there = any(pair.submission in files.groups for pair in truth.scorer.pairs)
     if truth.reasons or there or not expected:
         return None

@@ -71,15 +71,15 @@ class ExpectedSinks:
         self._expected = expected
         self._others = others
 
-    def __getstate__(self) -> tuple[_Recipe, str, dict[str, OtherFile]]:
+    def __getstate__(self) -> tuple[_Recipe, str, dict[str, OtherFile], type[Expected[Any]]]:
         self._recipe.check()
-        return self._recipe, self._contract, _without_headers(self._others)
+        return self._recipe, self._contract, _without_headers(self._others), type(self.fresh())
 
-    def __setstate__(self, state: tuple[_Recipe, str, dict[str, OtherFile]]) -> None:
-        self._recipe, self._contract, self._others = state
+    def __setstate__(self, state: tuple[_Recipe, str, dict[str, OtherFile], type[Expected[Any]]]) -> None:
+        self._recipe, self._contract, self._others, kind = state
         pair = self._recipe.scorer().pairs[self._recipe.pair]
         checks = record_checks(registry.find(self._contract).file_rules, self._others)
-        self._expected = Expected(pair.key, pair.item, checks)
+        self._expected = kind(pair.key, pair.item, checks)
 
     def fresh(self) -> Expected[Any]:
         return self._expected.fresh()
@@ -97,10 +97,13 @@ class PairingSinks:
         pairing = self._pairing
         own = pairing.pair.truth
         others = {rule.other: pairing.others[rule.other] for rule in pairing.rules if rule.other != own}
-        expected = pairing.expected
         return (
-            self._recipe, expected.export()[:3], pairing.rules, _without_headers(others), pairing.unique,
+            self._recipe, self.truth_for_workers(), pairing.rules, _without_headers(others), pairing.unique,
         )  # fmt: skip
+
+    def truth_for_workers(self) -> tuple[list[Any], list[Any], bool]:
+        """The ids and items that each worker gets, and whether the ids ascend."""
+        return self._pairing.expected.export()[:3]
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         truth: tuple[list[Any], list[Any], bool]
@@ -118,7 +121,7 @@ class PairingSinks:
 
 def can_split_truth(expected: Expected[Any]) -> bool:
     """Whether the records of a truth may be read in chunks."""
-    return type(expected) is Expected and not any(isinstance(check, OrderCheck) for check in expected.checks)
+    return expected.can_split and not any(isinstance(check, OrderCheck) for check in expected.checks)
 
 
 def can_send(pairing: Pairing[Any, Any]) -> bool:

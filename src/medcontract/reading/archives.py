@@ -64,6 +64,8 @@ def member_size(archive: str, name: str, limits: Limits) -> int | None:
 class ArchivedFile(Source):
     """A file in an archive. Its bytes, its size and its hash are those of the file itself."""
 
+    in_archive = True
+
     def __init__(self, archive: str, member: str, limits: Limits | None = None) -> None:
         super().__init__(archive, str(member_path(archive, member)), limits)
         self._member = member
@@ -89,6 +91,11 @@ class ArchivedFile(Source):
     @property
     def address(self) -> Address | None:
         return self._path.member(self._member) if isinstance(self._path, Address) else None
+
+    @property
+    def location(self) -> str | None:
+        archive = super().location
+        return None if archive is None else self.address or member_path(archive, self._member)
 
     def _as_it_is(self) -> BinaryIO:
         with self.reading():

@@ -1,8 +1,9 @@
 """Splits a large file into slices that can be read at the same time, each like a separate file.
 
 A `.jsonl` is split at line ends, a `.csv` at line ends outside of quotes, a `.json` between two records of its list.
-Such borders are guessed: from the first two records, or from the number of quotes before them. The reader of the slice
-before a wrong border notices it, because the slice does not end where a record ends.
+Such borders are guessed: from the first two records, from the number of quotes before them or, for a file at an
+address, from the rows after them. The reader of the slice before a wrong border notices it, because the slice does not
+end where a record ends. A `.parquet` is split between row groups.
 """
 
 from __future__ import annotations
@@ -11,17 +12,18 @@ import io
 import math
 import os
 from collections.abc import Iterator, Sequence
-from itertools import islice
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from itertools import accumulate, islice
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 
 import msgspec
 
 from medcontract import cpus
+from medcontract.addresses import Address
 from medcontract.containers import Container
 from medcontract.reading.json_file import JsonFile, TooLarge
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.limits import Limits
-from medcontract.reading.source import Source, Watched
+from medcontract.reading.source import Source, Unreadable, Watched
 
 if TYPE_CHECKING:
     import hashlib
@@ -36,6 +38,8 @@ LARGEST = 64 << 20
 _ROUNDS = 3
 """Slices per worker, unless they would be too small or too large."""
 _BLOCK = 1 << 20
+_NEAR_BORDER = 128 << 10
+"""Bytes that are requested at a time to find a border in a file at an address."""
 
 
 class Span(NamedTuple):
@@ -45,11 +49,15 @@ class Span(NamedTuple):
     end: int
     prefix: bytes = b""
     suffix: bytes = b""
+    groups: tuple[int, int] | None = None
+    """For Parquet: the first row group, and the one after the last."""
+    rows_before: int = 0
+    """For Parquet: the number of rows before these row groups."""
 
     @property
     def shift(self) -> int:
-        """Convert an offset in the slice to one in the file."""
-        return self.start - len(self.prefix)
+        """Convert an offset in the slice to one in the file. The offset of a row in a Parquet file is its number."""
+        return self.rows_before if self.groups else self.start - len(self.prefix)
 
 
 def workers_for(jobs: int | None, size: int) -> int:
@@ -64,17 +72,30 @@ def workers_for(jobs: int | None, size: int) -> int:
 def spans(source: Source, container: Container, list_key: str | None, workers: int) -> list[Span]:
     """Slices of an uncompressed file for so many workers; one if it is small or cannot be split."""
     whole = [Span(0, source.size)]
-    path = source.path
+    location = source.location
     count = _count(source.size, workers)
-    if path is None or source.packed or count < 2 or container.split is None:
+    if location is None or source.packed or source.in_archive or count < 2 or container.split is None:
         return whole
-    with source.reading(), open(path, "rb") as stream:
+    if container.split == "row groups":
+        return _between_row_groups(source, count) or whole
+    with source.reading(), _open(location) as stream:
         data = _Bytes(stream, source.size)
         if container.split == "records":
             return _between_records(source, data, list_key or "", count) or whole
-        if container.split == "rows":
-            return _at_row_ends(data, source.start, count) or whole
-        return _at_line_ends(data, count)
+        if container.split == "lines":
+            return _at_line_ends(data, count)
+        if isinstance(location, Address):
+            return _at_likely_row_ends(data, source.start, count) or whole
+        return _at_row_ends(data, source.start, count) or whole
+
+
+def _open(location: str) -> BinaryIO:
+    """A file in which borders are searched."""
+    if not isinstance(location, Address):
+        return open(location, "rb")
+    from medcontract.reading.remote import open_remote
+
+    return cast("BinaryIO", open_remote(location, block=_NEAR_BORDER))  # not buffered: requests stay small
 
 
 def _count(size: int, workers: int) -> int:
@@ -96,13 +117,16 @@ class _Bytes:
 
     def between(self, start: int, end: int) -> bytes:
         self._stream.seek(start)
-        return self._stream.read(max(end - start, 0))
+        found = bytearray()
+        while piece := self._stream.read(max(end - start - len(found), 0)):
+            found += piece
+        return bytes(found)
 
-    def find(self, wanted: bytes, start: int = 0) -> int:
-        """The first occurrence from an offset on, or -1."""
+    def find(self, wanted: bytes, start: int, stop: int) -> int:
+        """The first occurrence from an offset on, or -1. It is not searched far behind `stop`."""
         self._stream.seek(start)
         rest = b""
-        while block := self._stream.read(_BLOCK):
+        while start < stop and (block := self._stream.read(_BLOCK)):
             text = rest + block
             at = text.find(wanted)
             if at >= 0:
@@ -127,10 +151,15 @@ class _Bytes:
             yield line
 
 
+def _target(data: _Bytes, number: int, count: int) -> tuple[int, int]:
+    """Where a border is searched, and where the next one will be."""
+    return len(data) * number // count, len(data) * (number + 1) // count
+
+
 def _at_line_ends(data: _Bytes, count: int) -> list[Span]:
     borders = [0]
     for number in range(1, count):
-        border = data.find(b"\n", len(data) * number // count) + 1
+        border = data.find(b"\n", *_target(data, number, count)) + 1
         if border > borders[-1]:
             borders.append(border)
     ends = [*borders[1:], len(data)]
@@ -139,13 +168,12 @@ def _at_line_ends(data: _Bytes, count: int) -> list[Span]:
 
 def _at_row_ends(data: _Bytes, start: int, count: int) -> list[Span]:
     """Slices at line ends with an even number of quotes before them: there, no quoted cell is open."""
-    end = data.find(b"\n", start)
-    header = data.between(start, end + 1)
-    if end < 0 or not header.strip() or b'"' in header or b"\r" in header[:-2]:  # an unusual header
+    header = _header(data, start)
+    if not header:
         return []
     borders, at, is_open = [0], 0, False
     for number in range(1, count):
-        wanted = max(len(data) * number // count, end + 1, at)
+        wanted = max(len(data) * number // count, start + len(header), at)
         is_open ^= data.count_odd(b'"', at, wanted)
         at = wanted
         for line in data.lines(at):
@@ -155,6 +183,59 @@ def _at_row_ends(data: _Bytes, start: int, count: int) -> list[Span]:
                 break
         if borders[-1] < at < len(data):
             borders.append(at)
+    return _rows_between(borders, data, header)
+
+
+def _at_likely_row_ends(data: _Bytes, start: int, count: int) -> list[Span]:
+    """Like `_at_row_ends`, without reading what is before the line ends."""
+    header = _header(data, start)
+    if not header:
+        return []
+    borders = [0]
+    for number in range(1, count):
+        at = max(len(data) * number // count, start + len(header))
+        border = at + likely_row_end(data.between(at, at + _NEAR_BORDER), header.count(b","))
+        if max(at, borders[-1]) < border < len(data):
+            borders.append(border)
+    return _rows_between(borders, data, header)
+
+
+def likely_row_end(text: bytes, commas: int) -> int:
+    """The end of the first row that ends in a part of a table, or 0. The part may start in a quoted cell.
+
+    If it does, rows have the right number of commas only when they are read so.
+    """
+    _, _, end = max((_right_rows(text, is_open, commas) for is_open in (False, True)), key=lambda found: found[:2])
+    return end
+
+
+def _right_rows(text: bytes, is_open: bool, commas: int) -> tuple[float, bool, int]:
+    """The share of complete rows with so many commas, whether no cell is open at the start, and the first row's end."""
+    starts_open, right = is_open, 0
+    ends: list[int] = []
+    at = row_at = 0
+    for line in text.splitlines(keepends=True):
+        is_open ^= line.count(b'"') % 2 == 1
+        at += len(line)
+        if is_open or not line.endswith(b"\n"):
+            continue
+        if ends:
+            unquoted = b"".join(text[row_at:at].split(b'"')[::2])
+            right += unquoted.count(b",") == commas
+        ends.append(at)
+        row_at = at
+    return right / max(len(ends) - 1, 1), not starts_open, ends[0] if ends else 0
+
+
+def _header(data: _Bytes, start: int) -> bytes:
+    """The first line; empty if it is unusual."""
+    end = data.find(b"\n", start, len(data))
+    header = data.between(start, end + 1)
+    usual = end >= 0 and header.strip() and b'"' not in header and b"\r" not in header[:-2]
+    return header if usual else b""
+
+
+def _rows_between(borders: Sequence[int], data: _Bytes, header: bytes) -> list[Span]:
     ends = [*borders[1:], len(data)]
     return [Span(a, b, header if a else b"") for a, b in zip(borders, ends, strict=True)]
 
@@ -166,7 +247,7 @@ def _between_records(source: Source, data: _Bytes, list_key: str, count: int) ->
     found: list[tuple[int, int]] = []
     """The end of a record, and the start of the next one."""
     for number in range(1, count):
-        at = data.find(border, len(data) * number // count)
+        at = data.find(border, *_target(data, number, count))
         if at >= 0 and (not found or at >= found[-1][1]):
             found.append((at + 1, at + border.index(b"{", 1)))
     prefix = b"{" + msgspec.json.encode(list_key) + b":["
@@ -185,6 +266,34 @@ def _border(source: Source, data: _Bytes, list_key: str) -> bytes | None:
     end, start = first[1] + len(first[0]), second[1]
     key = second[0].find(b'"', second[0].find(b'"') + 1) + 1
     return data.between(end - 1, start + key) if second[0].startswith(b"{") and key > 0 else None
+
+
+def _between_row_groups(source: Source, count: int) -> list[Span]:
+    from medcontract.reading.parquet_file import row_groups
+
+    try:
+        groups = row_groups(source)
+    except Unreadable:
+        return []
+    borders = [0]
+    """The first row group of each slice."""
+    total, done = sum(group.size for group in groups), 0
+    if total > 2 * source.size:  # pages overlap, which `page_sizes` rejects
+        return []
+    for number, group in enumerate(groups):
+        if number > borders[-1] and done >= total * len(borders) // count:
+            borders.append(number)
+        done += group.size
+    firsts = [0, *(groups[border].start for border in borders[1:])]
+    if len(borders) < 2 or firsts != sorted(set(firsts)) or firsts[-1] >= source.size:  # groups in an unusual order
+        return []
+    rows = list(accumulate((group.rows for group in groups), initial=0))
+    lasts = [*borders[1:], len(groups)]
+    ends = [*firsts[1:], source.size]
+    return [
+        Span(start, end, groups=(first, last), rows_before=rows[first])
+        for start, end, first, last in zip(firsts, ends, borders, lasts, strict=True)
+    ]
 
 
 def hash_slices(stream: BinaryIO, cuts: Sequence[Span]) -> tuple[str, list[str]] | None:
@@ -221,31 +330,65 @@ class Slice(Source):
     def __init__(self, path: str, name: str, span: Span, limits: Limits) -> None:
         super().__init__(path, name, limits)
         self._span = span
+        self.counts_breaks = False
+        """Whether to count line breaks while reading."""
+        self._breaks: int | None = None
 
     def count_breaks(self) -> int:
         """The number of line breaks (LF, CRLF or CR) between its borders, as `CsvFile` counts lines."""
-        count, at = 0, self._span.start
-        with self.reading(), open(self._path, "rb") as stream:
-            stream.seek(at)
-            half = False
-            while block := stream.read(min(_BLOCK, self._span.end - at)):
-                at += len(block)
-                count += line_breaks(block) - (half and block.startswith(b"\n"))
-                half = block.endswith(b"\r")
-        return count
+        if self._breaks is None:  # it was not read completely
+            self.counts_breaks = True
+            with self.open() as stream:
+                while stream.read(_BLOCK):
+                    pass
+        return self._breaks or 0
+
+    def note_breaks(self, count: int) -> None:
+        self._breaks = count
 
     def open(self) -> BinaryIO:
         with self.reading():
-            return io.BufferedReader(Watched(_Spliced(open(self._path, "rb"), self._span), self), 1 << 18)
+            spliced = _Spliced(self._raw(self._span.start, self._span.end), self._span)
+            spliced.counts_for = self if self.counts_breaks else None
+            return io.BufferedReader(Watched(spliced, self), 1 << 18)
+
+
+class RowGroups(Source):
+    """Some row groups of a Parquet file."""
+
+    def __init__(self, path: str, name: str, span: Span, limits: Limits) -> None:
+        super().__init__(path, name, limits)
+        self._span = span
+        self.row_groups = range(*span.groups) if span.groups else None
+
+    def sha256(self) -> str:
+        """The hash of its part of the file. Empty for a file at an address, whose version is known."""
+        if self.version is not None:
+            return ""
+        with self.reading(), open(self._path, "rb") as stream:
+            stream.seek(self._span.start)
+            import hashlib
+
+            found = hashlib.sha256()
+            _hash_up_to(self._span.end, stream, found)
+        return found.hexdigest()
 
 
 class _Spliced(io.RawIOBase):
     """A range of a file, with bytes added before and after it."""
 
-    def __init__(self, stream: BinaryIO, span: Span) -> None:
+    counts_for: Slice | None = None
+    """To which the number of line breaks is reported, if the range is read completely and in order."""
+
+    def __init__(self, stream: io.RawIOBase, span: Span) -> None:
         self._stream = stream
         self._span = span
         self._at = 0
+        self._breaks = 0
+        self._counted = len(span.prefix)
+        """How far line breaks were counted."""
+        self._half = False
+        """Whether the last byte that was counted may be the first half of a CRLF."""
         self._middle = len(span.prefix) + span.end - span.start
         self._size = self._middle + len(span.suffix)
 
@@ -275,8 +418,18 @@ class _Spliced(io.RawIOBase):
             return span.prefix[at : at + length]
         if at < self._middle:
             self._stream.seek(span.shift + at)
-            return self._stream.read(min(length, self._middle - at))
+            data: bytes = self._stream.read(min(length, self._middle - at)) or b""
+            if self.counts_for and at == self._counted:
+                self._count(data)
+            return data
         return span.suffix[at - self._middle : at - self._middle + length]
+
+    def _count(self, data: bytes) -> None:
+        self._breaks += line_breaks(data) - (self._half and data.startswith(b"\n"))
+        self._half = data.endswith(b"\r")
+        self._counted += len(data)
+        if self._counted == self._middle and self.counts_for:
+            self.counts_for.note_breaks(self._breaks)
 
     def close(self) -> None:
         self._stream.close()

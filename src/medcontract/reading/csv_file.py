@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from medcontract.problems import Finding, Ref, empty_file, is_plain, plural, shorten
-from medcontract.reading.diagnosis import index_hint
+from medcontract.reading.diagnosis import TOTAL_HINT, index_hint, is_total
 from medcontract.reading.json_file import Decode, DecodeLines, Lines, too_large
 from medcontract.reading.json_scanner import LATE_MARK_HINT, not_utf8
 from medcontract.reading.limits import LINES_BLOCK, MAX_MEMBERS
@@ -211,7 +211,7 @@ class CsvFile:
         if isinstance(cells, Finding):
             return Row(b"", offset, len(raw), line, cells)
         if len(cells) != len(self.header):
-            return Row(b"", offset, len(raw), line, _ragged(cells, len(self.header)))
+            return Row(b"", offset, len(raw), line, _ragged(cells, self.header))
         record = layout.record(cells, _json_cell)
         return Row(record, offset, len(raw), line, None, decode(record))
 
@@ -438,9 +438,12 @@ def _never_closed(offset: int | None) -> Finding:
     return Finding("MC030", "a quote in this row is not closed", 'close it with "', offset=offset)
 
 
-def _ragged(cells: Sequence[str | None], columns: int) -> Finding:
-    message = f"the row has {plural(len(cells), 'cell')}, the header {columns}"
-    return Finding("MC031", message, _ragged_hint(cells, columns))
+def _ragged(cells: Sequence[str | None], header: Sequence[str]) -> Finding:
+    message = f"the row has {plural(len(cells), 'cell')}, the header {len(header)}"
+    unnamed = header.count("")
+    if unnamed and len(cells) == len(header) - unnamed:
+        return Finding("MC031", message, "remove the extra comma from the header")
+    return Finding("MC031", message, _ragged_hint(cells, len(header)))
 
 
 def _ragged_hint(cells: Sequence[str | None], columns: int) -> str:
@@ -456,6 +459,8 @@ def _ragged_hint(cells: Sequence[str | None], columns: int) -> str:
         return "separate the cells by commas, as in the header"
     if len(cells) == 1 and only.startswith("```"):
         return "remove this line: it is Markdown, not data"
+    if len(cells) == 1 and is_total(only):
+        return TOTAL_HINT
     return "add the missing cells, which may be empty"
 
 

@@ -21,7 +21,6 @@ from medcontract.reading.gunzip import size_text
 from medcontract.reading.json_scanner import Broken, Scanner, after_end, read_string, scan, skip_space
 from medcontract.reading.limits import BLOCK, MAX_DOCUMENT, MAX_MEMBERS
 from medcontract.reading.source import Source
-from medcontract.types import Outline
 
 Decode = Callable[[bytes], Any]
 """Decodes the bytes of one record to a valid value, or to None if it may be invalid."""
@@ -234,6 +233,11 @@ class Window:
                     raise self.move(broken, self.at) from None
             raise TooLarge(self.base + self.at)
 
+    def skip_run(self) -> bytes:
+        """Skip text and complete values in memory, and return what is there then: a bracket, or nothing."""
+        self.at = _RUN.match(self.data, self.at).end()  # type: ignore[union-attr]  # the pattern matches anything
+        return self.data[self.at : self.at + 1]
+
     def plain_item(self) -> bytes | None:
         """The bytes of the item at the current position, where it is a number or a word with another one after it."""
         match = _PLAIN_ITEM.match(self.data, self.at)
@@ -436,73 +440,3 @@ def _no_comma_in_list(data: bytes, at: int) -> Broken:
 
 def _trailing(data: bytes, at: int) -> Broken:
     return Broken("MC012", at, "a comma before the closing bracket", "remove the comma")
-
-
-def outline(source: Source, enough: Callable[[Outline], bool]) -> Outline:
-    """Read only keys, until `enough` returns true or the file ends. Syntax errors end it silently."""
-    keys: set[str] = set()
-    items: dict[str, frozenset[str]] = {}
-    places: dict[str, Ref] = {}
-    schema: str | None = None
-    seen = 0
-    complete = False
-    window = Window(source)
-    try:
-        first = window.space()
-        if first == b"[":
-            return Outline(frozenset(), {"": _first_keys(window, "", places)}, None, "list", places)
-        if first != b"{":
-            return Outline(frozenset(), {}, None, "other")
-        window.at += 1
-        while window.space() == b'"':
-            key, _ = window.string()
-            keys.add(key)
-            seen += 1
-            if window.space() != b":" or seen > MAX_MEMBERS:
-                break
-            window.at += 1
-            if window.space() == b"[":
-                early = Outline(frozenset(keys), items, schema, "object", places)
-                items[key] = _first_keys(window, key, places)
-                if enough(early):
-                    return early
-                _skip_items(window)
-            else:
-                raw = window.cut()
-                if key == "$schema" and raw.startswith(b'"'):
-                    schema = read_string(raw, 0)[0]
-            if window.space() != b",":
-                break
-            window.at += 1
-        complete = window.space() == b"}"
-    except (Broken, TooLarge):
-        pass
-    finally:
-        window.close()
-    return Outline(frozenset(keys), items, schema, "object", places, complete)
-
-
-def _first_keys(window: Window, list_key: str, places: dict[str, Ref]) -> frozenset[str]:
-    """The keys of the first item of the list that opens here; the window stays after that item."""
-    window.at += 1
-    if window.space() != b"{":
-        return frozenset()
-    offset = window.base + window.at
-    raw = window.cut()
-    places[list_key] = Ref(offset, len(raw), 0, (list_key, 0) if list_key else (0,))
-    value = scan(raw).value
-    return frozenset(value) if isinstance(value, dict) else frozenset()
-
-
-def _skip_items(window: Window) -> None:
-    """Skip to the end of the list; complete items in memory are skipped in one step."""
-    while True:
-        window.at = _RUN.match(window.data, window.at).end()  # type: ignore[union-attr]  # the pattern matches anything
-        char = window.data[window.at : window.at + 1]
-        if char == b"]":
-            window.at += 1
-            return
-        if char:
-            window.cut()
-        elif not window.fill():
-            return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from medcontract.problems import Finding
 from medcontract.reading.gunzip import size_text
@@ -29,6 +29,30 @@ _PANDAS_INDEX = re.compile(r"__index_level_[0-9]+__")
 Cells = tuple[Any, ...]
 
 
+class RowGroup(NamedTuple):
+    """A part of a Parquet file."""
+
+    rows: int
+    start: int
+    """The offset of its first page."""
+    size: int
+    """Its bytes in the file."""
+
+
+def row_groups(source: Source) -> list[RowGroup]:
+    """The row groups of a Parquet file. Raises `Unreadable` if it is damaged."""
+    with source.open() as stream:
+        metadata = _open(stream).metadata
+    return [_row_group(metadata.row_group(number)) for number in range(metadata.num_row_groups)]
+
+
+def _row_group(group: Any) -> RowGroup:
+    columns = [group.column(place) for place in range(group.num_columns)]
+    offsets = [each for column in columns for each in (column.data_page_offset, column.dictionary_page_offset) if each]
+    size = sum(max(0, column.total_compressed_size) for column in columns)
+    return RowGroup(group.num_rows, min(offsets, default=0), size)
+
+
 def columns(source: Source) -> list[str]:
     """The column names of a Parquet file. Raises `Unreadable` if it is damaged, `ImportError` without pyarrow."""
     with source.open() as stream:
@@ -36,7 +60,10 @@ def columns(source: Source) -> list[str]:
 
 
 def rows(source: Source) -> Iterator[Cells | None]:
-    """The rows of a Parquet file; None for rows beyond the size limit of a record. Raises `Unreadable`."""
+    """The rows of a Parquet file, or of `source.row_groups`; None for rows beyond the size limit of a record.
+
+    At most one row group is in memory at a time. Raises `Unreadable`.
+    """
     import pyarrow as pa
 
     try:
@@ -50,12 +77,16 @@ def _rows(stream: BinaryIO, source: Source) -> Iterator[Cells | None]:
     file = _open(stream)
     check_size(source, _announced(file))
     _check_values(file, source)
-    _check_pages(stream, file, source)
+    source.unpacked = 0
+    if source.row_groups is None:
+        _check_pages(stream, file, source, range(file.num_row_groups))
     places = list(_columns(file))  # by position: a name may occur twice
     file = _open(stream, [field.name for field in file.schema_arrow if _is_text(field.type)])
-    for number in range(file.num_row_groups):
+    for number in source.row_groups or range(file.num_row_groups):
         if not file.metadata.row_group(number).num_rows:
             continue
+        if source.row_groups is not None:  # one by one, so that the same bytes are not requested twice
+            _check_pages(stream, file, source, range(number, number + 1))
         size = _batch_size(file, number)
         for batch in file.iter_batches(batch_size=size, row_groups=[number]):
             yield from _rows_of([batch.column(place) for place in places], source.limits.record)
@@ -95,13 +126,12 @@ def _check_values(file: Any, source: Source) -> None:
             ))  # fmt: skip
 
 
-def _check_pages(stream: BinaryIO, file: Any, source: Source) -> None:
+def _check_pages(stream: BinaryIO, file: Any, source: Source, groups: range) -> None:
     """Raise `Unreadable` if the pages, or a single one, decompress to more than the limit."""
-    total = 0
     try:
-        for size in page_sizes(stream, file.metadata, source.size):
-            total += size
-            check_size(source, total)
+        for size in page_sizes(stream, file.metadata, source.size, groups):
+            source.unpacked += size
+            check_size(source, source.unpacked)
             if size > MAX_DOCUMENT:
                 raise Unreadable(Finding(
                     "MC027", f"a page of the file decompresses to more than {size_text(MAX_DOCUMENT)}",

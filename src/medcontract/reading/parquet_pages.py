@@ -20,11 +20,11 @@ class BadHeader(ValueError):
     """Not a valid page header."""
 
 
-def page_sizes(stream: BinaryIO, metadata: Any, file_size: int) -> Iterator[int]:
-    """The decompressed size of each page. Raises `BadHeader`."""
+def page_sizes(stream: BinaryIO, metadata: Any, file_size: int, groups: range | None = None) -> Iterator[int]:
+    """The decompressed size of each page, of all row groups or of some. Raises `BadHeader`."""
     chunks = [
         metadata.row_group(group).column(column)
-        for group in range(metadata.num_row_groups)
+        for group in groups or range(metadata.num_row_groups)
         if metadata.row_group(group).num_rows  # one without rows need not have pages, and is not read
         for column in range(metadata.num_columns)
     ]

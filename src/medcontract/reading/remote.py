@@ -130,25 +130,35 @@ def path_in(files: Any, address: Address) -> str:
     return path
 
 
-def open_remote(address: Address) -> RemoteFile:
-    """A file as a stream, in the state in which it was last seen. Raises `OSError`."""
+def open_remote(address: Address, start: int = 0, end: int | None = None, block: int | None = None) -> RemoteFile:
+    """A file as a stream, in the state in which it was last seen. Raises `OSError`.
+
+    If only a part of it is needed, nothing outside of it is requested. `block`: bytes per request; they are not kept.
+    """
     known = _known.get(address.full)
     info = known[1] if known else file_info(address)
     if info.is_folder:
         raise IsADirectoryError(errno.EISDIR, "this is a folder")
     if not info.ranges:
         raise RemoteError(errno.ENOTSUP, "the server cannot send parts of a file", "download it, and pass the file")
-    return RemoteFile(address, info)
+    return RemoteFile(address, info, start, end, block)
 
 
 class RemoteFile(io.RawIOBase):
-    """A file at an address. It fails if the file changes while it is read."""
+    """A file at an address, or the part of it between two offsets. It fails if the file changes while it is read."""
 
-    def __init__(self, address: Address, info: FileInfo) -> None:
+    def __init__(
+        self, address: Address, info: FileInfo, start: int = 0, end: int | None = None, block: int | None = None
+    ) -> None:
         super().__init__()
         self._address = address
         self.info = info
-        self._at = 0
+        self._at = self._start = start
+        self._end = info.size if end is None else min(end, info.size)
+        self._size = block or BLOCK
+        self._keeps = block is None
+        self._last = (-1, b"")
+        """The block that was read last, and its offset: other files may replace it in the cache."""
 
     def readable(self) -> bool:
         return True
@@ -165,22 +175,24 @@ class RemoteFile(io.RawIOBase):
         return self._at
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # any writable buffer
-        number, skipped = divmod(self._at, BLOCK)
-        if self._at >= self.info.size:
+        if self._at >= self._end:
             self._check_unchanged()
             return 0
-        data = self._block(number)[skipped : skipped + len(buffer)]
+        skipped = (self._at - self._start) % self._size
+        data = self._block(self._at - skipped)[skipped : skipped + len(buffer)]
         buffer[: len(data)] = data
         self._at += len(data)
         return len(data)
 
-    def _block(self, number: int) -> bytes:
-        start = number * BLOCK
-        length = min(BLOCK, self.info.size - start)
-        data = _blocks.get((self._address.full, self.info.state, number), lambda: self._fetch(start, start + length))
-        if len(data) != length:
-            raise _changed()
-        return data
+    def _block(self, start: int) -> bytes:
+        if self._last[0] != start:
+            end = min(start + self._size, self._end)
+            key = (self._address.full, self.info.state, start, end)
+            data = _blocks.get(key, lambda: self._fetch(start, end)) if self._keeps else self._fetch(start, end)
+            if len(data) != end - start:
+                raise changed()
+            self._last = start, data
+        return self._last[1]
 
     def _fetch(self, start: int, end: int) -> bytes:
         files = filesystem(self._address)
@@ -192,10 +204,11 @@ class RemoteFile(io.RawIOBase):
     def _check_unchanged(self) -> None:
         """At the end of the file: parts of an object store come without the state that they belong to."""
         if not self._address.is_web and file_info(self._address).state != self.info.state:
-            raise _changed()
+            raise changed()
 
 
-def _changed() -> RemoteError:
+def changed() -> RemoteError:
+    """The file is no longer what it was when its first bytes were read."""
     return RemoteError(errno.ESTALE, "it changed while it was read")
 
 
@@ -260,10 +273,10 @@ def _web_range(files: Any, address: Address, start: int, end: int, state: tuple[
         headers = {**_HEADERS, "Range": f"bytes={start}-{end - 1}"}
         async with session.get(address.full, headers=headers) as response:
             if response.status == 416:
-                raise _changed()
+                raise changed()
             _check_status(response.status)
             if response.status != 206 or _web_state(response, _total(response)) != state:
-                raise _changed()
+                raise changed()
             data: bytes = await response.content.readexactly(end - start)
             return data
 
@@ -281,14 +294,23 @@ def _total(response: Any) -> int | None:
 
 
 def _check_status(status: int) -> None:
-    if status in (404, 410):
-        raise NotThere(errno.ENOENT, "no such file", _NOT_THERE)
-    if status in (401, 403, 407):
-        raise RemoteError(errno.EACCES, f"permission denied (status {status})", _NO_PERMISSION)
-    if status >= 500 or status == 429:
-        raise RemoteError(errno.EAGAIN, f"the server failed (status {status})", "try again later")
+    if error := _meaning(status):
+        raise error
     if status not in (200, 206):
         raise RemoteError(errno.EIO, f"the server answered with status {status}", _NOT_THERE)
+
+
+def _meaning(status: object) -> RemoteError | None:
+    """The error that a status of a server means, if it is known."""
+    if not isinstance(status, int):
+        return None
+    if status in (404, 410):
+        return NotThere(errno.ENOENT, "no such file", _NOT_THERE)
+    if status in (401, 403, 407):
+        return RemoteError(errno.EACCES, f"permission denied (status {status})", _NO_PERMISSION)
+    if status >= 500 or status == 429:
+        return RemoteError(errno.EAGAIN, f"the server failed (status {status})", "try again later")
+    return None
 
 
 def _with_session(files: Any, ask: Callable[[Any], Any]) -> Any:
@@ -381,4 +403,6 @@ def _clean(error: Exception) -> RemoteError:
     for known, number, reason, hint in _REASONS:
         if any(name in known for name in names):
             return RemoteError(number, reason, hint)
+    if known_status := _meaning(getattr(error, "status_code", None)):  # of Azure
+        return known_status
     return RemoteError(errno.EIO, f"the storage failed ({type(error).__name__})", "check the address, and try again")

@@ -40,6 +40,11 @@ class Source:
 
     container: Container | None = None
     """Its container, if neither its name nor its bytes determine it."""
+    in_archive = False
+    row_groups: range | None = None
+    """The row groups of a Parquet file that are read. None: all of them."""
+    unpacked = 0
+    """The size of the rows that were read, if it is a Parquet file."""
 
     def __init__(
         self,
@@ -63,6 +68,8 @@ class Source:
         self._prepared = False
         self._digests: set[str] = set()
         """The hash of the file from each time that it was read completely."""
+        self._is_hashed = False
+        """Whether the hash was computed elsewhere, after the file was read."""
         self._before: tuple[object, ...] = ()
         self._written_to = False
         """Whether somebody wrote to the file while it was read from start to end."""
@@ -164,13 +171,27 @@ class Source:
         return self._path if isinstance(self._path, Address) else None
 
     @property
+    def location(self) -> str | None:
+        """The path or address from which another process can open it, with `open_source`; None if there is none."""
+        if isinstance(self._path, Address):
+            return None if self._path.is_in_memory else self.address
+        if self._bytes is not None or self._path == STDIN:
+            return None
+        return self._path if os.path.isabs(self._path) else os.path.join(os.getcwd(), self._path)
+
+    @property
+    def version(self) -> tuple[object, ...] | None:
+        """For a file at an address: a value that is the same in each process, and differs if the file changes."""
+        return self._before if isinstance(self._path, Address) else None
+
+    @property
     def is_binary(self) -> bool:
         """Whether it is a container that is not a text."""
         return with_magic(self.head) is not None
 
     def sha256(self) -> str:
         """The hash of the bytes as read, compressed or not. Raises `FileChanged` if they changed between reads."""
-        if self.is_binary or not self._digests:  # it was not read completely
+        if not self._digests or (self.is_binary and not self._is_hashed):  # it was not read completely
             import hashlib
 
             with self.reading(), self._as_it_is() as stream:
@@ -194,6 +215,11 @@ class Source:
     def note_digest(self, digest: str) -> None:
         """Record the hash of the bytes after the file was read completely."""
         self._digests.add(digest)
+
+    def note_hash(self, digest: str) -> None:
+        """Record the hash of a file that other processes have read."""
+        self._digests.add(digest)
+        self._is_hashed = True
 
     def note_writing(self) -> None:
         """The file was written to while it was read: what was read need not be any state of it."""
@@ -228,7 +254,18 @@ class Source:
         if self._bytes is not None:
             return io.BytesIO(self._bytes)
         with self.reading():
-            return io.BufferedReader(Watched(open_file(self._path), self), _buffer_size(self._path))
+            return io.BufferedReader(Watched(self._raw(), self), _buffer_size(self._path))
+
+    def _raw(self, start: int = 0, end: int | None = None) -> io.RawIOBase:
+        """The bytes of the file; of one at an address, only those between two offsets are needed. Raises `OSError`."""
+        if not isinstance(self._path, Address):
+            return open_file(self._path)
+        from medcontract.reading.remote import changed, open_remote
+
+        raw = open_remote(self._path, start, end)
+        if self._before and raw.info.state != self._before:
+            raise changed()
+        return raw
 
     def open(self) -> BinaryIO:
         """The text from its first byte."""

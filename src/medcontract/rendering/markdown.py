@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from medcontract.problems import plain_name, plural, shorten
+from medcontract.rendering import contracts_used
 from medcontract.rendering.json import dumps
 from medcontract.rendering.shared import (
     breakdown_table,
@@ -38,7 +39,7 @@ from medcontract.results.leaderboard import Leaderboard
 from medcontract.results.preflight import Check, Preflight
 from medcontract.results.schemas import ContractSchema, DataDictionary, DictionarySection
 from medcontract.results.score import FileProblem, Score, in_file
-from medcontract.results.tables import MOST_CASES, Table, number
+from medcontract.results.tables import MOST_CASES, MOST_ROWS, Table, number
 from medcontract.results.validation import Validation
 
 _MOST_PROBLEMS = 200
@@ -98,7 +99,7 @@ def score(score: Score, view: View) -> str:
     for table in tables(score):
         lines += ["", *markdown_table(table)] if table.rows else []
     if score.breakdown:
-        lines += ["", *markdown_table(breakdown_table(score.breakdown, show_values))]
+        lines += ["", *markdown_table(breakdown_table(score.breakdown, show_values), MOST_ROWS)]
     if score._hints and show_values and not score.participant:
         lines += ["", "## Hints", "", *(f"- {escaped(hint)}" for hint in score._hints)]
     if score.problems:
@@ -177,6 +178,7 @@ def leaderboard(board: Leaderboard, view: View) -> str:
     for file in board.truth:
         content = f"content `{file.content_sha256}`" if file.content_sha256 else f"SHA-256 `{file.sha256}`"
         lines.append(f"{'Truth' if file.content_sha256 else 'File'} {escaped(file.name)} ({file.contract}), {content}.")
+    lines += [f"Contracts of {escaped(who)}: {what}." for who, what in contracts_used.of_submissions(board)]
     return "\n".join(lines) + "\n"
 
 
@@ -190,6 +192,7 @@ def comparison(comparison: Comparison, view: View) -> str:
             lines += ["", *(markdown_table(table) if table.title else (escaped(table.rows[0][0]),))]
     if comparison.warnings:
         lines += ["", "## Warnings", "", *(f"- {escaped(warning)}" for warning in comparison.warnings)]
+    lines += ["", f"{contracts_used.of_comparison(comparison).capitalize()}."]
     lines += ["", f"Protocol fingerprint `{comparison.fingerprint}` in both."]
     return "\n".join(lines) + "\n"
 
@@ -254,8 +257,8 @@ def _code(name: str) -> str:
     return escaped(name) if set(name) & set("`|") or not name.isprintable() else f"`{name}`"
 
 
-def markdown_table(table: Table) -> Iterator[str]:
-    table = table.first(MOST_CASES)
+def markdown_table(table: Table, most: int = MOST_CASES) -> Iterator[str]:
+    table = table.first(most)
     if not table.rows:
         return
     if table.title:

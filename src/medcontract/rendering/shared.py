@@ -129,7 +129,8 @@ def breakdown_table(items: Sequence[ItemBreakdown], show_values: bool) -> Table:
             rows.append((*place, "", item_outcome(item, show_values)))
     right = sum(item.state == "right" for item in items)
     note = f"{right:,} of {len(items):,} items are correct."
-    return Table("Breakdown", ("document", "type", "item", "field", "difference"), rows, note, numeric=False)
+    head = ("document", "type", "item", "field", "difference")
+    return long_table(Table("Breakdown", head, rows, note, numeric=False))
 
 
 def inputs_table(inputs: Sequence[InputFile]) -> Table:

@@ -105,6 +105,8 @@ class Comparison(Result, frozen=True, kw_only=True):
 
     _names: tuple[str, ...] = ()
     """The names of the two files, if they were files."""
+    _contracts: tuple[tuple[str, ...], ...] = ()
+    """The contracts of the files that each of the two scores was computed from."""
     _kinds: tuple[RowKind, ...] = ()
     """The kinds of rows, in the order in which they are shown."""
     _figures: tuple[Any, ...] = ()

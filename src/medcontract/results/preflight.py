@@ -49,6 +49,9 @@ class Preflight(Result, frozen=True, kw_only=True):
     score: Score | None
     """The score, if the files include a truth."""
 
+    _contracts: tuple[str, ...] = ()
+    """The contracts of the files that were checked."""
+
     @classmethod
     def of(cls, checks: tuple[Check, ...], score: Score | None = None) -> Preflight:
         return cls(ready=all(check.status != "failed" for check in checks), checks=checks, score=score)

@@ -31,7 +31,7 @@ def strict_preflight(checklist: Preflight) -> Preflight:
     score = checklist.score and strict_score(checklist.score)
     refused = score is not None and checklist.score is not None and checklist.score.valid and not score.valid
     checks = tuple(_strict_check(check, score if refused else None) for check in checklist.checks)
-    return Preflight.of(checks, score)
+    return replace(Preflight.of(checks, score), _contracts=checklist._contracts)
 
 
 def _strict_check(check: Check, refused: Score | None) -> Check:

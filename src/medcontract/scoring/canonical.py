@@ -246,6 +246,11 @@ class ContentHash:
             self._texts += other._texts
             self._last = other._last
 
+    def lines(self) -> list[bytes]:
+        """The records as lines, sorted."""
+        lines = [line for text in self._texts for line in text.splitlines()]
+        return lines if self._sorted else sorted(lines)
+
     def sha256(self) -> str:
         """The hash of all records. They are dropped, to save memory."""
         texts, self._texts = self._texts, []

@@ -6,7 +6,9 @@ This module knows no tracks: a scorer that supports custom metrics calls `custom
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
@@ -33,10 +35,30 @@ def register_metrics(metrics: Mapping[str, Callable[..., Any]]) -> None:
             raise CallError(f"the metric '{name}' is already registered", "choose another name")
 
 
+def registered() -> frozenset[str]:
+    """The names of all metrics so far, without loading installed ones."""
+    return frozenset(_metrics)
+
+
 def custom_metrics() -> dict[str, Callable[..., Any]]:
     """Metrics of plugins and of installed packages (entry points of the group `medcontract.metrics`), by name."""
     _load_installed()
-    return dict(sorted(_metrics.items()))
+    shown = _shown.get()
+    return {name: each for name, each in sorted(_metrics.items()) if shown is None or name in shown}
+
+
+_shown: ContextVar[frozenset[str] | None] = ContextVar("medcontract metrics", default=None)
+"""The only metrics that exist for the work at hand, in a worker that also has those of other calls."""
+
+
+@contextmanager
+def showing_only(names: frozenset[str]) -> Iterator[None]:
+    """Use only these metrics, in this thread."""
+    token = _shown.set(names)
+    try:
+        yield
+    finally:
+        _shown.reset(token)
 
 
 @cache

@@ -134,6 +134,11 @@ class Expected(Generic[Item]):
             expected._index.update(zip(keys, count()))
         return expected
 
+    @property
+    def can_split(self) -> bool:
+        """Whether chunks of the records may be read separately."""
+        return type(self) is Expected
+
     def fresh(self) -> Expected[Item]:
         """A sink of the same kind for other records."""
         return Expected(self.key, self._item, self.checks, self._wanted)
@@ -152,12 +157,20 @@ class Expected(Generic[Item]):
                 self.add(key, item)
         self._content.absorb(state.content)
 
+    def settle(self) -> None:
+        """Called once all chunks were read: nothing to do."""
+
     def conflict(self, state: ExpectedState) -> None:
         """What was reported about records never depends on earlier ones."""
         return
 
     def follow(self, earlier: Any) -> None:
         """Nothing to do."""
+
+    @property
+    def total(self) -> int:
+        """The number of expected items."""
+        return len(self.items)
 
     def place_of(self, key: Key) -> int:
         """The index of an expected item, or any other for an id that is not expected."""
@@ -527,7 +540,7 @@ class Pairing(Generic[Item, Mark]):
 
     def missing(self) -> list[Key]:
         """Expected ids without a record in at least one run, in the order of the truth."""
-        runs = [marks for marks in self.runs().values() if len(marks) < len(self.expected.items)]
+        runs = [marks for marks in self.runs().values() if len(marks) < self.expected.total]
         if not runs:
             return []
         return [key for key, number in self.expected.index.items() if any(number not in marks for marks in runs)]

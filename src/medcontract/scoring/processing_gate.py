@@ -89,7 +89,7 @@ class Verdict(Struct, kw_only=True):
 def refused_by_gate(scorer: Scorer, answers: Answers) -> Verdict | None:
     """The verdict on a submission that does not pass the gate, before the expensive counting."""
     pairings = answers.pairings.values()
-    expected = sum(len(pairing.expected.items) for pairing in pairings)
+    expected = sum(pairing.expected.total for pairing in pairings)
     gate, run = gate_of(processed_by_run(pairings), expected, scorer.protocol)
     if gate.passed or scorer.result_below_gate:
         return None

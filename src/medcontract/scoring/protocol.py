@@ -119,7 +119,7 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
         if name not in known:
             from medcontract.contracts.suggestions import did_you_mean
 
-            see = f"see: medcontract protocol show {self.id}"
+            see = f"{_listed(known)}; see: medcontract protocol show {self.id}"
             guess = did_you_mean(name, known)
             raise CallError(
                 f"the protocol of '{self.id}' has no parameter '{name}'", f"{guess} {see}" if guess else see
@@ -142,6 +142,16 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
     def _with(self, values: Mapping[str, Decimal | str]) -> Protocol:
         parameters = tuple(replace(p, value=values.get(p.name, p.value)) for p in self.parameters)
         return replace(self, parameters=parameters)
+
+
+_MOST_LISTED = 12
+
+
+def _listed(known: Mapping[str, Parameter]) -> str:
+    """The parameters that can be changed."""
+    names = [name for name, parameter in known.items() if not parameter.fixed and len(parameter.choices) != 1]
+    left = len(names) - _MOST_LISTED
+    return f"the parameters are {', '.join(names[:_MOST_LISTED])}" + (f" and {left} more" if left > 0 else "")
 
 
 def _choice(parameter: Parameter, text: str) -> str:

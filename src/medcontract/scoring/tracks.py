@@ -141,11 +141,12 @@ def load_plugin(name: str) -> None:
     if metrics is not None:
         register_metrics(metrics)
     _register_all(getattr(module, "TRACKS", ()), (plugins.absolute(name),))
-    loaded_plugins[plugins.absolute(name)] = None
+    loaded_plugins.setdefault(plugins.absolute(name), plugins.digest(module))
 
 
-loaded_plugins: dict[str, None] = {}
-"""The plugins that were loaded by name, in this order: worker processes must load them, too."""
+loaded_plugins: dict[str, str] = {}
+"""The plugins that were loaded by name, in this order, with the hashes of their code when they were loaded: worker
+processes must load them, too."""
 
 
 def _register_all(found: Any, origin: tuple[str, ...]) -> None:

@@ -159,6 +159,47 @@ def _listed_groups(segment: Segment) -> set[str]:
 _GROUPS = Vocabulary(name="groups", expected=_listed_groups, predicted=_predicted)
 
 
+class _Probe(NamedTuple):
+    """What `preflight` needs of a response."""
+
+    ends: bool
+    sent: float
+    received: float
+    runtime: float
+
+
+_DAY = 86_400
+_ABOUT_A_THOUSAND = (200, 5_000)
+"""Times the time between the first and the last message: a runtime within these bounds is in milliseconds."""
+
+
+def _milliseconds(pairing: Pairing[Any, Any]) -> Iterator[Remark]:
+    """Times that are too long for seconds. (Times of messages are checked by a rule of the contract.)"""
+    lengths = sorted(
+        each.segment_stop_time_sec - each.segment_start_time_sec
+        for each in pairing.expected.items
+        if type(each) is Segment
+    )
+    if lengths and lengths[len(lengths) // 2] >= _DAY:
+        yield Remark(
+            contract="triage/ground-truth",
+            message="most segments are longer than a day",
+            hint="write times in seconds: if they are in milliseconds, divide them by 1000",
+        )
+    probes = [mark for marks in pairing.marks_by_run.values() for mark in marks.values() if type(mark) is _Probe]
+    if not probes:
+        return
+    longest = max(probe.runtime for probe in probes)
+    span = max(probe.received for probe in probes) - min(probe.sent for probe in probes)
+    low, high = _ABOUT_A_THOUSAND
+    if low * span < longest < high * span:
+        yield Remark(
+            contract="triage/response",
+            message="'cumulative_runtime_sec' is about 1000 times as long as the time between the messages",
+            hint="write it in seconds: if it is in milliseconds, divide it by 1000",
+        )
+
+
 class TriageScorer(Scorer):
     pairs = (
         Pair(
@@ -194,18 +235,20 @@ class TriageScorer(Scorer):
             headline=average,
         )
 
-    def probe(self, record: Any) -> bool:
-        ends: bool = record.end_of_case
-        return ends
+    def probe(self, record: Any) -> _Probe:
+        return _Probe(
+            record.end_of_case, record.message_sent_time, record.message_received_time, record.cumulative_runtime_sec
+        )
 
     def remarks(self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any]) -> Iterator[Remark]:
-        """Cases of the inventory that are answered completely, but have no record with `end_of_case`."""
+        """Cases of the inventory that are answered completely, but have no record with `end_of_case`; units of time."""
         (pairing,) = pairings.values()
+        yield from _milliseconds(pairing)
         cases: dict[str, list[Any]] = {}
         for segment in documents.get("triage/inventory") or ():
             cases.setdefault(segment.case_id, []).append(pairing.mark_of(segment.segment_id))
-        answered = [marks for marks in cases.values() if all(type(mark) is bool for mark in marks)]
-        endless = sum(not any(marks) for marks in answered)
+        answered = [marks for marks in cases.values() if all(type(mark) is _Probe for mark in marks)]
+        endless = sum(not any(mark.ends for mark in marks) for marks in answered)
         if endless:
             yield Remark(
                 contract="triage/response",

@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Collection, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from medcontract.contracts.messages import LOCAL_BOOLEANS
 from medcontract.problems import Finding, is_plain
-from medcontract.reading.diagnosis import MOST_BYTES, Encoding, encoding_of
+from medcontract.reading.diagnosis import MOST_BYTES, Encoding, encoding_of, index_hint
 from medcontract.reading.json_scanner import LATE_MARK_HINT
 from medcontract.reading.source import Source
 
@@ -53,6 +54,32 @@ def known_column(header: Sequence[str], known: Collection[str]) -> bool:
     """Whether a header has a column of a contract, and not another one only because of a byte order mark."""
     hidden = header[0].startswith(_MARK) and header[0].lstrip(_MARK) in known
     return not hidden and any(name in known for name in header)
+
+
+def unnamed_hint(source: Source, header: Sequence[str]) -> str | None:
+    """The hint about a column without a name: a comma too many, an empty column, or the index of a DataFrame."""
+    position, unnamed = header.index(""), header.count("")
+    at_the_end = not any(header[position:])
+    try:
+        rows = list(csv.reader(read_start(source).lines))[1:]
+    except csv.Error:  # a very long cell
+        rows = []
+    if rows and sum(len(row) == len(header) - unnamed for row in rows) >= max(1, len(rows) - 1):  # the last may be cut
+        where = "from the end of the header" if at_the_end else "from the header"
+        return f"remove the extra comma {where}: the rows have no cell for it"
+    if at_the_end:
+        return None
+    cells = [row[position] for row in rows if position < len(row)]
+    if cells and not any(cell.strip() for cell in cells):
+        return "remove the empty column"
+    return index_hint("") if position == 0 or _counts(cells) else "name the column after its field, or remove it"
+
+
+def _counts(cells: Sequence[str]) -> bool:
+    """Whether the cells are consecutive numbers."""
+    if len(cells) < 2 or not all(cell.isascii() and cell.isdigit() and len(cell) < 10 for cell in cells):
+        return False
+    return all(int(b) == int(a) + 1 for a, b in pairwise(cells))
 
 
 def read_start(source: Source) -> _Start:

@@ -11,24 +11,26 @@ from medcontract.contracts import recognition
 from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.recognition import Recognized
 from medcontract.contracts.registry import CompiledContract, find
-from medcontract.contracts.rules import UNKNOWN
+from medcontract.contracts.rules import UNKNOWN, Accumulator
 from medcontract.contracts.suggestions import did_you_mean
 from medcontract.errors import NotRecognised
 from medcontract.problems import Finding, Ref
 from medcontract.reading.csv_file import CsvFile, Row, header_findings
+from medcontract.reading.diagnosis import TOTAL_HINT, is_total
 from medcontract.reading.json_file import Block, Cut
 from medcontract.reading.source import Source
-from medcontract.validation.csv_diagnosis import known_column, other_format
+from medcontract.validation.csv_diagnosis import known_column, other_format, unnamed_hint
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.record_errors import rename_hint
 from medcontract.validation.records import Progress, RecordsValidator
-from medcontract.validation.table_arrangement import matches_exactly, other_arrangement
+from medcontract.validation.table_arrangement import IN_CSV, csv_rows, matches_exactly, other_arrangement
 
 _MOST_NAMED = 1000
 """The number of cached findings with their column: the same mistake tends to occur many times."""
 
 _REPEATED_HEADER = "the row repeats the column names: remove it"
 _EMPTY_ROW = "the row is empty: remove it"
+_MAYBE_TOTAL = "if it is a total and not a record, remove the row"
 
 
 class TableValidator(RecordsValidator):
@@ -58,6 +60,10 @@ class TableValidator(RecordsValidator):
         self._named: dict[Finding, Finding] = {}
         self.row_hint: str | None = None
         """The hint for all findings of the current row."""
+        self._last: tuple[bytes, Any] = b"", None
+        """The last row as JSON, if its value is None."""
+        self.at_the_end = True
+        """Whether the source ends where the file ends: false for chunks, except the last one."""
 
     def rows(self) -> Iterator[Row]:
         """The rows, each as a JSON record."""
@@ -68,7 +74,7 @@ class TableValidator(RecordsValidator):
             yield self._cut(row, number)
 
     def _cut(self, row: Row, number: int) -> Cut:
-        self.line, self.number = row.line, number
+        self.line, self.number, self._last = row.line, number, (row.raw, row.value)
         if row.finding:
             self.bad_row = row.finding
         return row.raw, row.offset, row.value
@@ -82,7 +88,7 @@ class TableValidator(RecordsValidator):
         for finding in header_findings(self.names, known, self.contract.open, self.header_ref()):
             is_unknown = finding.code == "MC102" and not finding.hint
             guess = self._guess(str(finding.path[0])) if is_unknown else None
-            self.collector.add(finding._replace(hint=guess) if guess else finding)
+            self.collector.add(self.explain_header(finding._replace(hint=guess) if guess else finding))
             self.all_invalid = True  # every row has that column
         for column in self.columns:
             if not column.nullable and column.name not in there:
@@ -97,6 +103,10 @@ class TableValidator(RecordsValidator):
 
     def header_ref(self) -> Ref:
         return header_ref(self.source)
+
+    def explain_header(self, finding: Finding) -> Finding:
+        """A finding about the column names with a better hint, if the rows allow one."""
+        return finding
 
     def _guess(self, unknown: str) -> str | None:
         """The hint about an unknown column."""
@@ -134,10 +144,34 @@ class TableValidator(RecordsValidator):
         if not raw:
             self.add(self.bad_row, index, offset, 0)
             return None, None
-        self.row_hint = _REPEATED_HEADER if self._repeats_header(raw) else _EMPTY_ROW if self._is_empty(raw) else None
+        self.row_hint = self._hint_for(raw)
         outcome = super()._slow_path(raw, offset, index)
         self.row_hint = None
         return outcome
+
+    def _hint_for(self, raw: bytes) -> str | None:
+        """The hint about a row that is not a record at all."""
+        if self._repeats_header(raw):
+            return _REPEATED_HEADER
+        return _EMPTY_ROW if self._is_empty(raw) else TOTAL_HINT if self._is_total(raw) else None
+
+    def _is_total(self, raw: bytes) -> bool:
+        """Whether the first field of a row says that it is a total."""
+        start = f'{{"{self.columns[0].name}":"'.encode() if self.columns else b""
+        return bool(start) and raw.startswith(start) and is_total(raw[len(start) :].partition(b'"')[0].decode())
+
+    def stream(self, accumulators: Sequence[Accumulator]) -> None:
+        super().stream(accumulators)
+        if self.at_the_end and self.records and self.columns:
+            self._warn_of_total(self.columns[0].name, self.records - 1)
+
+    def _warn_of_total(self, name: str, index: int) -> None:
+        """Warn about a last row that is valid, but probably a total."""
+        raw, value = self._last
+        first = getattr(self.value_of(raw) if value is None else value, name, None)
+        if isinstance(first, str) and is_total(first):
+            message = "the last row seems to be a total"
+            self.add(Finding("MC503", message, _MAYBE_TOTAL, severity="warning", path=(name,), field=name), index, 0, 0)
 
     def _repeats_header(self, raw: bytes) -> bool:
         """Whether the cells of a row are the column names: tables were joined with their headers."""
@@ -230,7 +264,7 @@ class CsvValidator(TableValidator):
         header = CsvFile(source).header
         found = recognition.of_columns(frozenset(header), header_ref(source))
         exact = matches_exactly(header, find(found.contract_id))
-        other = None if exact else other_arrangement(source, header, found.renames)
+        other = None if exact else other_arrangement(header, lambda: csv_rows(source), IN_CSV, found.renames)
         if other:
             raise NotRecognised(other.message, other.hint)
         return found
@@ -238,7 +272,8 @@ class CsvValidator(TableValidator):
     @classmethod
     def syntax_errors(cls, source: Source) -> Iterator[Finding]:
         table = CsvFile(source)
-        broken = table.broken or other_format(source, _of_any_contract) or other_arrangement(source, table.header)
+        broken = table.broken or other_format(source, _of_any_contract)
+        broken = broken or other_arrangement(table.header, lambda: csv_rows(source), IN_CSV)
         if broken:
             yield broken_header(broken, source)
 
@@ -253,7 +288,7 @@ class CsvValidator(TableValidator):
                 yield self._cut(rows, number)
                 number += 1
             else:
-                self.line, self.number = rows.line, number
+                self.line, self.number, self._last = rows.line, number, (b"", rows.values[-1])
                 yield rows.raws, rows.offset, rows.values
                 number += len(rows.raws)
 
@@ -266,6 +301,10 @@ class CsvValidator(TableValidator):
             return False
         self.names = table.header
         return super().begin()
+
+    def explain_header(self, finding: Finding) -> Finding:
+        hint = unnamed_hint(self.source, self.names) if finding.code == "MC102" and not finding.field else None
+        return finding._replace(hint=hint) if hint else finding
 
     def _other_format(self, header: Sequence[str]) -> Finding | None:
         """Why no column is known, if that is clear: one finding instead of one for each column."""

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from medcontract.containers import BY_ENDING, CSV, FRAME, JSON, JSONL, Container, with_magic
 from medcontract.contracts import registry
+from medcontract.contracts.compile import known_keys
 from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.fast_decoder import quick_parse
 from medcontract.contracts.recognition import NO_RENAMES, Recognized, renames_text
@@ -43,7 +44,12 @@ class Identified(NamedTuple):
 
     @property
     def how_and_renames(self) -> str:
-        return self.how + (f"; rename {renames_text(self.renames, 3)}" if self.renames else "")
+        # A key of an object in the record is not another name of that object: it belongs into it.
+        renames = {name: to for name, to in self.renames.items() if name not in self._keys_of(to)}
+        return self.how + (f"; rename {renames_text(renames, 3)}" if renames else "")
+
+    def _keys_of(self, field: str) -> list[str]:
+        return known_keys(self.contract.record_schema, (field,)) if self.contract.list_key else []
 
 
 def validate_source(

@@ -10,15 +10,15 @@ import datetime
 import decimal
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from medcontract.containers import FRAME
 from medcontract.contracts import recognition, registry
 from medcontract.contracts.recognition import Recognized
-from medcontract.errors import CallError
+from medcontract.errors import CallError, NotRecognised
 from medcontract.extras import is_frame, require
-from medcontract.problems import Ref
+from medcontract.problems import Finding, Ref
 from medcontract.reading import parquet_file
 from medcontract.reading.csv_file import Layout, Row
 from medcontract.reading.json_file import Decode, too_large
@@ -27,6 +27,7 @@ from medcontract.results.validation import FileReport
 from medcontract.types import Column
 from medcontract.validation.csv_file import TableValidator
 from medcontract.validation.problem_collector import ProblemCollector
+from medcontract.validation.table_arrangement import IN_TABLE, first_rows, matches_exactly, other_arrangement
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,7 +111,12 @@ class FrameValidator(TableValidator):
 
     @classmethod
     def recognise(cls, source: Source) -> Recognized:
-        return recognition.of_columns(frozenset(source.columns if isinstance(source, FrameSource) else ()), NO_LINE)
+        return _recognized(source.columns, source.rows) if isinstance(source, FrameSource) else _recognized((), list)
+
+    @classmethod
+    def syntax_errors(cls, source: Source) -> Iterator[Finding]:
+        if isinstance(source, FrameSource):
+            yield from _other_arrangement(source.columns, source.rows)
 
     def begin(self) -> bool:
         self.names = self.source.columns
@@ -126,6 +132,24 @@ class FrameValidator(TableValidator):
             yield Row(record, index, 0, 0, None, self.decode(record))
 
 
+_ReadRows = Callable[[], Iterable[Sequence[Any] | None]]
+
+
+def _recognized(columns: Sequence[str], rows: _ReadRows) -> Recognized:
+    """The contract of a table. Raises `NotRecognised`, also for tables that are not arranged as one row per record."""
+    found = recognition.of_columns(frozenset(columns), NO_LINE)
+    if not matches_exactly(columns, registry.find(found.contract_id)):
+        for other in _other_arrangement(columns, rows, found.renames):
+            raise NotRecognised(other.message, other.hint)
+    return found
+
+
+def _other_arrangement(columns: Sequence[str], rows: _ReadRows, renamed: Collection[str] = ()) -> Iterator[Finding]:
+    finding = other_arrangement(columns, lambda: first_rows(rows()), IN_TABLE, renamed)
+    if finding:
+        yield finding._replace(ref=NO_LINE)
+
+
 def _frame_cell(value: Any, column: Column) -> str:
     return cell_json(value, missing=True)
 
@@ -135,7 +159,11 @@ class ParquetValidator(TableValidator):
 
     @classmethod
     def recognise(cls, source: Source) -> Recognized:
-        return recognition.of_columns(frozenset(parquet_columns(source)), NO_LINE)
+        return _recognized(parquet_columns(source), lambda: parquet_file.rows(source))
+
+    @classmethod
+    def syntax_errors(cls, source: Source) -> Iterator[Finding]:
+        yield from _other_arrangement(parquet_columns(source), lambda: parquet_file.rows(source))
 
     def begin(self) -> bool:
         self.names = parquet_columns(self.source)
@@ -153,6 +181,7 @@ class ParquetValidator(TableValidator):
             total += len(record)
             if total > limits.unpacked:
                 parquet_file.check_size(self.source, total)
+            self.source.unpacked = max(self.source.unpacked, total)
             if 0 < len(record) <= limits.record:
                 yield Row(record, index, 0, 0, None, value)
             else:

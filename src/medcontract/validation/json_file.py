@@ -7,19 +7,29 @@ from typing import Any
 
 import msgspec
 
-from medcontract.contracts import recognition
+from medcontract.contracts import recognition, registry
 from medcontract.contracts.recognition import Recognized
 from medcontract.contracts.registry import CompiledContract
 from medcontract.contracts.rules import check_list
+from medcontract.errors import NotRecognised
 from medcontract.problems import Finding, Path, Ref, empty_file
-from medcontract.reading.json_file import Cut, JsonFile, Member, TooLarge, is_json, outline, too_large
+from medcontract.reading.json_file import Cut, JsonFile, Member, TooLarge, is_json, too_large
+from medcontract.reading.json_outline import outline
 from medcontract.reading.json_pointer import find
 from medcontract.reading.json_scanner import Broken, has_surrogate, scan, surrogate_in_key, without_surrogates
 from medcontract.reading.limits import MAX_DOCUMENT
 from medcontract.reading.source import Source
-from medcontract.validation.json_shapes import in_file, list_hint, wrap_hint
+from medcontract.types import Outline
+from medcontract.validation.json_shapes import has_nested_lists, in_file, list_hint, rows_of_a_table, wrap_hint
 from medcontract.validation.record_errors import Examined, Rest, counted_only, examine, with_hints
 from medcontract.validation.records import RecordsValidator, broken_finding
+from medcontract.validation.table_arrangement import records_match_exactly
+
+
+def _first_keys(seen: Outline, contract: CompiledContract, found: Recognized) -> frozenset[str]:
+    """The keys of the first record, whichever name its list has."""
+    lists = (name for name in seen.items if found.renames.get(name, name) in (contract.list_key, ""))
+    return next((seen.items[name] for name in lists), frozenset())
 
 
 class JsonValidator(RecordsValidator):
@@ -28,7 +38,16 @@ class JsonValidator(RecordsValidator):
 
     @classmethod
     def recognise(cls, source: Source) -> Recognized:
-        return recognition.of_outline(outline(source, recognition.certain))
+        seen = outline(source, recognition.certain)
+        found = recognition.of_outline(seen)
+        contract = registry.find(found.contract_id)
+        shape = in_file(source) if has_nested_lists(seen, contract) else None
+        first = _first_keys(seen, contract, found)
+        if first and not shape and not records_match_exactly(first, contract):
+            shape = rows_of_a_table(source, found.renames)
+        if shape:
+            raise NotRecognised(shape.message, shape.hint)
+        return found
 
     @classmethod
     def syntax_errors(cls, source: Source) -> Iterator[Finding]:

@@ -6,13 +6,14 @@ For example by column, as `DataFrame.to_json()` writes them by default, or a sin
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from itertools import permutations
 from typing import Any, NamedTuple
 
 import msgspec
 
 from medcontract.contracts import recognition
+from medcontract.contracts.compile import all_keys
 from medcontract.contracts.registry import CompiledContract, compiled, find
 from medcontract.errors import NotRecognised
 from medcontract.problems import Finding, is_plain
@@ -21,10 +22,14 @@ from medcontract.reading.diagnosis import MOST_BYTES
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.limits import MAX_DEPTH
 from medcontract.reading.source import Source
+from medcontract.types import Outline
+from medcontract.validation.table_arrangement import in_records
 
 _MOST_CHECKED = 20
 """Members of an object that are checked."""
 RECORDS = "df.to_dict('records')"
+_INDEXED = "df.reset_index().to_dict('records')"
+"""If the index has ids."""
 
 
 class Shape(NamedTuple):
@@ -63,7 +68,9 @@ def _split(value: Mapping[str, Any]) -> Shape | None:
     if not isinstance(names, list) or not isinstance(value.get("data"), list):
         return None
     keys = frozenset(name for name in names if isinstance(name, str))
-    return Shape("a table with orient='split'", keys, RECORDS)
+    index = value.get("index")
+    has_names = isinstance(index, list) and any(isinstance(name, str) for name in index[:1])
+    return Shape("a table with orient='split'", keys, _INDEXED if has_names else RECORDS)
 
 
 def _table(value: Mapping[str, Any]) -> Shape | None:
@@ -130,6 +137,32 @@ def _by_group(value: Mapping[str, Any]) -> Shape | None:
     return Shape("an object with a list of records for each key", keys, how)
 
 
+def _nested(value: Mapping[str, Any]) -> Shape | None:
+    """A list of records in each item of another list, such as the predictions of each run."""
+    for name, items in list(value.items())[:_MOST_CHECKED]:
+        for inner in items[0] if _is_list_of_records(items) else ():
+            records = items[0][inner]
+            contract = _record_contract(frozenset(records[0])) if _is_list_of_records(records) else None
+            if contract and is_plain(name) and is_plain(inner):
+                return Shape(f"a list of records in each item of '{name}'", frozenset(records[0]),
+                             _flattened(name, inner, items[0], contract))  # fmt: skip
+    return None
+
+
+def _flattened(name: str, inner: str, item: Mapping[str, Any], contract: CompiledContract) -> str:
+    """One list in Python, where each record gets the fields of the item that it is in."""
+    shared = sorted(key for key in contract.record & item.keys() if key != inner)
+    fields = "".join(f"'{key}': item['{key}'], " for key in shared)
+    record = f"{{{fields}**record}}" if fields else "record"
+    return f"[{record} for item in data['{name}'] for record in item['{inner}']]"
+
+
+def has_nested_lists(outline: Outline, contract: CompiledContract) -> bool:
+    """Whether a record has a key under which files have a list of records, and which its contract does not know."""
+    inside = frozenset(key for keys in outline.items.values() for key in keys)
+    return not (inside & list_keys()) <= all_keys(contract.schema) | all_keys(contract.record_schema)
+
+
 def _is_list_of_records(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and isinstance(value[0], dict)
 
@@ -151,7 +184,7 @@ def _pairs(value: Mapping[str, Any]) -> Shape | None:
 
 _FEWEST_PAIRS = 3
 
-_SHAPES = (_columns, _split, _table, _lists, _by_index, _by_group, _pairs, _single)
+_SHAPES = (_columns, _split, _table, _lists, _by_index, _by_group, _nested, _pairs, _single)
 """In this order: the first that matches."""
 
 
@@ -250,7 +283,24 @@ def in_file(source: Source, contract: CompiledContract | None = None) -> Finding
     raw = source.read(source.start, MOST_BYTES + 1)
     value = parsed(raw if len(raw) <= MOST_BYTES else start_of(raw))
     start = source.start + len(raw) - len(raw.lstrip())
-    return wrong_shape(value, start, contract) or _not_a_list(value, raw, source.start)
+    found = wrong_shape(value, start, contract) or _not_a_list(value, raw, source.start)
+    return found or (_rows_of_a_table(value, start) if contract is None else None)
+
+
+def rows_of_a_table(source: Source, renamed: Collection[str]) -> Finding | None:
+    """The finding about a recognized file whose records are the rows of a table in another arrangement."""
+    raw = source.read(source.start, MOST_BYTES + 1)
+    value = parsed(raw if len(raw) <= MOST_BYTES else start_of(raw))
+    return _rows_of_a_table(value, source.start + len(raw) - len(raw.lstrip()), renamed)
+
+
+def _rows_of_a_table(value: Any, offset: int, renamed: Collection[str] = ()) -> Finding | None:
+    lists = [value] if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []
+    for records in lists[:_MOST_CHECKED]:
+        finding = in_records(records, renamed) if _is_list_of_records(records) else None
+        if finding:
+            return finding._replace(offset=offset)
+    return None
 
 
 def parsed(raw: bytes) -> Any:
@@ -265,9 +315,12 @@ def _not_a_list(value: Any, raw: bytes, base: int) -> Finding | None:
     """The finding about a header whose records are not in a list, but otherwise arranged."""
     for key in list_keys() & frozenset(value) if isinstance(value, dict) else ():
         hint = list_hint(value[key])
+        what = "not an object" if isinstance(value[key], dict) else "not a string"
+        if _rows_of(value[key]):
+            hint, what = f"write a list of records: {RECORDS}", "of records, not of rows without column names"
         if hint:
-            what = "an object" if isinstance(value[key], dict) else "a string"
-            return Finding("MC103", f"'{key}' must be a list, not {what}", hint, path=(key,),
+            joint = " " if what.startswith("of") else ", "
+            return Finding("MC103", f"'{key}' must be a list{joint}{what}", hint, path=(key,),
                            offset=base + _place(raw, key))  # fmt: skip
     return None
 

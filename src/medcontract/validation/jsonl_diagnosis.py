@@ -14,7 +14,7 @@ from medcontract.reading.diagnosis import FENCE, MOST_BYTES
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.source import Source
 from medcontract.types import Outline
-from medcontract.validation.json_shapes import by_column, list_keys, parsed, start_of
+from medcontract.validation.json_shapes import by_column, list_keys, parsed, shape_of, start_of
 
 _ENOUGH = 3
 """Lines that are checked."""
@@ -76,18 +76,27 @@ def _of_object(value: dict[str, object], contract: CompiledContract | None) -> t
     """Message and hint about the only line, an object."""
     if by_column(value):
         return "this is a table by column, not JSON Lines", _RECORDS
-    return ("this is JSON, not JSON Lines", _NAME_IT) if _is_not_a_record(value, contract) else None
+    if _is_not_a_record(value, contract):
+        return "this is JSON, not JSON Lines", _NAME_IT
+    shape = None if _is_a_record(value, contract) else shape_of(value)
+    return (f"this is {shape.what}, not JSON Lines", _RECORDS) if shape else None
+
+
+def _is_a_record(value: dict[str, object], contract: CompiledContract | None) -> bool:
+    if contract is not None:
+        return any(2 * len(form & value.keys()) >= len(form) for form in contract.forms)
+    try:
+        recognition.of_record(frozenset(value))
+    except NotRecognised:
+        return False
+    return True
 
 
 def _is_not_a_record(value: dict[str, object], contract: CompiledContract | None) -> bool:
     """Whether an object is a complete file: a header with a list of records."""
     if contract is not None:
         return contract.list_key in value and not any(form <= value.keys() for form in contract.forms)
-    try:
-        recognition.of_record(frozenset(value))
-    except NotRecognised:
-        pass
-    else:
+    if _is_a_record(value, None):
         return False
     items = {
         key: frozenset(inside[0]) for key, inside in value.items()

@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from itertools import islice
 
-from medcontract.contracts import recognition
+from medcontract.contracts import recognition, registry
 from medcontract.contracts.recognition import Recognized
 from medcontract.errors import NotRecognised
 from medcontract.problems import Finding, Ref, empty_file
 from medcontract.reading import jsonl_file
+from medcontract.reading.diagnosis import MOST_BYTES
 from medcontract.reading.json_file import Block, Cut, check_syntax, too_large
 from medcontract.reading.json_scanner import Broken, scan
 from medcontract.reading.source import Source
+from medcontract.validation.json_shapes import parsed
 from medcontract.validation.jsonl_diagnosis import LastLine, explain_line, one_value, whole_files
 from medcontract.validation.record_errors import Examined
 from medcontract.validation.records import RecordsValidator, broken_finding
+from medcontract.validation.table_arrangement import in_records, records_match_exactly
+
+
+def _other_arrangement(source: Source, renamed: Collection[str] = ()) -> Finding | None:
+    """The finding about lines that are the rows of a table in another arrangement."""
+    lines = source.read(source.start, MOST_BYTES).splitlines()
+    records = [parsed(line) for line in lines[:_MOST_LINES]]
+    finding = in_records(records, renamed)
+    return finding._replace(offset=source.start) if finding else None
+
+
+def _reject_other_arrangement(source: Source, found: Recognized) -> None:
+    other = _other_arrangement(source, found.renames)
+    if other:
+        raise NotRecognised(other.message, other.hint)
+
+
+_MOST_LINES = 50
 
 
 class JsonLinesValidator(RecordsValidator):
@@ -28,14 +48,17 @@ class JsonLinesValidator(RecordsValidator):
             except Broken:
                 continue
             if isinstance(value, dict):
-                return recognition.of_record(frozenset(value), Ref(offset, len(raw), number))
+                found = recognition.of_record(frozenset(value), Ref(offset, len(raw), number))
+                if not records_match_exactly(value, registry.find(found.contract_id)):
+                    _reject_other_arrangement(source, found)
+                return found
         raise NotRecognised(
             "none of the first 1000 lines is a JSON object", "write one record per line, or name the file .json"
         )
 
     @classmethod
     def syntax_errors(cls, source: Source) -> Iterator[Finding]:
-        if whole := one_value(source) or whole_files(source):
+        if whole := one_value(source) or whole_files(source) or _other_arrangement(source):
             yield whole
             return
         index = -1

@@ -227,10 +227,34 @@ def with_hints(findings: list[Finding], schema: dict[str, Any], parsed: Any) -> 
     for finding in findings:
         if finding.code == "MC101" and finding.field:
             missing.setdefault(finding.path, set()).add(finding.field)
+    scattered = _scattered(parsed, missing.get((), set()), schema)
+    findings = [_into_object(finding, scattered) for finding in findings] if scattered else findings
     renames = {path: _renames(parsed, path, fields, schema) for path, fields in missing.items()}
     other = other_contract(parsed) if () in renames else None
     inner = _nested(parsed, missing.get((), set()))
     return [_with_hint(finding, renames, schema, other, inner) for finding in findings]
+
+
+def _scattered(parsed: Any, missing: set[str], schema: dict[str, Any]) -> dict[str, str]:
+    """Unknown keys of a record that belong into an object which is missing, with the name of that object."""
+    from medcontract.contracts.compile import known_keys
+
+    if not missing or not isinstance(parsed, dict) or len(parsed) > _MOST_KEYS:
+        return {}
+    unknown = frozenset(parsed).difference(known_keys(schema, ()))
+    objects = {field: known_keys(schema, (field,)) for field in sorted(missing)} if unknown else {}
+    return {key: field for field, keys in reversed(objects.items()) for key in unknown.intersection(keys)}
+
+
+def _into_object(finding: Finding, scattered: dict[str, str]) -> Finding:
+    """A finding with a hint about keys that belong into an object."""
+    if finding.code == "MC101" and not finding.path and finding.field in scattered.values():
+        inside = sorted(key for key, field in scattered.items() if field == finding.field)
+        shown = ", ".join(f'"{key}": …' for key in inside)
+        return finding._replace(hint=f'write an object: "{finding.field}": {{{shown}}}')
+    if finding.code == "MC102" and len(finding.path) == 1 and finding.path[0] in scattered:
+        return finding._replace(hint=f"move it into the object '{scattered[str(finding.path[0])]}'")
+    return finding
 
 
 def _nested(parsed: Any, missing: set[str]) -> str | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
 
 from medcontract.contracts.recognition import eligible, half_present
 from medcontract.contracts.registry import CompiledContract, compiled
@@ -13,14 +14,36 @@ from medcontract.reading.source import Source
 from medcontract.validation.csv_diagnosis import read_start
 
 _MOST_COLUMNS = 20
+_MOST_ROWS = 50
 _FEWEST_NAMES = 2
+_DELIMITERS = (";", "\t", "|")
+
+Rows = list[list[str]]
+
+
+class Wording(NamedTuple):
+    """How a container is described in messages and hints."""
+
+    cells: str
+    names: str
+    what: str
+    """What has a name, in the plural."""
+    pivoted: str
+    """What follows a pivot in pandas."""
+    is_text: bool = False
+
+
+IN_CSV = Wording("the cells of column", "column names", "columns", ".to_csv(new)", is_text=True)
+IN_TABLE = Wording("the cells of column", "column names", "columns", ".reset_index()")
+IN_RECORDS = Wording("the values of", "keys", "keys", ".reset_index()")
 
 
 class _Table(NamedTuple):
     """The start of a table."""
 
     header: Sequence[str]
-    rows: list[list[str]]
+    rows: Rows
+    wording: Wording
 
     def cells(self, name: str) -> list[str]:
         number = self.header.index(name)
@@ -34,21 +57,64 @@ def matches_exactly(header: Sequence[str], contract: CompiledContract) -> bool:
     return required and names <= {column.name for column in contract.columns}
 
 
-def other_arrangement(source: Source, header: Sequence[str], renamed: Collection[str] = ()) -> Finding | None:
+def records_match_exactly(keys: Iterable[str], contract: CompiledContract) -> bool:
+    """Whether the contract knows all keys of a record, and none is missing."""
+    names = frozenset(keys)
+    return any(form <= names for form in contract.forms) and names <= contract.record
+
+
+def other_arrangement(
+    header: Sequence[str], rows: Callable[[], Rows], wording: Wording, renamed: Collection[str] = ()
+) -> Finding | None:
     """Why a table whose columns match no contract exactly cannot be read as it is, if that is clear.
 
-    `renamed`: columns that count as those of the recognized contract under another name.
+    `rows`: the first rows. `renamed`: columns that count as those of the recognized contract under another name.
     """
+    if len(header) == 1 and not wording.is_text and (delimiter := _delimiter_in(header[0])):
+        return Finding("MC005", f"all columns are in one, separated by {delimiter!r}",
+                       f"read the original table with this delimiter (in pandas: sep={delimiter!r})")  # fmt: skip
     contracts = [contract for contract in compiled().values() if contract.columns and not contract.open]
     known = {column.name for contract in compiled().values() for column in contract.columns}
     unknown = [name for name in header[:_MOST_COLUMNS] if name not in known]
-    table = _Table(header, _rows(source))
+    table = _Table(header, rows(), wording)
     found = next((doubt for contract in contracts for doubt in _arrangements(contract, table, unknown)), None)
     unnamed = [name for name in unknown if name not in renamed]
-    return found or next((doubt for contract in contracts for doubt in _other_names(contract, header, unnamed)), None)
+    if found:
+        return found
+    return next((doubt for contract in contracts for doubt in _other_names(contract, table, unnamed)), None)
 
 
-def _rows(source: Source) -> list[list[str]]:
+def _delimiter_in(name: str) -> str | None:
+    """The delimiter of the columns of a contract in the name of one column."""
+    for delimiter in _DELIMITERS:
+        names = frozenset(name.split(delimiter))
+        if any(len(names & form) >= _FEWEST_NAMES for each in compiled().values() for form in each.column_forms):
+            return delimiter
+    return None
+
+
+def first_rows(rows: Iterable[Sequence[Any] | None]) -> Rows:
+    """The first rows of a table as text."""
+    return [[_text(cell) for cell in row] for row in islice(rows, _MOST_ROWS) if row is not None]
+
+
+def _text(cell: Any) -> str:
+    return cell if isinstance(cell, str) else str(cell) if isinstance(cell, int | float) else ""
+
+
+def in_records(records: Sequence[Any], renamed: Collection[str] = ()) -> Finding | None:
+    """The finding about the first records of a JSON file, if they are the rows of a table in another arrangement."""
+    found = [record for record in records[:_MOST_ROWS] if isinstance(record, Mapping)]
+    if not found or any(isinstance(value, dict | list) for record in found for value in record.values()):
+        return None
+    header = list(found[0])
+    return other_arrangement(
+        header, lambda: first_rows([record.get(name) for name in header] for record in found), IN_RECORDS, renamed
+    )
+
+
+def csv_rows(source: Source) -> Rows:
+    """The first rows of a CSV."""
     try:
         return list(csv.reader(read_start(source).lines))[1:]
     except csv.Error:  # a very long cell
@@ -59,9 +125,8 @@ def _arrangements(contract: CompiledContract, table: _Table, unknown: Sequence[s
     if table.header and _are_names(table.cells(table.header[0]), contract, table):
         yield Finding(
             "MC005",
-            f"the cells of the first column are column names of {contract.id}",
-            "the table is transposed: write one row per record (in pandas: pd.read_csv(old, index_col=0, dtype=str)"
-            f".T.rename_axis('{_shown(table.header[0])}').to_csv(new))",
+            f"{_first_cells(table)} are {table.wording.names} of {contract.id}",
+            f"the table is transposed: write one row per record (in pandas: {_transposed(table)})",
         )
     keys = [name for name in table.header if name not in unknown]
     repeated = any(2 * len(set(cells)) <= len(cells) for cells in map(table.cells, keys[:1]))
@@ -71,9 +136,21 @@ def _arrangements(contract: CompiledContract, table: _Table, unknown: Sequence[s
             pivot = f"df.pivot(index='{keys[0]}', columns='{_shown(name)}', values='{_shown(values)}')"
             yield Finding(
                 "MC005",
-                f"the cells of column '{_shown(name)}' are column names of {contract.id}",
-                f"write one row per record, with a column for each of them (in pandas: {pivot}.to_csv(new))",
+                f"{table.wording.cells} '{_shown(name)}' are {table.wording.names} of {contract.id}",
+                f"write one row per record, with a column for each of them (in pandas: {pivot}{table.wording.pivoted})",
             )
+
+
+def _first_cells(table: _Table) -> str:
+    is_record = table.wording is IN_RECORDS
+    return f"{table.wording.cells} '{_shown(table.header[0])}'" if is_record else "the cells of the first column"
+
+
+def _transposed(table: _Table) -> str:
+    first = _shown(table.header[0])
+    if table.wording.is_text:
+        return f"pd.read_csv(old, index_col=0, dtype=str).T.rename_axis('{first}').to_csv(new)"
+    return f"df.set_index('{first}').T"
 
 
 def _are_names(cells: Sequence[str], contract: CompiledContract, table: _Table) -> bool:
@@ -86,17 +163,21 @@ def _are_names(cells: Sequence[str], contract: CompiledContract, table: _Table) 
     return False
 
 
-def _other_names(contract: CompiledContract, header: Sequence[str], unknown: Sequence[str]) -> Iterator[Finding]:
+def _other_names(contract: CompiledContract, table: _Table, unknown: Sequence[str]) -> Iterator[Finding]:
     """As many unknown columns as a list field has, and all other columns of the contract: `class_0` to `class_9`."""
-    names = frozenset(header)
-    for group in contract.spread.values():
+    names = frozenset(table.header)
+    for field, group in contract.spread.items():
         others = any(form - set(group) <= names for form in eligible(names, contract.column_forms))
         if others and names.isdisjoint(group) and len(unknown) == len(group):
+            how = f"write a list under '{field}', in this order" if table.wording is IN_RECORDS else _NAME_THEM
             yield Finding(
                 "MC005",
-                f"{len(group)} columns have other names than those of {contract.id}",
-                f"name each of them after its class: {', '.join(group)}",
+                f"{len(group)} {table.wording.what} have other names than those of {contract.id}",
+                f"{how}: {', '.join(group)}",
             )
+
+
+_NAME_THEM = "name each of them after its class"
 
 
 def _shown(name: str) -> str:

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from medcontract.contracts.compile import known_keys, schemas_at, variants_of
+from medcontract.contracts.messages import NUMBERS_BY_NAME
 from medcontract.problems import Finding
 
 _MOST_KEYS = 8
 _NOTHING = re.compile(r'null|"\s*(?:n/?a|nan|null|none|nil|unknown|error|failed|-|\?)?\s*"', re.IGNORECASE)
 """Values, as JSON, that mean that there is no answer."""
+_NAMES_THAT_APPLY = "write a list of the names that apply: [name for name, value in data.items() if value]"
 _WITHOUT_ANSWER = "if there is no answer, write the reason into 'error', without the answers"
 
 
@@ -22,7 +24,7 @@ def value_hint(finding: Finding, schema: dict[str, Any]) -> str | None:
     if _may_be_failed(finding, schema):
         return f"{finding.hint}; {_WITHOUT_ANSWER}" if finding.hint else _WITHOUT_ANSWER
     if finding.hint:
-        return finding.hint
+        return _names_hint(finding, schema)
     if finding.code == "MC103":
         return _object_hint(finding, schema) or _empty_text_hint(finding, schema)
     return _share_hint(finding, schema) if finding.code == "MC105" else None
@@ -31,10 +33,21 @@ def value_hint(finding: Finding, schema: dict[str, Any]) -> str | None:
 def list_of_names_hint(finding: Finding, spread: Mapping[str, Sequence[str]]) -> str | None:
     """The hint about a list that has one item per name, which is written with the names as keys."""
     for field, names in spread.items():
+        if finding.code == "MC101" and finding.field == field and not finding.hint and not finding.path:
+            return f"write a list of {len(names)} numbers, in this order: {', '.join(names)}"
         as_object = finding.path == (field,) and finding.message.endswith("must be a list, not an object")
         if as_object or (finding.code == "MC102" and len(finding.path) == 1 and finding.path[0] in names):
             return f"write a list under '{field}', in this order: {', '.join(names)}"
     return finding.hint
+
+
+def _names_hint(finding: Finding, schema: dict[str, Any]) -> str | None:
+    """A list of names that is written as an object with a number or a boolean for each name."""
+    if finding.hint != NUMBERS_BY_NAME:
+        return finding.hint
+    lists = [node for node in schemas_at(schema, finding.path) if node.get("type") == "array"]
+    items = [item for node in lists for item in variants_of(node.get("items", {}), schema)]
+    return _NAMES_THAT_APPLY if items and all(item.get("type") == "string" for item in items) else finding.hint
 
 
 def _may_be_failed(finding: Finding, schema: dict[str, Any]) -> bool:

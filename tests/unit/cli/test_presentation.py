@@ -80,12 +80,16 @@ def test_quiet_keeps_errors_of_the_call(call: Call) -> None:
 @pytest.mark.parametrize("command", ["score", "preflight"])
 @pytest.mark.parametrize("track", TRACKS)
 def test_quiet_is_shorter(call: Call, tmp_path: Path, command: str, track: str) -> None:
-    """The outcome of a score and a preflight without details; JSON stays the same."""
+    """The outcome and the contracts of a score and a preflight without details; JSON stays the same."""
     files = all_files(tmp_path / "files", track)
     full, quiet = call(command, *files), call(command, "--quiet", *files)
     assert quiet.code == full.code
-    assert set(quiet.out.splitlines()) <= set(full.out.splitlines())
-    assert 0 < len(quiet.out.splitlines()) <= 6
+    lines = quiet.out.splitlines()
+    (contracts,) = (line.strip() for line in lines if line.strip().startswith("contracts: "))
+    assert {line for line in lines if line.strip() != contracts} <= set(full.out.splitlines())
+    assert 0 < len(lines) <= 7
+    used = {file["contract"] for file in json.loads(call("score", "--format", "json", *files).out)["inputs"]}
+    assert contracts == f"contracts: {', '.join(sorted(used))}"
     assert call(command, "--format", "json", *files).out == call(command, "-q", "--format", "json", *files).out
 
 
@@ -94,10 +98,14 @@ def test_quiet_leaderboard_and_compare(call: Call, tmp_path: Path) -> None:
     truth, sent, model = all_files(tmp_path / "files", "lesions")
     quiet = call("leaderboard", "--quiet", truth, sent)
     assert quiet.out.endswith("1 submission, 1 valid, ranked by prediction_score.\n")
+    assert "contracts: lesions/truth; submissions: lesions/predictions\n" in quiet.out
     assert "fingerprint" not in quiet.out
     for name in ("a.json", "b.json"):
         call("score", truth, sent, model, "--format", "json", "--out", name)
-    assert call("compare", "--quiet", "a.json", "b.json").out.startswith("lesions: valid before, valid after\n")
+    quiet = call("compare", "--quiet", "a.json", "b.json")
+    assert quiet.out.startswith(
+        "lesions: valid before, valid after\n  contracts: lesions/model, lesions/predictions, lesions/truth\n"
+    )
 
 
 def test_quiet_init(call: Call) -> None:

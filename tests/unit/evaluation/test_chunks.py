@@ -51,6 +51,7 @@ def in_chunks(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], list[bool
             return read[-1]
 
         monkeypatch.setattr(chunks, "SMALLEST", smallest)
+        monkeypatch.setattr(chunks, "workers_for", lambda jobs, size: workers)
         monkeypatch.setattr(engine, "engine_for", lambda jobs, size: Pieces(workers))
         monkeypatch.setattr(parallel, "read_in_chunks", noted)
         return read

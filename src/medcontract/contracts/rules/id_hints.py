@@ -15,13 +15,16 @@ _DECIMAL = f"an expected id is the same without '.0'; {_KEEP_TEXT}"
 
 def lost_zeros_hint(key: Any, ids: Collection[Any]) -> str | None:
     """The hint for an id, or a tuple of them, that would be among the others if it had been kept as text."""
+    return next((hint for other, hint in originals(key) if other in ids), None)
+
+
+def originals(key: Any) -> Iterator[tuple[Any, str]]:
+    """The ids that an id, or a tuple of them, may have been before it was changed, and the hint for that."""
     parts = key if isinstance(key, tuple) else (key,)
     for position, part in enumerate(parts):
         for text, hint in _originals(part) if isinstance(part, str) else ():
             changed = (*parts[:position], text, *parts[position + 1 :])
-            if (changed if isinstance(key, tuple) else text) in ids:
-                return hint
-    return None
+            yield changed if isinstance(key, tuple) else text, hint
 
 
 def _originals(text: str) -> Iterator[tuple[str, str]]:

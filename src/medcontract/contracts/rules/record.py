@@ -107,6 +107,10 @@ class Limit(RecordRule, frozen=True, kw_only=True):
         inside = number is not None and number >= self.minimum and (self.below is None or number < self.below)
         return (self.finding((self.field,)),) if inside else ()
 
+    def all_pass(self, values: list[Any]) -> bool:
+        numbers = [number for number in map(attrgetter(self.field), values) if number is not None]
+        return not numbers or max(numbers) < self.minimum
+
 
 class Distinct(RecordRule, frozen=True, kw_only=True):
     """No value occurs twice in the list, if it is not null."""

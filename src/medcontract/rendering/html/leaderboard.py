@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from medcontract.problems import plain_name, plural
+from medcontract.rendering import contracts_used
 from medcontract.rendering.html import page
 from medcontract.rendering.html.page import Fact, Page, Section
 from medcontract.rendering.html.score import files_section, protocol_section
@@ -51,6 +52,8 @@ def leaderboard_page(board: Leaderboard, view: View) -> Page:
     if warnings:
         sections.append(Section("Warnings", [page.list_block(warnings)]))
     sections += files_section("Truth", board.truth)
+    contracts = [f"{who}: {what}" for who, what in contracts_used.of_submissions(board)]
+    sections.append(Section("Contracts", [page.list_block(contracts)]))
     sections.append(protocol_section(board.protocol))
     return Page(
         title=f"Leaderboard: {board.track}", verdict=verdict, role="good" if entries else "bad",

@@ -62,8 +62,7 @@ def score_sections(score: Score, view: View, problems: bool) -> list[Section]:
     shown = [table for table in tables(score) if table.rows and not _repeats_headline(table, score)]
     sections = [page.table_section(_explained(table, score), "Figures") for table in shown]
     if score.breakdown:
-        table = breakdown_table(score.breakdown, view.show_values)
-        sections.append(page.table_section(table._replace(total=len(table.rows))))
+        sections.append(page.table_section(breakdown_table(score.breakdown, view.show_values)))
     if score._hints and view.show_values and not score.participant:
         sections.append(Section("Hints", [page.list_block(score._hints)]))
     if problems:

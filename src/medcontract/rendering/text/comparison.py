@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from medcontract.problems import shorten
+from medcontract.rendering import contracts_used
 from medcontract.rendering.shared import comparison_tables
 from medcontract.rendering.text.score import aligned
 from medcontract.rendering.view import View, clean
@@ -19,5 +20,6 @@ def comparison(comparison: Comparison, view: View) -> str:
         if table.rows:
             lines += [*aligned(table, style), ""]
     lines += [f"{style('warning:', 'warning')} {clean(warning)}" for warning in comparison.warnings]
+    lines.append(style(contracts_used.of_comparison(comparison), "dim"))
     lines.append(style(f"protocol fingerprint {comparison.fingerprint[:16]} in both", "dim"))
     return "\n".join(lines) + "\n"

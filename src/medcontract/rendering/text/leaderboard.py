@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from medcontract.problems import plural, shorten
+from medcontract.rendering import contracts_used
 from medcontract.rendering.shared import (
     entry_label,
     first_problem,
@@ -54,3 +55,4 @@ def _provenance(board: Leaderboard) -> Iterator[str]:
         content = f", content {file.content_sha256[:16]}" if file.content_sha256 else ""
         how = f" ({file._how})" if file._how else ""
         yield f"{clean(file.name)}: {file.contract}{how}, sha256 {file.sha256[:16]}{content}"
+    yield from (f"{who}: {what}" for who, what in contracts_used.of_submissions(board))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from medcontract.problems import plural
+from medcontract.rendering import contracts_used
 from medcontract.rendering.shared import comparison_tables
 from medcontract.rendering.text import fix as full_fix
 from medcontract.rendering.text import leaderboard as full_leaderboard
@@ -47,27 +48,29 @@ def fix(fixed: Fix, view: View) -> str:
 
 
 def preflight(checklist: Preflight, view: View) -> str:
-    """The checks that failed, and whether the submission is ready."""
+    """The checks that failed, the contracts, and whether the submission is ready."""
     failed = [check for check in checklist.checks if check.status == "failed"]
     lines = [f"{view.style('FAIL', 'error')}  {full_preflight.title(check)}" for check in failed]
+    lines.append(contracts_used.of_preflight(checklist))
     return "\n".join([*lines, full_preflight.last_line(checklist, view.style)]) + "\n"
 
 
 def score(score: Score, view: View) -> str:
-    """Whether it counts, with reasons, the headline and the processing gate."""
-    return "\n".join(full_score.outcome(score, view.style)) + "\n"
+    """Whether it counts, with reasons, the headline, the processing gate and the contracts."""
+    return "\n".join([*full_score.outcome(score, view.style), f"  {contracts_used.of_score(score)}"]) + "\n"
 
 
 def leaderboard(board: Leaderboard, view: View) -> str:
-    """The ranking, submissions that are not ranked, and the count."""
-    lines = [*full_leaderboard.standing(board, view.style), full_leaderboard.last_line(board)]
-    return "\n".join(lines) + "\n"
+    """The ranking, submissions that are not ranked, the contracts, and the count."""
+    lines = [*full_leaderboard.standing(board, view.style), contracts_used.of_leaderboard(board)]
+    return "\n".join([*lines, full_leaderboard.last_line(board)]) + "\n"
 
 
 def comparison(comparison: Comparison, view: View) -> str:
-    """The outcome of both, and the figures of the whole submission that changed."""
+    """The outcome of both, their contracts, and the figures of the whole submission that changed."""
     figures = next(comparison_tables(comparison))
     lines = [view.style(f"{comparison.track}: {comparison.before} before, {comparison.after} after", "strong")]
+    lines.append(f"  {contracts_used.of_comparison(comparison)}")
     return "\n".join([*lines, *full_score.aligned(figures, view.style)]) + "\n"
 
 

@@ -1,0 +1,224 @@
+"""Track `reports`: specialty, urgency and follow-up of clinical reports, and the resources that the model used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from medcontract.problems import plural
+from medcontract.results.score import Score
+from medcontract.results.tables import Table, by_class_table, figures_table, long_table, number
+from medcontract.scoring.comparison import Comparison, Rows
+from medcontract.scoring.pairing import Pair, Pairing, marks
+from medcontract.scoring.processing_gate import processed_counts, shown_id
+from medcontract.scoring.rational import mean_or_none, rounded
+from medcontract.scoring.reports.protocol import FIGURES, OF_RUNS, PROTOCOL
+from medcontract.scoring.reports.runs import (
+    ENDED,
+    URGENCIES,
+    Labels,
+    RunCounts,
+    average_time,
+    count_run,
+    figures_of,
+    has_exception,
+    labels_of,
+    limit_check,
+    mean_of_runs,
+    reasons_of,
+    row_of,
+    total_of,
+)
+from medcontract.scoring.scorer import Answers, Counts, Finished, Limit, Remark, Scorer
+from medcontract.scoring.track import Auxiliary, ExpectedIds, Roles, Track
+
+
+def _measure(truth: Labels, record: Any) -> tuple[Labels, float]:
+    return labels_of(record), record.processing_time_sec
+
+
+def _run_ids(telemetry: Any) -> list[str]:
+    return [run.run_id for run in telemetry.runs]
+
+
+def _runs_by_id(telemetry: Any) -> dict[str, Any]:
+    return {} if telemetry is None else {run.run_id: run for run in telemetry.runs}
+
+
+class ReportsScorer(Scorer):
+    pairs = (
+        Pair(
+            truth="reports/truth", submission="reports/predictions", key=("report_id",), run="run_id", default_run="1",
+            item=labels_of, measure=_measure,
+        ),
+    )  # fmt: skip
+
+    def count(self, answers: Answers) -> Counts:
+        pairing = answers.pairing()
+        telemetry = answers.documents.get("reports/telemetry")
+        measured = _runs_by_id(telemetry)
+        items = pairing.expected.items
+        limit = float(self.protocol["time_limit_sec"])
+        runs = [count_run(run, items, marks(pairing, run), measured.get(run), limit) for run in pairing.runs()]
+        return Counts(
+            expected=len(items),
+            processed=processed_counts(pairing),
+            data=tuple(runs),
+            warnings=tuple(_warnings(runs, telemetry, limit)),
+            about_truth=tuple(_absent_classes(items)),
+        )
+
+    def finish(self, counts: Counts) -> Finished:
+        runs: tuple[RunCounts, ...] = counts.data
+        figures = [figures_of(run, counts.expected, self.protocol) for run in runs]
+        reasons = [reasons_of(run, exact, self.protocol) for run, exact in zip(runs, figures, strict=True)]
+        valid = not any(reasons)
+        means = mean_of_runs(figures)
+        totals = [total_of(run) for run in figures]
+        total = mean_or_none(totals) if valid else None
+        rows = [
+            {
+                **row_of(exact, total if not why else None),
+                "run_id": run.run_id,
+                "success_rate": rounded(Fraction(run.processed, counts.expected)),
+                "valid": not why,
+                "reasons": list(why),
+            }
+            for run, exact, total, why in zip(runs, figures, totals, reasons, strict=True)
+        ]
+        all_reasons = tuple(
+            f"run {shown_id(run.run_id)}: {why}" for run, each in zip(runs, reasons, strict=True) for why in each
+        )
+        return Finished(
+            result={**row_of(means, total), "runs": rows},
+            headline=total,
+            second=means.accuracy,
+            reasons=all_reasons,
+        )
+
+    def probe(self, record: Any) -> float:
+        seconds: float = record.processing_time_sec
+        return seconds
+
+    def remarks(self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any]) -> Iterator[Remark]:
+        """Records that took too long, perhaps because their times are in milliseconds."""
+        (pairing,) = pairings.values()
+        times = [mark for marks in pairing.marks_by_run.values() for mark in marks.values() if type(mark) is float]
+        limit = float(self.protocol["time_limit_sec"])
+        slow = [seconds for seconds in times if seconds > limit]
+        if slow:
+            many = 2 * len(slow) > len(times)
+            hint = "write 'processing_time_sec' in seconds: if it is in milliseconds, divide it by 1000"
+            yield Remark(
+                contract="reports/predictions",
+                message=_slow_records(len(slow), limit),
+                hint=hint if many else None,
+            )
+
+    def limits(
+        self,
+        pairings: Mapping[str, Pairing[Any, Any]],
+        documents: Mapping[str, Any],
+        result: Mapping[str, Any] | None,
+    ) -> Iterator[Limit]:
+        (pairing,) = pairings.values()
+        protocol = self.protocol
+        telemetry = documents.get("reports/telemetry")
+        measured = _runs_by_id(telemetry)
+        times = {run: [m for m in sheet.values() if type(m) is float] for run, sheet in pairing.runs().items()}
+        seconds = {run: average_time(found, measured.get(run)) for run, found in times.items()}
+        by_organizer = any(run.avg_processing_time_sec is not None for run in measured.values())
+        yield limit_check("time", "reports/telemetry" if by_organizer else "reports/predictions", seconds, protocol)
+        memory = {name: Fraction(run.max_memory_mb) for name, run in measured.items()}
+        cpu = {name: Fraction(run.avg_cpu_percent) for name, run in measured.items()}
+        yield limit_check("memory", "reports/telemetry", memory, protocol)
+        yield limit_check("cpu", "reports/telemetry", cpu, protocol)
+        ended = [f"run {shown_id(name)}: {ENDED}" for name, run in measured.items() if has_exception(run)]
+        yield Limit(
+            id="exceptions", title="No run ended with an exception", contract="reports/telemetry",
+            passed=None if telemetry is None else not ended,
+            detail="; ".join(ended) or ("needs a valid file of reports/telemetry" if telemetry is None else ""),
+        )  # fmt: skip
+
+
+class Reports(Track):
+    id = "reports"
+    roles = Roles(
+        truths=("reports/truth",),
+        submissions=("reports/predictions",),
+        result="reports/score",
+        auxiliary=(Auxiliary(contract="reports/telemetry", about="submission", names_team=True, ids=_run_ids),),
+        expected_ids=(ExpectedIds(contract="reports/cases", truth="reports/truth"),),
+    )
+    protocol = PROTOCOL
+    figures = FIGURES + OF_RUNS
+    headline = "total_score"
+    scorer = ReportsScorer
+
+    second = "accuracy_score"
+    comparison = Comparison(rows=(Rows(name="runs", id="run_id", decides="total_score", state="valid"),))
+
+    def tables(self, score: Score) -> Iterator[Table]:
+        result = score.result or {}
+        yield figures_table(score)
+        if "urgency_f1_by_class" in result:
+            yield by_class_table("Urgency", result["urgency_f1_by_class"])
+        if "runs" in result:
+            yield from _runs_table(score, result["runs"])
+
+    def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
+        """Without the figures of runs: participants name the runs, so each could be used to probe the truth."""
+        kept = {name: value for name, value in result.items() if name != "urgency_f1_by_class"}
+        names = ("run_id", "success_rate", "valid", "reasons")
+        return {**kept, "runs": [{name: run[name] for name in names} for run in result["runs"]]}
+
+
+def _runs_table(score: Score, runs: Sequence[dict[str, Any]]) -> Iterator[Table]:
+    if len(runs) < 2 and all(run["valid"] for run in runs):
+        return
+    columns = {
+        "processed": "success_rate", "time": "avg_processing_time", "memory": "max_memory_usage",
+        "CPU": "avg_cpu_usage", "accuracy": "accuracy_score", "performance": "performance_score",
+        "total": "total_score",
+    }  # fmt: skip
+    columns = {
+        title: name for title, name in columns.items() if all(name in run for run in runs)
+    }  # not for participants
+    units = {figure.name: figure.unit for figure in score._figures}
+    rows = [
+        (
+            run["run_id"],
+            *(number(run[name], units.get(name, "")) for name in columns.values()),
+            "yes" if run["valid"] else "no",
+        )
+        for run in runs
+    ]
+    yield long_table(Table("Runs", ("run", *columns, "valid"), rows))
+
+
+def _warnings(runs: Sequence[RunCounts], telemetry: Any, time_limit: float) -> Iterator[str]:
+    if telemetry is None:
+        yield "no telemetry (reports/telemetry), so no memory and CPU figures, performance_score and total_score"
+    slow = sum(run.slow for run in runs)
+    if slow:
+        yield _slow_records(slow, time_limit)
+
+
+def _slow_records(count: int, time_limit: float) -> str:
+    return f"{plural(count, 'processed record')} took more than {time_limit:g} s"
+
+
+def _absent_classes(items: Sequence[Labels]) -> list[str]:
+    present = {item.urgency for item in items}
+    warnings = [
+        f"the truth has no report of urgency {name}: its F1 is 0 for every submission"
+        for name in URGENCIES
+        if name not in present
+    ]
+    if not any(item.follow_up for item in items):
+        warnings.append("the truth has no report with a follow-up: follow_up_f1 is 0 for everybody")
+    return warnings
+
+
+TRACK = Reports()

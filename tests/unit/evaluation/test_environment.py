@@ -1,0 +1,106 @@
+"""Plugins reach other processes; what cannot be the same there is an error, never another score."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+from tests.acceptance.test_metric_plugins import BREVITY, PREDICTIONS, REFERENCES, samples
+from tests.scoring_files import repeats, write
+
+import medcontract
+from medcontract import workers
+from medcontract.contracts import registry
+from medcontract.errors import CallError
+from medcontract.evaluation import engine
+from medcontract.evaluation.environment import Environment
+from medcontract.reading import chunks
+from medcontract.scoring import custom_metrics, tracks
+
+CONTRACT = """
+from medcontract.modeling import Contract, Document, ListOf, Str, StrictModel
+
+class Row(StrictModel):
+    row_id: Str
+
+class Rows(Document):
+    rows: ListOf[Row]
+
+CONTRACTS = (Contract(id="other-test/rows", title="Rows", model=Rows, record=Row, list_key="rows", flat=True),)
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Path:
+    path = tmp_path / "brevity_of_environment.py"
+    path.write_text(BREVITY)
+    return path
+
+
+def forget() -> None:
+    """As in another process."""
+    tracks.loaded_plugins.clear()
+    custom_metrics._metrics.clear()
+
+
+def test_metrics_reach_other_processes(plugin: Path) -> None:
+    medcontract.load_plugin(str(plugin))
+    sent = pickle.loads(pickle.dumps(Environment.current()))  # noqa: S301  # written a moment ago
+    forget()
+    with sent.active():
+        assert list(custom_metrics.custom_metrics()) == ["brevity"]
+
+
+def test_a_plugin_that_is_not_there(plugin: Path) -> None:
+    medcontract.load_plugin(str(plugin))
+    sent = Environment.current()
+    forget()
+    plugin.unlink()
+    with pytest.raises(CallError, match=r"a worker cannot load a plugin: .* is not a Python file"), sent.active():
+        pass
+
+
+def test_another_version(plugin: Path) -> None:
+    """A worker that loaded the plugin before it was changed still has the old code."""
+    medcontract.load_plugin(str(plugin))
+    sent = Environment(((str(plugin), "0" * 64),), frozenset(), frozenset(), None)
+    with pytest.raises(CallError, match="a worker has another version of the plugin"), sent.active():
+        pass
+
+
+def test_a_metric_without_a_plugin(plugin: Path) -> None:
+    custom_metrics.register_metrics({"tiny": lambda reference, prediction: 0.5})
+    sent = Environment.current()
+    forget()
+    with pytest.raises(CallError, match="a worker does not have the metric 'tiny'"), sent.active():
+        pass
+
+
+def test_plugins_of_other_calls(plugin: Path, tmp_path: Path) -> None:
+    """They are not used, although the worker has loaded them."""
+    sent = Environment.current()
+    (tmp_path / "contract_of_environment.py").write_text(CONTRACT)
+    medcontract.load_plugin(str(plugin))
+    medcontract.load_plugin(str(tmp_path / "contract_of_environment.py"))
+    assert "other-test/rows" in registry.candidates()
+    with sent.active():
+        assert custom_metrics.custom_metrics() == {}
+        assert "other-test/rows" not in registry.candidates()
+    assert "other-test/rows" in registry.candidates()
+
+
+@pytest.mark.slow
+def test_spawned_workers(plugin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plugin of an earlier call counts in worker processes as it does here."""
+    medcontract.load_plugin(str(plugin))
+    for module in (engine, workers):
+        monkeypatch.setattr(module, "can_fork", lambda: False)
+    monkeypatch.setattr(chunks, "SMALLEST", 1000)
+    truth, sent = samples(60)
+    paths = [write(tmp_path, REFERENCES, truth), write(tmp_path, PREDICTIONS, sent)]
+    other = write(tmp_path, PREDICTIONS, [repeats(each) for each in truth], name="other")
+    alone = medcontract.leaderboard(*paths, other, jobs=1)
+    assert any("brevity" in name for entry in alone.submissions for name in entry.figures)
+    assert medcontract.leaderboard(*paths, other, jobs=2).to_json() == alone.to_json()
+    assert medcontract.score(*paths, jobs=2).to_json() == medcontract.score(*paths, jobs=1).to_json()
