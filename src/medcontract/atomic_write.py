@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from pathlib import Path
 
 from medcontract.addresses import require_local
@@ -26,18 +26,23 @@ def write_bytes(data: bytes, out: str | os.PathLike[str]) -> None:
             target.write_bytes(data)
             return
         target = target.resolve() if target.is_symlink() else target
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        try:
-            with os.fdopen(handle, "wb") as stream:
+        temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
+        try:  # its name is known before it exists, so that a signal at any moment leaves nothing
+            with os.fdopen(create(temporary), "wb") as stream:
                 stream.write(data)
             mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-            Path(temporary).chmod(mode)
-            Path(temporary).replace(target)
+            temporary.chmod(mode)
+            temporary.replace(target)
         except BaseException:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise CallError(f"cannot write {os.fspath(out)}: {(error.strerror or str(error)).lower()}") from None
+
+
+def create(path: Path) -> int:
+    """Create a file that only this user can read, and open it. Raises `OSError`, also if it exists."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
 
 
 def _umask() -> int:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from medcontract.atomic_write import write_bytes
 from medcontract.errors import CallError
 
 EXAMPLES = Path(__file__).parent / "examples"
@@ -37,10 +37,7 @@ def _write(contents: Mapping[str, str | Path], folder: Path, force: bool) -> tup
     try:
         for target, content in files.items():
             target.parent.mkdir(parents=True, exist_ok=True)
-            if isinstance(content, Path):
-                shutil.copyfile(content, target)
-            else:
-                target.write_text(content, encoding="utf-8", newline="\n")
+            write_bytes(content.read_bytes() if isinstance(content, Path) else content.encode(), target)
     except OSError as error:
         name = error.filename or folder
         raise CallError(f"cannot copy {name}: {(error.strerror or str(error)).lower()}") from None

@@ -22,7 +22,7 @@ from medcontract.workers import WorkerDied, Workers
 
 needs_kill = pytest.mark.skipif(sys.platform == "win32", reason="a signal that cannot be caught")
 TROUBLE = """
-import os, signal
+import multiprocessing, os, signal
 from medcontract.evaluation import contest
 
 real = contest.score_against
@@ -31,13 +31,12 @@ def score_against(truth, files, *more):
     name = os.path.dirname(files.parts()[0].source.name)
     if name == "crashes":
         raise ZeroDivisionError("MARIA")
-    if name == "kills" and multiple or name == "killed" and not os.path.exists("killed-once"):
+    is_worker = multiprocessing.parent_process() is not None
+    if name == "kills" and is_worker or name == "killed" and not os.path.exists("killed-once"):
         open("killed-once", "w").close()
         os.kill(os.getpid(), signal.SIGKILL)
     return real(truth, files, *more)
 
-import multiprocessing
-multiple = multiprocessing.parent_process() is not None
 contest.score_against = score_against
 METRICS = {}
 """

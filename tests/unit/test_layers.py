@@ -38,7 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cache": {"_version", "addresses", "errors"},
     "atomic_write": {"addresses", "errors"},
     "report_files": {"addresses", "atomic_write", "errors"},
-    "example_files": {"contracts", "errors"},
+    "example_files": {"atomic_write", "contracts", "errors"},
     "results": {"errors", "extras", "problems", "rendering", "results"},  # rendering: to_html, to_markdown, notebooks
     "rendering": {"_version", "catalog", "problems", "rendering", "results"},
     "images": {"errors", "images", "problems", "workers"},

@@ -89,7 +89,8 @@ class DaskEngine:
 
     @property
     def workers(self) -> int:
-        threads: dict[str, int] = self._client.nthreads()
+        with clear_errors(self._client):
+            threads: dict[str, int] = self._client.nthreads()
         return max(1, sum(threads.values()))
 
     def is_ready(self) -> bool:
@@ -227,8 +228,15 @@ class DaskEngine:
         return DaskTruth(self._client, chunks, found, _PARTITIONS * self.workers)
 
     def repeated(self, keys: Sequence[Sequence[KeyHashes]]) -> list[set[int]]:
+        from distributed import CancelledError
+
         with clear_errors(self._client):
-            return [self._repeated(rule, chunks) for rule, chunks in enumerate(zip(*keys, strict=True))]
+            try:
+                return [self._repeated(rule, chunks) for rule, chunks in enumerate(zip(*keys, strict=True))]
+            except (CancelledError, OSError) as error:  # a worker ended, and with it the hashes
+                if self._client.status != "running":
+                    raise
+                raise EngineFailed from error
 
     def _repeated(self, rule: int, chunks: Sequence[KeyHashes]) -> set[int]:
         """The hashes that occur in more than one chunk: each partition of them is searched by one task."""
@@ -275,10 +283,15 @@ def _search(chunks: Sequence[array[int]]) -> set[int]:
 def _check_workers(client: Client) -> None:
     """Raises `CallError` if the workers cannot do the work."""
     mine = _versions()
+    no_workers = CallError("the Dask cluster has no workers", "start at least one")
     with clear_errors(client):
+        try:
+            client.wait_for_workers(1, timeout=TIMEOUT)  # they may just be starting, also again
+        except TimeoutError:
+            raise no_workers from None
         theirs = client.run(_versions, on_error="return")
     if not theirs:
-        raise CallError("the Dask cluster has no workers", "start at least one")
+        raise no_workers
     for address, versions in theirs.items():
         if isinstance(versions, OSError):  # it ends just now
             continue
@@ -311,7 +324,7 @@ def connected(scheduler: str | None, workers: int | None) -> Iterator[Client]:
         if scheduler is None:
             yield stack.enter_context(_local(workers or processors()))
             return
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        _silence()
         try:
             client = stack.enter_context(Client(scheduler, timeout=TIMEOUT))
         except (OSError, TimeoutError, ValueError, TypeError, ImportError) as error:
@@ -320,17 +333,33 @@ def connected(scheduler: str | None, workers: int | None) -> Iterator[Client]:
         yield client
 
 
+def _silence() -> None:
+    """Hide log messages of Dask, some with tracebacks: what goes wrong is reported by exceptions.
+
+    Some of its modules have a level of their own, which that of the package does not change.
+    """
+    for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
 @contextmanager
 def _local(workers: int) -> Iterator[Client]:
     """A cluster of processes on this machine, which ends with this context."""
     from distributed import Client, LocalCluster
 
+    _silence()
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
-        with safe_path():  # workers import nothing from the current folder
-            cluster = LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
-                silence_logs=logging.CRITICAL, local_directory=os.path.join(folder, "dask"),
-            )  # fmt: skip
+        try:
+            with safe_path():  # workers import nothing from the current folder
+                cluster = LocalCluster(
+                    n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL, local_directory=os.path.join(folder, "dask"),
+                )  # fmt: skip
+        except RuntimeError:
+            raise CallError(
+                "the local Dask cluster cannot be started: its workers ended at once",
+                'in a script, move the code under `if __name__ == "__main__":`',
+            ) from None
         stack.enter_context(cluster)
         yield stack.enter_context(Client(cluster, timeout=TIMEOUT))

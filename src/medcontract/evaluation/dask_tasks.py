@@ -50,6 +50,7 @@ def run_task(work: SharedWork, item: Any, *more: Any) -> Any:
 def clear_errors(client: Client) -> Iterator[None]:
     """Say what happened to the cluster, instead of an exception of Dask."""
     from distributed import CancelledError, KilledWorker
+    from distributed.comm import CommClosedError
 
     try:
         yield
@@ -57,7 +58,7 @@ def clear_errors(client: Client) -> Iterator[None]:
         raise
     except KilledWorker as error:
         raise MedcontractError(f"the Dask workers were terminated repeatedly while they read a file: {error}") from None
-    except (CancelledError, OSError, TimeoutError, RuntimeError, ValueError):
-        if client.status == "running":
+    except (CancelledError, OSError, TimeoutError, RuntimeError, ValueError) as error:
+        if client.status == "running" and not isinstance(error, CommClosedError):  # it notices that a little later
             raise
         raise CallError("the connection to the Dask scheduler was lost", "is it still running?") from None

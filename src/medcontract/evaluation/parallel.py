@@ -21,8 +21,8 @@ from typing import Any
 from medcontract.containers import BY_ENDING
 from medcontract.contracts.rules import Accumulator, UniqueIndex
 from medcontract.errors import FileChanged
-from medcontract.evaluation.chunk_work import Chunk, ChunkSink, Outcome, Sinks, WholeFile, do, find_repeats
-from medcontract.evaluation.engine import Engine, EngineFailed
+from medcontract.evaluation.chunk_work import Chunk, ChunkSink, Outcome, Sinks, WholeFile, do, find_repeats, read_chunk
+from medcontract.evaluation.engine import Engine, EngineFailed, SerialEngine
 from medcontract.evaluation.inputs import Part, Settings
 from medcontract.evaluation.sinks import NoSink
 from medcontract.problems import Finding, Ref
@@ -309,7 +309,15 @@ def _merge_states(
         results = _retry_here(engine, do, sinks, [chunk for _, chunk in again])
         for (piece, _), result in zip(again, results, strict=True):
             piece.outcome = piece.outcome._replace(collector=result.collector, lacking=result.lacking)
+        _check_unchanged(files)
     return accumulators, all_complete
+
+
+def _check_unchanged(files: Sequence[_File]) -> None:
+    """Raise `FileChanged` if a file changed since its chunks were read first: what was read again may not match."""
+    for file in files:
+        if not file.part.source.is_unchanged():
+            raise file.part.source.changed()
 
 
 Found = list[tuple[int, Any, Ref]]
@@ -319,12 +327,26 @@ Found = list[tuple[int, Any, Ref]]
 def _find_repeats(files: Sequence[_File], indexes: Sequence[UniqueIndex], engine: Engine) -> list[Found]:
     """For each chunk, the records whose keys may be repeated; nothing if there are none."""
     pieces = [piece for file in files for piece in file.pieces]
-    for index, repeated in zip(indexes, engine.repeated([piece.outcome.keys for piece in pieces]), strict=True):
+    for index, repeated in zip(indexes, _repeated_hashes(pieces, engine), strict=True):
         index.suspects = index.suspects | repeated
     wanted = [index if index.suspects else None for index in indexes]
     if not any(wanted):
         return []
-    return _retry_here(engine, find_repeats, wanted, [piece.chunk for piece in pieces])
+    found = _retry_here(engine, find_repeats, wanted, [piece.chunk for piece in pieces])
+    _check_unchanged(files)
+    return found
+
+
+def _repeated_hashes(pieces: Sequence[_Piece], engine: Engine) -> list[set[int]]:
+    """For each rule, the hashes of keys in more than one chunk. If they are lost, the chunks are read again."""
+    try:
+        return engine.repeated([piece.outcome.keys for piece in pieces])
+    except EngineFailed:
+        here = SerialEngine()
+        again = list(here.map(read_chunk, NoSink(), [piece.chunk for piece in pieces]))
+        if None in again:
+            raise FileChanged(f"{pieces[0].chunk.name}: the file changed while it was being read") from None
+        return here.repeated([outcome.keys for outcome in again if outcome])
 
 
 def _report(

@@ -12,7 +12,6 @@ import signal
 import stat
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +21,7 @@ import rfc8785
 from tests.support import SCHEMAS, VECTORS, lesion, lesions, mind_interrupts, published
 
 import medcontract
-from medcontract import _version, api
+from medcontract import _version, api, atomic_write
 from medcontract.catalog import CATALOGUE
 from medcontract.cli import output
 from medcontract.cli.main import COMMANDS, main
@@ -657,7 +656,7 @@ def _crash(*arguments: Any, **options: Any) -> Any:
     ("module", "name", "failure"),
     [
         (os, "fdopen", _full_disk),
-        (tempfile, "mkstemp", _refuse),
+        (atomic_write, "create", _refuse),
         (Path, "replace", _refuse),
     ],
     ids=["full disk", "read-only folder", "rename refused"],
