@@ -133,6 +133,9 @@ class ProblemCollector:
         for kind, times in other.totals.items():
             self.totals[kind] = self.totals.get(kind, 0) + times
         self.several |= other.several
+        for kind, record in other._last.items():
+            place = None if record is None else move(Finding("", "", ref=Ref(0, 0, record))).ref
+            self._last[kind] = place.record if place else None
         return len(self.totals) < MOST_KINDS
 
     def like(self) -> ProblemCollector:
