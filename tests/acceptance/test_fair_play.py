@@ -29,7 +29,6 @@ from tests.scoring_files import (
     write,
 )
 
-from medcontract.evaluation import parallel
 from medcontract.reading import chunks
 
 
@@ -176,7 +175,6 @@ def test_workers_tell_participants_no_more(
 ) -> None:
     """One process and two give the same bytes, with many missing ids, a bad header and bad records."""
     monkeypatch.setattr(chunks, "SMALLEST", 4096)
-    monkeypatch.setattr(parallel, "SMALLEST", 4096)
     truth = [image(f"I-{number}", "NV") for number in range(400)]
     sent = [guess(f"I-{number}", "NV") for number in range(390)]
     random.Random(3).shuffle(sent)

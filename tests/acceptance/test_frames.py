@@ -219,7 +219,7 @@ def test_progress_of_a_frame() -> None:
         (lambda: medcontract.score(TRUTH, response=PREDICTIONS), CallError, "triage/response has no table form"),
         (lambda: medcontract.score(TRUTH, sent=PREDICTIONS), CallError, "unknown option 'sent'"),
         (lambda: medcontract.validate(TRUTH, "triage/response"), CallError, "triage/response has no table form"),
-        (lambda: medcontract.validate(TRUTH, schema=EXAMPLES / "no.json"), CallError, "no.json"),
+        (lambda: medcontract.validate(TRUTH, schema=EXAMPLES / "no.json"), CallError, "a contract, not a schema"),
         (lambda: medcontract.score(TRUTH), CallError, "no submission"),
     ],
 )  # fmt: skip
