@@ -108,8 +108,8 @@ _plugin_modules: set[str] = set()
 _CALLING_PLUGINS = frozenset(
     f"{__package__}.{name}"
     for name in (
-        "contracts.rules.cross_file", "evaluation.label_tally", "evaluation.preflight_session", "scoring.pairing",
-        "validation.records",
+        "contracts.rules.cross_file", "evaluation.label_tally", "evaluation.preflight_session", "scoring.expected",
+        "scoring.pairing", "validation.records",
     )
 )  # fmt: skip
 """Modules that call functions of plugins for each record. Some, such as an `attrgetter`, have no frame, and others

@@ -17,8 +17,8 @@ ONCE = {
     r"\{['\"]s['\"] \* \(": "problems.py",
 }
 """A sentence, and where it is written. Layers that do not use these functions yet are not checked."""
-SCORING = ("canonical", "comparison", "custom_metrics", "pairing", "processing_gate", "protocol", "rational", "scorer",
-           "track", "tracks")  # fmt: skip
+SCORING = ("canonical", "comparison", "custom_metrics", "expected", "pairing", "processing_gate", "protocol",
+           "rational", "scorer", "track", "tracks")  # fmt: skip
 LAYERS = (
     "problems.py", "contracts", "evaluation", "images", "reading", "schemas", "validation",
     *(f"scoring/{name}.py" for name in SCORING),

@@ -21,7 +21,7 @@ from medcontract.evaluation.submissions import Submission
 from medcontract.reading.source import Source
 from medcontract.results.validation import FileReport
 from medcontract.scoring import tracks
-from medcontract.scoring.pairing import Expected
+from medcontract.scoring.expected import Expected
 from medcontract.scoring.protocol import Protocol
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.workers import WorkerDied

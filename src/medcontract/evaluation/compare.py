@@ -17,7 +17,7 @@ from medcontract.reading.source import Source
 from medcontract.results.comparison import ComparedRow, Comparison, Delta, RowKind
 from medcontract.scoring import tracks
 from medcontract.scoring.comparison import RowGroup, without_metadata
-from medcontract.scoring.pairing import validated
+from medcontract.scoring.expected import validated
 from medcontract.scoring.track import Track
 from medcontract.validation.dispatch import validate_source
 from medcontract.validation.problem_collector import ProblemCollector

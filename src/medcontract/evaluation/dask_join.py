@@ -22,7 +22,7 @@ from medcontract.evaluation.joining import (
     similar_ids,
     truth_part,
 )
-from medcontract.scoring.pairing import ExpectedState
+from medcontract.scoring.expected import ExpectedState
 
 if TYPE_CHECKING:
     from distributed import Client, Future

@@ -30,17 +30,9 @@ from medcontract.contracts.rules.id_hints import originals
 from medcontract.evaluation.chunk_work import Chunk, Outcome, WholeFile, do, read_chunk
 from medcontract.evaluation.sinks import PairingSinks
 from medcontract.problems import Finding
+from medcontract.scoring.expected import Expected, ExpectedState, read_field, validated
 from medcontract.scoring.marks import Marks
-from medcontract.scoring.pairing import (
-    EarlierRecords,
-    Expected,
-    ExpectedState,
-    Pair,
-    Pairing,
-    PairingState,
-    read_field,
-    validated,
-)
+from medcontract.scoring.pairing import EarlierRecords, Pair, Pairing, PairingState
 from medcontract.scoring.scorer import Scorer
 from medcontract.scoring.track import Track
 

@@ -16,7 +16,8 @@ from medcontract.errors import CallError
 from medcontract.evaluation.inputs import DEFAULT, Files, Header, HeaderOverrides, Part, Settings, header_of, read
 from medcontract.evaluation.unused_files import describe_unused
 from medcontract.problems import Finding, Ref, plural
-from medcontract.scoring.pairing import Expected, Pair, Pairing, read_field, validated
+from medcontract.scoring.expected import Expected, read_field, validated
+from medcontract.scoring.pairing import Pair, Pairing
 from medcontract.scoring.scorer import Scorer
 from medcontract.scoring.track import Auxiliary, Roles, Track
 from medcontract.validation.problem_collector import ProblemCollector

@@ -15,7 +15,8 @@ from medcontract.evaluation.loading import InvalidIds, Truth, read_truth
 from medcontract.evaluation.plugin_checks import checked
 from medcontract.evaluation.score import Scored, read_files, score_readings
 from medcontract.problems import Finding
-from medcontract.scoring.pairing import AnyId, Expected, Pair, Unscored, read_field, validated
+from medcontract.scoring.expected import AnyId, Expected, read_field, validated
+from medcontract.scoring.pairing import Pair, Unscored
 from medcontract.scoring.scorer import Remark, Scorer
 from medcontract.scoring.track import ExpectedIds, Track
 

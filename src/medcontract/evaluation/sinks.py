@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from medcontract.contracts import registry
 from medcontract.contracts.rules import CrossFileRule, OrderCheck, OtherFile, Unique, record_checks
 from medcontract.scoring import tracks
-from medcontract.scoring.pairing import Expected, Pairing
+from medcontract.scoring.expected import Expected
+from medcontract.scoring.pairing import Pairing
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.scorer import Scorer, ScoringOptions
 from medcontract.scoring.track import Track

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
-from itertools import count, islice
 from operator import attrgetter, countOf
 from types import MappingProxyType
-from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -19,19 +17,16 @@ from medcontract.contracts.rules import (
     OrderCheck,
     OrderState,
     OtherFile,
-    RecordCheck,
     Reference,
     Unique,
     record_checks,
     run_checks,
 )
-from medcontract.contracts.rules.collection import is_ascending, joined, split
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.problems import Finding
-from medcontract.scoring.canonical import ContentHash
+from medcontract.scoring.expected import Expected, Item, read_field, validated
 from medcontract.scoring.marks import Marks
 
-Item = TypeVar("Item")
 Mark = TypeVar("Mark")
 MOST_EXAMPLES = 1000
 
@@ -90,212 +85,6 @@ class Pair(Struct, Generic[Item, Mark], frozen=True, kw_only=True):
     """Labels that truth and submission must have in common."""
     own_truth: Callable[[], Expected[Item]] | None = None
     """Set if the submission is its own truth: creates the sink that reads it first, for the expected items."""
-
-
-def validated(value: Any) -> Any:
-    """The wrapped value. Raises `TypeError` for any other value: only data that passed its contract is scored."""
-    if type(value) is not Validated:
-        raise TypeError(f"expected validated data, got {type(value).__name__}")
-    return value.value
-
-
-class Expected(Generic[Item]):
-    """A sink for the truth: collects the expected ids, and the item of each."""
-
-    empty: ClassVar[str] = "the truth is empty"
-    """Why nothing can be scored if it has no items."""
-
-    def __init__(
-        self,
-        key: Sequence[str],
-        item: Callable[[Any], Item],
-        checks: Sequence[RecordCheck] = (),
-        wanted: Callable[[Any], bool] | None = None,
-    ) -> None:
-        self.key = tuple(key)
-        self._key: Callable[[Any], Key] = attrgetter(*key)
-        self._item = item
-        self.checks = checks
-        """Checks of rules across files."""
-        self._wanted = wanted
-        """Selects records, if not all are expected."""
-        self._content = ContentHash()
-        self.items: list[Item] = []
-        self.keys: list[Key] = []
-        """The ids, in the order of the truth."""
-        self._index: dict[Key, int] = {}
-
-    @classmethod
-    def of(cls, pair: Pair[Item, Any], keys: list[Key], items: list[Item], ascending: bool) -> Expected[Item]:
-        """The expected items that another process read."""
-        expected = cls(pair.key, pair.item)
-        expected.keys, expected.items = keys, items
-        if not ascending:
-            expected._index.update(zip(keys, count()))
-        return expected
-
-    @property
-    def can_split(self) -> bool:
-        """Whether chunks of the records may be read separately."""
-        return type(self) is Expected
-
-    def fresh(self) -> Expected[Item]:
-        """A sink of the same kind for other records."""
-        return Expected(self.key, self._item, self.checks, self._wanted)
-
-    def export(self) -> ExpectedState:
-        """What was read, for another process."""
-        return ExpectedState(self.keys, self.items, not self._index, self._content)
-
-    def absorb(self, state: ExpectedState) -> None:
-        """Add the records that follow, which were read separately."""
-        if state.ascending and not self._index and is_ascending([*self.keys[-1:], *state.keys[:1]]):
-            self.keys += state.keys
-            self.items += state.items
-        else:
-            for key, item in zip(state.keys, state.items, strict=True):
-                self.add(key, item)
-        self._content.absorb(state.content)
-
-    def settle(self) -> None:
-        """Called once all chunks were read: nothing to do."""
-
-    def conflict(self, state: ExpectedState) -> None:
-        """What was reported about records never depends on earlier ones."""
-        return
-
-    def follow(self, earlier: Any) -> None:
-        """Nothing to do."""
-
-    @property
-    def total(self) -> int:
-        """The number of expected items."""
-        return len(self.items)
-
-    def place_of(self, key: Key) -> int:
-        """The index of an expected item, or any other for an id that is not expected."""
-        return self._index.get(key, -1) if self._index else bisect_left(self.keys, key)
-
-    @property
-    def index(self) -> dict[Key, int]:
-        """The index of the item of each expected id. Only created if an id has to be looked up, to save memory."""
-        known = len(self._index)
-        if known < len(self.keys):
-            self._index.update(zip(islice(self.keys, known, None), count(known)))
-        return self._index
-
-    @property
-    def number_of(self) -> Callable[[Key], int | None]:
-        """Returns the index of an expected item, or None for an id that is not expected."""
-        return self.index.get
-
-    def begin(self) -> None:
-        """Nothing to do."""
-
-    def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
-        rows = validated(records)
-        positions: Sequence[int] = range(len(rows))
-        if self._wanted:
-            positions = [position for position in positions if self._wanted(rows[position])]
-            rows = [rows[position] for position in positions]
-        self._expect(rows)
-        self._content.add(rows)
-        if not self.checks:
-            return ()
-        checked = zip(positions, rows, strict=True)
-        return [(position, finding) for position, record in checked for finding in run_checks(self.checks, record)]
-
-    def _expect(self, rows: Sequence[Any]) -> None:
-        keys = list(map(self._key, rows))
-        if not self._index and is_ascending([*self.keys[-1:], *keys]):  # so none is repeated
-            self.keys += keys
-            self.items += map(self._item, rows)
-            return
-        index, known = self.index, len(self.items)
-        index.update(zip(keys, count(known)))
-        if len(index) < known + len(keys):  # of records with the same id, only the first counts
-            index.update(zip(list(index), count()))
-        first = dict(zip(reversed(keys), reversed(rows), strict=True))
-        self.keys += islice(index, known, None)
-        self.items += [self._item(first[key]) for key in islice(index, known, None)]
-
-    def add(self, key: Key, item: Any) -> int:
-        """Expect an id, with this item if it is a new one. Returns the index of its item."""
-        number = self.index.setdefault(key, len(self.items))
-        if number == len(self.items):
-            self.keys.append(key)
-            self.items.append(item)
-        return number
-
-    def find(self, key: Key) -> Item | None:
-        """The item of an expected id; None for an id that is not expected."""
-        number = self.index.get(key)
-        return None if number is None else self.items[number]
-
-    def as_other_file(self, header: Any = None) -> OtherFile:
-        """The truth as rules of other files see it."""
-        return OtherFile(ids=_Ids(self), find=self.find, header=header)
-
-    def reject(self, parsed: Any) -> Sequence[Finding]:
-        """Nothing to do: a truth with errors is not used."""
-        return ()
-
-    def end(self, complete: bool) -> None:
-        """Like `reject`."""
-
-    def content_sha256(self) -> str:
-        """The hash of the records. Can only be computed once: it drops them."""
-        return self._content.sha256()
-
-
-class _Ids(Collection[Key]):
-    """The expected ids, for rules that look some of them up."""
-
-    def __init__(self, expected: Expected[Any]) -> None:
-        self._expected = expected
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._expected.index
-
-    def __iter__(self) -> Iterator[Key]:
-        return iter(self._expected.index)
-
-    def __len__(self) -> int:
-        return len(self._expected.items)
-
-
-class ExpectedState(NamedTuple):
-    """What `Expected` read of a chunk, in a form that is quick to send."""
-
-    keys: list[Key]
-    items: list[Any]
-    ascending: bool
-    """Whether each key is larger than the one before it."""
-    content: ContentHash
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Most keys are strings: one text is far quicker to send than a million objects."""
-        text = joined(self.keys)
-        return _expected_state, (self.keys if text is None else text, *self[1:])
-
-
-def _expected_state(keys: list[Any] | str, *others: Any) -> ExpectedState:
-    known: list[Any] = split(keys) if isinstance(keys, str) else keys
-    return ExpectedState(known, *others)
-
-
-class AnyId(Expected[None]):
-    """Accepts every id, if it is unknown which are expected."""
-
-    def __init__(self, key: Sequence[str]) -> None:
-        super().__init__(key, lambda record: None)
-
-    @property
-    def number_of(self) -> Callable[[Key], int]:
-        return self._next
-
-    def _next(self, key: Key) -> int:
-        return self.add(key, None)
 
 
 def merge(a: Marks, b: Marks) -> Marks:
@@ -544,11 +333,6 @@ class Pairing(Generic[Item, Mark]):
         if not runs:
             return []
         return [key for key, number in self.expected.index.items() if any(number not in marks for marks in runs)]
-
-
-def read_field(parsed: Any, name: str) -> Any:
-    """A field of an invalid record, if present."""
-    return parsed.get(name) if isinstance(parsed, dict) else getattr(parsed, name, None)
 
 
 def marks(pairing: Pairing[Any, Any], run: str) -> list[Any]:

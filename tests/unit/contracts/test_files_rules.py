@@ -25,7 +25,8 @@ from medcontract.contracts.rules import (
     run_checks,
 )
 from medcontract.problems import reveals_truth
-from medcontract.scoring.pairing import INVALID, Expected, Pair, Pairing
+from medcontract.scoring.expected import Expected
+from medcontract.scoring.pairing import INVALID, Pair, Pairing
 
 _WORDS: dict[str, Any] = {"other": "x/truth", "code": "MC303", "message": "wrong"}
 

@@ -47,7 +47,8 @@ import medcontract
 from medcontract.contracts.contract import Validated
 from medcontract.evaluation.build_results import score_result
 from medcontract.evaluation.score import score_files
-from medcontract.scoring.pairing import Expected, Pair, Pairing, validated
+from medcontract.scoring.expected import Expected, validated
+from medcontract.scoring.pairing import Pair, Pairing
 
 F = Fraction
 
