@@ -304,14 +304,18 @@ def engine(
     """What reads large files, if the caller chose it. Raises `CallError`."""
     if name not in (None, "dask"):
         raise CallError(f"unknown engine '{name}'", "use dask")
-    if scheduler is not None and (name is None or client is not None):
-        raise CallError("--scheduler requires --engine dask, and no client of your own")
+    if scheduler is not None and client is not None:
+        raise CallError("both a scheduler and a client are given", "pass only one of them")
+    if scheduler is not None and name is None:
+        raise CallError("--scheduler requires --engine dask")
     if name is None and client is None:
         yield None
         return
     require("distributed", "dask")
-    from medcontract.evaluation.dask_engine import DaskEngine, connected
+    from medcontract.evaluation.dask_engine import DaskEngine, check_client, connected
 
+    if client is not None:
+        check_client(client)
     connection = nullcontext(client) if client is not None else connected(scheduler, jobs)
     with connection as its_client, DaskEngine(its_client, broadcast_limit) as found:
         yield found

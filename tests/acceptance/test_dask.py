@@ -325,8 +325,10 @@ def test_a_scheduler_that_goes(
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["--engine", "dask", "--scheduler", "tcp://127.0.0.1:9"], "cannot connect to the Dask scheduler tcp"),
-        (["--engine", "dask", "--scheduler", "nowhere"], "cannot connect to the Dask scheduler nowhere"),
+        (["--engine", "dask", "--scheduler", "tcp://127.0.0.1:9"], "is it running?"),
+        (["--engine", "dask", "--scheduler", "nowhere"], "cannot connect to the Dask scheduler 'nowhere'"),
+        (["--engine", "dask", "--scheduler", ""], "pass its address, such as tcp://10.0.0.5:8786"),
+        (["--engine", "dask", "--scheduler", "http://a:1"], "pass its address, such as tcp://10.0.0.5:8786"),
         (["--scheduler", "tcp://127.0.0.1:9"], "--scheduler requires --engine dask"),
     ],
 )
@@ -336,6 +338,19 @@ def test_no_scheduler(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ran = call("validate", sent, *given)
     assert (ran.code, ran.out) == (2, "")
     assert said in ran.err
+
+
+def test_no_client(client: Any, tmp_path: Path) -> None:
+    _, sent = lesions(tmp_path, 10)
+    with pytest.raises(CallError, match=r"client must be a distributed\.Client, not str"):
+        medcontract.validate(sent, client="tcp://127.0.0.1:9")
+    with pytest.raises(CallError, match="both a scheduler and a client are given"):
+        medcontract.validate(sent, client=client, engine="dask", scheduler="tcp://127.0.0.1:9")
+    with (
+        distributed.Client(client.scheduler.address, asynchronous=True) as other,
+        pytest.raises(CallError, match="the client is asynchronous"),
+    ):
+        medcontract.validate(sent, client=other)
 
 
 def test_other_versions(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,21 +384,31 @@ def test_a_chunk_that_cannot_be_read(client: Any, tmp_path: Path, monkeypatch: p
     assert [problem.code for problem in report] == ["MC003"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_call_leaves_no_processes(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize(("number", "processes"), [(signal.SIGINT, 1), (signal.SIGINT, 3), (signal.SIGTERM, 3)])
+def test_an_interrupted_call_leaves_nothing(tmp_path: Path, number: signal.Signals, processes: int) -> None:
+    """Also if the cluster just starts. A terminal sends Ctrl-C to the workers, too."""
     _, sent = lesions(tmp_path, 40_000)
     sent.write_bytes(sent.read_bytes() * 4)
+    (tmp_path / "temporary").mkdir()
     with subprocess.Popen(
         [sys.executable, "-c", MAIN, "validate", str(sent), "--engine", "dask", "--jobs", "2"],
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
+        env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
         preexec_fn=lambda: [signal.signal(each, signal.SIG_DFL) for each in (signal.SIGTERM, signal.SIGINT)],
     ) as running:  # fmt: skip
         deadline = time.monotonic() + 60
-        while len(children := psutil.Process(running.pid).children(recursive=True)) < 3:
+        while len(children := psutil.Process(running.pid).children(recursive=True)) < processes:
             assert time.monotonic() < deadline
             time.sleep(0.05)
-        time.sleep(0.5)
-        running.send_signal(number)
-        assert running.wait(60) == {signal.SIGINT: 130, signal.SIGTERM: 143}[number]
+        time.sleep(0.5 if processes > 1 else 0)
+        if number == signal.SIGINT:
+            os.killpg(running.pid, number)
+        else:
+            running.send_signal(number)
+        _, said = running.communicate(timeout=60)
+        assert running.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[number]
+    if number == signal.SIGINT:
+        assert said == b"Interrupted.\n"
+    assert list((tmp_path / "temporary").iterdir()) == []
     _, alive = psutil.wait_procs(children, timeout=10)
     assert alive == []

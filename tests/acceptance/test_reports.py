@@ -211,7 +211,7 @@ def test_memory(tmp_path: Path) -> None:
     for count in (5, 80):
         names = [sent_file(tmp_path / f"{count}-{n}", "reports", bad).parent for n in range(count)]
         tracemalloc.start()
-        medcontract.leaderboard(truth, *names, reports=tmp_path / f"out-{count}")
+        medcontract.leaderboard(truth, *names, reports=tmp_path / f"out-{count}", jobs=1)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
         assert len(list((tmp_path / f"out-{count}").glob("*.json"))) == count

@@ -8,8 +8,8 @@ ones by one task.
 from __future__ import annotations
 
 import logging
-import os
 import pickle
+import signal
 import tempfile
 import time
 from array import array
@@ -280,6 +280,16 @@ def _search(chunks: Sequence[array[int]]) -> set[int]:
     return repeated_hashes([KeyHashes(hashes, None) for hashes in chunks])
 
 
+def check_client(client: object) -> None:
+    """Raises `CallError` for anything but a client that can be used here."""
+    from distributed import Client
+
+    if not isinstance(client, Client):
+        raise CallError(f"client must be a distributed.Client, not {type(client).__name__}", 'or pass engine="dask"')
+    if client.asynchronous:
+        raise CallError("the client is asynchronous", "pass one that was created with asynchronous=False")
+
+
 def _check_workers(client: Client) -> None:
     """Raises `CallError` if the workers cannot do the work."""
     mine = _versions()
@@ -315,6 +325,9 @@ def _versions() -> dict[str, str]:
     return {"medcontract": __version__, "Python": python, **{name: version(name) for name in names}}
 
 
+_ADDRESS = "pass its address, such as tcp://10.0.0.5:8786"
+
+
 @contextmanager
 def connected(scheduler: str | None, workers: int | None) -> Iterator[Client]:
     """A client of the scheduler at an address or, without one, of a local cluster. Raises `CallError`."""
@@ -329,7 +342,8 @@ def connected(scheduler: str | None, workers: int | None) -> Iterator[Client]:
             client = stack.enter_context(Client(scheduler, timeout=TIMEOUT))
         except (OSError, TimeoutError, ValueError, TypeError, ImportError) as error:
             reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise CallError(f"cannot connect to the Dask scheduler {scheduler}: {reason}", "is it running?") from None
+            hint = "is it running?" if isinstance(error, OSError | TimeoutError) else _ADDRESS
+            raise CallError(f"cannot connect to the Dask scheduler '{scheduler}': {reason}", hint) from None
         yield client
 
 
@@ -343,23 +357,39 @@ def _silence() -> None:
 
 
 @contextmanager
+def _without_ctrl_c() -> Iterator[None]:
+    """Delay Ctrl-C until the cluster has started. Its processes inherit this for ever: they end with this process."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
 def _local(workers: int) -> Iterator[Client]:
     """A cluster of processes on this machine, which ends with this context."""
+    import dask
     from distributed import Client, LocalCluster
 
     _silence()
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
         try:
-            with safe_path():  # workers import nothing from the current folder
-                cluster = LocalCluster(
-                    n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
-                    silence_logs=logging.CRITICAL, local_directory=os.path.join(folder, "dask"),
+            # Workers import nothing from the current folder. All files of the cluster are in the temporary one.
+            with safe_path(), dask.config.set(temporary_directory=folder), _without_ctrl_c():
+                cluster = stack.enter_context(
+                    LocalCluster(
+                        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
+                        silence_logs=logging.CRITICAL,
+                    )
                 )  # fmt: skip
         except RuntimeError:
             raise CallError(
                 "the local Dask cluster cannot be started: its workers ended at once",
                 'in a script, move the code under `if __name__ == "__main__":`',
             ) from None
-        stack.enter_context(cluster)
         yield stack.enter_context(Client(cluster, timeout=TIMEOUT))

@@ -129,7 +129,10 @@ def read_in_chunks(
         outcomes = _run(parts, plans, sinks, engine, progress)
     except EngineFailed:
         return False
-    if outcomes is None or _too_many_kinds(outcomes) or any(map(_is_too_large, outcomes)):
+    if outcomes is None:
+        _refuse_changed(parts)
+        return False
+    if _too_many_kinds(outcomes) or any(map(_is_too_large, outcomes)):
         return False
     files = [_File(*each) for each in zip(parts, outcomes, strict=True)]
     accumulators, all_complete = _merge_states(files, sink, sinks, engine)
@@ -149,6 +152,13 @@ def run_validator(validator: RecordsValidator, settings: Settings) -> RecordsVal
         return part.validator
     validator.run()
     return validator
+
+
+def _refuse_changed(parts: Sequence[Part]) -> None:
+    """Raises `FileChanged`, as one process would: no score for a file that is not the one that was given."""
+    for part in parts:
+        if part.source.watched and not part.source.is_unchanged():
+            raise part.source.changed()
 
 
 def _too_many_kinds(outcomes: Sequence[Sequence[_Piece]]) -> bool:
