@@ -15,6 +15,7 @@ from medcontract.evaluation import contest, engine
 from medcontract.evaluation.inputs import Part, Settings
 from medcontract.evaluation.submissions import Submission
 from medcontract.reading import chunks
+from medcontract.reading.source import Source
 
 MB = 1 << 20
 
@@ -175,3 +176,26 @@ def test_submissions_in_workers_by_default(
     scored: list[Any] = list(contest._scores_by_default(FakeContest(), submissions))  # type: ignore[arg-type]
     assert scored == [each.name for each in submissions]
     assert len(scored) - len(in_workers) == here
+
+
+@pytest.mark.parametrize(("length", "jobs", "keeps_records", "expected"), [
+    (80, None, True, 0),
+    (80, None, False, 1),
+    (80, 2, True, 1),
+    (2000, None, True, 1),
+])  # fmt: skip
+def test_small_records_by_default(
+    length: int, jobs: int | None, keeps_records: bool, expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are scored by one process: to send what is kept of each record would take as long as to read it."""
+    calls: list[Any] = []
+    monkeypatch.setattr(engine, "engine_for", lambda jobs, size: calls.append((jobs, size)))
+    monkeypatch.setattr(cpus, "free", lambda: 2)
+    monkeypatch.setattr(chunks, "SMALLEST", 1000)
+    monkeypatch.setattr(chunks, "WORTH_IT", 1000)
+    path = tmp_path / "a.jsonl"
+    path.write_bytes((b"x" * (length - 1) + b"\n") * 100)
+    source = Source(str(path))
+    source.prepare()
+    Settings(jobs=jobs).engine_for([Part(source, None, None)], keeps_records)  # type: ignore[arg-type]
+    assert len(calls) == expected

@@ -11,6 +11,7 @@ import logging
 import pickle
 import signal
 import tempfile
+import threading
 import time
 from array import array
 from collections import deque
@@ -282,11 +283,9 @@ def _search(chunks: Sequence[array[int]]) -> set[int]:
 
 def check_client(client: object) -> None:
     """Raises `CallError` for anything but a client that can be used here."""
-    from distributed import Client
-
-    if not isinstance(client, Client):
+    if not (hasattr(client, "submit") and hasattr(client, "nthreads")):
         raise CallError(f"client must be a distributed.Client, not {type(client).__name__}", 'or pass engine="dask"')
-    if client.asynchronous:
+    if getattr(client, "asynchronous", False):
         raise CallError("the client is asynchronous", "pass one that was created with asynchronous=False")
 
 
@@ -357,16 +356,16 @@ def _silence() -> None:
 
 
 @contextmanager
-def _without_ctrl_c() -> Iterator[None]:
-    """Delay Ctrl-C until the cluster has started. Its processes inherit this for ever: they end with this process."""
-    if not hasattr(signal, "pthread_sigmask"):
+def _ignoring_ctrl_c() -> Iterator[None]:
+    """Processes that start in this context ignore Ctrl-C: this process ends them. Meanwhile, it ignores it, too."""
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
 
 
 @contextmanager
@@ -380,7 +379,7 @@ def _local(workers: int) -> Iterator[Client]:
         folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
         try:
             # Workers import nothing from the current folder. All files of the cluster are in the temporary one.
-            with safe_path(), dask.config.set(temporary_directory=folder), _without_ctrl_c():
+            with safe_path(), dask.config.set(temporary_directory=folder), _ignoring_ctrl_c():
                 cluster = stack.enter_context(
                     LocalCluster(
                         n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",

@@ -62,12 +62,17 @@ class Settings(NamedTuple):
     def collector(self) -> ProblemCollector:
         return ProblemCollector(self.keep, self.alike, self.excerpts, self.participant)
 
-    def engine_for(self, parts: Sequence[Part]) -> Engine | None:
-        """What reads these files in chunks. None: it is not worth it."""
+    def engine_for(self, parts: Sequence[Part], keeps_records: bool = False) -> Engine | None:
+        """What reads these files in chunks. None: it is not worth it.
+
+        `keeps_records`: what is kept of each record is sent between processes.
+        """
         if self.engine:
             return self.engine
         size = sum(part.source.size for part in parts)
         if chunks.workers_for(self.jobs, size) < 2:
+            return None
+        if keeps_records and self.jobs is None and all(chunks.has_small_records(part.source) for part in parts):
             return None
         from medcontract.evaluation.engine import engine_for  # slow to import
 

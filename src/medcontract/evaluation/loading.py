@@ -140,7 +140,7 @@ def _read_expected(
 def _sink_for(
     pair: Pair[Any, Any], parts: Sequence[Part], checks: Sequence[RecordCheck], settings: Settings
 ) -> Expected[Any]:
-    engine = settings.engine_for(parts)
+    engine = settings.engine_for(parts, keeps_records=True)
     keep = engine.keeper(sum(part.source.size for part in parts)) if engine else None
     if keep is None:
         return Expected(pair.key, pair.item, checks)
@@ -158,7 +158,7 @@ def _read_truth_records(
     settings: Settings,
 ) -> None:
     """Read the records of a truth, in chunks if that pays off."""
-    engine = settings.engine_for(parts)
+    engine = settings.engine_for(parts, keeps_records=True)
     if engine:
         from medcontract.evaluation.parallel import read_in_chunks
         from medcontract.evaluation.sinks import ExpectedSinks, can_split_truth
@@ -348,7 +348,7 @@ def _pairing(pair: Pair[Any, Any], truth: Truth, others: Mapping[str, OtherFile]
 
 def _read_pair(parts: Sequence[Part], pairing: Pairing[Any, Any], truth: Truth, settings: Settings) -> None:
     """Pair the records with their truth, in chunks if that pays off."""
-    engine = settings.engine_for(parts)
+    engine = settings.engine_for(parts, keeps_records=True)
     if engine and not truth.pairs:
         from medcontract.evaluation.parallel import read_in_chunks
 

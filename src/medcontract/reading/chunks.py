@@ -33,6 +33,9 @@ SMALLEST = 3 << 20
 WORTH_IT = 16 << 20
 """The minimum size of the files, in bytes, for each worker that is started by default: one process reads a small file
 in the time that it takes to start workers."""
+SMALL_RECORD = 256
+"""Bytes. To score smaller records is not worth workers by default: to send what is kept of each takes as long."""
+_SAMPLE = 64 << 10
 LARGEST = 64 << 20
 """The maximum size of a slice, in bytes, apart from the search for a border."""
 _ROUNDS = 3
@@ -67,6 +70,15 @@ def workers_for(jobs: int | None, size: int) -> int:
     """
     most = size // (SMALLEST if jobs else WORTH_IT)
     return min(most, jobs or cpus.free()) if most > 1 and jobs != 1 else 1
+
+
+def has_small_records(source: Source) -> bool:
+    """Whether the first lines are short, so that to send what is kept of each record takes as long as to read it."""
+    if source.path is None or source.packed:
+        return False
+    with source.reading(), open(source.path, "rb") as stream:
+        start = stream.read(_SAMPLE)
+    return start.count(b"\n") * SMALL_RECORD > len(start)
 
 
 def spans(source: Source, container: Container, list_key: str | None, workers: int) -> list[Span]:
