@@ -257,12 +257,14 @@ def _read_rest(
 
 def _is_unchanged(part: Part, pieces: Sequence[_Piece], hashes: tuple[str, list[str]] | None) -> bool:
     """Whether all chunks are of the same version of the file. Its hash is noted. May raise `FileChanged`."""
-    chunk = pieces[0].chunk
-    if chunk.watched and len(pieces) == 1:
+    watched = pieces[0].chunk.watched
+    if not part.source.is_unchanged():  # also before any chunk was read: then the hashes agree
+        if watched:
+            raise part.source.changed()
+        return False
+    if watched and len(pieces) == 1:
         part.source.note_hash(pieces[0].outcome.digest)
         return True
-    if (hashes is None or chunk.span.groups) and not part.source.is_unchanged():
-        return False
     if hashes:
         whole, digests = hashes
         if any(piece.outcome.digest not in ("", digest) for piece, digest in zip(pieces, digests, strict=True)):
