@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -103,17 +105,43 @@ class ProcessEngine(SerialEngine):
         return self._may_spawn or not self.stable
 
     def map(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
+        with self.started(work, shared, items) as results:
+            yield from results
+
+    @contextmanager
+    def started(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[Iterator[R]]:
+        """The results of `map`, in whose context the workers are running. May raise `EngineFailed`, as may these."""
         global _work  # noqa: PLW0603  # forked workers inherit it
         _work = work, shared
-        try:
-            sent = Sent(work, shared) if self.stable else None
-            with Workers(min(self.workers, len(items)), _prepare, sent, fork=not self.stable) as workers:
-                for future in [workers.submit(_do, item) for item in items]:
-                    yield future.result()
-        except _FAILURES as error:
-            raise EngineFailed from error
-        finally:
-            _work = None
+        with ExitStack() as stack:
+            stack.callback(_forget_work)
+            with _failing():
+                sent = Sent(work, shared) if self.stable else None
+                count = min(self.workers, len(items))
+                workers = stack.enter_context(Workers(count, _prepare, sent, fork=not self.stable))
+                futures = [workers.submit(_do, item) for item in items]
+            yield _results(futures)
+
+
+def _results(futures: Iterable[Future[R]]) -> Iterator[R]:
+    for future in futures:
+        with _failing():
+            result = future.result()
+        yield result
+
+
+@contextmanager
+def _failing() -> Iterator[None]:
+    """Raises `EngineFailed` if workers fail."""
+    try:
+        yield
+    except _FAILURES as error:
+        raise EngineFailed from error
+
+
+def _forget_work() -> None:
+    global _work  # noqa: PLW0603  # as in `started`
+    _work = None
 
 
 _work: tuple[Work[Any, Any], Any] | None = None

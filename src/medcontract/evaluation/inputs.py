@@ -29,6 +29,7 @@ from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.records import Progress, RecordsValidator, run_parts
 
 if TYPE_CHECKING:
+    from medcontract.evaluation.ahead import Ahead
     from medcontract.evaluation.engine import Engine
     from medcontract.evaluation.frozen import FrozenProtocol
     from medcontract.evaluation.skipped_files import SkippedFile
@@ -51,6 +52,8 @@ class Settings(NamedTuple):
     """Worker processes for large files. None: as many as pay off."""
     engine: Engine | None = None
     """Reads large files, instead of worker processes."""
+    ahead: Ahead | None = None
+    """The submission that workers are already reading."""
     participant: bool = False
     """The output must not reveal the truth."""
 

@@ -321,7 +321,7 @@ def read_submission(
         pairing = pairings[pair.truth] = _pairing(pair, truth, others)
         headers[pair.submission] = {}
         if parts:
-            _read_pair(parts, pairing, truth, settings)
+            pairing = pairings[pair.truth] = _read_pair(parts, pairing, truth, settings)
             header = headers[pair.submission] = given.complete(header_of(parts), parts[0].contract)
             reasons += [f"the header is not valid ({p.name})" for p in parts if p.validator and p.validator.bad_header]
             reasons += _compare_headers(parts[0], SimpleNamespace(**header), others)
@@ -346,16 +346,22 @@ def _pairing(pair: Pair[Any, Any], truth: Truth, others: Mapping[str, OtherFile]
     return Pairing(pair, truth.expected[pair.truth], contract.file_rules, others, unique)
 
 
-def _read_pair(parts: Sequence[Part], pairing: Pairing[Any, Any], truth: Truth, settings: Settings) -> None:
+def _read_pair(
+    parts: Sequence[Part], pairing: Pairing[Any, Any], truth: Truth, settings: Settings
+) -> Pairing[Any, Any]:
     """Pair the records with their truth, in chunks if that pays off."""
+    paired = settings.ahead.pair(parts, pairing, settings.progress) if settings.ahead else None
+    if paired:
+        return paired
     engine = settings.engine_for(parts, keeps_records=True)
     if engine and not truth.pairs:
         from medcontract.evaluation.parallel import read_in_chunks
 
         sinks = _sinks_for(pairing, truth)
         if sinks and read_in_chunks(parts, pairing, sinks, engine, settings.progress):
-            return
+            return pairing
     read(parts, pairing, settings.progress)
+    return pairing
 
 
 def _sinks_for(pairing: Pairing[Any, Any], truth: Truth) -> Sinks | None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from typing import Any
+from typing import Any, NamedTuple
 
 from medcontract.containers import BY_ENDING
 from medcontract.contracts.rules import Accumulator, UniqueIndex
@@ -112,21 +112,51 @@ class _File:
         return file
 
 
+class Prepared(NamedTuple):
+    """Files that can be read in chunks."""
+
+    parts: Sequence[Part]
+    begun: Sequence[RecordsValidator]
+    """Validators that have checked what precedes the records."""
+    plans: Sequence[Sequence[Chunk]]
+    """The chunks of each file."""
+
+    @property
+    def work(self) -> list[Chunk | WholeFile]:
+        """All chunks, and before them the files to hash: for a large file, that takes longer than to read a chunk."""
+        whole = [_whole(plan) for plan in self.plans if _is_hashed_apart(plan)]
+        return [*whole, *(chunk for plan in self.plans for chunk in plan)]
+
+
+def prepare(parts: Sequence[Part], engine: Engine) -> Prepared | None:
+    """Divide files into chunks. None if one process must read them."""
+    if any(part.source.location is None for part in parts) or parts[0].contract.kind == "document":
+        return None
+    found = [_spans(part, engine) for part in parts]
+    if sum(map(len, found)) < 2:
+        return None
+    begun = [_begin(part) for part in parts]
+    if not all(begun) or not engine.is_ready():
+        return None
+    plans = [_chunks(part, each, engine) for part, each in zip(parts, found, strict=True)]
+    return Prepared(parts, [each for each in begun if each], plans)
+
+
 def read_in_chunks(
     parts: Sequence[Part], sink: ChunkSink | None, sinks: Sinks, engine: Engine, progress: Progress | None = None
 ) -> bool:
     """Check files as parts of one collection. False if one process must do it; then nothing has changed."""
-    if any(part.source.location is None for part in parts) or parts[0].contract.kind == "document":
-        return False
-    found = [_spans(part, engine) for part in parts]
-    if sum(map(len, found)) < 2:
-        return False
-    begun = [_begin(part) for part in parts]
-    if not all(begun) or not engine.is_ready():
-        return False
-    plans = [_chunks(part, each, engine) for part, each in zip(parts, found, strict=True)]
+    prepared = prepare(parts, engine)
+    return prepared is not None and read_prepared(prepared, sink, sinks, engine, progress)
+
+
+def read_prepared(
+    prepared: Prepared, sink: ChunkSink | None, sinks: Sinks, engine: Engine, progress: Progress | None = None
+) -> bool:
+    """Like `read_in_chunks`."""
+    parts = prepared.parts
     try:
-        outcomes = _run(parts, plans, sinks, engine, progress)
+        outcomes = _run(prepared, sinks, engine, progress)
     except EngineFailed:
         return False
     if outcomes is None:
@@ -140,7 +170,7 @@ def read_in_chunks(
         accumulators = []
     indexes = [each for each in accumulators if isinstance(each, UniqueIndex)]
     repeats = _find_repeats(files, indexes, engine) if indexes else []
-    _report(files, [each for each in begun if each], accumulators, repeats)
+    _report(files, prepared.begun, accumulators, repeats)
     return True
 
 
@@ -198,14 +228,10 @@ def _begin(part: Part) -> RecordsValidator | None:
         return None
 
 
-def _run(
-    parts: Sequence[Part], plans: Sequence[Sequence[Chunk]], sinks: Sinks, engine: Engine, progress: Progress | None
-) -> list[list[_Piece]] | None:
+def _run(prepared: Prepared, sinks: Sinks, engine: Engine, progress: Progress | None) -> list[list[_Piece]] | None:
     """The chunks of each file and their outcomes. None if a file changed."""
+    parts, plans, work = prepared.parts, prepared.plans, prepared.work
     total = sum(part.source.size for part in parts)
-    chunks = [chunk for plan in plans for chunk in plan]
-    whole = [_whole(plan) for plan in plans if _is_hashed_apart(plan)]
-    work: list[Chunk | WholeFile] = [*whole, *chunks]  # to hash a large file takes longer than to read a chunk
     results: list[Any] = []
     done = 0
     for item, result in zip(work, engine.map(do, sinks, work), strict=True):
@@ -215,7 +241,8 @@ def _run(
         done += item.span.end - item.span.start if isinstance(item, Chunk) else 0
         if progress:
             progress(min(done, total), total)
-    hashes, outcomes = iter(results[: len(whole)]), iter(results[len(whole) :])
+    chunks = sum(map(len, plans))
+    hashes, outcomes = iter(results[:-chunks]), iter(results[-chunks:])
     files = [[_Piece(chunk, next(outcomes)) for chunk in plan] for plan in plans]
     for number, part in enumerate(parts):
         found = next(hashes) if _is_hashed_apart(plans[number]) else None

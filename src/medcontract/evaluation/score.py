@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from medcontract.contracts import registry
 from medcontract.errors import CallError, InvalidData, report_plugin_errors
+from medcontract.evaluation.ahead import reading_ahead
 from medcontract.evaluation.inputs import (
     DEFAULT,
     Files,
@@ -149,8 +150,10 @@ def score_files(
             raise CallError("; ".join(reasons))
         return rescore(track, scorer, files, settings, given_header)
     check_possible_fields(track, scorer, files, given_header)
-    truth = read_truth(track, scorer, files, given_header, settings.frozen, settings)
-    return score_against(truth, files, settings, given_header)
+    with reading_ahead(scorer, files, settings) as ahead:
+        for_truth = settings._replace(jobs=1) if ahead else settings
+        truth = read_truth(track, scorer, files, given_header, settings.frozen, for_truth)
+        return score_against(truth, files, settings._replace(ahead=ahead), given_header)
 
 
 def select_files(track: Track, files: Files, found: Mapping[str, str], settings: Settings) -> None:

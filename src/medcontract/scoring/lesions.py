@@ -165,7 +165,7 @@ class LesionsScorer(Scorer):
     pairs = (
         Pair(
             truth="lesions/truth", submission="lesions/predictions", key=("image_id",),
-            item=attrgetter("label"), measure=_measure, measure_all=_measure_all,
+            item=attrgetter("label"), measure=_measure, measure_all=_measure_all, compares=False,
         ),
     )  # fmt: skip
 

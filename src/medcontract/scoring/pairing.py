@@ -22,6 +22,7 @@ from medcontract.contracts.rules import (
     record_checks,
     run_checks,
 )
+from medcontract.contracts.rules.collection import joined
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.problems import Finding
 from medcontract.scoring.expected import Expected, Item, read_field, validated
@@ -31,7 +32,7 @@ Mark = TypeVar("Mark")
 MOST_EXAMPLES = 1000
 
 
-_get_error = attrgetter("error")
+get_error = attrgetter("error")
 
 
 class Unscored(NamedTuple):
@@ -75,6 +76,8 @@ class Pair(Struct, Generic[Item, Mark], frozen=True, kw_only=True):
     """Extracts what scoring needs from a processed record of the submission: its mark."""
     measure_all: Callable[[Iterable[Item], Sequence[Any]], Iterable[Mark]] | None = None
     """Like `measure`, for many records, if that is faster."""
+    compares: bool = True
+    """Whether `measure` uses the item. If not, a submission can be read before its truth."""
     run: str | None = None
     """The field with the run of a record."""
     default_run: str = ""
@@ -85,6 +88,12 @@ class Pair(Struct, Generic[Item, Mark], frozen=True, kw_only=True):
     """Labels that truth and submission must have in common."""
     own_truth: Callable[[], Expected[Item]] | None = None
     """Set if the submission is its own truth: creates the sink that reads it first, for the expected items."""
+
+
+def measured_mark(pair: Pair[Item, Mark], item: Item, record: Any) -> Mark | Unscored:
+    """The mark of a valid record: what is measured, unless it failed."""
+    error = record.error if pair.can_fail else None
+    return Unscored("failed", error) if error is not None and error.strip(BLANKS) else pair.measure(item, record)
 
 
 def merge(a: Marks, b: Marks) -> Marks:
@@ -138,7 +147,8 @@ class Pairing(Generic[Item, Mark]):
         self.unknown_count = 0
         self._checks = record_checks(self.rules, others)
         other_checks = record_checks([rule for rule in self.rules if not self._holds_if_expected(rule)], others)
-        self._simple = pair.run is None and not other_checks
+        self.is_simple = pair.run is None and not other_checks
+        """Whether only the ids of records are compared with other files."""
         self._ordered = [check for check in self._checks if isinstance(check, OrderCheck)]
         self._bad: dict[str, set[int]] = {}
         """By run: the items that have an invalid record."""
@@ -216,27 +226,51 @@ class Pairing(Generic[Item, Mark]):
 
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
         rows = validated(records)
-        if not self._simple or not self._take_all_new(rows):
+        if not self.is_simple or not self._take_all_new(rows):
             return self._take_each(rows)
         return ()
 
     def _take_all_new(self, rows: Sequence[Any]) -> bool:
         """The fast path for records of expected items that have no record yet. False if it does not apply."""
-        run_marks = self.marks_by_run.setdefault(self.pair.default_run, Marks())
-        keys = list(map(self.key, rows))
+        if self.pair.can_fail and countOf(map(get_error, rows), None) < len(rows):
+            return False
+        numbers = self.new_items(list(map(self.key, rows)))
+        if numbers is None:
+            return False
+        self.add_marks(numbers, self._measure_all(numbers, rows))
+        return True
+
+    def new_items(self, keys: Sequence[Key]) -> Sequence[int] | None:
+        """The indexes of the items with these ids in the default run. None if one is not expected, or has a record."""
+        marks = self.default_marks
         if self._start is None:
             self._start = self.expected.place_of(keys[0])
-        start = self._start + len(run_marks)
+        start = self._start + len(marks)
         end = start + len(keys)
         self._in_order = self._in_order and self.expected.keys[start:end] == keys
-        numbers: Any = range(start, end) if self._in_order else list(map(self.expected.number_of, keys))
-        if not self._in_order and (None in numbers or run_marks.has_any(numbers) or len(set(numbers)) < len(numbers)):
-            return False
-        if self.pair.can_fail and countOf(map(_get_error, rows), None) < len(rows):
-            return False
-        run_marks.add(numbers, self._measure_all(numbers, rows))
+        if self._in_order:
+            return range(start, end)
+        numbers: Any = list(map(self.expected.number_of, keys))
+        return None if None in numbers or marks.has_any(numbers) or len(set(numbers)) < len(numbers) else numbers
+
+    def next_items(self, text: str, count: int) -> range | None:
+        """Like `new_items`, for so many ids as one text (`joined`). None if they are not the next ones of the truth."""
+        start = 0 if self._start is None else self._start + len(self.default_marks)
+        end = start + count
+        if not self._in_order or joined(self.expected.keys[start:end]) != text:
+            return None
+        self._start = self._start or 0
+        return range(start, end)
+
+    @property
+    def default_marks(self) -> Marks:
+        """The marks of the default run."""
+        return self.marks_by_run.setdefault(self.pair.default_run, Marks())
+
+    def add_marks(self, numbers: Sequence[int], marks: Iterable[Mark | Unscored]) -> None:
+        """Add the marks of items without a record in the default run."""
+        self.default_marks.add(numbers, marks)
         self.named.add(self.pair.default_run)
-        return True
 
     def _measure_all(self, numbers: Sequence[int], rows: Sequence[Any]) -> Iterable[Mark]:
         items = map(self.expected.items.__getitem__, numbers)
@@ -271,10 +305,7 @@ class Pairing(Generic[Item, Mark]):
         return self._repeated() if repeats_invalid else ()
 
     def _mark(self, record: Any, number: int) -> Mark | Unscored:
-        error = record.error if self.pair.can_fail else None
-        if error is not None and error.strip(BLANKS):
-            return Unscored("failed", error)
-        return self.pair.measure(self.expected.items[number], record)
+        return measured_mark(self.pair, self.expected.items[number], record)
 
     def _run_of(self, record: Any) -> str:
         if self.pair.run is None:

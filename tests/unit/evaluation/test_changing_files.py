@@ -79,7 +79,8 @@ def check_accident(
 
     def then(first: Any, *others: Any) -> Any:
         result = real(first, *others)
-        (one,) = first if isinstance(first, list | tuple) else [first]
+        parts: Any = first.parts if isinstance(first, parallel.Prepared) else first
+        (one,) = parts if isinstance(parts, list | tuple) else [parts]
         source = (getattr(one, "part", None) or one).source
         if not done and source.name.endswith(".jsonl"):
             done.append(moment)

@@ -43,6 +43,11 @@ class CrossFileRule(Rule, frozen=True, kw_only=True):
     scope: ClassVar = "files"
     other: str
 
+    @property
+    def record_fields(self) -> tuple[str, ...] | None:
+        """The fields of a record that `record_check` reads. None: unknown, so that it needs the whole record."""
+        return None
+
     def record_check(self, other: OtherFile) -> RecordCheck | None:
         """The check of one record. None: there is nothing to check, or the summary of the other file lacks it."""
         return None
@@ -90,6 +95,10 @@ class Equal(CrossFileRule, frozen=True, kw_only=True):
     kind: ClassVar = "equal"
     field: str
 
+    @property
+    def record_fields(self) -> tuple[str, ...]:
+        return ()
+
     def check_header(self, header: Any, other: OtherFile) -> Finding | None:
         mine, theirs = getattr(header, self.field, None), getattr(other.header, self.field, None)
         if mine is None or theirs is None or mine == theirs:
@@ -123,6 +132,10 @@ class Reference(CrossFileRule, frozen=True, kw_only=True):
     def id_fields(self) -> tuple[str, ...]:
         others = self.with_fields if self.with_field is None else (self.with_field,)
         return (*others, self.field)
+
+    @property
+    def record_fields(self) -> tuple[str, ...]:
+        return self.id_fields
 
     def record_check(self, other: OtherFile) -> RecordCheck | None:
         ids, id_of = other.ids, self._id_of()
@@ -161,6 +174,10 @@ class Excludes(CrossFileRule, frozen=True, kw_only=True):
     kind: ClassVar = "excludes"
     field: str
 
+    @property
+    def record_fields(self) -> tuple[str, ...]:
+        return (self.field,)
+
     def record_check(self, other: OtherFile) -> RecordCheck | None:
         ids, id_of = other.ids, attrgetter(self.field)
         if ids is None:
@@ -176,6 +193,10 @@ class Covers(CrossFileRule, frozen=True, kw_only=True):
     with_field: str | None = None
     with_fields: tuple[str, ...] = ()
 
+    @property
+    def record_fields(self) -> tuple[str, ...]:
+        return ()
+
     def check_missing(self, ids: Iterable[Key]) -> Iterator[Finding]:
         return (self.finding(())._replace(value=_shown(missing)) for missing in ids)
 
@@ -186,6 +207,10 @@ class SameValue(CrossFileRule, frozen=True, kw_only=True):
     kind: ClassVar = "same-value"
     key: str
     field: str
+
+    @property
+    def record_fields(self) -> tuple[str, ...]:
+        return self.key, self.field
 
     def record_check(self, other: OtherFile) -> RecordCheck | None:
         find, id_of, value_of = other.find, attrgetter(self.key), attrgetter(self.field)
@@ -207,6 +232,10 @@ class SameOrder(CrossFileRule, frozen=True, kw_only=True):
     key: str
     group: str
     by: tuple[str, ...]
+
+    @property
+    def record_fields(self) -> tuple[str, ...]:
+        return (self.key,)
 
     def record_check(self, other: OtherFile) -> RecordCheck | None:
         return None if other.find is None else OrderCheck(self, other.find)

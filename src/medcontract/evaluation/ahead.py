@@ -1,0 +1,240 @@
+"""Reads a submission while its truth is still being read.
+
+In most tracks, what is measured of a record does not depend on the truth (`Pair.compares`). So workers can read the
+submission at once. Of each record they keep its mark, and the fields that are compared with other files: its id, its
+run, and what rules across files read. Meanwhile, this process reads the truth. Then it pairs what was kept, in the
+order of the file, with the same code as without workers.
+
+If a record has a problem that depends on the truth, its place is needed: then the submission is read again, as usual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import repeat
+from operator import attrgetter, countOf
+from typing import Any, NamedTuple
+
+from msgspec import defstruct
+
+from medcontract.contracts.contract import Validated
+from medcontract.contracts.rules.collection import joined, split
+from medcontract.evaluation.chunk_work import do
+from medcontract.evaluation.engine import EngineFailed, ProcessEngine, SerialEngine, Work
+from medcontract.evaluation.inputs import Files, Part, Settings
+from medcontract.evaluation.parallel import Prepared, prepare, read_prepared
+from medcontract.problems import Finding
+from medcontract.scoring.expected import read_field, validated
+from medcontract.scoring.pairing import Pair, Pairing, get_error, measured_mark
+from medcontract.scoring.scorer import Scorer
+from medcontract.validation.records import Progress
+
+_MARK = "_mark"
+"""Fields of records do not start with an underscore."""
+
+
+class PlaceNeeded(Exception):  # not an error: the submission is read again
+    """A record has a problem whose place in the file is not known."""
+
+
+class Noted(NamedTuple):
+    """What is kept of the records of a chunk."""
+
+    columns: list[Any]
+    """For each field, the values of all valid records: a list, or a text (`joined`), which is quicker to send."""
+    marks: list[Any]
+    invalid: list[tuple[int, tuple[Any, ...]]]
+    """The fields of each invalid record, and the number of valid records before it."""
+
+
+class Notes:
+    """A sink for a chunk of the submission, which needs no truth."""
+
+    def __init__(self, pair: Pair[Any, Any], fields: tuple[str, ...]) -> None:
+        self._pair = pair
+        self._fields = fields
+        self._readers = [attrgetter(name) for name in fields]
+        self._columns: list[list[Any]] = [[] for _ in fields]
+        self._marks: list[Any] = []
+        self._invalid: list[tuple[int, tuple[Any, ...]]] = []
+
+    def begin(self) -> None:
+        """Nothing to do."""
+
+    def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
+        rows, pair = validated(records), self._pair
+        for column, read in zip(self._columns, self._readers, strict=True):
+            column += map(read, rows)
+        if pair.can_fail and countOf(map(get_error, rows), None) < len(rows):
+            self._marks += [measured_mark(pair, None, row) for row in rows]
+        elif pair.measure_all:
+            self._marks += pair.measure_all(repeat(None), rows)
+        else:
+            self._marks += map(pair.measure, repeat(None), rows)
+        return ()
+
+    def reject(self, parsed: Any) -> Sequence[Finding]:
+        self._invalid.append((len(self._marks), tuple(read_field(parsed, name) for name in self._fields)))
+        return ()
+
+    def end(self, complete: bool) -> None:
+        """Nothing to do."""
+
+    def export(self) -> Noted:
+        return Noted([joined(column) or column for column in self._columns], self._marks, self._invalid)
+
+    def absorb(self, state: Any) -> None:
+        """Never called: `NotedPairing` merges the chunks."""
+
+    def conflict(self, state: Any) -> None:
+        """Like `absorb`."""
+
+    def follow(self, earlier: Any) -> None:
+        """Like `absorb`."""
+
+
+class NotesOfChunks:
+    """Makes sinks for the chunks of a submission. Only forked workers can use it."""
+
+    def __init__(self, pair: Pair[Any, Any], fields: tuple[str, ...]) -> None:
+        self._pair = pair
+        self.fields = fields
+
+    def fresh(self) -> Notes:
+        return Notes(self._pair, self.fields)
+
+
+class NotedPairing(Pairing[Any, Any]):
+    """Pairs what was kept of records. Raises `PlaceNeeded` if one has a problem."""
+
+    def __init__(self, pairing: Pairing[Any, Any], fields: tuple[str, ...]) -> None:
+        super().__init__(pairing.pair, pairing.expected, pairing.rules, pairing.others, pairing.unique)
+        self._fields = fields
+        self._row = defstruct("Row", [*fields, _MARK])
+
+    def conflict(self, state: Any) -> None:
+        """The chunks are paired in order, so that nothing depends on what is not known yet."""
+
+    def absorb(self, state: Any) -> None:
+        noted: Noted = state
+        if self.is_simple and not noted.invalid and self._add_all(noted):
+            return
+        rows = list(map(self._row, *map(_values, noted.columns), noted.marks))
+        at = 0
+        for position, values in noted.invalid:
+            self._take_noted(rows[at:position])
+            if self.reject(dict(zip(self._fields, values, strict=True))):
+                raise PlaceNeeded
+            at = position
+        self._take_noted(rows[at:])
+
+    def _add_all(self, noted: Noted) -> bool:
+        """The fast path for records of expected items that have no record yet. False if it does not apply."""
+        if not noted.marks:
+            return True
+        first, *others = noted.columns[: len(self.pair.key)]
+        numbers: Sequence[int] | None = None
+        if isinstance(first, str) and not others:
+            numbers = self.next_items(first, len(noted.marks))
+        if numbers is None:
+            keys = list(zip(*map(_values, (first, *others)), strict=True)) if others else _values(first)
+            numbers = self.new_items(keys)
+        if numbers is None:
+            return False
+        self.add_marks(numbers, noted.marks)
+        return True
+
+    def _take_noted(self, rows: Sequence[Any]) -> None:
+        if rows and self._take_each(rows):
+            raise PlaceNeeded
+
+    def _mark(self, record: Any, number: int) -> Any:
+        return getattr(record, _MARK)
+
+
+def _values(column: list[Any] | str) -> list[Any]:
+    return split(column) if isinstance(column, str) else column
+
+
+class Ahead:
+    """A submission that workers are reading."""
+
+    def __init__(
+        self, prepared: Prepared, sinks: NotesOfChunks, results: Iterator[Any], stop: Callable[[], None]
+    ) -> None:
+        self._prepared = prepared
+        self._sinks = sinks
+        self._results = results
+        self._stop = stop
+
+    def pair(
+        self, parts: Sequence[Part], pairing: Pairing[Any, Any], progress: Progress | None
+    ) -> Pairing[Any, Any] | None:
+        """The records of these files, paired with their truth. None if they have to be read again."""
+        noted = NotedPairing(pairing, self._sinks.fields)
+        try:
+            started = _Started(self._results)
+            if parts is self._prepared.parts and read_prepared(self._prepared, noted, self._sinks, started, progress):
+                return noted
+        except PlaceNeeded:
+            pass
+        finally:
+            self._stop()
+        return None
+
+
+class _Started(SerialEngine):
+    """Returns results of workers that are already running, then does everything in this process."""
+
+    def __init__(self, results: Iterator[Any]) -> None:
+        self._results: Iterator[Any] | None = results
+
+    def map(self, work: Work[Any, Any], shared: Any, items: Sequence[Any]) -> Iterator[Any]:
+        results, self._results = self._results, None
+        return super().map(work, shared, items) if results is None else results
+
+
+@contextmanager
+def reading_ahead(scorer: Scorer, files: Files, settings: Settings) -> Iterator[Ahead | None]:
+    """Start to read the submission, if that is possible without its truth and saves time."""
+    with ExitStack() as stack:
+        yield _start(scorer, files, settings, stack)
+
+
+def _start(scorer: Scorer, files: Files, settings: Settings, stack: ExitStack) -> Ahead | None:
+    pairs = [pair for pair in scorer.pairs if pair.truth in files.groups or pair.submission in files.groups]
+    if settings.engine or settings.jobs == 1 or len(pairs) != 1:
+        return None
+    (pair,) = pairs
+    truth, parts = files.groups.get(pair.truth, []), files.groups.get(pair.submission, [])
+    fields = _noted_fields(pair, parts) if truth and parts else None
+    engine = settings.engine_for(parts) if fields else None
+    if fields is None or not isinstance(engine, ProcessEngine) or not _is_shorter(truth, parts, engine.workers):
+        return None
+    prepared = prepare(parts, engine)
+    if prepared is None or engine.stable:  # workers that are not forked do not have the functions of the pair
+        return None
+    try:
+        sinks = NotesOfChunks(pair, fields)
+        results = stack.enter_context(engine.started(do, sinks, prepared.work))
+    except EngineFailed:
+        return None
+    return Ahead(prepared, sinks, results, stack.close)
+
+
+def _noted_fields(pair: Pair[Any, Any], parts: Sequence[Part]) -> tuple[str, ...] | None:
+    """The fields of records that are compared with other files. None if that may be any, or the item is needed, too."""
+    if pair.compares or pair.own_truth:
+        return None
+    fields = [*pair.key, *([pair.run] if pair.run else [])]
+    for rule in parts[0].contract.file_rules:
+        if rule.record_fields is None:
+            return None
+        fields += rule.record_fields
+    return tuple(dict.fromkeys(fields))
+
+
+def _is_shorter(truth: Sequence[Part], parts: Sequence[Part], workers: int) -> bool:
+    """Whether one process reads the truth in the time in which the workers read the submission."""
+    return sum(part.source.size for part in truth) * (workers - 1) <= sum(part.source.size for part in parts)
