@@ -71,7 +71,8 @@ from medcontract.results.tables import (
 )
 from medcontract.scoring.comparison import Comparison, RowGroup, Rows
 from medcontract.scoring.custom_metrics import register_metrics
-from medcontract.scoring.pairing import Pair, Pairing, Unscored, Vocabulary, marks
+from medcontract.scoring.marks import Unscored
+from medcontract.scoring.pairing import Pair, Pairing, Vocabulary, marks
 from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol
 from medcontract.scoring.rational import rounded

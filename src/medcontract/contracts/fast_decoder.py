@@ -141,6 +141,8 @@ def _lines_decoder(spec: _ObjectSpec) -> DecodeLines:
 
 
 _first, _before_line_break = itemgetter(0), itemgetter(-2)
+_SHORT_LINE = 60
+"""Bytes: it takes longer to split shorter lines than to search for what is between them."""
 
 
 def _one_object_per_line(text: bytes, objects: int) -> bool:
@@ -150,6 +152,8 @@ def _one_object_per_line(text: bytes, objects: int) -> bool:
     """
     if not text.endswith(b"}\n") or b"\r" in text:  # also a line break
         return False
+    if len(text) < _SHORT_LINE * objects:
+        return text.count(b"}\n{") == objects - 1 and text.count(b"\n") == objects
     lines = BytesIO(text).readlines()  # much faster than to split or to count
     return (
         len(lines) == objects and set(map(_first, lines)) == {_OPEN} and set(map(_before_line_break, lines)) == {_CLOSE}

@@ -186,7 +186,7 @@ def _do(item: Any) -> Any:
 
 def repeated_hashes(chunks: Sequence[KeyHashes]) -> set[int]:
     """The hashes that occur in more than one chunk."""
-    found = [chunk for chunk in chunks if chunk.hashes]
+    found = [chunk for chunk in chunks if chunk]
     ends = [chunk.ends for chunk in found if chunk.ends]
     if len(ends) == len(found) and all(is_ascending([one[1], two[0]]) for one, two in pairwise(ends)):
         return set()  # all keys ascend, so none is repeated

@@ -17,7 +17,8 @@ from medcontract.problems import plain_name, plural, shorten
 from medcontract.results.preflight import Check, Status
 from medcontract.results.score import FileProblem
 from medcontract.results.validation import Problem
-from medcontract.scoring.pairing import Pair, Pairing, Unscored
+from medcontract.scoring.marks import Unscored
+from medcontract.scoring.pairing import Pair, Pairing
 
 _EXAMPLES = 3
 

@@ -16,7 +16,8 @@ from medcontract.evaluation.plugin_checks import checked
 from medcontract.evaluation.score import Scored, read_files, score_readings
 from medcontract.problems import Finding
 from medcontract.scoring.expected import AnyId, Expected, read_field, validated
-from medcontract.scoring.pairing import Pair, Unscored
+from medcontract.scoring.marks import Unscored
+from medcontract.scoring.pairing import Pair
 from medcontract.scoring.scorer import Remark, Scorer
 from medcontract.scoring.track import ExpectedIds, Track
 

@@ -23,6 +23,7 @@ from medcontract.containers import Container
 from medcontract.reading.json_file import JsonFile, TooLarge
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.limits import Limits
+from medcontract.reading.line_index import line_breaks
 from medcontract.reading.source import Source, Unreadable, Watched
 
 if TYPE_CHECKING:
@@ -330,10 +331,6 @@ def _hash_up_to(end: int, stream: BinaryIO, *hashes: hashlib._Hash) -> None:
     while block := stream.read(max(min(end - stream.tell(), _BLOCK), 0)):
         for each in hashes:
             each.update(block)
-
-
-def line_breaks(text: bytes) -> int:
-    return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")
 
 
 class Slice(Source):

@@ -20,6 +20,7 @@ from medcontract.reading.diagnosis import TOTAL_HINT, index_hint, is_total
 from medcontract.reading.json_file import Decode, DecodeLines, Lines, too_large
 from medcontract.reading.json_scanner import LATE_MARK_HINT, not_utf8
 from medcontract.reading.limits import LINES_BLOCK, MAX_MEMBERS
+from medcontract.reading.line_index import line_breaks
 from medcontract.reading.source import Source
 from medcontract.types import CellKind, Column
 
@@ -93,7 +94,7 @@ class _RowReader:
                 while (end := self._end_of_rows(whole, at, all_plain)) > at:
                     row = whole[at:end]
                     yield (row if len(row) <= source.limits.record else None), offset + at, line, True
-                    line += _count_breaks(row)
+                    line += line_breaks(row)
                     at = end
                 data = data[at:]
                 offset += at
@@ -424,10 +425,6 @@ def _cells(raw: bytes, offset: int | None) -> list[str | None] | Finding:
         if not comma:
             return cells
         position = match.end()
-
-
-def _count_breaks(row: bytes) -> int:
-    return row.count(b"\n") + (row.count(b"\r") - row.count(b"\r\n") if b"\r" in row else 0)
 
 
 def _large_row(limit: int, offset: int | None) -> Finding:

@@ -17,6 +17,11 @@ class Place(NamedTuple):
     column: int
 
 
+def line_breaks(text: bytes) -> int:
+    """The number of line breaks: LF, CRLF or CR."""
+    return text.count(b"\n") + (text.count(b"\r") - text.count(b"\r\n") if b"\r" in text else 0)
+
+
 def places(source: Source, offsets: Iterable[int]) -> dict[int, Place]:
     """Line and column (1-based, in code points) of each offset. Lines end with LF, CRLF or CR; a BOM is not counted."""
     wanted = sorted(set(offsets), reverse=True)

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from itertools import chain, count
-from typing import Any
+from typing import Any, Literal, NamedTuple
+
+
+class Unscored(NamedTuple):
+    """Takes the place of the mark of an item that has records, but is not processed."""
+
+    why: Literal["failed", "invalid", "repeated"]
+    error: str = ""
 
 
 class Marks(MutableMapping[int, Any]):
@@ -14,9 +21,11 @@ class Marks(MutableMapping[int, Any]):
     the memory of a dict, and far less time to fill and to send to another process. All others are in a dict.
     """
 
-    __slots__ = ("_consecutive", "_others", "_start")
+    __slots__ = ("_consecutive", "_others", "_start", "may_be_unscored")
 
     def __init__(self, marks: Mapping[int, Any] | None = None) -> None:
+        self.may_be_unscored: bool = marks.may_be_unscored if isinstance(marks, Marks) else bool(marks)
+        """Whether one may be `Unscored`: so that all of them need not be searched."""
         self._start = 0
         """The index of the item of the first of the consecutive marks."""
         self._consecutive: list[Any] = []
@@ -40,6 +49,7 @@ class Marks(MutableMapping[int, Any]):
         return self._consecutive[at] if 0 <= at < len(self._consecutive) else self._others[number]
 
     def __setitem__(self, number: int, mark: Any) -> None:
+        self.may_be_unscored = self.may_be_unscored or type(mark) is Unscored
         if number in self._numbers:
             self._consecutive[number - self._start] = mark
         else:
@@ -63,6 +73,8 @@ class Marks(MutableMapping[int, Any]):
 
     def add(self, numbers: Sequence[int], marks: Iterable[Any]) -> None:
         """Add the marks of new items. A range of items that follows the last one is the fastest."""
+        marks = list(marks)
+        self.may_be_unscored = self.may_be_unscored or Unscored in set(map(type, marks))
         if not isinstance(numbers, range) or not self._is_followed_by(numbers):
             self._others.update(zip(numbers, marks, strict=True))
             return
@@ -93,6 +105,7 @@ class Marks(MutableMapping[int, Any]):
         """All marks, with the mark `repeated` for items that have one in both."""
         one, two = (self, other) if self._start <= other._start else (other, self)
         result = Marks(one)
+        result.may_be_unscored = one.may_be_unscored or two.may_be_unscored
         if not one._others and not two._others and one._is_followed_by(two._numbers):
             result.add(two._numbers, two._consecutive)
             return result
@@ -108,8 +121,8 @@ class Marks(MutableMapping[int, Any]):
         found[self._start : self._numbers.stop] = self._consecutive
         return found
 
-    def __getstate__(self) -> tuple[int, list[Any], dict[int, Any]]:
-        return self._start, self._consecutive, self._others
+    def __getstate__(self) -> tuple[int, list[Any], dict[int, Any], bool]:
+        return self._start, self._consecutive, self._others, self.may_be_unscored
 
-    def __setstate__(self, state: tuple[int, list[Any], dict[int, Any]]) -> None:
-        self._start, self._consecutive, self._others = state
+    def __setstate__(self, state: tuple[int, list[Any], dict[int, Any], bool]) -> None:
+        self._start, self._consecutive, self._others, self.may_be_unscored = state

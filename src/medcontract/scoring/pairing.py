@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from operator import attrgetter, countOf
 from types import MappingProxyType
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -26,20 +26,13 @@ from medcontract.contracts.rules.collection import joined
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.problems import Finding
 from medcontract.scoring.expected import Expected, Item, read_field, validated
-from medcontract.scoring.marks import Marks
+from medcontract.scoring.marks import Marks, Unscored
 
 Mark = TypeVar("Mark")
 MOST_EXAMPLES = 1000
 
 
 get_error = attrgetter("error")
-
-
-class Unscored(NamedTuple):
-    """Takes the place of the mark of an item that has records, but is not processed."""
-
-    why: Literal["failed", "invalid", "repeated"]
-    error: str = ""
 
 
 INVALID, REPEATED = Unscored("invalid"), Unscored("repeated")
@@ -368,7 +361,8 @@ class Pairing(Generic[Item, Mark]):
 
 def marks(pairing: Pairing[Any, Any], run: str) -> list[Any]:
     """The mark of each expected item; None for items that are not processed."""
-    found = pairing.marks_by_run.get(run, Marks()).listed(len(pairing.expected.items))
-    if Unscored in set(map(type, found)):
+    run_marks = pairing.marks_by_run.get(run, Marks())
+    found = run_marks.listed(len(pairing.expected.items))
+    if run_marks.may_be_unscored:
         return [None if type(mark) is Unscored else mark for mark in found]
     return found

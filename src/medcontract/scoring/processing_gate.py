@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from medcontract.problems import plural
-from medcontract.scoring.marks import Marks
-from medcontract.scoring.pairing import Pairing, Unscored
+from medcontract.scoring.marks import Marks, Unscored
+from medcontract.scoring.pairing import Pairing
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import TooLarge, rounded
 
@@ -154,7 +154,7 @@ def processed_counts(pairing: Pairing[Any, Any]) -> dict[str, int]:
 
 
 def processed(marks: Marks) -> int:
-    return len(marks) - countOf(map(type, marks.values()), Unscored)
+    return len(marks) - (countOf(map(type, marks.values()), Unscored) if marks.may_be_unscored else 0)
 
 
 def percent(share: Fraction, minimum: Fraction | None = None) -> str:

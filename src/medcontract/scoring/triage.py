@@ -10,7 +10,8 @@ from medcontract.problems import plural
 from medcontract.results.score import Score
 from medcontract.results.tables import Distribution, Table, figures_table, long_table, number
 from medcontract.scoring.comparison import Comparison, Rows
-from medcontract.scoring.pairing import Pair, Pairing, Unscored, Vocabulary
+from medcontract.scoring.marks import Unscored
+from medcontract.scoring.pairing import Pair, Pairing, Vocabulary
 from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol
 from medcontract.scoring.rational import ONE, ZERO, exact_sum, mean, rounded

@@ -17,7 +17,8 @@ from tests.support import property_settings
 from medcontract.contracts.contract import mark_validated
 from medcontract.scoring.canonical import ContentHash, canonical, record_lines, record_text
 from medcontract.scoring.expected import Expected, ExpectedState
-from medcontract.scoring.pairing import INVALID, REPEATED, Pair, Pairing, Unscored, marks
+from medcontract.scoring.marks import Unscored
+from medcontract.scoring.pairing import INVALID, REPEATED, Pair, Pairing, marks
 
 
 class Row(Struct):

@@ -6,12 +6,12 @@ import math
 from array import array
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from numbers import Number
 from operator import attrgetter, lt
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 from medcontract.contracts.rules.base import Rule
 from medcontract.problems import Finding, Ref
@@ -206,7 +206,7 @@ class UniqueIndex:
     def keys(self) -> KeyHashes:
         """The keys as hashes, to be compared with those of other chunks."""
         ends = (self._start, self._last) if self._ascending and self._last is not None else None
-        return KeyHashes(self._all_hashes(), ends)
+        return KeyHashes(self._hashes, ends, texts=self._not_hashed, hash=self.hash)
 
     def is_suspect(self, key: Any) -> bool:
         return self.hash(key) in self.suspects
@@ -229,14 +229,35 @@ class UniqueIndex:
         return finding._replace(hint=f"first used in {first[1][1]}")
 
 
-class KeyHashes(NamedTuple):
-    """The keys of a chunk."""
+class KeyHashes:
+    """The keys of a chunk as hashes, which are only computed if they are needed: not if all keys ascend."""
 
-    hashes: array[int]
-    ends: tuple[Any, Any] | None
-    """The first and the last key, if each key is larger than the one before it."""
-    origin: str = ""
-    """Where the hashes are, if they are not here."""
+    def __init__(
+        self,
+        hashes: array[int],
+        ends: tuple[Any, Any] | None,
+        origin: str = "",
+        texts: Sequence[str] = (),
+        hash: Callable[[Any], int] = hash,  # noqa: A002  # like the function that it replaces
+    ) -> None:
+        """`texts` are further keys, many in each, and `hash` is how they are hashed."""
+        self._hashes = hashes
+        self._texts = texts
+        self._hash = hash
+        self.ends = ends
+        """The first and the last key, if each key is larger than the one before it."""
+        self.origin = origin
+        """Where the hashes are, if they are not here."""
+
+    def __bool__(self) -> bool:
+        return bool(self._hashes or self._texts)
+
+    @property
+    def hashes(self) -> array[int]:
+        for text in self._texts:
+            self._hashes.extend(map(self._hash, split(text)))
+        self._texts = ()
+        return self._hashes
 
 
 _SEPARATOR = "\n"

@@ -47,7 +47,8 @@ from medcontract.scoring.benchmark.samples import (
 from medcontract.scoring.benchmark.tables import tables
 from medcontract.scoring.comparison import Comparison
 from medcontract.scoring.custom_metrics import custom_metrics
-from medcontract.scoring.pairing import Pair, Pairing, Unscored
+from medcontract.scoring.marks import Unscored
+from medcontract.scoring.pairing import Pair, Pairing
 from medcontract.scoring.processing_gate import Verdict, processed
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ZERO, exact_sum, mean, rounded, total

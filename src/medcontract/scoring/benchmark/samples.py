@@ -27,7 +27,8 @@ from medcontract.scoring.benchmark.metrics import (
 from medcontract.scoring.canonical import ContentHash
 from medcontract.scoring.custom_metrics import custom_metrics
 from medcontract.scoring.expected import Expected, read_field, validated
-from medcontract.scoring.pairing import REPEATED, Unscored
+from medcontract.scoring.marks import Unscored
+from medcontract.scoring.pairing import REPEATED
 from medcontract.scoring.processing_gate import shown_id
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded
