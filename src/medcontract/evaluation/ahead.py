@@ -21,13 +21,15 @@ from msgspec import defstruct
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.rules.collection import joined, split
 from medcontract.evaluation.chunk_work import do
-from medcontract.evaluation.engine import EngineFailed, ProcessEngine, SerialEngine, Work
+from medcontract.evaluation.engine import EngineFailed, SerialEngine, Work
 from medcontract.evaluation.inputs import Files, Part, Settings
 from medcontract.evaluation.parallel import Prepared, prepare, read_prepared
+from medcontract.evaluation.sinks import Recipe
 from medcontract.problems import Finding
 from medcontract.scoring.expected import read_field, validated
 from medcontract.scoring.pairing import Pair, Pairing, get_error, measured_mark
 from medcontract.scoring.scorer import Scorer
+from medcontract.scoring.track import Track
 from medcontract.validation.records import Progress
 
 _MARK = "_mark"
@@ -95,11 +97,20 @@ class Notes:
 
 
 class NotesOfChunks:
-    """Makes sinks for the chunks of a submission. Only forked workers can use it."""
+    """Makes sinks for the chunks of a submission."""
 
-    def __init__(self, pair: Pair[Any, Any], fields: tuple[str, ...]) -> None:
+    def __init__(self, recipe: Recipe, pair: Pair[Any, Any], fields: tuple[str, ...]) -> None:
+        self._recipe = recipe
         self._pair = pair
         self.fields = fields
+
+    def __getstate__(self) -> tuple[Recipe, tuple[str, ...]]:
+        self._recipe.check()
+        return self._recipe, self.fields
+
+    def __setstate__(self, state: tuple[Recipe, tuple[str, ...]]) -> None:
+        self._recipe, self.fields = state
+        self._pair = self._recipe.find_pair()
 
     def fresh(self) -> Notes:
         return Notes(self._pair, self.fields)
@@ -196,27 +207,27 @@ class _Started(SerialEngine):
 
 
 @contextmanager
-def reading_ahead(scorer: Scorer, files: Files, settings: Settings) -> Iterator[Ahead | None]:
+def reading_ahead(track: Track, scorer: Scorer, files: Files, settings: Settings) -> Iterator[Ahead | None]:
     """Start to read the submission, if that is possible without its truth and saves time."""
     with ExitStack() as stack:
-        yield _start(scorer, files, settings, stack)
+        yield _start(track, scorer, files, settings, stack)
 
 
-def _start(scorer: Scorer, files: Files, settings: Settings, stack: ExitStack) -> Ahead | None:
+def _start(track: Track, scorer: Scorer, files: Files, settings: Settings, stack: ExitStack) -> Ahead | None:
     pairs = [pair for pair in scorer.pairs if pair.truth in files.groups or pair.submission in files.groups]
-    if settings.engine or settings.jobs == 1 or len(pairs) != 1:
+    if settings.jobs == 1 or len(pairs) != 1:
         return None
     (pair,) = pairs
     truth, parts = files.groups.get(pair.truth, []), files.groups.get(pair.submission, [])
     fields = _noted_fields(pair, parts) if truth and parts else None
     engine = settings.engine_for(parts) if fields else None
-    if fields is None or not isinstance(engine, ProcessEngine) or not _is_shorter(truth, parts, engine.workers):
+    if fields is None or not isinstance(engine, SerialEngine) or not _is_shorter(truth, parts, engine.workers):
         return None
     prepared = prepare(parts, engine)
-    if prepared is None or engine.stable:  # workers that are not forked do not have the functions of the pair
+    if prepared is None:
         return None
+    sinks = NotesOfChunks(Recipe.of(track, scorer, pair.truth), pair, fields)
     try:
-        sinks = NotesOfChunks(pair, fields)
         results = stack.enter_context(engine.started(do, sinks, prepared.work))
     except EngineFailed:
         return None

@@ -74,6 +74,11 @@ class SerialEngine:
     def map(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
         return (work(shared, item) for item in items)
 
+    @contextmanager
+    def started(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[Iterator[R]]:
+        """The results of `map`, for work that starts at once, before they are needed. May raise `EngineFailed`."""
+        yield self.map(work, shared, items)
+
     def each(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R | WorkerDied]:
         return self.map(work, shared, items)
 
@@ -110,7 +115,6 @@ class ProcessEngine(SerialEngine):
 
     @contextmanager
     def started(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[Iterator[R]]:
-        """The results of `map`, in whose context the workers are running. May raise `EngineFailed`, as may these."""
         global _work  # noqa: PLW0603  # forked workers inherit it
         _work = work, shared
         with ExitStack() as stack:

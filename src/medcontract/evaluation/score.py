@@ -150,7 +150,7 @@ def score_files(
             raise CallError("; ".join(reasons))
         return rescore(track, scorer, files, settings, given_header)
     check_possible_fields(track, scorer, files, given_header)
-    with reading_ahead(scorer, files, settings) as ahead:
+    with reading_ahead(track, scorer, files, settings) as ahead:
         for_truth = settings._replace(jobs=1) if ahead else settings
         truth = read_truth(track, scorer, files, given_header, settings.frozen, for_truth)
         return score_against(truth, files, settings._replace(ahead=ahead), given_header)

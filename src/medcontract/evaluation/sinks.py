@@ -12,7 +12,7 @@ from medcontract.contracts import registry
 from medcontract.contracts.rules import CrossFileRule, OrderCheck, OtherFile, Unique, record_checks
 from medcontract.scoring import tracks
 from medcontract.scoring.expected import Expected
-from medcontract.scoring.pairing import Pairing
+from medcontract.scoring.pairing import Pair, Pairing
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.scorer import Scorer, ScoringOptions
 from medcontract.scoring.track import Track
@@ -31,7 +31,7 @@ def options_for_workers(track: Track, options: ScoringOptions) -> ScoringOptions
     return None if plugins is None else replace(options, plugins=plugins)
 
 
-class _Recipe(Struct, frozen=True):
+class Recipe(Struct, frozen=True):
     """What another process needs to make the scorer, and with it the functions of a pair."""
 
     track: str
@@ -41,7 +41,7 @@ class _Recipe(Struct, frozen=True):
     pair: int
 
     @classmethod
-    def of(cls, track: Track, scorer: Scorer, truth: str) -> _Recipe:
+    def of(cls, track: Track, scorer: Scorer, truth: str) -> Recipe:
         pair = next(each for each in scorer.pairs if each.truth == truth)
         contracts = (pair.truth, pair.submission)
         number = [each.truth for each in track.pairs(contracts)].index(truth)
@@ -52,8 +52,8 @@ class _Recipe(Struct, frozen=True):
         if tracks.plugins_for_workers(self.track, ()) is None:
             raise pickle.PicklingError(f"the track {self.track} was registered by a call")
 
-    def scorer(self) -> Scorer:
-        return tracks.track(self.track).scorer(self.protocol, self.options, self.contracts)
+    def find_pair(self) -> Pair[Any, Any]:
+        return tracks.track(self.track).scorer(self.protocol, self.options, self.contracts).pairs[self.pair]
 
 
 def _without_headers(others: dict[str, OtherFile]) -> dict[str, OtherFile]:
@@ -67,18 +67,18 @@ class ExpectedSinks:
     def __init__(
         self, track: Track, scorer: Scorer, truth: str, expected: Expected[Any], others: dict[str, OtherFile]
     ) -> None:
-        self._recipe = _Recipe.of(track, scorer, truth)
+        self._recipe = Recipe.of(track, scorer, truth)
         self._contract = truth
         self._expected = expected
         self._others = others
 
-    def __getstate__(self) -> tuple[_Recipe, str, dict[str, OtherFile], type[Expected[Any]]]:
+    def __getstate__(self) -> tuple[Recipe, str, dict[str, OtherFile], type[Expected[Any]]]:
         self._recipe.check()
         return self._recipe, self._contract, _without_headers(self._others), type(self.fresh())
 
-    def __setstate__(self, state: tuple[_Recipe, str, dict[str, OtherFile], type[Expected[Any]]]) -> None:
+    def __setstate__(self, state: tuple[Recipe, str, dict[str, OtherFile], type[Expected[Any]]]) -> None:
         self._recipe, self._contract, self._others, kind = state
-        pair = self._recipe.scorer().pairs[self._recipe.pair]
+        pair = self._recipe.find_pair()
         checks = record_checks(registry.find(self._contract).file_rules, self._others)
         self._expected = kind(pair.key, pair.item, checks)
 
@@ -90,7 +90,7 @@ class PairingSinks:
     """For the records of a submission, which are paired with a truth that was read before."""
 
     def __init__(self, track: Track, scorer: Scorer, pairing: Pairing[Any, Any]) -> None:
-        self._recipe = _Recipe.of(track, scorer, pairing.pair.truth)
+        self._recipe = Recipe.of(track, scorer, pairing.pair.truth)
         self._pairing = pairing.fresh()
 
     def __getstate__(self) -> tuple[Any, ...]:
@@ -112,7 +112,7 @@ class PairingSinks:
         others: dict[str, OtherFile]
         unique: tuple[Unique, ...]
         self._recipe, truth, rules, others, unique = state
-        pair = self._recipe.scorer().pairs[self._recipe.pair]
+        pair = self._recipe.find_pair()
         expected: Expected[Any] = Expected.of(pair, *truth)
         self._pairing = Pairing(pair, expected, rules, {**others, pair.truth: expected.as_other_file()}, unique)
 

@@ -13,7 +13,7 @@ import pytest
 from tests.scoring_files import GUID, LIST_KEYS, answer, as_csv, as_json, as_jsonl, report
 
 import medcontract
-from medcontract.evaluation import engine, parallel
+from medcontract.evaluation import ahead, engine, parallel
 from medcontract.evaluation.engine import SerialEngine
 from medcontract.reading import chunks
 
@@ -39,10 +39,12 @@ def sent(value: Any) -> Any:
 
 
 @pytest.fixture
-def in_chunks(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], list[bool]]:
-    """Sets the number of workers and the minimum size of a chunk. Returns what was read in chunks."""
+def in_chunks(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[bool]]:
+    """Sets the number of workers and the minimum size of a chunk, and whether a submission is read before its truth,
+    if possible. Returns what was read in chunks otherwise.
+    """
 
-    def set_up(workers: int, smallest: int) -> list[bool]:
+    def set_up(workers: int, smallest: int, is_ahead: bool = False) -> list[bool]:
         read: list[bool] = []
         real = parallel.read_in_chunks
 
@@ -55,6 +57,7 @@ def in_chunks(monkeypatch: pytest.MonkeyPatch) -> Callable[[int, int], list[bool
         monkeypatch.setattr(chunks, "workers_for", lambda jobs, size: 1 if jobs == 1 else workers)
         monkeypatch.setattr(engine, "engine_for", lambda jobs, size: Pieces(workers))
         monkeypatch.setattr(parallel, "read_in_chunks", noted)
+        monkeypatch.setattr(ahead, "_is_shorter", lambda *arguments: is_ahead)
         return read
 
     return set_up
@@ -199,7 +202,7 @@ def damage(rng: random.Random, data: bytes) -> bytes:
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("seed", range(120))
 @pytest.mark.parametrize("track", TRACKS)
-def test_same_result(track: str, seed: int, tmp_path: Path, in_chunks: Callable[[int, int], list[bool]]) -> None:
+def test_same_result(track: str, seed: int, tmp_path: Path, in_chunks: Callable[..., list[bool]]) -> None:
     rng = random.Random(f"{track} {seed}")
     make, endings = TRACKS[track]
     contract, truth, sent = make(rng)
@@ -222,7 +225,7 @@ def test_same_result(track: str, seed: int, tmp_path: Path, in_chunks: Callable[
         return [*found, score.to_json(show_values=not participant)]
 
     expected = results()
-    in_chunks(rng.choice([2, 3, 4]), rng.choice([128, 300, 1000]))
+    in_chunks(rng.choice([2, 3, 4]), rng.choice([128, 300, 1000]), rng.random() < 0.5)
     for mine, theirs in zip(results(), expected, strict=True):
         assert mine.splitlines() == theirs.splitlines()
 

@@ -31,7 +31,7 @@ from medcontract.reading.source import Source
 from medcontract.validation.problem_collector import ProblemCollector
 
 __all__ = ["in_chunks"]
-InChunks = Callable[[int, int], list[bool]]
+InChunks = Callable[..., list[bool]]
 GIVEN = ("lesions/truth", "lesions/predictions")
 
 
@@ -94,7 +94,7 @@ def test_row_groups(seed: int, tmp_path: Path, in_chunks: InChunks) -> None:
     limits = {"max_problems": rng.choice([3, 100]), "max_alike": rng.choice([None, 1, 3]),
               "max_record": rng.choice([None, 2000]), "max_unpacked": rng.choice([None, None, 20_000])}  # fmt: skip
     expected = results(paths, **limits)
-    in_chunks(rng.choice([2, 3, 4]), rng.choice([128, 500]))
+    in_chunks(rng.choice([2, 3, 4]), rng.choice([128, 500]), rng.random() < 0.5)
     for mine, theirs in zip(results(paths, **limits), expected, strict=True):
         assert mine.splitlines() == theirs.splitlines()
 
@@ -243,7 +243,7 @@ def test_chunks_of_a_web_server(
         web.files[f"/{path.name}"] = path.read_bytes()
     monkeypatch.setattr(remote, "BLOCK", rng.choice([500, 5000, 4 << 20]))
     monkeypatch.setattr(chunks, "_NEAR_BORDER", rng.choice([100, 400, 128 << 10]))
-    in_chunks(rng.choice([2, 3]), rng.choice([200, 1000]))
+    in_chunks(rng.choice([2, 3]), rng.choice([200, 1000]), rng.random() < 0.5)
     for mine, theirs in zip(results([f"{web.address}/{path.name}" for path in paths]), expected, strict=True):
         assert mine.splitlines() == theirs.splitlines()
 
