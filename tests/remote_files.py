@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterator
@@ -32,8 +33,15 @@ class WebServer(ThreadingHTTPServer):
         self.sent = 0
         self.drop_connections = 0
         """How many of the next responses stop in the middle."""
+        self.failures = 0
+        """How many of the next responses have the status 500."""
         self.before: Callable[[], object] = lambda: None
         """Called before each response."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print nothing if a client is gone: workers are killed with their connections."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
     @property
     def address(self) -> str:
@@ -51,6 +59,9 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         server = self.server
         server.before()
+        if server.failures:
+            server.failures -= 1
+            return self._respond(500, b"")
         path, _, query = self.path.partition("?")
         login = base64.b64encode(f"user:{server.password}".encode()).decode()
         if server.password and self.headers.get("Authorization") != f"Basic {login}":

@@ -22,7 +22,7 @@ from tests.remote_files import WebServer, forget_connections, object_store, web_
 import medcontract
 from medcontract.addresses import Address, hide_credentials
 from medcontract.errors import CallError, FileChanged
-from medcontract.reading import remote
+from medcontract.reading import chunks, remote
 from medcontract.reading.archive_paths import open_source
 
 fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
@@ -387,6 +387,41 @@ def test_connection_lost(web: WebServer) -> None:
     remote.forget()
     web.drop_connections = 100
     assert problem_of(f"{web.address}/a.jsonl")[1] == "the file cannot be read: the connection was lost"
+
+
+def fail_after(web: WebServer, requests: int, failures: int) -> None:
+    """Let the server fail so many times, once it has answered some requests."""
+    last = len(web.requests) + requests
+
+    def before() -> None:
+        if len(web.requests) == last:
+            web.failures, web.before = failures, lambda: None
+
+    web.before = before
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("requests", [12, 20])
+def test_server_failure_in_the_middle(
+    requests: int, jobs: int, web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request that the server fails to answer is sent again, a few times; then the file cannot be read."""
+    small_blocks(monkeypatch)
+    monkeypatch.setattr(chunks, "SMALLEST", 2000)
+    monkeypatch.setattr(remote, "_PAUSES", (0.0, 0.0))
+    truth, address = truth_file(tmp_path, "lesions"), f"lesions/predictions={web.address}/a.jsonl"
+    web.files["/a.jsonl"] = LONG
+
+    def score(jobs: int) -> str:
+        remote.forget()
+        return medcontract.score(truth, address, header={"team_name": "x"}, jobs=jobs).to_json()
+
+    expected = score(1)
+    fail_after(web, requests, 2)
+    assert score(jobs) == expected
+    fail_after(web, requests, 10_000)
+    with pytest.raises(medcontract.MedcontractError, match=r"server failed \(status 500\)"):
+        score(jobs)
 
 
 def test_changed_on_a_web_server(web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -246,7 +246,8 @@ def forget() -> None:
 
 # --- web servers ------------------------------------------------------------------------------------------------------
 
-_TRIES = 3
+_PAUSES = (0.2, 1.0)
+"""Seconds before a request is sent again: a server that fails may be busy."""
 _HEADERS = {"Accept-Encoding": "identity"}
 """The bytes of the file itself: a part of a compressed response would be of no use."""
 
@@ -320,13 +321,14 @@ def _with_session(files: Any, ask: Callable[[Any], Any]) -> Any:
     async def send() -> Any:
         return await ask(await files.set_session())
 
-    for left in reversed(range(_TRIES)):
+    for pause in _PAUSES:
         try:
             return guarded(lambda: sync(files.loop, send))
         except RemoteError as error:
-            if error.errno not in (errno.EAGAIN, errno.ECONNABORTED) or not left:
+            if error.errno not in (errno.EAGAIN, errno.ECONNABORTED):
                 raise
-    raise AssertionError("unreachable")
+        time.sleep(pause)
+    return guarded(lambda: sync(files.loop, send))
 
 
 class Download(io.RawIOBase):
