@@ -400,7 +400,7 @@ def fail_after(web: WebServer, requests: int, failures: int) -> None:
     web.before = before
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("requests", [12, 20])
 def test_server_failure_in_the_middle(
     requests: int, jobs: int, web: WebServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
