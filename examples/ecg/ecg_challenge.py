@@ -308,7 +308,7 @@ class EcgScorer(Scorer):
     pairs = (
         Pair(
             truth="ecg/truth", submission="ecg/predictions", key=("recording_id",), run="run",
-            item=_expected, measure=_measure,
+            item=_expected, measure=_measure, compares=False,
         ),
     )  # fmt: skip
 
