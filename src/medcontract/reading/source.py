@@ -327,6 +327,9 @@ class Watched(io.RawIOBase):
         self._at = 0
         self._hash: Any = None
         self._hashed = 0
+        """How many bytes were hashed, or will be."""
+        self._first = b""
+        """The first bytes, until more are read."""
         self._written = _last_written(raw)
 
     def readable(self) -> bool:
@@ -356,16 +359,21 @@ class Watched(io.RawIOBase):
 
     def _watch(self, data: memoryview) -> None:
         if self._at == 0:
+            self._hash, self._hashed, self._first = None, 0, bytes(data)
+        if self._at != self._hashed:
+            return
+        self._hashed += len(data)
+        if self._at == 0 and data:
+            return  # often, no more is read: of a file whose contract is recognized, for example
+        if self._hash is None:
             import hashlib  # it loads OpenSSL: only where the bytes are watched
 
-            self._hash, self._hashed = hashlib.sha256(), 0
-        if self._at == self._hashed:
-            self._hash.update(data)
-            self._hashed += len(data)
-            if not data:
-                self._source.note_digest(self._hash.hexdigest())
-                if _last_written(self._raw) != self._written:
-                    self._source.note_writing()
+            self._hash, self._first = hashlib.sha256(self._first), b""
+        self._hash.update(data)
+        if not data:
+            self._source.note_digest(self._hash.hexdigest())
+            if _last_written(self._raw) != self._written:
+                self._source.note_writing()
 
     def close(self) -> None:
         if not self.closed:
