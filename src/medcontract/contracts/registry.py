@@ -102,7 +102,8 @@ class CompiledContract(msgspec.Struct, dict=True):
 
     @cached_property
     def _record_decoders(self) -> RowDecoders | None:
-        return self._decoders(self.record_schema)
+        """Records of plugins are decoded completely: a plugin may do anything with them."""
+        return self._decoders(self.record_schema, undecoded=self.contract is None)
 
     @cached_property
     def decode_whole(self) -> Callable[[bytes], Any]:
@@ -110,10 +111,10 @@ class CompiledContract(msgspec.Struct, dict=True):
         decoders = self._decoders(self.schema)
         return decoders.one if decoders else _in_doubt
 
-    def _decoders(self, schema: dict[str, Any]) -> RowDecoders | None:
+    def _decoders(self, schema: dict[str, Any], undecoded: bool = False) -> RowDecoders | None:
         from medcontract.contracts.fast_decoder import row_decoders
 
-        return row_decoders(schema) if self.schema_is_complete else None
+        return row_decoders(schema, undecoded) if self.schema_is_complete else None
 
     @cached_property
     def record_adapter(self) -> TypeAdapter[Any]:
