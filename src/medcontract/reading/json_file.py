@@ -116,6 +116,7 @@ class Window:
         self.levels = 0
         """The number of open brackets around the values that are cut out."""
         self._border: bytes | None = None
+        self._usual_size = 0
         self._misses = 0
 
     def close(self) -> None:
@@ -250,7 +251,7 @@ class Window:
         """
         if self._border is None:
             return None
-        end = self.data.find(self._border, self.at)
+        end = self._find(self._border)
         if end < 0:
             return None
         raw = self.data[self.at : end + 1]
@@ -262,10 +263,21 @@ class Window:
         self.at = end + self._border.index(b"{")
         return raw, value
 
-    def learn(self) -> None:
-        """Remember what separates the record that ends here from the next one."""
+    def _find(self, border: bytes) -> int:
+        """The next border, or -1. More is read if the record may end there, but not more than two records need."""
+        end = self.data.find(border, self.at)
+        if end >= 0:
+            return end
+        if len(self.data) - self.at >= max(BLOCK // 2, 2 * self._usual_size):
+            self._misses += 1  # a search in so many bytes takes long
+            return -1
+        return self.data.find(border, self.at) if self.fill() else -1
+
+    def learn(self, size: int) -> None:
+        """Remember what separates the record that ends here, of so many bytes, from the next one."""
         match = _BORDER.match(self.data, self.at - 1)
         self._border = match.group() if match and self._misses < 16 else None
+        self._usual_size = size
 
 
 class JsonFile:
@@ -374,7 +386,7 @@ class JsonFile:
                 raise window.broken(_trailing if char in (b"}", b"]") and char else _no_value)
             raw = window.cut()
             yield raw, offset, decode(raw)
-            window.learn()
+            window.learn(len(raw))
             char = window.space()
             if char == b"]":
                 window.at += 1
