@@ -81,10 +81,26 @@ def row_decoders(schema: dict[str, Any], undecoded: bool = False) -> RowDecoders
         spec = _Compiler(schema).object_spec(schema, undecoded)
     except (_NotFast, RecursionError):  # or a recursive model
         return None
+    return RowDecoders(_one_decoder(spec), _when_called(lambda: _all_lines_decoder(spec)))
+
+
+def _all_lines_decoder(spec: _ObjectSpec) -> DecodeLines:
     lines_decoders = [_lines_decoder(spec)]
     if spec.optional:
         lines_decoders.insert(0, _lines_decoder(spec.without_null()))
-    return RowDecoders(_one_decoder(spec), _first_to_succeed(lines_decoders))
+    return _first_to_succeed(lines_decoders)
+
+
+def _when_called(make: Callable[[], DecodeLines]) -> DecodeLines:
+    """A decoder that is made when it is first called: not every file needs it, and to make it takes time."""
+    made: list[DecodeLines] = []
+
+    def decode_lines(text: bytes) -> list[Any] | None:
+        if not made:
+            made.append(make())
+        return made[0](text)
+
+    return decode_lines
 
 
 def _one_decoder(spec: _ObjectSpec) -> Callable[[bytes], Any]:
@@ -246,8 +262,8 @@ class _ObjectSpec(NamedTuple):
         optional = [(field.name, field.type | None, None) for field in fields if not field.required]
         rename = {field.name: field.encode_name for field in fields if field.name != field.encode_name}
         struct = defstruct(
-            "Row", [*needed, *optional], forbid_unknown_fields=True, rename=rename or None, gc=False, omit_defaults=True,
-            bases=self.struct.__bases__, namespace=self.namespace,
+            "Row", [*needed, *optional], forbid_unknown_fields=True, rename=rename or None, gc=False,
+            omit_defaults=True, bases=self.struct.__bases__, namespace=self.namespace,
         )  # fmt: skip
         return self._replace(struct=struct, absent=None)
 

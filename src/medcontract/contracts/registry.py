@@ -108,8 +108,17 @@ class CompiledContract(msgspec.Struct, dict=True):
     @cached_property
     def decode_whole(self) -> Callable[[bytes], Any]:
         """The fast path for a document, or for a collection's header with an empty list."""
-        decoders = self._decoders(self.schema)
+        decoders = self._decoders(self._header_schema)
         return decoders.one if decoders else _in_doubt
+
+    @property
+    def _header_schema(self) -> dict[str, Any]:
+        """The schema, for a collection without that of its records: to compile it takes longer than to decode."""
+        properties = self.schema["properties"]
+        records = properties.get(self.list_key, {})
+        if records.get("type") != "array":
+            return self.schema
+        return {**self.schema, "properties": {**properties, self.list_key: {**records, "items": {"type": "null"}}}}
 
     def _decoders(self, schema: dict[str, Any], undecoded: bool = False) -> RowDecoders | None:
         from medcontract.contracts.fast_decoder import row_decoders

@@ -1,9 +1,9 @@
 """Objects with any content, such as embeddings: checked at parser speed, and decoded only if somebody reads them.
 
-They may be most of a file, and to create an object for each of their numbers takes most of the time. The parser checks the
-syntax of a value without decoding it (`msgspec.Raw`), but it accepts what is then left to the slow path: numbers that are
-not finite, text that is not UTF-8, repeated keys, deep nesting. A value of numbers only is checked for these without
-decoding it; any other value is decoded.
+They may be most of a file, and to create an object for each of their numbers takes most of the time. The parser checks
+the syntax of a value without decoding it (`msgspec.Raw`), but then it accepts what must be left to the slow path:
+numbers that are not finite, text that is not UTF-8, repeated keys, deep nesting. A value of numbers only is checked for
+these without decoding it; any other value is decoded.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ def field_name(name: str) -> str:
 
 
 @cache
-def attributes(kind: type[msgspec.Struct]) -> tuple[str, ...]:
-    """The attributes that have the decoded values of a record."""
-    names = kind.__struct_fields__
+def attributes(kind: Any) -> tuple[str, ...]:
+    """The attributes that have the decoded values of a record of this type."""
+    names: tuple[str, ...] = kind.__struct_fields__
     return tuple(name.removeprefix(_PREFIX) for name in names) if issubclass(kind, Undecoded) else names
 
 
 def decoded(record: Any) -> Any:
     """A record of which everything is decoded, without the types of its fields."""
-    names = attributes(type(record))
+    names = attributes(record.__class__)
     return plain_row(names)(*[getattr(record, name) for name in names])
 
 
@@ -57,7 +57,7 @@ def plain_row(names: tuple[str, ...]) -> type[msgspec.Struct]:
 
 def _reduce(row: Any) -> tuple[Any, ...]:
     """For pickle: another process does not have the type of the row, so it gets one with the same attributes."""
-    names = attributes(type(row))
+    names = attributes(row.__class__)
     return _restore, (names, tuple(getattr(row, name) for name in names))
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, Ref, empty_file
 from medcontract.reading.diagnosis import MOST_BYTES, before_json
 from medcontract.reading.gunzip import size_text
@@ -76,10 +77,11 @@ def _nested(levels: int, opening: bytes = rb"\{", closing: bytes = rb"\}") -> by
 _VALUE = rb"|".join([_STRING, _nested(4), _nested(4, rb"\[", rb"\]")])
 _WHOLE = re.compile(_VALUE, re.DOTALL)
 """A string, an object or a list, if the pattern can match it."""
-_RUN = re.compile(rb'(?:[^"{}\[\]]++|' + _VALUE + rb")*+", re.DOTALL)
+_VALUES = rb'(?:[^"{}\[\]]++|' + _VALUE + rb")"
+_RUN = lazy_pattern(_VALUES + rb"*+", re.DOTALL)
 """Complete values, and what separates them."""
 _BORDER = re.compile(rb'\}[ \t\n\r]*+,[ \t\n\r]*+\{[ \t\n\r]*+"[^"\\]*+"')
-_TOKEN = re.compile(_RUN.pattern[:-2] + rb'++|["{}\[\]]', re.DOTALL)
+_TOKEN = lazy_pattern(_VALUES + rb'++|["{}\[\]]', re.DOTALL)
 """Complete values, or a bracket or quote that opens or closes something larger."""
 _PLAIN_ITEM = re.compile(rb"([0-9A-Za-z.+-]++),(?=[0-9A-Za-z.+-])")
 """A number or a word in a list, with another one right after its comma."""
