@@ -98,17 +98,20 @@ def count_keys_inside(
 
 
 def has_only_numbers(text: bytes, levels: int) -> bool:
-    """Whether a value consists of finite numbers and null, in lists with at most so many levels, for certain.
+    """Whether a value consists of finite numbers, null and empty objects, in at most so many levels, for certain.
 
-    The syntax must be right. Then there is neither a string nor a key without a quote.
+    The syntax must be right. Then there is neither a string nor a key without a quote, and all objects are empty.
     """
-    if b'"' in text or b"e" in text or b"E" in text or b"{" in text:
+    if b'"' in text or b"e" in text or b"E" in text:
         return False
-    brackets = len(text) - len(text.replace(b"[", b""))  # faster than to count
-    return (brackets <= levels or _depth_is_at_most(levels, text)) and _SHORT_NUMBERS(text) is not None
+    lists = len(text) - len(text.replace(b"[", b""))  # faster than to count
+    return (lists < levels or _depth_is_at_most(levels, text)) and _SHORT_NUMBERS(text) is not None
 
 
 def _depth_is_at_most(levels: int, text: bytes) -> bool:
+    """Whether lists are not nested deeper than that, and there is no object."""
+    if b"{" in text:
+        return False
     brackets = text.translate(None, _NOT_BRACKETS)
     for _ in range(levels):
         brackets = brackets.replace(b"[]", b"")  # the innermost lists

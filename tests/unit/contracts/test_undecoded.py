@@ -68,6 +68,7 @@ TEXTS = [
     b'{ "a" :\t[ 1 ,\r 2 ] }', b'{"a": [%b]}' % b", ".join([b"[1, 2]"] * 50),
     *(b'{"a": ' + b"[" * depth + b"]" * depth + b"}" for depth in (5, 6, 7, 8, 90, 5000)),
     *(b'{"a": [[], ' + b"[" * depth + b"1" + b"]" * depth + b"]}" for depth in (4, 5, 6)),
+    *(b'{"a": ' + b"[" * depth + b"{}" + b"]" * depth + b"}" for depth in (4, 5, 6)),
     *(b'{"a": ' + b'{"b": ' * depth + b"1" + b"}" * depth + b"}" for depth in (5, 6, 7)),
 ]  # fmt: skip
 
@@ -106,8 +107,8 @@ def test_any_value(value: dict[str, Any], ascii_only: bool) -> None:
     check_same(json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass"))
 
 
-_NUMBERS = st.recursive(
-    st.none() | st.integers(-(10**320), 10**320) | st.floats(allow_nan=False, allow_infinity=False),
+_NUMBERS: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.just({}) | st.integers(-(10**320), 10**320) | st.floats(allow_nan=False, allow_infinity=False),
     lambda inner: st.lists(inner, max_size=5),
     max_leaves=20,
 )
@@ -116,7 +117,7 @@ _NUMBERS = st.recursive(
 @property_settings(500)
 @given(_NUMBERS, st.integers(0, 4))
 def test_only_numbers(value: Any, levels: int) -> None:
-    """Only values that have finite numbers, and lists that are not nested too deeply."""
+    """Only values that have finite numbers, and are not nested too deeply."""
     text = json.dumps(value).encode()
     if has_only_numbers(text, levels):
         _ANYTHING.decode(text)
@@ -132,10 +133,10 @@ def test_usual_lists_are_not_decoded() -> None:
 
 
 def _depth(value: Any) -> int:
-    return 1 + max(map(_depth, value), default=0) if isinstance(value, list) else 0
+    return 1 + max(map(_depth, value), default=0) if isinstance(value, list | dict) else 0
 
 
 def _leaves(value: Any) -> list[float]:
-    if isinstance(value, list):
+    if isinstance(value, list | dict):
         return [leaf for item in value for leaf in _leaves(item)]
     return [] if value is None else [value]
