@@ -13,13 +13,14 @@ import re
 from typing import Any, Self
 
 from medcontract.errors import CallError
+from medcontract.lazy_patterns import lazy_pattern
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_USER = re.compile(r"(?<=://)[^/?#\s]*@")
-_UNESCAPED_USER = re.compile(r"(?<=://)[^/?#@:\[\]]*:(?![0-9]*(?:[/?#]|$)).*@", re.DOTALL)
+_USER = lazy_pattern(r"(?<=://)[^/?#\s]*@")
+_UNESCAPED_USER = lazy_pattern(r"(?<=://)[^/?#@:\[\]]*:(?![0-9]*(?:[/?#]|$)).*@", re.DOTALL)
 """A password with characters that should have been escaped, such as a slash."""
-_QUERY = re.compile(r"[?#].*", re.DOTALL)
-_IN_TEXT = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"]+")
+_QUERY = lazy_pattern(r"[?#].*", re.DOTALL)
+_IN_TEXT = lazy_pattern(r"\b[A-Za-z][A-Za-z0-9+.-]*://[^\s'\"]+")
 _MEMBER = "!/"
 """What separates an archive from a file in it."""
 

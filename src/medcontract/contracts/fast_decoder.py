@@ -30,6 +30,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType, defstruct
 
 from medcontract.contracts.string_patterns import NON_BLANK
+from medcontract.contracts.undecoded import SENDABLE, Members, Undecoded, count_keys_inside, field_name, reader
 
 _IGNORED = {"title", "description", "default", "examples", "$schema", "$id", "$defs", "x-medcontract-rules"}
 _OBJECT_KEYWORDS = {"type", "properties", "required", "additionalProperties"}
@@ -45,6 +46,7 @@ class _NotFast(Exception):
     """The schema uses a keyword that the fast path does not support."""
 
 
+@cache
 def _anything(levels: int) -> Any:
     scalar = None | bool | float | str
     return scalar if levels == 0 else scalar | list[_anything(levels - 1)] | dict[str, _anything(levels - 1)]  # type: ignore[misc]
@@ -70,16 +72,35 @@ def row_decoder(schema: dict[str, Any]) -> Callable[[bytes], Any] | None:
     return decoders.one if decoders else None
 
 
-def row_decoders(schema: dict[str, Any]) -> RowDecoders | None:
-    """Compile the JSON Schema of an object. None if there is no fast path."""
+def row_decoders(schema: dict[str, Any], undecoded: bool = False) -> RowDecoders | None:
+    """Compile the JSON Schema of an object. None if there is no fast path.
+
+    `undecoded`: members with any content are decoded when they are read.
+    """
     try:
-        spec = _Compiler(schema).object_spec(schema)
+        spec = _Compiler(schema).object_spec(schema, undecoded)
     except (_NotFast, RecursionError):  # or a recursive model
         return None
+    return RowDecoders(_one_decoder(spec), _when_called(lambda: _all_lines_decoder(spec)))
+
+
+def _all_lines_decoder(spec: _ObjectSpec) -> DecodeLines:
     lines_decoders = [_lines_decoder(spec)]
     if spec.optional:
         lines_decoders.insert(0, _lines_decoder(spec.without_null()))
-    return RowDecoders(_one_decoder(spec), _first_to_succeed(lines_decoders))
+    return _first_to_succeed(lines_decoders)
+
+
+def _when_called(make: Callable[[], DecodeLines]) -> DecodeLines:
+    """A decoder that is made when it is first called: not every file needs it, and to make it takes time."""
+    made: list[DecodeLines] = []
+
+    def decode_lines(text: bytes) -> list[Any] | None:
+        if not made:
+            made.append(make())
+        return made[0](text)
+
+    return decode_lines
 
 
 def _one_decoder(spec: _ObjectSpec) -> Callable[[bytes], Any]:
@@ -93,7 +114,8 @@ def _one_decoder(spec: _ObjectSpec) -> Callable[[bytes], Any]:
         "        return None",
         f"    keys = {spec.needed}",
         *spec.count_keys(names, leave="return None"),
-        "    return row if raw.count(b':') == keys or (keys > 0 and no_repeated_key(raw)) else None",
+        "    colons = len(raw) - len(raw.replace(b':', b''))",  # faster than to count
+        "    return row if colons == keys or (keys > 0 and no_repeated_key(raw)) else None",
     ]
     decode_row: Callable[[bytes], Any] = _function(lines, names)
     return decode_row
@@ -234,6 +256,8 @@ class _ObjectSpec(NamedTuple):
     optional: list[tuple[str, Check | None]]
     absent: Any = UNSET
     """The value of an absent field in the struct: UNSET, or None if null is left to another decoder."""
+    namespace: dict[str, Any] = SENDABLE
+    """Other attributes of the struct."""
 
     def without_null(self) -> _ObjectSpec:
         """Decodes only objects in which no optional field is null. This is faster, and so is encoding them."""
@@ -242,8 +266,9 @@ class _ObjectSpec(NamedTuple):
         optional = [(field.name, field.type | None, None) for field in fields if not field.required]
         rename = {field.name: field.encode_name for field in fields if field.name != field.encode_name}
         struct = defstruct(
-            "Row", [*needed, *optional], forbid_unknown_fields=True, rename=rename or None, gc=False, omit_defaults=True
-        )
+            "Row", [*needed, *optional], forbid_unknown_fields=True, rename=rename or None, gc=False,
+            omit_defaults=True, bases=self.struct.__bases__, namespace=self.namespace,
+        )  # fmt: skip
         return self._replace(struct=struct, absent=None)
 
     def count_required_keys_of_all(self, names: dict[str, Any]) -> list[str]:
@@ -415,29 +440,35 @@ class _Compiler:
         self._list_checks[check] = spec.check_list()
         return spec.struct, check
 
-    def object_spec(self, schema: dict[str, Any]) -> _ObjectSpec:
+    def object_spec(self, schema: dict[str, Any], undecoded: bool = False) -> _ObjectSpec:
         """How to decode the objects of a schema."""
         keywords = {key: value for key, value in schema.items() if key not in _IGNORED}
         if "$ref" in keywords:
-            return self.object_spec(self._defs[keywords["$ref"].rpartition("/")[2]])
+            return self.object_spec(self._defs[keywords["$ref"].rpartition("/")[2]], undecoded)
         if "oneOf" in keywords:
-            return self.object_spec(keywords["oneOf"][0])
+            return self.object_spec(keywords["oneOf"][0], undecoded)
         if keywords.get("type") != "object" or not set(keywords) <= _OBJECT_KEYWORDS:
             raise _NotFast
         closed = keywords.get("additionalProperties") is False
-        return self._struct(keywords.get("properties", {}), set(keywords.get("required", ())), closed)
+        return self._struct(keywords.get("properties", {}), set(keywords.get("required", ())), closed, undecoded)
 
-    def _struct(self, properties: dict[str, Any], required: set[str], closed: bool) -> _ObjectSpec:
+    def _struct(
+        self, properties: dict[str, Any], required: set[str], closed: bool, undecoded: bool = False
+    ) -> _ObjectSpec:
         if not closed:
             raise _NotFast
         needed: list[Any] = []
         optional: list[Any] = []
-        spec = _ObjectSpec(msgspec.Struct, len(required), [], [])
+        spec = _ObjectSpec(msgspec.Struct, len(required), [], [], namespace=dict(SENDABLE))
         names = {key: "schema_" if key == "$schema" else key for key in properties}
         for key, name in names.items():
             if not name.isidentifier() or keyword.iskeyword(name):
                 raise _NotFast
             inner, check = self.compile(properties[key])
+            if undecoded and inner in _ANY_OBJECT and field_name(name) not in properties:
+                spec.namespace[name] = reader(name, _any_decoder())
+                names[key] = name = field_name(name)
+                inner, check = _ANY_OBJECT[inner], _count_undecoded_keys
             if key in required:
                 needed.append((name, inner))
                 if check is not None:
@@ -448,27 +479,10 @@ class _Compiler:
         rename = {name: key for key, name in names.items() if key != name}
         # JSON values contain no cycles, so the garbage collector need not track them
         struct = defstruct(
-            "Row", needed + optional, forbid_unknown_fields=True, rename=rename or None, gc=False, namespace=_SENDABLE
-        )
+            "Row", needed + optional, forbid_unknown_fields=True, rename=rename or None, gc=False,
+            bases=(Undecoded if len(spec.namespace) > len(SENDABLE) else msgspec.Struct,), namespace=spec.namespace,
+        )  # fmt: skip
         return spec._replace(struct=struct)
-
-
-def _reduce(row: Any) -> tuple[Any, ...]:
-    """For pickle: another process does not have the type of the row, so it gets one with the same fields."""
-    names = row.__struct_fields__
-    return _restore, (names, tuple(getattr(row, name) for name in names))
-
-
-def _restore(names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
-    return _plain_row(names)(*values)
-
-
-@cache
-def _plain_row(names: tuple[str, ...]) -> type[msgspec.Struct]:
-    return defstruct("Row", [(name, Any) for name in names], gc=False, namespace=_SENDABLE)
-
-
-_SENDABLE: dict[str, Any] = {"__reduce__": _reduce}
 
 
 def _blank(value: str) -> int:
@@ -480,6 +494,19 @@ def _count_keys(value: Any) -> int:
     if type(value) is not dict:
         return 0
     return len(value) + sum(map(_count_keys, value.values()))
+
+
+@cache
+def _any_decoder() -> Callable[[Any], Any]:
+    return msgspec.json.Decoder(_anything(_ANY_LEVELS)).decode
+
+
+def _count_undecoded_keys(members: Members | None) -> int:
+    return 0 if members is None else count_keys_inside(members, _ANY_LEVELS, _any_decoder(), _count_keys, _LEAVE)
+
+
+_ANY_OBJECT = {dict[str, _anything(_ANY_LEVELS)]: Members, dict[str, _anything(_ANY_LEVELS)] | None: Members | None}  # type: ignore[misc]  # created at run time
+"""The types of objects with any content, and those of the same objects if they are not decoded."""
 
 
 def _bounds(keywords: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Path, Token, is_plain, shorten
 
 LOCAL_BOOLEANS = {
@@ -69,7 +70,7 @@ def _texts(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-_WORD = re.compile(r"\w+(?:[.,-]\w+)*")
+_WORD = lazy_pattern(r"\w+(?:[.,-]\w+)*")
 _SHORT = 2
 
 
@@ -78,18 +79,19 @@ def _may_be_data(word: str) -> bool:
 
 
 _NUMBER_HINTS = (
-    (re.compile(r"\s*-?[0-9]+,[0-9]+\s*"), "write the number without quotes and with a dot"),
-    (re.compile(r"\s*[0-9]+([.,][0-9]+)?\s*%\s*"),
+    (lazy_pattern(r"\s*-?[0-9]+,[0-9]+\s*"), "write the number without quotes and with a dot"),
+    (lazy_pattern(r"\s*[0-9]+([.,][0-9]+)?\s*%\s*"),
      "write the number without %; where 0 to 1 is expected, 25 % is 0.25"),
-    (re.compile(r"\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*"), "write the number without quotes"),
-    (re.compile(r"\s*-?[0-9]{1,3}([,.' ][0-9]{3})+([.,][0-9]+)?\s*"), "write the number without thousands separators"),
-    (re.compile(r"\s*(nan|n/?a|null|none|#?n/?a!?|-|inf|infinity|#[a-z0-9/]+[!?]?)\s*", re.IGNORECASE),
+    (lazy_pattern(r"\s*[-+]?[0-9.]+([eE][-+]?[0-9]+)?\s*"), "write the number without quotes"),
+    (lazy_pattern(r"\s*-?[0-9]{1,3}([,.' ][0-9]{3})+([.,][0-9]+)?\s*"),
+     "write the number without thousands separators"),
+    (lazy_pattern(r"\s*(nan|n/?a|null|none|#?n/?a!?|-|inf|infinity|#[a-z0-9/]+[!?]?)\s*", re.IGNORECASE),
      "write a number; if there is none, use null or an empty cell where that is allowed"),
-    (re.compile(r"\s*([0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]+(:[0-9]{2}){1,2}([.,][0-9]+)?)\s*"),
+    (lazy_pattern(r"\s*([0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]+(:[0-9]{2}){1,2}([.,][0-9]+)?)\s*"),
      "write a number of seconds, not a date or a time of day"),
-    (re.compile(r"\s*[<>≤≥~]?\s*-?[0-9]+([.,][0-9]+)?\s*[a-zA-Zµμ°/]{1,10}\s*"),
+    (lazy_pattern(r"\s*[<>≤≥~]?\s*-?[0-9]+([.,][0-9]+)?\s*[a-zA-Zµμ°/]{1,10}\s*"),
      "write only the number, without a unit"),
-    (re.compile(r"\s*"), "write a number; it must not be empty"),
+    (lazy_pattern(r"\s*"), "write a number; it must not be empty"),
 )  # fmt: skip
 """For strings that were meant as a number: the first pattern that matches."""
 

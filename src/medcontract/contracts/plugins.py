@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -19,6 +17,7 @@ from medcontract.contracts.contract import Contract
 from medcontract.contracts.custom_codes import register_codes, require_code
 from medcontract.contracts.rules import CollectionRule, Covers, CrossFileRule, RecordRule, Rule, built_in_kinds
 from medcontract.errors import CallError, name_plugin
+from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import is_cross_file
 from medcontract.results.validation import CODES_OF_MISSING_VALUES
 
@@ -29,8 +28,8 @@ GROUP = "medcontract.contracts"
 TRACKS_GROUP = "medcontract.tracks"
 broken: list[str] = []
 """Warnings about installed plugins that could not be loaded; the others still work."""
-_KIND = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
-_ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*/[a-z0-9]+(?:-[a-z0-9]+)*")
+_KIND = lazy_pattern(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
+_ID = lazy_pattern(r"[a-z0-9]+(?:-[a-z0-9]+)*/[a-z0-9]+(?:-[a-z0-9]+)*")
 
 
 def register(*contracts: Contract[Any]) -> None:
@@ -82,6 +81,8 @@ def _is_nested(compiled: registry.CompiledContract, name: str) -> bool:
 
 def _check(contract: Any) -> None:
     """Refuse an invalid contract at registration, with the reason."""
+    from pathlib import Path
+
     from medcontract.contracts.base import Document, StrictModel
 
     if not isinstance(contract, Contract):
@@ -244,12 +245,15 @@ def load_codes_of_entry(entry: EntryPoint) -> None:
 
 def absolute(name: str) -> str:
     """The name of a plugin for other processes, independent of the current folder."""
+    from pathlib import Path
+
     return str(Path(name).expanduser().resolve()) if _is_path(name) else name
 
 
 def digest(module: ModuleType) -> str:
     """The hash of the file of a module; empty if it has none."""
     import hashlib
+    from pathlib import Path
 
     try:
         return hashlib.sha256(Path(module.__file__ or "").read_bytes()).hexdigest()
@@ -262,6 +266,8 @@ def _is_path(name: str) -> bool:
 
 
 def _from_name(name: str) -> ModuleType:
+    from pathlib import Path
+
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
@@ -278,6 +284,8 @@ def _from_name(name: str) -> ModuleType:
 
 def _from_file(name: str) -> ModuleType:
     """Import a file as a module under its usual name, so that other imports of it get the same module."""
+    from pathlib import Path
+
     path = Path(name).expanduser().resolve()
     if not path.is_file() or path.suffix != ".py":
         instead = path.with_name(path.name + ".py")

@@ -7,13 +7,13 @@ spellings are checked as predictions, and not accepted as something that allows 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from medcontract.contracts.registry import CompiledContract, candidates, compiled, scope
 from medcontract.errors import NotRecognised
+from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Ref, is_plain
 from medcontract.types import Outline
 
@@ -25,7 +25,7 @@ Costs = list[tuple[int, str]]
 _Matches = Callable[[], list["Match"]]
 """The candidates if alike names count as the same, best first."""
 
-_URN = re.compile(
+_URN = lazy_pattern(
     r"(?:urn:medcontract:|.*/)?([a-z0-9-]+)[:/]([a-z0-9-]+)[:/]v([0-9]{1,9})(?:[.:]draft-07)?(?:\.json)?\Z"
 )
 NO_RENAMES: Mapping[str, str] = MappingProxyType({})

@@ -102,18 +102,28 @@ class CompiledContract(msgspec.Struct, dict=True):
 
     @cached_property
     def _record_decoders(self) -> RowDecoders | None:
-        return self._decoders(self.record_schema)
+        """Records of plugins are decoded completely: a plugin may do anything with them."""
+        return self._decoders(self.record_schema, undecoded=self.contract is None)
 
     @cached_property
     def decode_whole(self) -> Callable[[bytes], Any]:
         """The fast path for a document, or for a collection's header with an empty list."""
-        decoders = self._decoders(self.schema)
+        decoders = self._decoders(self._header_schema)
         return decoders.one if decoders else _in_doubt
 
-    def _decoders(self, schema: dict[str, Any]) -> RowDecoders | None:
+    @property
+    def _header_schema(self) -> dict[str, Any]:
+        """The schema, for a collection without that of its records: to compile it takes longer than to decode."""
+        properties = self.schema["properties"]
+        records = properties.get(self.list_key, {})
+        if records.get("type") != "array":
+            return self.schema
+        return {**self.schema, "properties": {**properties, self.list_key: {**records, "items": {"type": "null"}}}}
+
+    def _decoders(self, schema: dict[str, Any], undecoded: bool = False) -> RowDecoders | None:
         from medcontract.contracts.fast_decoder import row_decoders
 
-        return row_decoders(schema) if self.schema_is_complete else None
+        return row_decoders(schema, undecoded) if self.schema_is_complete else None
 
     @cached_property
     def record_adapter(self) -> TypeAdapter[Any]:

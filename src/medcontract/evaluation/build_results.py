@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 from unicodedata import unidata_version
 
@@ -47,15 +47,21 @@ def versions() -> dict[str, Any]:
 def _unidecode_version() -> str:
     """Taken from the name of its metadata folder: importing `importlib.metadata` would double the start-up time."""
     spec = find_spec("unidecode")
-    home = Path(spec.origin).parent.parent if spec and spec.origin else Path()
-    found = [
-        folder.name.removesuffix(".dist-info").partition("-")[2] for folder in home.glob("[Uu]nidecode-*.dist-info")
-    ]
+    home = os.path.dirname(os.path.dirname(spec.origin)) if spec and spec.origin else "."
+    folders = [name.removesuffix(".dist-info") for name in _names_in(home) if name.endswith(".dist-info")]
+    found = [name.partition("-")[2] for name in folders if name.startswith(("Unidecode-", "unidecode-"))]
     if len(found) == 1:
         return found[0]
     from importlib.metadata import version
 
     return version("Unidecode")
+
+
+def _names_in(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:  # a package in an archive
+        return []
 
 
 @report_plugin_errors()

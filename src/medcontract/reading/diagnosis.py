@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from medcontract.lazy_patterns import lazy_pattern
+
 MOST_BYTES = 1 << 16
 """The part of a file that a guess is based on."""
 
@@ -13,7 +15,7 @@ MOST_BYTES = 1 << 16
 _ENCODINGS = (("Windows-1252", "cp1252"), ("Mac Roman", "mac_roman"), ("the DOS code page 850", "cp850"))
 """The most common one first: it wins ties."""
 _LETTERS = frozenset("áéíóúüñÁÉÍÓÚÜÑçÇàèòêôõãäöß¿¡ºª“”‘’–—…€µ°")
-_UTF8_START = re.compile(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xf4][\x80-\xbf]")
+_UTF8_START = lazy_pattern(rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xf4][\x80-\xbf]")
 _CONTEXT = 200
 """Bytes around an invalid one that are compared."""
 
@@ -68,15 +70,15 @@ class Around(NamedTuple):
 
 _NO_PREFIX = "keep only the JSON: remove the text before the first '{' or '[', and what belongs to it at the end"
 _BEFORE_JSON = (
-    Around(re.compile(rb"(?=```)"), FENCE_MESSAGE, ONLY_JSON),
-    Around(re.compile(rb"[^{\[]{1,2000}^[ \t]*```", re.MULTILINE), "text before the JSON value", ONLY_JSON),
-    Around(re.compile(rb"(?:(?:var|let|const)\s+)?[A-Za-z_$][\w.$]*\s*=\s*[{\[]"), "an assignment", _NO_PREFIX),
-    Around(re.compile(rb"[A-Za-z_$][\w.$]*\(\s*[{\[]"), "a function call", _NO_PREFIX),
-    Around(re.compile(rb"(?:---\s+)?[A-Za-z_][\w-]*:[ \t]*(?:[^\n{\[]*)\n(?:[ \t]*-[ \t]|[ \t]*[A-Za-z_][\w-]*:)"),
+    Around(lazy_pattern(rb"(?=```)"), FENCE_MESSAGE, ONLY_JSON),
+    Around(lazy_pattern(rb"[^{\[]{1,2000}^[ \t]*```", re.MULTILINE), "text before the JSON value", ONLY_JSON),
+    Around(lazy_pattern(rb"(?:(?:var|let|const)\s+)?[A-Za-z_$][\w.$]*\s*=\s*[{\[]"), "an assignment", _NO_PREFIX),
+    Around(lazy_pattern(rb"[A-Za-z_$][\w.$]*\(\s*[{\[]"), "a function call", _NO_PREFIX),
+    Around(lazy_pattern(rb"(?:---\s+)?[A-Za-z_][\w-]*:[ \t]*(?:[^\n{\[]*)\n(?:[ \t]*-[ \t]|[ \t]*[A-Za-z_][\w-]*:)"),
            "this looks like YAML, not JSON", "convert it: json.dump(yaml.safe_load(text), file)"),
-    Around(re.compile(rb"(?:[A-Za-z_][\w ]*[,;\t]){1,}[A-Za-z_][\w ]*\n[^{\[]"),
+    Around(lazy_pattern(rb"(?:[A-Za-z_][\w ]*[,;\t]){1,}[A-Za-z_][\w ]*\n[^{\[]"),
            "this looks like CSV, not JSON", "name the file .csv, or convert it to JSON"),
-    Around(re.compile(rb"[^{\[]{1,4000}(?:^|:)[ \t]*[{\[]", re.MULTILINE), "text before the JSON value",
+    Around(lazy_pattern(rb"[^{\[]{1,4000}(?:^|:)[ \t]*[{\[]", re.MULTILINE), "text before the JSON value",
            "keep only the JSON: remove the text before it, and any text after it"),
 )  # fmt: skip
 """In this order: the first that matches the start of the text."""
@@ -99,7 +101,7 @@ def after_json_hint(rest: bytes) -> str | None:
 
 # --- the index of a DataFrame
 
-_INDEX_NAME = re.compile(r"(?:index|level_[0-9]+|__index_level_[0-9]+__|Unnamed: ?[0-9]+(?:_level_[0-9]+)?)?\Z")
+_INDEX_NAME = lazy_pattern(r"(?:index|level_[0-9]+|__index_level_[0-9]+__|Unnamed: ?[0-9]+(?:_level_[0-9]+)?)?\Z")
 
 
 def index_hint(name: str, how: str = "write it with index=False") -> str | None:
@@ -111,7 +113,7 @@ def index_hint(name: str, how: str = "write it with index=False") -> str | None:
 
 # --- rows of totals
 
-_TOTAL = re.compile(
+_TOTAL = lazy_pattern(
     r"\s*(?:(?:grand |sub-?)?total(?:es|s)?|suma?|mean|media|average|avg|promedio|median|mediana|count|std)"
     r"\s*[:=]?\s*[0-9.,]*\s*\Z|\s*\(?[0-9]+ (?:rows?|records?|filas?|registros?)\b[ \w]{0,20}\)?\s*\Z",
     re.IGNORECASE,

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, Ref, empty_file
 from medcontract.reading.diagnosis import MOST_BYTES, before_json
 from medcontract.reading.gunzip import size_text
@@ -76,10 +77,11 @@ def _nested(levels: int, opening: bytes = rb"\{", closing: bytes = rb"\}") -> by
 _VALUE = rb"|".join([_STRING, _nested(4), _nested(4, rb"\[", rb"\]")])
 _WHOLE = re.compile(_VALUE, re.DOTALL)
 """A string, an object or a list, if the pattern can match it."""
-_RUN = re.compile(rb'(?:[^"{}\[\]]++|' + _VALUE + rb")*+", re.DOTALL)
+_VALUES = rb'(?:[^"{}\[\]]++|' + _VALUE + rb")"
+_RUN = lazy_pattern(_VALUES + rb"*+", re.DOTALL)
 """Complete values, and what separates them."""
 _BORDER = re.compile(rb'\}[ \t\n\r]*+,[ \t\n\r]*+\{[ \t\n\r]*+"[^"\\]*+"')
-_TOKEN = re.compile(_RUN.pattern[:-2] + rb'++|["{}\[\]]', re.DOTALL)
+_TOKEN = lazy_pattern(_VALUES + rb'++|["{}\[\]]', re.DOTALL)
 """Complete values, or a bracket or quote that opens or closes something larger."""
 _PLAIN_ITEM = re.compile(rb"([0-9A-Za-z.+-]++),(?=[0-9A-Za-z.+-])")
 """A number or a word in a list, with another one right after its comma."""
@@ -116,6 +118,7 @@ class Window:
         self.levels = 0
         """The number of open brackets around the values that are cut out."""
         self._border: bytes | None = None
+        self._usual_size = 0
         self._misses = 0
 
     def close(self) -> None:
@@ -250,7 +253,7 @@ class Window:
         """
         if self._border is None:
             return None
-        end = self.data.find(self._border, self.at)
+        end = self._find(self._border)
         if end < 0:
             return None
         raw = self.data[self.at : end + 1]
@@ -262,10 +265,21 @@ class Window:
         self.at = end + self._border.index(b"{")
         return raw, value
 
-    def learn(self) -> None:
-        """Remember what separates the record that ends here from the next one."""
+    def _find(self, border: bytes) -> int:
+        """The next border, or -1. More is read if the record may end there, but not more than two records need."""
+        end = self.data.find(border, self.at)
+        if end >= 0:
+            return end
+        if len(self.data) - self.at >= max(BLOCK // 2, 2 * self._usual_size):
+            self._misses += 1  # a search in so many bytes takes long
+            return -1
+        return self.data.find(border, self.at) if self.fill() else -1
+
+    def learn(self, size: int) -> None:
+        """Remember what separates the record that ends here, of so many bytes, from the next one."""
         match = _BORDER.match(self.data, self.at - 1)
         self._border = match.group() if match and self._misses < 16 else None
+        self._usual_size = size
 
 
 class JsonFile:
@@ -374,7 +388,7 @@ class JsonFile:
                 raise window.broken(_trailing if char in (b"}", b"]") and char else _no_value)
             raw = window.cut()
             yield raw, offset, decode(raw)
-            window.learn()
+            window.learn(len(raw))
             char = window.space()
             if char == b"]":
                 window.at += 1

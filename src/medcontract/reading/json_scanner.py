@@ -11,6 +11,7 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Path, Token
 from medcontract.reading.diagnosis import FENCE, FENCE_MESSAGE, ONLY_JSON, after_json_hint, not_utf8_hint
 from medcontract.reading.limits import MAX_DEPTH
@@ -52,12 +53,12 @@ _MOST_LATE = 3
 
 _SPACE = re.compile(rb"[ \t\n\r]*+")
 _STRING = re.compile(rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+"')
-_STRING_START = re.compile(rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+')
+_STRING_START = lazy_pattern(rb'"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+')
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?([eE][+-]?[0-9]++)?(?![0-9A-Za-z_.+-])")
 _WORD = re.compile(rb"-?[A-Za-z_$][A-Za-z0-9_$]*+")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\]]', re.DOTALL)
-_CUT_OFF = re.compile(
+_SURROGATE = lazy_pattern("[\ud800-\udfff]")
+_TOKEN = lazy_pattern(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\]]', re.DOTALL)
+_CUT_OFF = lazy_pattern(
     rb"-?(?:0|[1-9][0-9]*)?(?:\.[0-9]*)?(?:[eE][+-]?)?|t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|N(?:a)?|-?I(?:n(?:f(?:i(?:n(?:it?)?)?)?)?)?"
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-BLOCK = 1 << 20
+BLOCK = 1 << 18
 """Bytes read at a time."""
 
 LINES_BLOCK = 1 << 16

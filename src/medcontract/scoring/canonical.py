@@ -15,6 +15,8 @@ import msgspec
 import msgspec.inspect
 import rfc8785
 
+from medcontract.contracts.undecoded import Undecoded, decoded
+
 _EXACT_INTEGERS = 1 << 53
 
 
@@ -42,6 +44,8 @@ _encode_sorted = _encoder.encode
 
 def record_text(record: Any) -> bytes:
     """The canonical text of a record, without fields that are null: null means the same as absent."""
+    if isinstance(record, Undecoded):
+        record = decoded(record)
     plain = _plain_fields(record.__class__)
     if plain is not None:
         found = ((name, getattr(record, name)) for name in plain)

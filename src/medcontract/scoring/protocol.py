@@ -13,9 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.errors import CallError
+from medcontract.lazy_patterns import lazy_pattern
 from medcontract.scoring.canonical import canonical, sha256
 
-_PLAIN_NUMBER = re.compile(r"[+-]?(?:[0-9]*\.?[0-9]*(?:e[+-]?[0-9]{1,4})?|s?nan|inf(?:inity)?)", re.IGNORECASE)
+_PLAIN_NUMBER = lazy_pattern(r"[+-]?(?:[0-9]*\.?[0-9]*(?:e[+-]?[0-9]{1,4})?|s?nan|inf(?:inity)?)", re.IGNORECASE)
 
 
 class Parameter(Struct, frozen=True, kw_only=True):

@@ -39,13 +39,23 @@ def rounded_or_none(value: Fraction | None) -> float | None:
     return None if value is None else rounded(value)
 
 
-def exact_sum(values: Iterable[float]) -> Fraction:
-    """The exact sum of doubles. Their denominators are powers of two, so there are few different ones."""
+def exact_sum(values: Iterable[float | Fraction]) -> Fraction:
+    """The exact sum of doubles, or of sums and differences of them.
+
+    Their denominators are powers of two: there are few different ones, and the largest is a multiple of all others.
+    """
     by_denominator: dict[int, int] = {}
     for value in values:
         numerator, denominator = value.as_integer_ratio()
         by_denominator[denominator] = by_denominator.get(denominator, 0) + numerator
-    return sum((Fraction(n, d) for d, n in by_denominator.items()), ZERO)
+    largest = max(by_denominator, default=1)
+    return Fraction(sum(n * (largest // d) for d, n in by_denominator.items()), largest)
+
+
+def difference(one: float, two: float) -> Fraction:
+    """The exact difference of two doubles."""
+    (a, b), (c, d) = one.as_integer_ratio(), two.as_integer_ratio()
+    return Fraction(a * d - c * b, b * d)
 
 
 def total(values: Iterable[Fraction]) -> Fraction:

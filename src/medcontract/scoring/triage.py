@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from medcontract.problems import plural
@@ -14,7 +15,7 @@ from medcontract.scoring.marks import Unscored
 from medcontract.scoring.pairing import Pair, Pairing, Vocabulary
 from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol
-from medcontract.scoring.rational import ONE, ZERO, exact_sum, mean, rounded
+from medcontract.scoring.rational import ONE, difference, exact_sum, mean, rounded
 from medcontract.scoring.scorer import Answers, Counts, Finished, Remark, Scorer
 from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, ResultFields, Roles, Track
 
@@ -37,8 +38,8 @@ class Segment(NamedTuple):
     """Interventions as (group, seconds from the start of the case)."""
 
 
-def _by_time(segment: Segment) -> tuple[float, float, str]:
-    return segment.segment_stop_time_sec, segment.segment_start_time_sec, segment.segment_id
+_times = attrgetter("segment_stop_time_sec", "segment_start_time_sec", "segment_id")
+"""The segments of a case are ordered by these."""
 
 
 def _segment(record: Any) -> Segment:
@@ -212,19 +213,24 @@ class TriageScorer(Scorer):
 
     def count(self, answers: Answers) -> Counts:
         pairing = answers.pairing()
-        sheet = pairing.runs()[""]
-        cases: dict[str, list[tuple[Segment, Any]]] = {}
-        for index, segment in enumerate(pairing.expected.items):
-            cases.setdefault(segment.case_id, []).append((segment, sheet.get(index)))
+        segments = pairing.expected.items
+        marks = pairing.runs()[""].listed(len(segments))
+        times = list(map(_times, segments))
+        cases: dict[str, list[int]] = {}
+        for index, segment in enumerate(segments):
+            cases.setdefault(segment.case_id, []).append(index)
         sources = (answers.headers["triage/response"], answers.headers["triage/ground-truth"])
         header = {name: next((h[name] for h in sources if h.get(name) is not None), None) for name in _HEADER}
         names = ", ".join(answers.names["triage/response"])
         return Counts(
-            expected=len(pairing.expected.items),
+            expected=len(segments),
             processed=processed_counts(pairing),
             data=_Data(
                 {**header, "response_file_name": names},
-                tuple(_case(case_id, cases[case_id]) for case_id in sorted(cases)),
+                tuple(
+                    _case(case_id, [(segments[at], marks[at]) for at in sorted(indexes, key=times.__getitem__)])
+                    for case_id, indexes in sorted(cases.items())
+                ),
             ),
         )
 
@@ -307,21 +313,33 @@ def _cases_table(cases: Sequence[dict[str, Any]]) -> Table:
     return long_table(Table("Cases, lowest Jaccard index first", head, rows, chart=chart))
 
 
-def _case(case_id: str, marked: Sequence[tuple[Segment, Any]]) -> CaseCounts:
-    ordered = sorted(marked, key=lambda pair: _by_time(pair[0]))
+def _case(case_id: str, ordered: Sequence[tuple[Segment, Any]]) -> CaseCounts:
+    """The figures of a case from its segments, in the order of their times, and their marks."""
     answered = [(segment, _predicted_groups(mark)) for segment, mark in ordered]
-    listed = _union(_listed_groups(segment) for segment, _ in answered)
     predicted = _union(groups for _, groups in answered)
-    correct = _union(_listed_groups(segment) & groups for segment, groups in answered)
+    listed: set[str] = set()
+    hits: list[_Hits] = []
+    for segment, groups in answered:
+        if segment.instances:
+            here = _listed_groups(segment)
+            listed |= here
+            if right := here & groups:
+                hits.append((segment, right))
+    correct = _union(groups for _, groups in hits)
+    lead_times = _lead_times(hits)
     return CaseCounts(
         case_id=case_id,
         jaccard=Fraction(len(correct), len(listed | predicted)) if listed or predicted else ONE,
-        lead_time=_lead_time(answered),
-        correct=_correct(answered),
+        lead_time=exact_sum(lead_times[instance] for instance in _first_instances(hits)),
+        correct=tuple((group, lead_times[elapsed, group]) for elapsed, group in sorted(lead_times)),
         false_positives=tuple(sorted(predicted - listed)),
         misses=tuple(sorted(listed - predicted)),
         errors=tuple((segment.segment_id, error) for segment, mark in ordered if (error := _error(mark))),
     )
+
+
+_Hits = tuple[Segment, set[str]]
+"""A segment, and the groups that it lists and predicts."""
 
 
 def _predicted_groups(mark: Any) -> frozenset[str]:
@@ -342,24 +360,23 @@ def _error(mark: Any) -> str | None:
     return mark.error if mark.why == "failed" else _TEXTS[mark.why]
 
 
-def _correct(answered: Sequence[tuple[Segment, frozenset[str]]]) -> tuple[tuple[str, Fraction], ...]:
+def _lead_times(hits: Sequence[_Hits]) -> dict[tuple[float, str], Fraction]:
     """Every instance that some segment lists and predicts, with the lead time of the earliest such segment."""
     lead_times: dict[tuple[float, str], Fraction] = {}
-    for segment, groups in answered:
+    for segment, groups in hits:
         for group, elapsed in segment.instances:
             if group in groups and (elapsed, group) not in lead_times:
-                lead_times[elapsed, group] = Fraction(elapsed) - Fraction(segment.segment_stop_time_sec)
-    return tuple((group, lead_times[elapsed, group]) for elapsed, group in sorted(lead_times))
+                lead_times[elapsed, group] = difference(elapsed, segment.segment_stop_time_sec)
+    return lead_times
 
 
-def _lead_time(answered: Sequence[tuple[Segment, frozenset[str]]]) -> Fraction:
+def _first_instances(hits: Sequence[_Hits]) -> Iterator[tuple[float, str]]:
     """For each group, at its earliest segment with a correct prediction: the earliest instance listed there."""
-    lead_times: dict[str, Fraction] = {}
-    for segment, groups in answered:
-        for group in _listed_groups(segment) & groups - lead_times.keys():
-            earliest = min(elapsed for name, elapsed in segment.instances if name == group)
-            lead_times[group] = Fraction(earliest) - Fraction(segment.segment_stop_time_sec)
-    return sum(lead_times.values(), ZERO)
+    seen: set[str] = set()
+    for segment, groups in hits:
+        for new in groups - seen:
+            yield min(elapsed for group, elapsed in segment.instances if group == new), new
+        seen |= groups
 
 
 def _metrics(case: CaseCounts) -> dict[str, Any]:

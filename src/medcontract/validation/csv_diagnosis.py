@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Callable, Collection, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from medcontract.contracts.messages import LOCAL_BOOLEANS
+from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, is_plain
 from medcontract.reading.diagnosis import MOST_BYTES, Encoding, encoding_of, index_hint
 from medcontract.reading.json_scanner import LATE_MARK_HINT
@@ -22,10 +22,10 @@ _DELIMITERS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _MOST_LINES = 50
 _MOST_ABOVE = 20
 """Lines above the header."""
-_SEP = re.compile(r'"?sep=(.)"?\s*\Z')
-_MARKDOWN_RULE = re.compile(r"\s*\|[\s:|-]*-[\s:|-]*\Z")
-_DECIMAL_COMMA = re.compile(r"\s*-?[0-9]+,[0-9]+\s*%?\s*\Z")
-_VALUE = re.compile(r"\s*(?:[-+]?[0-9]+(?:[.,][0-9]+)?(?:[eE][-+]?[0-9]+)?\s*%?|[0-9]{4}-[0-9]{2}-[0-9]{2}.*)?\s*\Z")
+_SEP = lazy_pattern(r'"?sep=(.)"?\s*\Z')
+_MARKDOWN_RULE = lazy_pattern(r"\s*\|[\s:|-]*-[\s:|-]*\Z")
+_DECIMAL_COMMA = lazy_pattern(r"\s*-?[0-9]+,[0-9]+\s*%?\s*\Z")
+_VALUE = lazy_pattern(r"\s*(?:[-+]?[0-9]+(?:[.,][0-9]+)?(?:[eE][-+]?[0-9]+)?\s*%?|[0-9]{4}-[0-9]{2}-[0-9]{2}.*)?\s*\Z")
 
 
 class _Start(NamedTuple):

@@ -16,6 +16,7 @@ from medcontract.contracts import recognition
 from medcontract.contracts.compile import all_keys
 from medcontract.contracts.registry import CompiledContract, compiled, find
 from medcontract.errors import NotRecognised
+from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding, is_plain
 from medcontract.reading import json_pointer
 from medcontract.reading.diagnosis import MOST_BYTES
@@ -333,7 +334,7 @@ def _place(raw: bytes, key: str) -> int:
 
 
 _CLOSING = {ord("{"): b"}", ord("["): b"]"}
-_TOKENS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],]', re.DOTALL)
+_TOKENS = lazy_pattern(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[{}\[\],]', re.DOTALL)
 
 
 def start_of(raw: bytes) -> bytes:

@@ -8,10 +8,11 @@ from typing import Any
 
 from medcontract.contracts.compile import known_keys, schemas_at, variants_of
 from medcontract.contracts.messages import NUMBERS_BY_NAME
+from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import Finding
 
 _MOST_KEYS = 8
-_NOTHING = re.compile(r'null|"\s*(?:n/?a|nan|null|none|nil|unknown|error|failed|-|\?)?\s*"', re.IGNORECASE)
+_NOTHING = lazy_pattern(r'null|"\s*(?:n/?a|nan|null|none|nil|unknown|error|failed|-|\?)?\s*"', re.IGNORECASE)
 """Values, as JSON, that mean that there is no answer."""
 _NAMES_THAT_APPLY = "write a list of the names that apply: [name for name, value in data.items() if value]"
 _WITHOUT_ANSWER = "if there is no answer, write the reason into 'error', without the answers"
