@@ -264,8 +264,10 @@ def _as_parquet(names: list[str], rows: list[Row]) -> bytes | None:
 def disagreement(contract_id: str, rows: list[Row], quoting: Any) -> str | None:
     """Describe a difference between containers, or return None."""
     found = problems_by_container(contract_id, rows, quoting)
-    if not rows:  # an empty table is valid, an empty .jsonl is not
-        found.pop("x.jsonl")
+    if (
+        not rows
+    ):  # an empty table is valid, with a warning; a .json without records has none, and an empty .jsonl is not
+        del found["x.json"], found["x.jsonl"]
     first = next(iter(found))
     by_column = {name: columns for name, (_, columns) in found.items() if columns is not None}
     other = next((name for name, (problems, _) in found.items() if problems != found[first][0]), None)
