@@ -6,13 +6,13 @@ kept, and equal results are one object, which takes less memory and is quick to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter, itemgetter
+from collections.abc import Iterator
+from itertools import compress, count
+from operator import attrgetter, itemgetter, ne
 from typing import Any, NamedTuple
 
 from medcontract.contracts.string_patterns import BLANKS
-from medcontract.normalizers.names import near_misses, pair_exact, pair_fuzzy, pair_rest, too_many_to_compare
-from medcontract.normalizers.text import normalize, tight
+from medcontract.normalizers.text import normalize
 from medcontract.scoring.extraction.differences import FieldMiss, FindMiss
 from medcontract.scoring.extraction.documents import (
     NAME,
@@ -27,6 +27,7 @@ from medcontract.scoring.extraction.documents import (
     failed,
     nothing_right,
 )
+from medcontract.scoring.extraction.name_pairs import KnownNames, is_short, remember
 
 _name = itemgetter(NAME)
 
@@ -44,78 +45,66 @@ class Comparer:
 
     def __init__(self, kind: Kind, options: Options) -> None:
         self._kind = kind
-        self._fuzzy = options.fuzzy
         self._records_of = attrgetter(kind.predicted)
         self._readers = ItemReaders(kind)
         self._pairs = _KnownPairs(kind, options.find_miss)
-        self._unpaired = _KnownUnpaired()
+        self._names = KnownNames(options.fuzzy)
         self._marks = _KnownMarks()
 
     def measure(self, label: Label, record: Any) -> DocMark:
         items, fields = label
-        if failed(record):
+        if (record.exception or not record.parse_success) and failed(record):
             return nothing_right(len(items), "failed")
         records = self._records_of(record)
         predicted = tuple(map(self._readers[type(records[0])], records)) if records else ()
         if fields:
             if predicted == items:
                 return all_right(len(items), fields)
-            if list(map(_name, predicted)) == list(map(_name, items)):
-                return self._mark(items, predicted, range(len(items)), fields)
+            if len(predicted) == len(items):
+                mark = self._in_order(items, predicted, fields)
+                if mark:
+                    return mark
         return self._pair(items, predicted)
+
+    def _in_order(self, items: Items, predicted: Items, fields: int) -> DocMark | None:
+        """The mark of a document whose names are the same, in the same order. None if they are not."""
+        reports: list[tuple[int, ItemReport]] = []
+        wrong = 0
+        for number in compress(count(), map(ne, items, predicted)):
+            item, found = items[number], predicted[number]
+            if item[NAME] != found[NAME]:
+                return None
+            report = self._pairs[item, found]
+            if report:
+                wrong += len(report.misses)
+                reports.append((number, report))
+        if not reports:
+            return all_right(len(items), fields)
+        return self._marks[DocMark(len(items), len(items), fields - wrong, fields, True, len(items), tuple(reports))]
 
     def _pair(self, items: Items, predicted: Items) -> DocMark:
         """The mark of a document whose names are not the same, or not in the same order."""
-        names, others = [normalize(item[NAME]) for item in items], [normalize(item[NAME]) for item in predicted]
-        equal_pairs = _pair_equal(items, predicted, names, others)
-        pairs = equal_pairs if self._fuzzy is None else pair_fuzzy(names, others, self._fuzzy, equal_pairs)
-        nearest = {i: (predicted[j][NAME], score) for i, j, score in near_misses(names, others, pairs)}
-        not_compared = self._fuzzy is not None and too_many_to_compare(names, others, equal_pairs)
-        fields = sum(self._kind.counted(item) for item, pair in zip(items, pairs, strict=True) if pair is not None)
-        return self._mark(items, predicted, pairs, fields, nearest, not_compared)
-
-    def _mark(
-        self,
-        items: Items,
-        predicted: Items,
-        pairs: Sequence[int | None],
-        fields: int,
-        nearest: Mapping[int, tuple[str, float]] | None = None,
-        not_compared: bool = False,
-    ) -> DocMark:
-        """Compare paired items. `pairs` has the index of the prediction of each item, `fields` is what counts."""
+        names = self._names[tuple(map(_name, items)), tuple(map(_name, predicted))]
         reports: list[tuple[int, ItemReport]] = []
-        wrong = unpaired = 0
-        for number, pair in enumerate(pairs):
-            item = items[number]
+        matched = fields = wrong = 0
+        for number, (item, pair) in enumerate(zip(items, names.pairs, strict=True)):
+            report = None
             if pair is None:
-                unpaired += 1
-                reports.append((number, self._unpaired[item[NAME], nearest.get(number) if nearest else None]))
-            elif item != predicted[pair]:
-                report = self._pairs[item, predicted[pair]]
-                if report:
-                    wrong += len(report.misses)
-                    reports.append((number, report))
-        if not reports and not not_compared and 0 < len(items) == len(predicted):
-            return all_right(len(items), fields)
-        matched = len(items) - unpaired
-        valid = matched > 0 or any(item[NAME].strip(BLANKS) for item in predicted)
+                report = self._pairs.unpaired(item[NAME], names.nearest.get(number))
+            else:
+                matched += 1
+                fields += self._kind.counted(item)
+                if item != predicted[pair]:
+                    report = self._pairs[item, predicted[pair]]
+            if report:
+                wrong += len(report.misses)
+                reports.append((number, report))
+        succeeded = matched > 0 or any(item[NAME].strip(BLANKS) for item in predicted)
         counts = len(items), matched, fields - wrong, fields
-        return self._marks[DocMark(*counts, valid, len(predicted), tuple(reports), "compared", not_compared)]
+        mark = DocMark(*counts, succeeded, len(predicted), tuple(reports), "compared", names.not_compared)
+        return self._marks[mark]
 
 
-def _pair_equal(items: Items, predicted: Items, names: Sequence[str], others: Sequence[str]) -> list[int | None]:
-    """Items with equal normalized names, then the rest by equal tight names."""
-    pairs = pair_exact(names, others)
-    unpaired = pairs.count(None)
-    if not unpaired or len(predicted) == len(pairs) - unpaired:
-        return pairs
-    return pair_rest([tight(item[NAME]) for item in items], [tight(item[NAME]) for item in predicted], pairs)
-
-
-_MOST_KNOWN = 1 << 14
-_LONGEST_KNOWN = 500
-"""The total length of the texts that a known result depends on, in characters."""
 _MOST_KNOWN_REPORTS = 8
 """The number of reports in a mark that is known."""
 
@@ -127,17 +116,31 @@ class _KnownPairs(dict[tuple[Item, Item], ItemReport | None]):
         super().__init__()
         self._kind = kind
         self._find_miss = find_miss
+        self._reports: dict[tuple[Any, ...], ItemReport] = {}
+        """Reports by their content, so that equal ones are one object."""
 
     def __missing__(self, pair: tuple[Item, Item]) -> ItemReport | None:
         label, found = pair
         misses = tuple(self._misses(label, found))
+        is_known = is_short(label, found)
         report = None
         if misses or label[NAME] != found[NAME]:
-            report = ItemReport(label[NAME], found[NAME], None, misses)
-        if _length(label) + _length(found) <= _LONGEST_KNOWN:
-            if len(self) >= _MOST_KNOWN:
-                self.clear()
-            self[pair] = report
+            report = self._report(is_known, label[NAME], found[NAME], None, misses)
+        if is_known:
+            remember(self, pair, report)
+        return report
+
+    def unpaired(self, name: str, nearest: tuple[str, float] | None) -> ItemReport:
+        """The report about an item that is not paired."""
+        return self._report(is_short((name, nearest[0] if nearest else "")), name, None, nearest, ())
+
+    def _report(self, is_known: bool, *content: Any) -> ItemReport:
+        if not is_known:
+            return ItemReport(*content)
+        report = self._reports.get(content)
+        if report is None:
+            report = ItemReport(*content)
+            remember(self._reports, content, report)
         return report
 
     def _misses(self, label: Item, found: Item) -> Iterator[FieldMiss]:
@@ -151,32 +154,13 @@ class _KnownPairs(dict[tuple[Item, Item], ItemReport | None]):
                 yield miss
 
 
-def _length(texts: Iterable[str]) -> int:
-    return sum(map(len, texts))
-
-
-class _KnownUnpaired(dict[tuple[str, tuple[str, float] | None], ItemReport]):
-    """The reports about items that are not paired, by their name and the most similar prediction."""
-
-    def __missing__(self, key: tuple[str, tuple[str, float] | None]) -> ItemReport:
-        name, nearest = key
-        report = ItemReport(name, None, nearest, ())
-        if len(name) + (len(nearest[0]) if nearest else 0) <= _LONGEST_KNOWN:
-            if len(self) >= _MOST_KNOWN:
-                self.clear()
-            self[key] = report
-        return report
-
-
 class _KnownMarks(dict[DocMark, DocMark]):
     """The marks of documents, so that equal ones are stored only once."""
 
     def __missing__(self, mark: DocMark) -> DocMark:
         reports = [report for _, report in mark.items]
-        if len(reports) <= _MOST_KNOWN_REPORTS and all(_length(_texts(report)) <= _LONGEST_KNOWN for report in reports):
-            if len(self) >= _MOST_KNOWN:
-                self.clear()
-            self[mark] = mark
+        if len(reports) <= _MOST_KNOWN_REPORTS and all(is_short(_texts(report)) for report in reports):
+            remember(self, mark, mark)
         return mark
 
 
