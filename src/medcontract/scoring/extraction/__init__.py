@@ -159,13 +159,14 @@ class ExtractionScorer(Scorer):
         comparing = Options(
             miss_finder(protocol["value_tolerance"]), float(protocol["fuzzy_threshold"]) if fuzzy else None
         )
+        comparers = [Comparer(kind, comparing) for kind in (PRESCRIPTION, LAB)]
         self.pairs = tuple(
             Pair(
-                truth=kind.labels, submission=kind.predictions, key=("doc_id",), can_fail=False,
-                item=label_reader(kind), measure=Comparer(kind, comparing).measure,
-                vocabularies=() if fuzzy else (_names_of(kind),),  # fuzzy names need not be equal
+                truth=each.kind.labels, submission=each.kind.predictions, key=("doc_id",), can_fail=False,
+                item=label_reader(each.kind), measure=each.measure, measure_all=each.measure_all,
+                vocabularies=() if fuzzy else (_names_of(each.kind),),  # fuzzy names need not be equal
             )
-            for kind in (PRESCRIPTION, LAB)
+            for each in comparers
         )  # fmt: skip
 
     def count(self, answers: Answers) -> Counts:

@@ -87,23 +87,23 @@ class _KnownItems(dict[Item, Item]):
     def __init__(self, kind: Kind) -> None:
         super().__init__()
         self._kind = kind
-        self._unusual: dict[Item, int] = {}
+        self.unusual: dict[Item, int] = {}
         """The number of fields that count, for items of which not all do, or whose name is empty."""
 
     def __missing__(self, item: Item) -> Item:
         interned = tuple(map(intern, item))
         counted = self._kind.counted(item) if normalize(item[NAME]) else _UNPAIRED
         if counted < len(self._kind.fields):
-            self._unusual[interned] = counted
+            self.unusual[interned] = counted
         self[interned] = interned
         return interned
 
     def fields(self, items: Items) -> int:
         """The number of fields that count; 0 if an item is never paired."""
         full = len(self._kind.fields)
-        if not self._unusual or self._unusual.keys().isdisjoint(items):  # most often
+        if self.unusual.keys().isdisjoint(items):
             return full * len(items)
-        counted = [self._unusual.get(item, full) for item in items]
+        counted = [self.unusual.get(item, full) for item in items]
         return 0 if _UNPAIRED in counted else sum(counted)
 
 
@@ -112,6 +112,7 @@ def label_reader(kind: Kind) -> Callable[[Any], Label]:
     known = _KnownItems(kind)
     readers = ItemReaders(kind)
     records_of = attrgetter(kind.labeled)
+    full = len(kind.fields)
 
     def label_of(record: Any) -> Label:
         nonlocal known
@@ -120,7 +121,7 @@ def label_reader(kind: Kind) -> Callable[[Any], Label]:
         mine = known
         records = records_of(record)
         items = tuple(map(mine.__getitem__, map(readers[type(records[0])], records))) if records else ()
-        return items, mine.fields(items)
+        return items, mine.fields(items) if mine.unusual else full * len(items)
 
     return label_of
 
