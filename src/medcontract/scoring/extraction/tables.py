@@ -54,10 +54,10 @@ _score = itemgetter("score")
 _order = itemgetter("score", "doc_type", "doc_id")
 
 
-def _lowest(documents: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The documents that are listed. Most scores are higher than all of these: only equal ones need other keys."""
-    highest = max(nsmallest(MOST_ROWS, map(_score, documents)), default=0)
-    return nsmallest(MOST_ROWS, [document for document in documents if document["score"] <= highest], _order)
+def lowest(documents: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
+    """The documents with the lowest scores. Other keys are needed only for those that are not above the last score."""
+    last = max(nsmallest(most, map(_score, documents)), default=0)
+    return nsmallest(most, [document for document in documents if document["score"] <= last], _order)
 
 
 def _documents(documents: Sequence[dict[str, Any]]) -> Table:
@@ -73,7 +73,7 @@ def _documents(documents: Sequence[dict[str, Any]]) -> Table:
             f"{document['matched']} of {document['labeled']}",
             f"{document['correct_fields']} of {document['total_fields']}",
         )
-        for document in _lowest(documents)
+        for document in lowest(documents, MOST_ROWS)
     ]
     chart = Distribution("documents", "score", list(map(_score, documents)))
     return Table(
