@@ -27,7 +27,7 @@ from medcontract.scoring.extraction.documents import (
     failed,
     nothing_right,
 )
-from medcontract.scoring.extraction.name_pairs import KnownNames, is_short, remember
+from medcontract.scoring.extraction.name_pairs import NamePairer, is_short, remember
 
 _name = itemgetter(NAME)
 
@@ -48,7 +48,7 @@ class Comparer:
         self._records_of = attrgetter(kind.predicted)
         self._readers = ItemReaders(kind)
         self._pairs = _KnownPairs(kind, options.find_miss)
-        self._names = KnownNames(options.fuzzy)
+        self._names = NamePairer(options.fuzzy)
         self._marks = _KnownMarks()
 
     def measure(self, label: Label, record: Any) -> DocMark:
@@ -91,7 +91,7 @@ class Comparer:
 
     def _pair(self, items: Items, predicted: Items) -> DocMark:
         """The mark of a document whose names are not the same, or not in the same order."""
-        names = self._names[tuple(map(_name, items)), tuple(map(_name, predicted))]
+        names = self._names.pair(tuple(map(_name, items)), tuple(map(_name, predicted)))
         reports: list[tuple[int, ItemReport]] = []
         matched = fields = wrong = 0
         for number, (item, pair) in enumerate(zip(items, names.pairs, strict=True)):

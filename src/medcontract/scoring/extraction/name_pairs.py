@@ -1,8 +1,9 @@
-"""Pairs the names of a document. Many documents have the same names, so the pairs are kept."""
+"""Pairs the names of a document. Many documents have the same misspelled names, so their pairs are kept."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from medcontract.normalizers.names import near_misses, pair_exact, pair_fuzzy, pair_rest, too_many_to_compare
@@ -40,11 +41,34 @@ class NamePairs(NamedTuple):
     """Fuzzy pairing was requested, but there were too many names to compare."""
 
 
-class KnownNames(dict[tuple[Names, Names], NamePairs]):
-    """The pairs of the labeled and the predicted names of documents."""
+class NamePairer:
+    """Pairs names by their normalized forms, and the rest by their tight forms, or if they are similar enough."""
 
     def __init__(self, fuzzy: float | None) -> None:
         """`fuzzy` is the threshold of fuzzy pairing; None if only equal names are paired."""
+        self._rest = _KnownRest(fuzzy)
+
+    def pair(self, labeled: Names, predicted: Names) -> NamePairs:
+        pairs = pair_exact(list(map(normalize, labeled)), list(map(normalize, predicted)))
+        wanted = [place for place, pair in enumerate(pairs) if pair is None]
+        if not wanted or len(predicted) == len(pairs) - len(wanted):
+            return NamePairs(pairs, _NO_NAMES, False)
+        taken = set(pairs)
+        free = [place for place in range(len(predicted)) if place not in taken]
+        rest = self._rest[tuple(map(labeled.__getitem__, wanted)), tuple(map(predicted.__getitem__, free))]
+        for place, pair in zip(wanted, rest.pairs, strict=True):
+            if pair is not None:
+                pairs[place] = free[pair]
+        return NamePairs(pairs, {wanted[place]: found for place, found in rest.nearest.items()}, rest.not_compared)
+
+
+_NO_NAMES: Mapping[int, tuple[str, float]] = MappingProxyType({})
+
+
+class _KnownRest(dict[tuple[Names, Names], NamePairs]):
+    """The pairs of names that have no equal normalized name: few in each document, and the same in many."""
+
+    def __init__(self, fuzzy: float | None) -> None:
         super().__init__()
         self._fuzzy = fuzzy
 
@@ -56,19 +80,9 @@ class KnownNames(dict[tuple[Names, Names], NamePairs]):
 
     def _pair(self, labeled: Names, predicted: Names) -> NamePairs:
         names, others = list(map(normalize, labeled)), list(map(normalize, predicted))
-        equal_pairs = _pair_equal(labeled, predicted, pair_exact(names, others))
-        pairs = equal_pairs if self._fuzzy is None else pair_fuzzy(names, others, self._fuzzy, equal_pairs)
+        pairs = equal_pairs = pair_rest(list(map(tight, labeled)), list(map(tight, predicted)), [None] * len(labeled))
+        if self._fuzzy is not None:
+            pairs = pair_fuzzy(names, others, self._fuzzy, equal_pairs)
         nearest = {i: (predicted[j], score) for i, j, score in near_misses(names, others, pairs)}
         not_compared = self._fuzzy is not None and too_many_to_compare(names, others, equal_pairs)
         return NamePairs(pairs, nearest, not_compared)
-
-
-def _pair_equal(labeled: Names, predicted: Names, pairs: list[int | None]) -> list[int | None]:
-    """The pairs of equal normalized names, then the rest by equal tight names."""
-    unpaired = [name for name, pair in zip(labeled, pairs, strict=True) if pair is None]
-    if not unpaired or len(predicted) == len(pairs) - len(unpaired):
-        return pairs
-    free = set(range(len(predicted))).difference(pairs)
-    if set(map(tight, unpaired)).isdisjoint([tight(predicted[place]) for place in free]):  # most often
-        return pairs
-    return pair_rest(list(map(tight, labeled)), list(map(tight, predicted)), pairs)
