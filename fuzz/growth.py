@@ -21,7 +21,7 @@ import pandas as pd
 import medcontract
 from medcontract.contracts import messages, suggestions
 from medcontract.normalizers import names, numbers, phrases, terms, text
-from medcontract.scoring.extraction import documents
+from medcontract.scoring.extraction import differences
 
 MOST_GROWTH = 2.6
 """The maximum ratio of times if the input is doubled: linear, with some margin for noise."""
@@ -119,7 +119,7 @@ NORMALIZERS: Mapping[str, Callable[[str], object]] = {
     "terms.Terms.facts": lambda given: terms.built_in_terms().facts(given),
     "terms.Terms.found": lambda given: terms.Terms.found([given[1:], "pain"], given),
     "suggest.nearest": lambda given: suggestions.nearest(given, ("Urgent", "Routine")),
-    "documents.difference": lambda given: documents.difference(given, _in_the_middle(given)),
+    "differences.difference": lambda given: differences.difference(given, _in_the_middle(given)),
     "words.number_hint": messages.number_hint,
     "words.boolean_hint": messages.boolean_hint,
 }

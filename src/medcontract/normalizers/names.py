@@ -111,21 +111,35 @@ def near_misses(
     similar names the first in alphabetical order is used; of its copies, the first. To limit the time, there are no
     hints for very long names, and none at all if very many names are unpaired on both sides.
     """
-    if None not in paired or len(predictions) == len(paired) - paired.count(None):
+    wanted = [place for place, other in enumerate(paired) if other is None and 0 < len(labels[place]) <= _LONGEST_HINT]
+    if not wanted or len(predictions) == len(paired) - paired.count(None):
         return []
-    wanted, offered = _unpaired(labels, predictions, paired, _LONGEST_HINT)
-    if not wanted or not offered or len(wanted) * len(offered) > _MOST_HINTS:
+    offered: dict[str, int] = {}
+    for place in sorted(set(range(len(predictions))).difference(paired)):
+        if 0 < len(predictions[place]) <= _LONGEST_HINT:
+            offered.setdefault(predictions[place], place)
+    names, others = tuple(dict.fromkeys(map(labels.__getitem__, wanted))), tuple(sorted(offered))
+    if len(names) * len(others) > _MOST_HINTS:
         return []
+    nearest = (_known_nearest if len(names) + len(others) <= _FEW_NAMES else _nearest)(names, others, floor)
+    found = ((place, nearest.get(labels[place])) for place in wanted)
+    return [(place, offered[best[0]], best[1]) for place, best in found if best]
+
+
+def _nearest(names: tuple[str, ...], others: tuple[str, ...], floor: float) -> dict[str, tuple[str, float]]:
+    """The most similar of the other names, and its score, for each name that has one above the floor."""
     from rapidfuzz import fuzz, process
 
-    names = sorted(offered)
-    forms = [_sorted_words(name) for name in names]
-    found = []
-    for name, places in wanted.items():
-        best = process.extractOne(_sorted_words(name), forms, scorer=fuzz.ratio, score_cutoff=floor)
-        if best is not None:
-            found += [(place, offered[names[best[2]]][0], best[1]) for place in places]
-    return sorted(found)
+    forms = [_sorted_words(other) for other in others]
+    best = {
+        name: process.extractOne(_sorted_words(name), forms, scorer=fuzz.ratio, score_cutoff=floor) for name in names
+    }
+    return {name: (others[found[2]], found[1]) for name, found in best.items() if found is not None}
+
+
+_FEW_NAMES = 8
+_known_nearest = lru_cache(maxsize=1 << 12)(_nearest)
+"""Many documents have the same few unpaired names."""
 
 
 def too_many_to_compare(

@@ -16,6 +16,8 @@ from medcontract.normalizers import names
 from medcontract.normalizers.names import look_alikes, near_misses, pair_exact, pair_fuzzy, pair_rest
 from medcontract.normalizers.text import normalize, tight
 
+ALIKE = ["", "LOSARTAN", "LOSARTAM", "LOSARTAN 50 MG", "50 MG LOSARTAN", "LOZARTAN 50 MG", "IBUPROFENO", "IBUPROFEN"]
+
 
 def test_equal_names_one_to_one() -> None:
     """In order of appearance, an empty name never."""
@@ -161,6 +163,20 @@ def test_fuzzy_pairs_whatever_the_order(
     assert len(set(found.values())) == len(found)
     assert all(fuzz.token_sort_ratio(*pair) >= threshold for pair in found.items())
     assert found.items() >= {name: name for name in set(labels) & set(predictions) if name}.items()
+
+
+@given(st.lists(st.sampled_from(ALIKE), max_size=6), st.lists(st.sampled_from(ALIKE), max_size=6))
+def test_near_misses_are_those_of_each_name(labels: list[str], predictions: list[str]) -> None:
+    """What is kept of other documents does not change which prediction is the most similar, nor its score."""
+    pairs = pair_exact(labels, predictions)
+    offered = sorted({(name, predictions.index(name)) for n, name in enumerate(predictions) if n not in pairs and name})
+    free = [min(n for n, other in enumerate(predictions) if other == name and n not in pairs) for name, _ in offered]
+    wanted = []
+    for number, (name, pair) in enumerate(zip(labels, pairs, strict=True)):
+        scores = [fuzz.token_sort_ratio(name, other) for other, _ in offered]
+        if pair is None and name and scores and max(scores) >= 80:
+            wanted.append((number, free[scores.index(max(scores))], max(scores)))
+    assert near_misses(labels, predictions, pairs) == wanted
 
 
 def test_near_misses_are_no_pairs() -> None:

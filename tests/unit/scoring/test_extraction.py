@@ -16,7 +16,7 @@ import medcontract
 from medcontract.cli.main import main
 from medcontract.scoring.canonical import canonical
 from medcontract.scoring.extraction import documents
-from medcontract.scoring.extraction.documents import difference
+from medcontract.scoring.extraction.differences import difference
 from medcontract.scoring.extraction.remote_backends import is_remote, remote_words
 
 

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import repeat
+from itertools import chain
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from medcontract.contracts.rules.collection import is_ascending
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.normalizers import names, text
 from medcontract.normalizers.names import look_alikes_sha256
-from medcontract.normalizers.text import normalize
-from medcontract.problems import shorten
-from medcontract.results.score import FailureMode, FieldDifference, ItemBreakdown, Score
+from medcontract.results.score import FailureMode, ItemBreakdown, Score
 from medcontract.results.tables import Table
 from medcontract.scoring.comparison import Comparison, Rows
+from medcontract.scoring.extraction.comparing import Comparer, Options
 from medcontract.scoring.extraction.decision import (
     NEEDED,
     AuxiliaryFiles,
@@ -31,32 +27,17 @@ from medcontract.scoring.extraction.decision import (
     pipeline_success_rate,
     run_of,
 )
-from medcontract.scoring.extraction.documents import (
-    FAILED,
-    LAB,
-    NAME,
-    PRESCRIPTION,
-    DocMark,
-    FieldMiss,
-    ItemReport,
-    Kind,
-    Label,
-    Options,
-    failed,
-    label_of,
-    measure,
-    miss_finder,
-)
+from medcontract.scoring.extraction.differences import miss_finder
+from medcontract.scoring.extraction.documents import LAB, NAME, PRESCRIPTION, Kind, Label, failed, label_reader
+from medcontract.scoring.extraction.explanations import breakdown, failure_modes, hints
+from medcontract.scoring.extraction.figures import DocumentFigures, Documents, extra_items, is_processed, not_compared
 from medcontract.scoring.extraction.tables import PROCESSING_GATE, tables
-from medcontract.scoring.pairing import Pair, Pairing, Vocabulary, marks
+from medcontract.scoring.pairing import Pair, Pairing, Vocabulary
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters, version_parameter
-from medcontract.scoring.rational import ZERO, exact_sum, mean, rounded, rounded_or_none
+from medcontract.scoring.rational import exact_sum, mean, rounded, rounded_or_none
 from medcontract.scoring.scorer import Answers, Counts, Finished, Limit, Remark, Scorer, ScoringOptions
 from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, Option, Roles, Track
 
-_MOST_HINTS = 5
-_MOST_NAMED = 20
-"""Documents without a valid record that a hint lists."""
 PROTOCOL = Protocol(
     id="extraction",
     version=2,
@@ -144,7 +125,7 @@ def _doc_ids(manifest: Sequence[ManifestEntry]) -> frozenset[str]:
 
 
 def _labeled_names(label: Label) -> Iterator[str]:
-    return (item[NAME] for item in label.items)
+    return (item[NAME] for item in label[0])
 
 
 def _predicted_names(kind: Kind, record: Any) -> list[str]:
@@ -163,14 +144,8 @@ def _names_of(kind: Kind) -> Vocabulary:
     )  # fmt: skip
 
 
-class _Document(Struct, frozen=True, gc=False):
-    doc_type: str
-    label: Label
-    mark: DocMark | None
-
-
 class _Data(Struct, kw_only=True):
-    documents: list[_Document]
+    documents: tuple[Documents, ...]
     files: AuxiliaryFiles
 
 
@@ -184,55 +159,46 @@ class ExtractionScorer(Scorer):
         comparing = Options(
             miss_finder(protocol["value_tolerance"]), float(protocol["fuzzy_threshold"]) if fuzzy else None
         )
+        comparers = [Comparer(kind, comparing) for kind in (PRESCRIPTION, LAB)]
         self.pairs = tuple(
             Pair(
-                truth=kind.labels, submission=kind.predictions, key=("doc_id",), can_fail=False,
-                item=partial(label_of, kind), measure=partial(measure, kind, comparing),
-                vocabularies=() if fuzzy else (_names_of(kind),),  # fuzzy names need not be equal
+                truth=each.kind.labels, submission=each.kind.predictions, key=("doc_id",), can_fail=False,
+                item=label_reader(each.kind), measure=each.measure, measure_all=each.measure_all,
+                vocabularies=() if fuzzy else (_names_of(each.kind),),  # fuzzy names need not be equal
             )
-            for kind in (PRESCRIPTION, LAB)
+            for each in comparers
         )  # fmt: skip
 
     def count(self, answers: Answers) -> Counts:
-        documents: list[_Document] = []
-        for kind in (LAB, PRESCRIPTION):
-            pairing = answers.pairings.get(kind.labels)
-            if pairing is None:
-                continue
-            expected = pairing.expected
-            found = list(map(_Document, repeat(kind.doc_type), expected.items, marks(pairing, "")))
-            if not is_ascending(expected.keys):
-                found.sort(key=attrgetter("label.doc_id"))
-            documents += found
-        counted = sum(document.mark is not None for document in documents)
+        documents = tuple(
+            Documents.of(kind, answers.pairings[kind.labels])
+            for kind in (LAB, PRESCRIPTION)
+            if kind.labels in answers.pairings
+        )
         files = AuxiliaryFiles.of(answers.documents)
         return Counts(
-            expected=len(documents), processed={"": counted}, data=_Data(documents=documents, files=files),
-            warnings=(*_not_compared(documents), *(message for _, message in files.warnings())),
-            about_truth=tuple(_extra_items(documents)),
+            expected=sum(len(each.ids) for each in documents),
+            processed={"": sum(each.count(is_processed) for each in documents)},
+            data=_Data(documents=documents, files=files),
+            warnings=(*not_compared(documents), *(message for _, message in files.warnings())),
+            about_truth=tuple(extra_items(documents)),
         )  # fmt: skip
 
     def finish(self, counts: Counts) -> Finished:
         data: _Data = counts.data
         protocol = self.protocol
-        counted = list(map(_counts, data.documents))
-        times = Counter(counted)
-        figures = {counts: _figures(protocol, *counts) for counts in times}
-        rows = [
-            {"doc_id": document.label.doc_id, **figures[counts].row}
-            for document, counts in zip(data.documents, counted, strict=True)
-        ]
-        accuracies = {kind.doc_type: _accuracy(kind.doc_type, times, figures) for kind in (PRESCRIPTION, LAB)}
-        succeeded = (document.mark is not None and document.mark.succeeded for document in data.documents)
-        pipeline = pipeline_success_rate(data.files, succeeded)
-        six = gates(data.files, accuracies[PRESCRIPTION.doc_type], accuracies[LAB.doc_type], pipeline, protocol)
+        figures = {each.kind: DocumentFigures(each, protocol) for each in data.documents}
+        prescriptions, labs = (figures[kind].accuracy() if kind in figures else None for kind in (PRESCRIPTION, LAB))
+        succeeded = sum(each.count(attrgetter("succeeded")) for each in data.documents)
+        pipeline = pipeline_success_rate(data.files, succeeded, counts.expected)
+        six = gates(data.files, prescriptions, labs, pipeline, protocol)
         enough = Fraction(counts.processed[""], counts.expected) >= protocol["min_processed"]
         go = enough and all(gate.passed for gate in six)
         result = {
-            "prescription_accuracy": rounded_or_none(accuracies[PRESCRIPTION.doc_type]),
-            "lab_accuracy": rounded_or_none(accuracies[LAB.doc_type]),
+            "prescription_accuracy": rounded_or_none(prescriptions),
+            "lab_accuracy": rounded_or_none(labs),
             "pipeline_success_rate": rounded_or_none(pipeline),
-            "documents": rows,
+            "documents": list(chain.from_iterable(each.rows() for each in figures.values())),
             "gates": [
                 {
                     "gate": gate.name,
@@ -245,7 +211,7 @@ class ExtractionScorer(Scorer):
             ],
             "decision": "GO" if go else "NO-GO",
         }
-        known = [accuracy for accuracy in accuracies.values() if accuracy is not None]
+        known = [accuracy for accuracy in (prescriptions, labs) if accuracy is not None]
         return Finished(
             result=result, headline=mean(known) if known else None, decision=str(result["decision"]),
             gates=((PROCESSING_GATE, enough), *((gate.name, gate.passed) for gate in six)),
@@ -276,35 +242,16 @@ class ExtractionScorer(Scorer):
             yield Remark(contract=contract, message=message)
 
     def remediation(self, counts: Counts) -> list[FailureMode]:
-        return failure_modes(counts)
+        data: _Data = counts.data
+        return failure_modes(data.documents)
 
     def breakdown(self, counts: Counts) -> list[ItemBreakdown]:
         data: _Data = counts.data
-        return [explanation for document in data.documents for explanation in _explained(document)]
+        return [explanation for each in data.documents for explanation in breakdown(each)]
 
     def hints(self, counts: Counts) -> Iterator[str]:
-        """Documents without a valid record, and the most frequent unmatched names that have a similar prediction."""
         data: _Data = counts.data
-        yield from _without_record(data.documents)
-        found: Counter[tuple[str, str, float]] = Counter()
-        for document in data.documents:
-            for item in document.mark.items if document.mark else ():
-                if item.nearest:
-                    found[(item.name, *item.nearest)] += 1
-        ordered = sorted(found.items(), key=lambda row: (-row[1], row[0]))
-        for (name, nearest, score), times in ordered[:_MOST_HINTS]:
-            often = f" ({times:,} times)" if times > 1 else ""
-            yield f"{shorten(name)!r} was not matched; most similar prediction {shorten(nearest)!r}, {score:.0f}{often}"
-        if len(ordered) > _MOST_HINTS:
-            yield f"{len(ordered) - _MOST_HINTS:,} more unmatched names have a similar prediction: see --breakdown"
-
-
-def _without_record(documents: Sequence[_Document]) -> Iterator[str]:
-    """The ids of documents without a valid record; ids are values, so this is only a hint."""
-    missing = [document.label.doc_id for document in documents if document.mark is None]
-    if missing:
-        more = f", and {len(missing) - _MOST_NAMED:,} more" if len(missing) > _MOST_NAMED else ""
-        yield f"documents without a valid record: {', '.join(map(shorten, missing[:_MOST_NAMED]))}{more}"
+        yield from hints(data.documents)
 
 
 def _is_of(doc_type: str, record: Any) -> bool:
@@ -366,121 +313,6 @@ class Extraction(Track):
 
     def for_participants(self, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
         return {**{name: value for name, value in result.items() if name != "documents"}, self.headline: headline}
-
-
-_MANY_EXTRA = 2
-"""More predicted items than this many times the labeled ones give a warning."""
-
-
-def _extra_items(documents: Sequence[_Document]) -> Iterator[str]:
-    """Predicting every possible name finds all labeled ones, because no figure counts extra items."""
-    predicted = sum(document.mark.predicted for document in documents if document.mark)
-    labeled = sum(len(document.label.items) for document in documents if document.mark)
-    if predicted > _MANY_EXTRA * labeled:
-        yield f"{predicted:,} items are predicted, but only {labeled:,} are labeled: recall does not count extra items"
-
-
-def _not_compared(documents: Sequence[_Document]) -> Iterator[str]:
-    count = sum(document.mark is not None and document.mark.not_compared for document in documents)
-    if count:
-        where = "1 document has" if count == 1 else f"{count:,} documents have"
-        yield f"{where} too many names to compare: only equal names were paired there"
-
-
-_DocumentCounts = tuple[str, int, int, int, int]
-"""What the figures of a document depend on: its type, matched and labeled items, correct and total fields."""
-
-
-def _counts(document: _Document) -> _DocumentCounts:
-    mark = document.mark or FAILED
-    return document.doc_type, mark.matched, len(document.label.items), mark.correct, mark.total
-
-
-class _Figures(NamedTuple):
-    """The figures of all documents with the same counts."""
-
-    exact: Fraction
-    """The score."""
-    row: dict[str, Any]
-    """The row of such a document in the result, without its id."""
-
-
-def _figures(protocol: Protocol, doc_type: str, matched: int, labeled: int, correct: int, total: int) -> _Figures:
-    recall = Fraction(matched, labeled)
-    accuracy = Fraction(correct, total) if total else ZERO
-    first, second = (
-        ("weight_name_recall", "weight_attribute_accuracy")
-        if doc_type == PRESCRIPTION.doc_type
-        else ("weight_test_recall", "weight_lab_field_accuracy")
-    )
-    score = protocol[first] * recall + protocol[second] * accuracy
-    row = {
-        "doc_type": doc_type,
-        "score": rounded(score),
-        "recall": rounded(recall),
-        "field_accuracy": rounded(accuracy),
-        "matched": matched,
-        "labeled": labeled,
-        "correct_fields": correct,
-        "total_fields": total,
-    }
-    return _Figures(score, row)
-
-
-def _accuracy(
-    doc_type: str, times: Mapping[_DocumentCounts, int], figures: Mapping[_DocumentCounts, _Figures]
-) -> Fraction | None:
-    """The mean of the exact scores of all documents of a type, times 100."""
-    same = {counts: number for counts, number in times.items() if counts[0] == doc_type}
-    total = sum((figures[counts].exact * number for counts, number in same.items()), ZERO)
-    return 100 * total / sum(same.values()) if same else None
-
-
-def _explained(document: _Document) -> Iterator[ItemBreakdown]:
-    """The result for each item of a document."""
-    mark = document.mark
-    reports = {report.number: report for report in mark.items} if mark else {}
-    for number, item in enumerate(document.label.items):
-        name = item[NAME]
-        report = reports.get(number) or ItemReport(number, name, name, None, ())
-        state: Any = "right"
-        if mark is None or mark.failed:
-            report = replace(report, paired=None)
-            state = "no valid record" if mark is None else "document failed"
-        elif report.paired is None or report.misses:
-            state = "not matched" if report.paired is None else "wrong fields"
-        nearest_name, nearest = report.nearest or (None, None)
-        yield ItemBreakdown(
-            doc_type=document.doc_type, doc_id=document.label.doc_id, item=number, state=state, name=name,
-            paired_name=report.paired, nearest=nearest, nearest_name=nearest_name,
-            fields=tuple(map(_difference, report.misses)),
-        )  # fmt: skip
-
-
-def _difference(miss: FieldMiss) -> FieldDifference:
-    return FieldDifference(
-        field=miss.field, difference=miss.difference, expected=miss.expected, got=miss.got,
-        expected_normalized=normalize(miss.expected), got_normalized=normalize(miss.got),
-    )  # fmt: skip
-
-
-def failure_modes(counts: Counts) -> list[FailureMode]:
-    """How often each field was wrong in each way, the most frequent first."""
-    found: Counter[tuple[str, str]] = Counter()
-    data: _Data = counts.data
-    for document in data.documents:
-        if document.mark is None or document.mark.failed:
-            what = "no valid record" if document.mark is None else "not parsed, or exception"
-            found[f"{document.doc_type} document", what] += 1
-            continue
-        name = PRESCRIPTION.name if document.doc_type == PRESCRIPTION.doc_type else LAB.name
-        for item in document.mark.items:
-            if item.paired is None:
-                found[name, "not matched, similar name predicted" if item.nearest else "not matched"] += 1
-            for miss in item.misses:
-                found[miss.field, miss.difference] += 1
-    ordered = sorted(found.items(), key=lambda row: (-row[1], row[0]))
-    return [FailureMode(field=field, difference=difference, count=times) for (field, difference), times in ordered]
 
 
 TRACK = Extraction()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -113,10 +113,12 @@ NEEDED = {
 """For each gate: the contract of the files that fail it, and the files that are needed to check it."""
 
 
-def pipeline_success_rate(files: AuxiliaryFiles, documents: Iterable[bool] = ()) -> Fraction | None:
+def pipeline_success_rate(files: AuxiliaryFiles, succeeded: int = 0, documents: int = 0) -> Fraction | None:
     """Successes / runs · 100, over evaluation runs, or over labeled documents if there are none."""
-    runs = [run.succeeded for run in files.runs or () if run.kind == "evaluation"] or list(documents)
-    return Fraction(100 * sum(runs), len(runs)) if runs else None
+    runs = [run.succeeded for run in files.runs or () if run.kind == "evaluation"]
+    if runs:
+        succeeded, documents = sum(runs), len(runs)
+    return Fraction(100 * succeeded, documents) if documents else None
 
 
 def gates(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import nsmallest
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from medcontract.results.tables import (
@@ -49,12 +50,19 @@ def _processing_row(gate: Processing, words: Mapping[bool | None, str]) -> tuple
     return PROCESSING_GATE, gate._asked.removesuffix(" %"), gate._share.removesuffix(" %"), words[gate.passed], reason
 
 
+_score = itemgetter("score")
+_order = itemgetter("score", "doc_type", "doc_id")
+
+
+def lowest(documents: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
+    """The documents with the lowest scores. Other keys are needed only for those that are not above the last score."""
+    last = max(nsmallest(most, map(_score, documents)), default=0)
+    return nsmallest(most, [document for document in documents if document["score"] <= last], _order)
+
+
 def _documents(documents: Sequence[dict[str, Any]]) -> Table:
     """Lowest scores first: these are what a team needs to look at."""
     head = ("document", "type", "score", "recall", "items", "fields")
-
-    def order(document: dict[str, Any]) -> tuple[float, str, str]:
-        return document["score"], document["doc_type"], document["doc_id"]
 
     rows = [
         (
@@ -65,9 +73,9 @@ def _documents(documents: Sequence[dict[str, Any]]) -> Table:
             f"{document['matched']} of {document['labeled']}",
             f"{document['correct_fields']} of {document['total_fields']}",
         )
-        for document in nsmallest(MOST_ROWS, documents, order)
+        for document in lowest(documents, MOST_ROWS)
     ]
-    chart = Distribution("documents", "score", [document["score"] for document in documents])
+    chart = Distribution("documents", "score", list(map(_score, documents)))
     return Table(
         "Documents, lowest score first", head, rows, text_columns=2, total=len(documents), chart=chart
     )  # fmt: skip

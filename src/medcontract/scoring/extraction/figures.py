@@ -1,0 +1,144 @@
+"""The figures of documents, from their marks. Most documents share their mark with others, which is looked at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from medcontract.contracts.rules.collection import is_ascending
+from medcontract.scoring.extraction.documents import PRESCRIPTION, DocMark, Kind, Label, nothing_right
+from medcontract.scoring.pairing import Pairing, marks
+from medcontract.scoring.protocol import Protocol
+from medcontract.scoring.rational import ZERO, rounded, total
+
+
+class Documents(Struct):
+    """The documents of one kind, sorted by their ids."""
+
+    kind: Kind
+    ids: list[str]
+    labels: list[Label]
+    marks: list[DocMark]
+    tally: list[tuple[DocMark, int]]
+    """The different marks, and how many documents have each of them. Equal marks may occur more than once."""
+
+    @classmethod
+    def of(cls, kind: Kind, pairing: Pairing[Label, DocMark]) -> Documents:
+        ids: list[Any] = pairing.expected.keys
+        labels = pairing.expected.items
+        found = marks(pairing, "")
+        if type(None) in set(map(type, found)):
+            found = [
+                nothing_right(len(items), "no record") if mark is None else mark
+                for mark, (items, _) in zip(found, labels, strict=True)
+            ]
+        if not is_ascending(ids):
+            order = sorted(range(len(ids)), key=ids.__getitem__)
+            ids, labels, found = ([column[place] for place in order] for column in (ids, labels, found))
+        return cls(kind, ids, labels, found, _tally(found))
+
+    def count(self, condition: Callable[[DocMark], bool]) -> int:
+        """How many documents satisfy a condition."""
+        return sum(times for mark, times in self.tally if condition(mark))
+
+
+def _tally(found: Sequence[DocMark]) -> list[tuple[DocMark, int]]:
+    """Counts objects, which is much faster than to compare them."""
+    different = dict(zip(map(id, found), found, strict=True))
+    return [(different[number], times) for number, times in Counter(map(id, found)).items()]
+
+
+def is_processed(mark: DocMark) -> bool:
+    return mark.state != "no record"
+
+
+_MANY_EXTRA = 2
+"""More predicted items than this many times the labeled ones give a warning."""
+
+
+def extra_items(documents: Sequence[Documents]) -> Iterator[str]:
+    """Predicting every possible name finds all labeled ones, because no figure counts extra items."""
+    counted = [(mark, times) for each in documents for mark, times in each.tally if is_processed(mark)]
+    predicted = sum(mark.predicted * times for mark, times in counted)
+    labeled = sum(mark.labeled * times for mark, times in counted)
+    if predicted > _MANY_EXTRA * labeled:
+        yield f"{predicted:,} items are predicted, but only {labeled:,} are labeled: recall does not count extra items"
+
+
+def not_compared(documents: Sequence[Documents]) -> Iterator[str]:
+    count = sum(each.count(lambda mark: mark.not_compared) for each in documents)
+    if count:
+        where = "1 document has" if count == 1 else f"{count:,} documents have"
+        yield f"{where} too many names to compare: only equal names were paired there"
+
+
+class _Counts(NamedTuple):
+    """What the figures of a document depend on, besides its type."""
+
+    matched: int
+    labeled: int
+    correct: int
+    total: int
+
+    @classmethod
+    def of(cls, mark: DocMark) -> _Counts:
+        return cls(mark.matched, mark.labeled, mark.correct, mark.total)
+
+
+class DocumentFigures:
+    """The figures of the documents of one kind."""
+
+    def __init__(self, documents: Documents, protocol: Protocol) -> None:
+        self._documents = documents
+        self._times: Counter[_Counts] = Counter()
+        for mark, times in documents.tally:
+            self._times[_Counts.of(mark)] += times
+        first, second = (
+            ("weight_name_recall", "weight_attribute_accuracy")
+            if documents.kind is PRESCRIPTION
+            else ("weight_test_recall", "weight_lab_field_accuracy")
+        )
+        self._weights = protocol[first], protocol[second]
+
+    def accuracy(self) -> Fraction | None:
+        """The mean of the exact scores of all documents, times 100."""
+        documents = self._times.total()
+        return 100 * total(self._score(each) * n for each, n in self._times.items()) / documents if documents else None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The row of each document in the result."""
+        by_counts = {counts: self._row(counts) for counts in self._times}
+        by_mark = {id(mark): by_counts[_Counts.of(mark)] for mark, _ in self._documents.tally}
+        rows = list(map(dict.copy, map(by_mark.__getitem__, map(id, self._documents.marks))))
+        for row, doc_id in zip(rows, self._documents.ids, strict=True):
+            row["doc_id"] = doc_id
+        return rows
+
+    def _score(self, counts: _Counts) -> Fraction:
+        recall, accuracy = self._weights
+        return recall * _recall(counts) + accuracy * _field_accuracy(counts)
+
+    def _row(self, counts: _Counts) -> dict[str, Any]:
+        return {
+            "doc_id": "",
+            "doc_type": self._documents.kind.doc_type,
+            "score": rounded(self._score(counts)),
+            "recall": rounded(_recall(counts)),
+            "field_accuracy": rounded(_field_accuracy(counts)),
+            "matched": counts.matched,
+            "labeled": counts.labeled,
+            "correct_fields": counts.correct,
+            "total_fields": counts.total,
+        }
+
+
+def _recall(counts: _Counts) -> Fraction:
+    return Fraction(counts.matched, counts.labeled)
+
+
+def _field_accuracy(counts: _Counts) -> Fraction:
+    return Fraction(counts.correct, counts.total) if counts.total else ZERO

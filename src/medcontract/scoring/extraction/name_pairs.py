@@ -1,0 +1,88 @@
+"""Pairs the names of a document. Many documents have the same misspelled names, so their pairs are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple, TypeVar
+
+from medcontract.normalizers.names import near_misses, pair_exact, pair_fuzzy, pair_rest, too_many_to_compare
+from medcontract.normalizers.text import normalize, tight
+
+_MOST_KNOWN = 1 << 14
+_LONGEST_KNOWN = 500
+"""The total length of the texts that a known result depends on, in characters."""
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+Names = tuple[str, ...]
+"""The names of the items of a document, as printed."""
+
+
+def is_short(*texts: Iterable[str]) -> bool:
+    """Whether texts may be kept: the memory for what is known must not depend on the data."""
+    return sum(sum(map(len, each)) for each in texts) <= _LONGEST_KNOWN
+
+
+def remember(known: dict[_Key, _Value], key: _Key, value: _Value) -> None:
+    """Add what is known. If that is too much, forget the rest."""
+    if len(known) >= _MOST_KNOWN:
+        known.clear()
+    known[key] = value
+
+
+class NamePairs(NamedTuple):
+    """Which names are paired."""
+
+    pairs: Sequence[int | None]
+    """The index of the prediction of each labeled item."""
+    nearest: Mapping[int, tuple[str, float]]
+    """The most similar prediction of labeled items that are not paired, and its score."""
+    not_compared: bool
+    """Fuzzy pairing was requested, but there were too many names to compare."""
+
+
+class NamePairer:
+    """Pairs names by their normalized forms, and the rest by their tight forms, or if they are similar enough."""
+
+    def __init__(self, fuzzy: float | None) -> None:
+        """`fuzzy` is the threshold of fuzzy pairing; None if only equal names are paired."""
+        self._rest = _KnownRest(fuzzy)
+
+    def pair(self, labeled: Names, predicted: Names) -> NamePairs:
+        pairs = pair_exact(list(map(normalize, labeled)), list(map(normalize, predicted)))
+        wanted = [place for place, pair in enumerate(pairs) if pair is None]
+        if not wanted or len(predicted) == len(pairs) - len(wanted):
+            return NamePairs(pairs, _NO_NAMES, False)
+        taken = set(pairs)
+        free = [place for place in range(len(predicted)) if place not in taken]
+        rest = self._rest[tuple(map(labeled.__getitem__, wanted)), tuple(map(predicted.__getitem__, free))]
+        for place, pair in zip(wanted, rest.pairs, strict=True):
+            if pair is not None:
+                pairs[place] = free[pair]
+        return NamePairs(pairs, {wanted[place]: found for place, found in rest.nearest.items()}, rest.not_compared)
+
+
+_NO_NAMES: Mapping[int, tuple[str, float]] = MappingProxyType({})
+
+
+class _KnownRest(dict[tuple[Names, Names], NamePairs]):
+    """The pairs of names that have no equal normalized name: few in each document, and the same in many."""
+
+    def __init__(self, fuzzy: float | None) -> None:
+        super().__init__()
+        self._fuzzy = fuzzy
+
+    def __missing__(self, key: tuple[Names, Names]) -> NamePairs:
+        found = self._pair(*key)
+        if is_short(*key):
+            remember(self, key, found)
+        return found
+
+    def _pair(self, labeled: Names, predicted: Names) -> NamePairs:
+        names, others = list(map(normalize, labeled)), list(map(normalize, predicted))
+        pairs = equal_pairs = pair_rest(list(map(tight, labeled)), list(map(tight, predicted)), [None] * len(labeled))
+        if self._fuzzy is not None:
+            pairs = pair_fuzzy(names, others, self._fuzzy, equal_pairs)
+        nearest = {i: (predicted[j], score) for i, j, score in near_misses(names, others, pairs)}
+        not_compared = self._fuzzy is not None and too_many_to_compare(names, others, equal_pairs)
+        return NamePairs(pairs, nearest, not_compared)
