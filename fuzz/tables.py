@@ -264,9 +264,7 @@ def _as_parquet(names: list[str], rows: list[Row]) -> bytes | None:
 def disagreement(contract_id: str, rows: list[Row], quoting: Any) -> str | None:
     """Describe a difference between containers, or return None."""
     found = problems_by_container(contract_id, rows, quoting)
-    if (
-        not rows
-    ):  # an empty table is valid, with a warning; a .json without records has none, and an empty .jsonl is not
+    if not rows:  # an empty .jsonl is not valid, and only tables have a warning
         del found["x.json"], found["x.jsonl"]
     first = next(iter(found))
     by_column = {name: columns for name, (_, columns) in found.items() if columns is not None}
