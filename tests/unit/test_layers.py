@@ -18,18 +18,21 @@ PACKAGE = ROOT / "src" / "medcontract"
 
 MAY_IMPORT: dict[str, set[str]] = {
     "_version": set(),
-    "addresses": {"errors"},
+    "addresses": {"errors", "lazy_patterns"},
     "catalog": {"catalog"},
     "containers": set(),
     "cpus": set(),
     "errors": set(),
     "extras": {"errors"},
+    "lazy_patterns": set(),
     "problems": set(),
     "types": {"problems"},
-    "reading": {"addresses", "containers", "cpus", "errors", "extras", "problems", "reading", "types"},
+    "reading": {
+        "addresses", "containers", "cpus", "errors", "extras", "lazy_patterns", "problems", "reading", "types",
+    },
     "contracts": {
-        "catalog", "containers", "contracts", "errors", "extras", "normalizers", "problems", "results", "schemas",
-        "types",
+        "catalog", "containers", "contracts", "errors", "extras", "lazy_patterns", "normalizers", "problems", "results",
+        "schemas", "types",
     },
     "schemas": {
         "_version", "addresses", "atomic_write", "contracts", "errors", "problems", "reading", "results", "schemas",
@@ -44,14 +47,15 @@ MAY_IMPORT: dict[str, set[str]] = {
     "images": {"errors", "images", "problems", "workers"},
     "workers": {"cpus", "errors"},
     "validation": {
-        "containers", "contracts", "errors", "extras", "problems", "reading", "results", "types", "validation",
+        "containers", "contracts", "errors", "extras", "lazy_patterns", "problems", "reading", "results", "types",
+        "validation",
     },
     "jsonschema_files": {
         "containers", "contracts", "errors", "jsonschema_files", "problems", "reading", "results", "schemas", "types",
         "validation",
     },
     "normalizers": {"normalizers"},
-    "scoring": {"contracts", "errors", "normalizers", "problems", "results", "scoring"},
+    "scoring": {"contracts", "errors", "lazy_patterns", "normalizers", "problems", "results", "scoring"},
     "challenges": {
         "atomic_write", "catalog", "challenges", "containers", "contracts", "errors", "normalizers", "problems",
         "reading", "results", "scoring", "validation",
