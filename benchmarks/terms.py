@@ -15,7 +15,8 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 
-from medcontract.normalizers.terms import LEXICON, Terms, built_in_terms, fold
+from medcontract.normalizers.folding import fold
+from medcontract.normalizers.terms import LEXICON, Terms, built_in_terms
 
 SEED = 20260314
 SENTENCES = {

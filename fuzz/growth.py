@@ -20,7 +20,7 @@ import pandas as pd
 
 import medcontract
 from medcontract.contracts import messages, suggestions
-from medcontract.normalizers import names, numbers, phrases, terms, text
+from medcontract.normalizers import folding, lists, names, numbers, phrases, terms, text
 from medcontract.scoring.extraction import differences
 
 MOST_GROWTH = 2.6
@@ -81,11 +81,6 @@ def _in_the_middle(size_text: str) -> str:
     return f"A{size_text}B"
 
 
-def _spelled(function: Callable[[terms.Terms, terms.Spelled], object], given: str) -> object:
-    of = terms.built_in_terms()
-    return function(of, of.spell(given))
-
-
 NORMALIZERS: Mapping[str, Callable[[str], object]] = {
     **{f"text.{step.__name__}": step for step in text.STEPS},
     "text.normalize": text.normalize,
@@ -99,16 +94,16 @@ NORMALIZERS: Mapping[str, Callable[[str], object]] = {
     "names.pair_fuzzy": lambda given: names.pair_fuzzy([given], [_in_the_middle(given)], 90),
     "names.too_many_to_compare": lambda given: names.too_many_to_compare([given], [_in_the_middle(given)]),
     "names.near_misses": lambda given: names.near_misses([given], [_in_the_middle(given)], [None]),
-    "terms.fold": terms.fold,
+    "folding.fold": folding.fold,
+    "folding.fold_spaced": folding.fold_spaced,
     "terms.Terms.of": lambda given: terms.Terms.of({"synonyms": {"a": [f"b {given}"]}}),
     "terms.Terms.extended": lambda given: terms.Terms.of({}).extended({"synonyms": {"a": [f"b {given}"]}}),
     "terms.Terms.normalize": lambda given: terms.built_in_terms().normalize(given),
     "terms.Terms.normalize_spaced": lambda given: terms.built_in_terms().normalize_spaced(given),
-    "terms.Terms.spell": lambda given: terms.built_in_terms().spell(given),
-    "terms.Terms.normalize_spelled": lambda given: _spelled(terms.Terms.normalize_spelled, given),
-    "terms.Terms.names_spelled": lambda given: _spelled(terms.Terms.names_spelled, given),
+    "terms.Terms.normalize_folded": lambda given: terms.built_in_terms().normalize_folded(folding.fold_spaced(given)),
+    "terms.Terms.names_folded": lambda given: terms.built_in_terms().names_folded(folding.fold_spaced(given)),
     "terms.Terms.normalize_diagnosis": lambda given: terms.built_in_terms().normalize_diagnosis(given),
-    "terms.line_kinds": terms.line_kinds,
+    "lists.line_kinds": lists.line_kinds,
     "phrases.spaced": phrases.spaced,
     "terms.Terms.names": lambda given: terms.built_in_terms().names(given),
     "terms.Terms.entities_of": lambda given: terms.built_in_terms().entities_of(frozenset(given.split())),
@@ -116,8 +111,9 @@ NORMALIZERS: Mapping[str, Callable[[str], object]] = {
     "terms.Terms.structure": lambda given: terms.built_in_terms().structure(given),
     "terms.Terms.evidence": lambda given: terms.built_in_terms().evidence(given),
     "terms.Terms.fallacies": lambda given: terms.built_in_terms().fallacies(given),
+    "terms.Terms.markers": lambda given: terms.built_in_terms().markers(folding.fold(given)),
     "terms.Terms.facts": lambda given: terms.built_in_terms().facts(given),
-    "terms.Terms.found": lambda given: terms.Terms.found([given[1:], "pain"], given),
+    "terms.Terms.found": lambda given: terms.built_in_terms().found([given[1:], "pain"], given),
     "suggest.nearest": lambda given: suggestions.nearest(given, ("Urgent", "Routine")),
     "differences.difference": lambda given: differences.difference(given, _in_the_middle(given)),
     "words.number_hint": messages.number_hint,
@@ -129,7 +125,7 @@ NORMALIZERS: Mapping[str, Callable[[str], object]] = {
 def public_normalizers() -> set[str]:
     """The names of all public functions of the normalizers that take arguments."""
     found: set[str] = set()
-    for module in (text, numbers, names, phrases, terms):
+    for module in (text, numbers, names, folding, lists, phrases, terms):
         members = {name: member for name, member in vars(module).items() if not name.startswith("_")}
         found |= {f"{_short(module)}.{name}" for name, member in members.items() if _takes_text(member, module)}
     return found | {f"terms.Terms.{name}" for name in vars(terms.Terms) if _is_public_method(name)}

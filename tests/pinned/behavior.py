@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import medcontract
-from medcontract.normalizers import names, numbers, terms, text
+from medcontract.normalizers import folding, names, numbers, terms, text
 from medcontract.scoring import tracks
 
 HERE = Path(__file__).parent
@@ -59,7 +59,7 @@ def _terms() -> Iterator[Any]:
         normalized = known.normalize(each)
         found = {kind: sorted(values) for kind, values in known.entities(normalized).items()}
         lists = (known.structure, known.evidence, known.fallacies, known.facts)
-        yield terms.fold(each), normalized, found, [sorted(listed(normalized)) for listed in lists]
+        yield folding.fold(each), normalized, found, [sorted(listed(normalized)) for listed in lists]
 
 
 def _score(track: str, **options: Any) -> Iterator[Any]:

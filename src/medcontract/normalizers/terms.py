@@ -7,16 +7,16 @@ interpreted: "no chest pain" contains chest pain.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping
 from functools import cache, cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
-from unicodedata import category
-from unicodedata import normalize as unicode_form
 
-from medcontract.normalizers.phrases import Joints, Match, Phrases, spaced
+from medcontract.normalizers.folding import fold, fold_spaced
+from medcontract.normalizers.joints import Joints
+from medcontract.normalizers.markers import Found, Markers
+from medcontract.normalizers.phrases import Phrases, spaced
 
 VERSION = 2
 """Incremented when `fold` or the matching changes; part of the protocols that use it.
@@ -30,114 +30,7 @@ _MARKERS = ("structure_markers", "evidence_markers", "fallacies")
 _KEPT = 1 << 15
 _LONGEST_KEPT = 200
 """Normalizations of texts up to this length are cached: names, diagnoses, short answers."""
-_KEPT_SIGNS = "%."
-_BLANKS = str.maketrans({char: " " for char in map(chr, range(128)) if not char.isalnum() and char not in _KEPT_SIGNS})
-_POINT = b"\x01"
-_DECIMAL_POINT = re.compile(rb"\.(?=[0-9])(?<=[0-9]\.)")
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
-_SPANISH_MARKS = "\u0301\u0303\u0308"
-_LONE_DOT = re.compile(r"\.(?:(?<!\d\.)|(?!\d))")
-_INDEX = re.compile(r"(?<=\w)[\u2080-\u2089]+")
-_DIGITS = {0x2080 + digit: str(digit) for digit in range(10)}
 _MAX_QUOTED = 40
-_PIECE = 256
-"""Characters decomposed at a time, because sorting a run of combining marks takes quadratic time."""
-_MICRO_SIGN, _MU = "\u00b5", "\u03bc"
-_SIGNS_BEYOND_LATIN = "\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u2022\u2264\u2265\u2192"
-"""Frequent signs that become spaces: with them replaced, most texts are in Latin-1, which is folded much faster."""
-_LINE_BREAK = re.compile("[\n\r\v\f\x85\u2028\u2029]")
-_OTHER_SEPARATORS = "\x1c\x1d\x1e"
-"""Not line breaks, except for `str.splitlines`, which is much faster than a pattern."""
-_LINE_START = r"[ \t\u00a0]*+"
-"""Repetitions are possessive, so that long runs of spaces take linear time."""
-_LINE_KINDS = {
-    "numbered lines": re.compile(_LINE_START + r"[*_#>(]*+[ \t]*+[0-9]{1,2}(?:\.\)|\.-|[.)])[*_]*[ \t\u00a0]+\S"),
-    "bulleted lines": re.compile(_LINE_START + r"[-*+\u00b7\u2013\u2014\u2022\u2023\u25aa\u25cf\u25e6][ \t\u00a0]+\S"),
-}
-
-
-def fold(text: str) -> str:
-    """Lower case, no combining marks; only letters, digits, % and dots between digits stay, all else becomes a space.
-
-    Subscript digits directly after a letter become digits (CO₂ is CO2); other numeric characters stay (10⁶, ½, Ⅳ).
-    Total and idempotent.
-    """
-    return " ".join(_words(text))
-
-
-def _words(text: str) -> list[str]:
-    folded = _folded_latin(text)
-    if folded is not None:
-        return folded.split()
-    text = _decomposed(text.lower())
-    for mark in _SPANISH_MARKS:  # often the only marks, and faster than a pattern
-        text = text.replace(mark, "")
-    text = _INDEX.sub(_digits, _BEYOND_ASCII.sub(_folded_run, text))
-    return _LONE_DOT.sub(" ", text.translate(_BLANKS)).split()
-
-
-def _folded_latin(text: str) -> str | None:
-    """The folded text, but with any number of spaces, if it consists of characters that become ASCII."""
-    try:
-        raw = text.encode("latin-1")
-    except UnicodeEncodeError:
-        for sign in _SIGNS_BEYOND_LATIN:
-            text = text.replace(sign, " ")
-        try:
-            raw = text.encode("latin-1")
-        except UnicodeEncodeError:
-            return None
-    folded = _DECIMAL_POINT.sub(_POINT, raw.replace(_POINT, b" ")).translate(_latin_table())
-    return None if b"\0" in folded else folded.decode("ascii")
-
-
-@cache
-def _latin_table() -> bytes:
-    """What each character of Latin-1 becomes; 0 if that is not ASCII. Decimal points were replaced by `_POINT`."""
-    folded = [_LONE_DOT.sub(" ", _fold_char(chr(code))) for code in range(256)]
-    table = bytearray(ord(char) if len(char) == 1 and char.isascii() else 0 for char in folded)
-    table[_POINT[0]] = ord(".")
-    return bytes(table)
-
-
-def _fold_char(char: str) -> str:
-    base = unicode_form("NFD", char.lower())[0]
-    return base.translate(_BLANKS) if base.isascii() else _folded_char(base)
-
-
-def _decomposed(text: str) -> str:
-    """Like NFD, except for the order of marks in very long runs, which are all dropped anyway."""
-    if len(text) <= _PIECE:
-        return unicode_form("NFD", text)
-    return "".join(unicode_form("NFD", text[at : at + _PIECE]) for at in range(0, len(text), _PIECE))
-
-
-@lru_cache(maxsize=1 << 12)
-def _folded_char(char: str) -> str:
-    kind = category(char)
-    if kind.startswith("M"):
-        return ""
-    if char == _MICRO_SIGN:
-        return _MU
-    return char if kind[0] in "LN" else " "
-
-
-def _folded_run(match: re.Match[str]) -> str:
-    return "".join(map(_folded_char, match[0]))
-
-
-def _digits(match: re.Match[str]) -> str:
-    return match[0].translate(_DIGITS) if category(match.string[match.start() - 1])[0] == "L" else match[0]
-
-
-def line_kinds(text: str) -> frozenset[str]:
-    """The kinds of lists in a text as written, each once: lines that start with a number or with a bullet.
-
-    A number has one or two digits and `.`, `)`, `.)` or `.-` after it, then a space: "38.5 °C" is not numbered.
-    """
-    exact = any([char in text for char in _OTHER_SEPARATORS])  # noqa: C419  # faster than a generator
-    lines = _LINE_BREAK.split(text) if exact else text.splitlines()
-    return frozenset([kind for kind, pattern in _LINE_KINDS.items() if any(map(pattern.match, lines))])
 
 
 class InvalidTerms(ValueError):
@@ -155,14 +48,6 @@ class InvalidTerms(ValueError):
 def _plain(text: str) -> str:
     """The normalized text of a spaced one."""
     return " ".join(text.split())
-
-
-class Spelled(NamedTuple):
-    """A text with the known spellings in it."""
-
-    text: str
-    """Folded and spaced."""
-    found: Sequence[Match]
 
 
 class _Said(NamedTuple):
@@ -186,7 +71,7 @@ class Terms:
         self._spellings = Phrases(said.names)
         self._short = lru_cache(maxsize=_KEPT)(self._normalize)
         self._names = Phrases({name: name for name in said.names.values()})
-        self._markers = {kind: self._hidden_in_names(phrases) for kind, phrases in said.markers.items()}
+        self._markers = Markers(*[self._hidden_in_names(said.markers[kind]) for kind in _MARKERS])
         self._facts: dict[str, frozenset[str]] = {}
         for name, facts in said.facts.items():
             key = self.normalize(name)
@@ -219,23 +104,16 @@ class Terms:
         return spaced(self._short(text)) if len(text) <= _LONGEST_KEPT else self._spaced(text)
 
     def _spaced(self, text: str) -> str:
-        return self.normalize_spelled(self.spell(text))
+        return self.normalize_folded(fold_spaced(text))
 
-    def spell(self, text: str) -> Spelled:
-        """The text with the known spellings in it, for `normalize_spelled` and `names_spelled`."""
-        words = _words(text)
-        folded = f" {'  '.join(words)} " if words else ""
-        return Spelled(folded, self._spellings.find(folded))
+    def normalize_folded(self, folded: str) -> str:
+        """Like `normalize_spaced`, of a text that is folded and spaced."""
+        return self._spellings.replace(folded)
 
-    def normalize_spelled(self, spelled: Spelled) -> str:
-        """Like `normalize_spaced`."""
-        return self._spellings.replace(*spelled)
-
-    def names_spelled(self, spelled: Spelled) -> frozenset[str]:
-        """Like `names` of the normalized text, which most often is not needed for it."""
-        if self._joints.any_in(*spelled):
-            return self.names(self.normalize_spelled(spelled))
-        return self._spellings.values_of(spelled.found)
+    def names_folded(self, folded: str) -> frozenset[str]:
+        """Like `names` of the normalized text, which most often is not needed for it. The text is folded and spaced."""
+        names = self._joints.names(folded)
+        return names if names is not None else self.names(self.normalize_folded(folded))
 
     def normalize_diagnosis(self, text: str) -> str:
         """Like `normalize`, for a whole diagnosis: a known abbreviation stands for its long form.
@@ -245,12 +123,12 @@ class Terms:
         name = self._said.abbreviations.get(fold(text)) if len(text) <= _LONGEST_KEPT else None
         return self.normalize(text if name is None else name)
 
-    def _hidden_in_names(self, markers: Iterable[str]) -> Phrases:
+    def _hidden_in_names(self, markers: Iterable[str]) -> dict[str, str]:
         """Markers, and the names that contain and so hide one."""
         phrases = {phrase: phrase for phrase in map(self.normalize, markers)}
         plain = Phrases(phrases)
         names = set(self._said.names.values()) - phrases.keys()
-        return Phrases(phrases | {name: "" for name in names if plain.values(name)})
+        return phrases | {name: "" for name in names if plain.values(name)}
 
     def names(self, normalized: str) -> frozenset[str]:
         """The names in a normalized text: leftmost and longest first, no overlap."""
@@ -275,15 +153,19 @@ class Terms:
 
         A longer name hides the marker in it: the "first" of "first degree" is not a marker.
         """
-        return self._markers["structure_markers"].values(normalized)
+        return self._markers.structure(normalized)
 
     def evidence(self, normalized: str) -> frozenset[str]:
         """Like `structure`, for markers of evidence."""
-        return self._markers["evidence_markers"].values(normalized)
+        return self._markers.evidence(normalized)
 
     def fallacies(self, normalized: str) -> frozenset[str]:
         """Like `structure`, for phrases of faulty reasoning."""
-        return self._markers["fallacies"].values(normalized)
+        return self._markers.fallacies(normalized)
+
+    def markers(self, normalized: str) -> Found:
+        """The markers of all kinds, faster than one kind after the other."""
+        return self._markers.all(normalized)
 
     def facts(self, normalized: str, names: Iterable[str] | None = None) -> frozenset[str]:
         """The facts that a text about the diagnoses in a normalized text should mention; empty if none are known.
@@ -294,16 +176,21 @@ class Terms:
             names = self._diagnoses.values(normalized)
         return frozenset().union(*[self._facts[name] for name in names if name in self._facts])
 
-    @staticmethod
-    def found(phrases: Iterable[str], normalized: str, words: Container[str] | None = None) -> frozenset[str]:
+    def found(self, phrases: Iterable[str], normalized: str, words: Container[str] | None = None) -> frozenset[str]:
         """The normalized phrases that occur in a normalized text, as whole words. Each is searched independently.
 
         `words` are those of the text, if they are already known: most phrases need not be searched then.
         """
         text = spaced(normalized)
         words = frozenset(text.split()) if words is None else words
-        there = [phrase for phrase in phrases if phrase.partition(" ")[0] in words]
+        first_words = self._first_words
+        there = [phrase for phrase in phrases if (first_words.get(phrase) or _first_word(phrase)) in words]
         return frozenset([phrase for phrase in there if phrase in words or spaced(phrase) in text])
+
+    @cached_property
+    def _first_words(self) -> dict[str, str]:
+        """The first word of each fact."""
+        return {phrase: _first_word(phrase) for facts in self._facts.values() for phrase in facts}
 
     @cached_property
     def _joints(self) -> Joints:
@@ -337,6 +224,10 @@ class Terms:
         everything = [said.names, said.entities, markers, facts, abbreviations]
         form = json.dumps(everything, sort_keys=True, ensure_ascii=True)
         return sha256(form.encode()).hexdigest()
+
+
+def _first_word(phrase: str) -> str:
+    return phrase.partition(" ")[0]
 
 
 def built_in_terms() -> Terms:

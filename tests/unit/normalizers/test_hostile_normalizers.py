@@ -18,7 +18,7 @@ from tests.scoring_files import CONTRACTS, drug, read_rx, rx, write
 from tests.support import property_settings
 
 from medcontract.contracts.rules.record import UniqueSpellings
-from medcontract.normalizers import names, terms
+from medcontract.normalizers import folding, names
 
 _SIZE = 8_000
 
@@ -55,7 +55,7 @@ _FOLDED_TEXTS = st.one_of(
 @given(_FOLDED_TEXTS)
 def test_folded_as_before(text: str) -> None:
     """Decomposing piece by piece changes the order of marks only, and they are dropped."""
-    assert terms.fold(text) == _fold_at_once(text)
+    assert folding.fold(text) == _fold_at_once(text)
 
 
 def _fold_at_once(text: str) -> str:
@@ -150,7 +150,7 @@ def test_a_name_of_the_lexicon_is_folded_once(monkeypatch: pytest.MonkeyPatch) -
         folded[text] += 1
         return text
 
-    monkeypatch.setattr(terms, "fold", counting)
+    monkeypatch.setattr(folding, "fold", counting)
     rule = UniqueSpellings(field="synonyms", code="MC220", message="")
     assert rule.check(SimpleNamespace(synonyms={"name": [f"spelling {number}" for number in range(50)]})) == []
     assert folded["name"] <= 3

@@ -21,6 +21,8 @@ from tests.support import property_settings, sample
 import medcontract
 from medcontract.contracts import recognition
 from medcontract.contracts.benchmark import Entities, Lexicon
+from medcontract.normalizers.folding import fold, fold_spaced
+from medcontract.normalizers.lists import line_kinds
 from medcontract.normalizers.phrases import Phrases, spaced
 from medcontract.normalizers.terms import (
     CATEGORIES,
@@ -28,9 +30,7 @@ from medcontract.normalizers.terms import (
     InvalidTerms,
     Terms,
     built_in_terms,
-    fold,
     lexicon_version,
-    line_kinds,
 )
 from medcontract.types import Outline
 
@@ -406,9 +406,9 @@ def test_names_without_a_second_search(synonyms: dict[str, list[str]], text: str
         of = Terms.of({"synonyms": synonyms})
     except InvalidTerms:
         return
-    spelled = of.spell(text)
-    assert of.names_spelled(spelled) == of.names(of.normalize(text))
-    assert of.normalize_spelled(spelled) == of.normalize_spaced(text)
+    folded = fold_spaced(text)
+    assert of.names_folded(folded) == of.names(of.normalize(text))
+    assert of.normalize_folded(folded) == of.normalize_spaced(text)
 
 
 @property_settings(200)
@@ -416,7 +416,7 @@ def test_names_without_a_second_search(synonyms: dict[str, list[str]], text: str
 def test_built_in_names_without_a_second_search(pieces: list[str]) -> None:
     """The same of the built-in terms."""
     of, text = built_in_terms(), " ".join(pieces)
-    assert of.names_spelled(of.spell(text)) == of.names(of.normalize(text))
+    assert of.names_folded(fold_spaced(text)) == of.names(of.normalize(text))
 
 
 def test_hostile_text_takes_linear_time() -> None:
@@ -493,8 +493,8 @@ def test_shipped_spellings() -> None:
 def _hides(name: str) -> bool:
     """Whether a marker stands in a name, which is not found for that."""
     lists = ("structure_markers", "evidence_markers", "fallacies")
-    found = (built_in_terms().structure, built_in_terms().evidence, built_in_terms().fallacies)
-    return any(Terms.found(map(fold, DATA[key]), name) for key in lists) and not any(of(name) for of in found)
+    hidden = any(built_in_terms().found(map(fold, DATA[key]), name) for key in lists)
+    return hidden and not any(built_in_terms().markers(name))
 
 
 def test_every_entity_has_another_spelling() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.pinned.behavior import Step, digest, pinned, steps
 
-from medcontract.normalizers import names, terms, text
+from medcontract.normalizers import folding, names, terms, text
 
 STEPS = {step.name: step for step in steps()}
 HOW = "raise its version, with the reason, and run: python -m tests.pinned.behavior"
@@ -31,7 +31,7 @@ CHANGES: dict[str, tuple[str, Callable[[pytest.MonkeyPatch], None]]] = {
     "powers": ("normalization", lambda patch: patch.setattr(text, "_POWER", NEVER)),
     "units": ("pairing", lambda patch: patch.setattr(names, "_doses_agree", lambda one, other: True)),
     "digit groups": ("pairing", lambda patch: patch.setattr(names, "_digit_groups", lambda name: ())),
-    "folding": ("terms", lambda patch: patch.setattr(terms, "_INDEX", NEVER)),
+    "folding": ("terms", lambda patch: patch.setattr(folding, "_INDEX", NEVER)),
 }
 
 

@@ -238,7 +238,7 @@ class Disjoint(RecordRule, frozen=True, kw_only=True):
     fields: tuple[str, ...]
 
     def check(self, value: Any) -> Sequence[Finding]:
-        from medcontract.normalizers.terms import fold
+        from medcontract.normalizers.folding import fold
 
         first: dict[str, str] = {}
         return [
@@ -260,7 +260,7 @@ class UniqueSpellings(RecordRule, frozen=True, kw_only=True):
     names: tuple[str, ...] = ()
 
     def check(self, value: Any) -> Sequence[Finding]:
-        from medcontract.normalizers.terms import fold
+        from medcontract.normalizers.folding import fold
 
         spellings = getattr(value, self.field) or {}
         listed = (term for name in self.names for term in _inside(value, name) or ())

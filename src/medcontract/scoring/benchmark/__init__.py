@@ -209,7 +209,7 @@ class BenchmarkScorer(Scorer):
         by_task: dict[str, list[_Row]] = defaultdict(list)
         has: dict[str, set[str]] = defaultdict(set)
         for item, mark in marks:
-            values = dict(mark.values) if isinstance(mark, Mark) else {}
+            values = mark.values if isinstance(mark, Mark) else {}
             by_task[item.task].append(_Row(item, mark, values))
             has[item.task] |= values.keys()
         for name, rows in by_task.items():

@@ -13,7 +13,9 @@ from math import lcm
 from typing import Any, NamedTuple
 
 from medcontract.contracts.string_patterns import BLANKS
-from medcontract.normalizers.terms import CATEGORIES, Terms, line_kinds
+from medcontract.normalizers.folding import fold_spaced
+from medcontract.normalizers.lists import line_kinds
+from medcontract.normalizers.terms import CATEGORIES, Terms
 from medcontract.scoring.folding import bare_signs
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ONE, ZERO
@@ -92,19 +94,21 @@ _NO_SIGNS = (None, None)
 
 def reference_side(terms: Terms, settings: Settings, said: Any) -> Side:
     """Normalize a reference."""
-    answer, names, given, bare_answer = _read_answer(terms, settings, said)
-    diagnosis = _normalized(terms.normalize_diagnosis, said.diagnosis)
-    bare = bare_answer, bare_signs(said.diagnosis, diagnosis)
-    return Side(
-        answer is not None, answer or "", _normalized(terms.normalize_spaced, said.rationale), diagnosis, names, given,
-        _NO_SIGNS if bare == _NO_SIGNS else bare, _NO_LINES,
-    )  # fmt: skip
+    return _side(terms, settings, said, _normalized(terms.normalize_spaced, said.rationale), _NO_LINES)
 
 
 def prediction_side(terms: Terms, settings: Settings, said: Any) -> Side:
     """Normalize a prediction."""
-    side = reference_side(terms, settings, said)
-    return side._replace(lines=line_kinds(said.rationale)) if side.rationale else side
+    rationale = _normalized(terms.normalize_spaced, said.rationale)
+    return _side(terms, settings, said, rationale, line_kinds(said.rationale) if rationale else _NO_LINES)
+
+
+def _side(terms: Terms, settings: Settings, said: Any, rationale: str | None, lines: frozenset[str]) -> Side:
+    answer, names, given, bare_answer = _read_answer(terms, settings, said)
+    diagnosis = _normalized(terms.normalize_diagnosis, said.diagnosis)
+    bare_diagnosis = bare_signs(said.diagnosis, diagnosis)
+    bare = _NO_SIGNS if bare_answer is bare_diagnosis is None else (bare_answer, bare_diagnosis)
+    return Side(answer is not None, answer or "", rationale, diagnosis, names, given, bare, lines)
 
 
 def _read_answer(
@@ -114,12 +118,12 @@ def _read_answer(
     given = _given(terms, said.entities) if said.entities is not None else None
     if said.answer is None or not said.answer.strip(BLANKS):
         return None, (), given, None
-    spelled = terms.spell(said.answer)
-    names = terms.names_spelled(spelled) if given is None else ()
+    folded = fold_spaced(said.answer)
+    names = terms.names_folded(folded) if given is None else ()
     only_names = terms.facts_are_about_names and not settings.compare_answers
     is_needed = not only_names or terms.entity_names.isdisjoint(names)
-    answer = terms.normalize_spelled(spelled) if is_needed else ""
-    return answer, tuple(names), given, said.answer.strip(BLANKS) if not spelled.text else None
+    answer = terms.normalize_folded(folded) if is_needed else ""
+    return answer, tuple(names), given, said.answer.strip(BLANKS) if not folded else None
 
 
 def _given(terms: Terms, entities: Any) -> Entities:
@@ -215,14 +219,15 @@ def reasoning_quality(terms: Terms, settings: Settings, reference: Side, predict
     rationale = prediction.rationale
     if rationale is None:
         return Measured(ZERO, lambda: {"blank": True})
-    structure = terms.structure(rationale) | prediction.lines
-    evidence, fallacies = terms.evidence(rationale), terms.fallacies(rationale)
+    structure, evidence, fallacies = terms.markers(rationale)
+    structure |= prediction.lines
     facts = _expected_facts(terms, reference)
-    words = Counter(rationale.split())
-    stated = terms.found(facts, rationale, words)
+    words = rationale.split()
+    counted = Counter(words)
+    stated = terms.found(facts, rationale, counted)
     supported = _share_of_markers(settings, len(evidence))
     shares = {
-        "overlap": _overlap(Counter((reference.rationale or "").split()), words),
+        "overlap": _overlap((reference.rationale or "").split(), words, counted),
         "structure": _share_of_markers(settings, len(structure)),
         "evidence": supported,
         "factual": _share(len(stated), _enough_facts(settings, len(facts))) if facts else supported,
@@ -278,14 +283,16 @@ def _weighted(settings: Settings, shares: Mapping[str, _Share], penalty: Fractio
     return Fraction(min(max(numerator, 0), denominator), denominator)
 
 
-def _overlap(one: Counter[str], other: Counter[str]) -> _Share:
-    """The F1 of two multisets of words."""
-    common = 0
-    for word in one.keys() & other.keys():
-        times, other_times = one[word], other[word]
-        common += times if times < other_times else other_times  # noqa: FURB136  # `min` is much slower
-    total = one.total() + other.total()
-    return (2 * common, total) if total else (0, 1)
+def _overlap(one: Sequence[str], other: Sequence[str], counted: Mapping[str, int]) -> _Share:
+    """The F1 of two multisets of words, of which one is already counted: `other`."""
+    times_of = counted.get
+    common = [
+        times if times < other_times else other_times  # noqa: FURB136  # `min` is much slower
+        for word, times in Counter(one).items()
+        if (other_times := times_of(word))
+    ]
+    total = len(one) + len(other)
+    return (2 * sum(common), total) if total else (0, 1)
 
 
 def exact_match(terms: Terms, settings: Settings, reference: Side, prediction: Side) -> Measured:

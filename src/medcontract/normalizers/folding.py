@@ -1,0 +1,103 @@
+"""Folding: how words of texts are compared, regardless of case, accents and punctuation."""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from unicodedata import category
+from unicodedata import normalize as unicode_form
+
+_KEPT_SIGNS = "%."
+_BLANKS = str.maketrans({char: " " for char in map(chr, range(128)) if not char.isalnum() and char not in _KEPT_SIGNS})
+_POINT = b"\x01"
+_DECIMAL_POINT = re.compile(rb"\.(?=[0-9])(?<=[0-9]\.)")
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
+_SPANISH_MARKS = "\u0301\u0303\u0308"
+_LONE_DOT = re.compile(r"\.(?:(?<!\d\.)|(?!\d))")
+_INDEX = re.compile(r"(?<=\w)[\u2080-\u2089]+")
+_DIGITS = {0x2080 + digit: str(digit) for digit in range(10)}
+_PIECE = 256
+"""Characters decomposed at a time, because sorting a run of combining marks takes quadratic time."""
+_MICRO_SIGN, _MU = "\u00b5", "\u03bc"
+_SIGNS_BEYOND_LATIN = "\u2018\u2019\u201c\u201d\u2013\u2014\u2026\u2022\u2264\u2265\u2192"
+"""Frequent signs that become spaces: with them replaced, most texts are in Latin-1, which is folded much faster."""
+
+
+def fold(text: str) -> str:
+    """Lower case, no combining marks; only letters, digits, % and dots between digits stay, all else becomes a space.
+
+    Subscript digits directly after a letter become digits (CO₂ is CO2); other numeric characters stay (10⁶, ½, Ⅳ).
+    Total and idempotent.
+    """
+    return " ".join(_words(text))
+
+
+def fold_spaced(text: str) -> str:
+    """The folded text with a space on both sides of each word (`phrases.spaced`)."""
+    words = _words(text)
+    return f" {'  '.join(words)} " if words else ""
+
+
+def _words(text: str) -> list[str]:
+    folded = _folded_latin(text)
+    if folded is not None:
+        return folded.split()
+    text = _decomposed(text.lower())
+    for mark in _SPANISH_MARKS:  # often the only marks, and faster than a pattern
+        text = text.replace(mark, "")
+    text = _INDEX.sub(_digits, _BEYOND_ASCII.sub(_folded_run, text))
+    return _LONE_DOT.sub(" ", text.translate(_BLANKS)).split()
+
+
+def _folded_latin(text: str) -> str | None:
+    """The folded text, but with any number of spaces, if it consists of characters that become ASCII."""
+    try:
+        raw = text.encode("latin-1")
+    except UnicodeEncodeError:
+        for sign in _SIGNS_BEYOND_LATIN:
+            text = text.replace(sign, " ")
+        try:
+            raw = text.encode("latin-1")
+        except UnicodeEncodeError:
+            return None
+    folded = _DECIMAL_POINT.sub(_POINT, raw.replace(_POINT, b" ")).translate(_latin_table())
+    return None if b"\0" in folded else folded.decode("ascii")
+
+
+@cache
+def _latin_table() -> bytes:
+    """What each character of Latin-1 becomes; 0 if that is not ASCII. Decimal points were replaced by `_POINT`."""
+    folded = [_LONE_DOT.sub(" ", _fold_char(chr(code))) for code in range(256)]
+    table = bytearray(ord(char) if len(char) == 1 and char.isascii() else 0 for char in folded)
+    table[_POINT[0]] = ord(".")
+    return bytes(table)
+
+
+def _fold_char(char: str) -> str:
+    base = unicode_form("NFD", char.lower())[0]
+    return base.translate(_BLANKS) if base.isascii() else _folded_char(base)
+
+
+def _decomposed(text: str) -> str:
+    """Like NFD, except for the order of marks in very long runs, which are all dropped anyway."""
+    if len(text) <= _PIECE:
+        return unicode_form("NFD", text)
+    return "".join(unicode_form("NFD", text[at : at + _PIECE]) for at in range(0, len(text), _PIECE))
+
+
+@lru_cache(maxsize=1 << 12)
+def _folded_char(char: str) -> str:
+    kind = category(char)
+    if kind.startswith("M"):
+        return ""
+    if char == _MICRO_SIGN:
+        return _MU
+    return char if kind[0] in "LN" else " "
+
+
+def _folded_run(match: re.Match[str]) -> str:
+    return "".join(map(_folded_char, match[0]))
+
+
+def _digits(match: re.Match[str]) -> str:
+    return match[0].translate(_DIGITS) if category(match.string[match.start() - 1])[0] == "L" else match[0]
