@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.contracts import registry
 from medcontract.errors import CallError, InvalidData, report_plugin_errors
-from medcontract.evaluation.ahead import reading_ahead
 from medcontract.evaluation.inputs import (
     DEFAULT,
     Files,
@@ -39,6 +39,7 @@ from medcontract.evaluation.plugin_checks import all_are, counts_of, for_partici
 from medcontract.evaluation.skipped_files import SkippedFile
 from medcontract.evaluation.unused_files import describe_unused, hide_organizers_files, notes_on_files
 from medcontract.problems import is_cross_file, plural
+from medcontract.reading import chunks
 from medcontract.results.score import FailureMode, FileProblem, InputFile, ItemBreakdown, in_file
 from medcontract.results.validation import FileReport
 from medcontract.scoring import tracks
@@ -48,6 +49,9 @@ from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded
 from medcontract.scoring.scorer import NO_OPTIONS, Answers, Counts, Scorer, ScoringOptions
 from medcontract.scoring.track import Figure, Roles, Track
+
+if TYPE_CHECKING:
+    from medcontract.evaluation.ahead import Ahead
 
 MOST_PROBLEMS = 100
 
@@ -150,10 +154,21 @@ def score_files(
             raise CallError("; ".join(reasons))
         return rescore(track, scorer, files, settings, given_header)
     check_possible_fields(track, scorer, files, given_header)
-    with reading_ahead(track, scorer, files, settings) as ahead:
+    with _reading_ahead(track, scorer, files, settings) as ahead:
         for_truth = settings._replace(jobs=1) if ahead else settings
         truth = read_truth(track, scorer, files, given_header, settings.frozen, for_truth)
         return score_against(truth, files, settings._replace(ahead=ahead), given_header)
+
+
+def _reading_ahead(
+    track: Track, scorer: Scorer, files: Files, settings: Settings
+) -> AbstractContextManager[Ahead | None]:
+    """Start to read a large submission, while its truth is being read."""
+    if chunks.workers_for(settings.jobs, sum(part.source.size for part in files.parts())) < 2:
+        return nullcontext()
+    from medcontract.evaluation.ahead import reading_ahead  # slow to import
+
+    return reading_ahead(track, scorer, files, settings)
 
 
 def select_files(track: Track, files: Files, found: Mapping[str, str], settings: Settings) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -180,3 +182,13 @@ def test_what_workers_send(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, outc
     assert len(sent) > 2
     assert "\n".join(noted.columns[0] for noted in sent).split("\n") == [f"I-{number:04}" for number in range(COUNT)]
     assert {mark for noted in sent for mark in noted.marks} == {6}
+
+
+def test_small_files_start_quickly(tmp_path: Path) -> None:
+    """What only large files need is not imported."""
+    truth, sent = lesions(tmp_path, right())
+    code = f"import sys, medcontract; medcontract.score({str(truth)!r}, {str(sent)!r}, jobs=None); print(*sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = ran.stdout.split()
+    assert "medcontract.evaluation.score" in names
+    assert {"medcontract.evaluation.ahead", "multiprocessing", "concurrent.futures"}.isdisjoint(names)
