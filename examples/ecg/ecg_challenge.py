@@ -196,6 +196,10 @@ class OnsetInside(CrossFileRule, frozen=True, kw_only=True):
 
     kind: ClassVar = "onset-inside"
 
+    @property
+    def record_fields(self) -> tuple[str, ...]:
+        return "recording_id", "onset_s"
+
     def record_check(self, other: OtherFile) -> Any:
         find = other.find
         if find is None:

@@ -10,10 +10,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
+from multiprocessing.connection import wait as wait_for
 from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.process import BaseProcess
 from types import TracebackType
@@ -31,6 +32,8 @@ _MOST_WORKERS = 61
 """The maximum on Windows."""
 _TRIES = 3
 """How often work is tried whose worker was killed."""
+_PATROL = 1.0
+"""Seconds between two looks for workers that were killed."""
 _PATIENCE = 100
 """Milliseconds to wait for threads to end."""
 _SAFE_PATH = "PYTHONSAFEPATH"
@@ -86,6 +89,7 @@ class Workers:
     ) -> None:
         if kind is not None:  # their results are not needed any more
             self._mine.close()
+            self._end()
         if self._alone:
             self._alone.__exit__(kind, error, trace)
         self._pool.shutdown(cancel_futures=True)
@@ -100,6 +104,27 @@ class Workers:
                 self._pool.shutdown()
                 self._pool = self._start()
                 return self._pool.submit(_call, function, *arguments, **named)
+
+    def result(self, future: Future[T]) -> T:
+        """The result of a future, also if a worker was killed while it was sending one."""
+        is_lost = False
+        while not wait([future], timeout=_PATROL).done:
+            if is_lost:
+                self._end()
+            is_lost = bool(wait_for([process.sentinel for process in self._context.started], 0))
+        return future.result()
+
+    def _end(self) -> None:
+        """End all workers, and whoever waits for them.
+
+        A worker that ends while it is sending a result leaves a part of it in the pipe of all results. The pool waits
+        for the rest until the pipe is closed: by all workers, and by this process.
+        """
+        for process in self._context.started:
+            with suppress(AttributeError):  # it was interrupted before it started
+                process.kill()
+        with suppress(AttributeError):  # another version of Python
+            self._pool._result_queue._writer.close()  # type: ignore[attr-defined]
 
     def each(self, function: Callable[[A], T], items: Iterable[A]) -> Iterator[tuple[A, T | WorkerDied]]:
         """Every item with its result, in order. The items are consumed lazily.
@@ -120,7 +145,7 @@ class Workers:
                 return
             item, future = waiting.popleft()
             try:
-                outcome: T | WorkerDied = future.result()
+                outcome: T | WorkerDied = self.result(future)
             except BrokenProcessPool:
                 outcome = self.alone(function, item)
             yield item, outcome
@@ -130,7 +155,7 @@ class Workers:
         for _ in range(_TRIES - 1):
             self._alone = self._alone or Workers(1, self._prepare[0], *self._prepare[1], fork=self._fork)
             with suppress(BrokenProcessPool):
-                return self._alone.submit(function, item).result()
+                return self._alone.result(self._alone.submit(function, item))
         return WorkerDied()
 
     def _start(self) -> ProcessPoolExecutor:

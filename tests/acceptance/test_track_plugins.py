@@ -303,28 +303,32 @@ def test_large_files_in_workers(tmp_path: Path) -> None:
     assert ran[0].json["result"]["robust_accuracy"] == 1
 
 
+@pytest.mark.parametrize("is_ahead", [True, False])
 @pytest.mark.parametrize("fork", [True, False])
-def test_workers_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fork: bool) -> None:
+def test_workers_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fork: bool, is_ahead: bool) -> None:
     """They can load what the process that starts them sends; otherwise it would silently read the file itself."""
-    from medcontract.evaluation import engine, parallel
+    from medcontract.evaluation import ahead, engine, parallel
     from medcontract.reading import chunks
 
     if not fork:
         monkeypatch.setattr(engine, "can_fork", lambda: False)
     monkeypatch.setattr(chunks, "SMALLEST", 4096)
+    monkeypatch.setattr(ahead, "_is_shorter", lambda *given: is_ahead)
     outcomes: list[bool] = []
-    real = parallel.read_in_chunks
 
-    def read(*given: Any) -> bool:
-        outcomes.append(real(*given))
-        return outcomes[-1]
+    def noted(real: Callable[..., bool]) -> Callable[..., bool]:
+        def read(*given: Any) -> bool:
+            outcomes.append(real(*given))
+            return outcomes[-1]
 
-    monkeypatch.setattr(parallel, "read_in_chunks", read)
+        return read
+
+    monkeypatch.setattr(parallel, "read_in_chunks", noted(parallel.read_in_chunks))
+    monkeypatch.setattr(ahead, "read_prepared", noted(parallel.read_prepared))
     monkeypatch.chdir(tmp_path)
     medcontract.load_plugin(str(MODULE))
     medcontract.score(*_many(tmp_path, 400), header={"team_name": "x"}, jobs=2)
-    assert outcomes
-    assert all(outcomes)
+    assert outcomes == [True]
 
 
 @pytest.fixture(scope="module")

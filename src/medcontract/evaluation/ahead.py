@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from msgspec import defstruct
 
 from medcontract.contracts.contract import Validated
+from medcontract.contracts.rules import CrossFileRule
 from medcontract.contracts.rules.collection import joined, split
 from medcontract.evaluation.chunk_work import do
 from medcontract.evaluation.engine import EngineFailed, SerialEngine, Work
@@ -36,6 +37,9 @@ _MARK = "_mark"
 """Fields of records do not start with an underscore."""
 
 
+_OF_RECORD = ("record_fields", "record_check")
+
+
 class PlaceNeeded(Exception):  # not an error: the submission is read again
     """A record has a problem whose place in the file is not known."""
 
@@ -46,8 +50,8 @@ class Noted(NamedTuple):
     columns: list[Any]
     """For each field, the values of all valid records: a list, or a text (`joined`), which is quicker to send."""
     marks: list[Any]
-    invalid: list[tuple[int, tuple[Any, ...]]]
-    """The fields of each invalid record, and the number of valid records before it."""
+    invalid: list[tuple[int, dict[str, Any]]]
+    """Id and run of each invalid record, and the number of valid records before it."""
 
 
 class Notes:
@@ -55,19 +59,17 @@ class Notes:
 
     def __init__(self, pair: Pair[Any, Any], fields: tuple[str, ...]) -> None:
         self._pair = pair
-        self._fields = fields
-        self._readers = [attrgetter(name) for name in fields]
-        self._columns: list[list[Any]] = [[] for _ in fields]
+        self._columns: dict[str, list[Any]] = {name: [] for name in fields}
         self._marks: list[Any] = []
-        self._invalid: list[tuple[int, tuple[Any, ...]]] = []
+        self._invalid: list[tuple[int, dict[str, Any]]] = []
 
     def begin(self) -> None:
         """Nothing to do."""
 
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
         rows, pair = validated(records), self._pair
-        for column, read in zip(self._columns, self._readers, strict=True):
-            column += map(read, rows)
+        for name, column in self._columns.items():
+            column += _values_of(rows, name)
         if pair.can_fail and countOf(map(get_error, rows), None) < len(rows):
             self._marks += [measured_mark(pair, None, row) for row in rows]
         elif pair.measure_all:
@@ -77,14 +79,15 @@ class Notes:
         return ()
 
     def reject(self, parsed: Any) -> Sequence[Finding]:
-        self._invalid.append((len(self._marks), tuple(read_field(parsed, name) for name in self._fields)))
+        names = (*self._pair.key, *([self._pair.run] if self._pair.run else []))
+        self._invalid.append((len(self._marks), {name: _text_or_none(read_field(parsed, name)) for name in names}))
         return ()
 
     def end(self, complete: bool) -> None:
         """Nothing to do."""
 
     def export(self) -> Noted:
-        return Noted([joined(column) or column for column in self._columns], self._marks, self._invalid)
+        return Noted([joined(each) or each for each in self._columns.values()], self._marks, self._invalid)
 
     def absorb(self, state: Any) -> None:
         """Never called: `NotedPairing` merges the chunks."""
@@ -94,6 +97,19 @@ class Notes:
 
     def follow(self, earlier: Any) -> None:
         """Like `absorb`."""
+
+
+def _values_of(rows: Sequence[Any], name: str) -> list[Any]:
+    """The values of a field; None for records of a form that does not have it."""
+    try:
+        return list(map(attrgetter(name), rows))
+    except AttributeError:
+        return [getattr(row, name, None) for row in rows]
+
+
+def _text_or_none(value: Any) -> Any:
+    """A field of an invalid record. What is not text identifies no record, and may be large: its type stands for it."""
+    return value if value is None or isinstance(value, str) else type(value)
 
 
 class NotesOfChunks:
@@ -121,7 +137,6 @@ class NotedPairing(Pairing[Any, Any]):
 
     def __init__(self, pairing: Pairing[Any, Any], fields: tuple[str, ...]) -> None:
         super().__init__(pairing.pair, pairing.expected, pairing.rules, pairing.others, pairing.unique)
-        self._fields = fields
         self._row = defstruct("Row", [*fields, _MARK])
 
     def conflict(self, state: Any) -> None:
@@ -133,9 +148,9 @@ class NotedPairing(Pairing[Any, Any]):
             return
         rows = list(map(self._row, *map(_values, noted.columns), noted.marks))
         at = 0
-        for position, values in noted.invalid:
+        for position, fields in noted.invalid:
             self._take_noted(rows[at:position])
-            if self.reject(dict(zip(self._fields, values, strict=True))):
+            if self.reject(fields):
                 raise PlaceNeeded
             at = position
         self._take_noted(rows[at:])
@@ -171,39 +186,41 @@ def _values(column: list[Any] | str) -> list[Any]:
 class Ahead:
     """A submission that workers are reading."""
 
-    def __init__(
-        self, prepared: Prepared, sinks: NotesOfChunks, results: Iterator[Any], stop: Callable[[], None]
-    ) -> None:
+    def __init__(self, prepared: Prepared, sinks: NotesOfChunks, started: _Started) -> None:
         self._prepared = prepared
         self._sinks = sinks
-        self._results = results
-        self._stop = stop
+        self._started = started
 
     def pair(
         self, parts: Sequence[Part], pairing: Pairing[Any, Any], progress: Progress | None
     ) -> Pairing[Any, Any] | None:
         """The records of these files, paired with their truth. None if they have to be read again."""
-        noted = NotedPairing(pairing, self._sinks.fields)
+        noted, started = NotedPairing(pairing, self._sinks.fields), self._started
         try:
-            started = _Started(self._results)
             if parts is self._prepared.parts and read_prepared(self._prepared, noted, self._sinks, started, progress):
                 return noted
         except PlaceNeeded:
             pass
         finally:
-            self._stop()
+            started.stop()
         return None
 
 
 class _Started(SerialEngine):
-    """Returns results of workers that are already running, then does everything in this process."""
+    """Returns results of workers that are already running. Then they end, and others do what is left to do."""
 
-    def __init__(self, results: Iterator[Any]) -> None:
+    def __init__(self, engine: SerialEngine, results: Iterator[Any], stop: Callable[[], None]) -> None:
+        self.workers, self.stable = engine.workers, engine.stable
+        self._engine = engine
         self._results: Iterator[Any] | None = results
+        self.stop = stop
 
     def map(self, work: Work[Any, Any], shared: Any, items: Sequence[Any]) -> Iterator[Any]:
         results, self._results = self._results, None
-        return super().map(work, shared, items) if results is None else results
+        if results is not None:
+            return results
+        self.stop()
+        return self._engine.map(work, shared, items)
 
 
 @contextmanager
@@ -231,7 +248,7 @@ def _start(track: Track, scorer: Scorer, files: Files, settings: Settings, stack
         results = stack.enter_context(engine.started(do, sinks, prepared.work))
     except EngineFailed:
         return None
-    return Ahead(prepared, sinks, results, stack.close)
+    return Ahead(prepared, sinks, _Started(engine, results, stack.close))
 
 
 def _noted_fields(pair: Pair[Any, Any], parts: Sequence[Part]) -> tuple[str, ...] | None:
@@ -240,10 +257,18 @@ def _noted_fields(pair: Pair[Any, Any], parts: Sequence[Part]) -> tuple[str, ...
         return None
     fields = [*pair.key, *([pair.run] if pair.run else [])]
     for rule in parts[0].contract.file_rules:
-        if rule.record_fields is None:
+        read = _fields_read_by(rule)
+        if read is None:
             return None
-        fields += rule.record_fields
+        fields += read
     return tuple(dict.fromkeys(fields))
+
+
+def _fields_read_by(rule: CrossFileRule) -> tuple[str, ...] | None:
+    """The fields of a record that a rule reads. None if they are not known: a subclass may check something else."""
+    kinds = type(rule).__mro__
+    of_fields, of_check = (next(kind for kind in kinds if name in vars(kind)) for name in _OF_RECORD)
+    return rule.record_fields if issubclass(of_fields, of_check) else None
 
 
 def _is_shorter(truth: Sequence[Part], parts: Sequence[Part], workers: int) -> bool:

@@ -124,13 +124,13 @@ class ProcessEngine(SerialEngine):
                 count = min(self.workers, len(items))
                 workers = stack.enter_context(Workers(count, _prepare, sent, fork=not self.stable))
                 futures = [workers.submit(_do, item) for item in items]
-            yield _results(futures)
+            yield _results(workers, futures)
 
 
-def _results(futures: Iterable[Future[R]]) -> Iterator[R]:
+def _results(workers: Workers, futures: Iterable[Future[R]]) -> Iterator[R]:
     for future in futures:
         with _failing():
-            result = future.result()
+            result = workers.result(future)
         yield result
 
 

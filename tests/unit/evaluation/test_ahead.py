@@ -12,10 +12,13 @@ import pytest
 from tests.scoring_files import answer, case, document, guess, image, report, response, run, telemetry, write
 
 import medcontract
+from medcontract.contracts.rules import OtherFile, Reference
 from medcontract.evaluation import ahead
 from medcontract.evaluation.ahead import Ahead, Noted
-from medcontract.evaluation.engine import EngineFailed, SerialEngine
+from medcontract.evaluation.chunk_work import find_repeats
+from medcontract.evaluation.engine import EngineFailed, ProcessEngine, SerialEngine
 from medcontract.reading import chunks
+from medcontract.scoring.lesions import LesionsScorer
 from medcontract.scoring.pairing import Pairing
 
 COUNT = 400
@@ -192,3 +195,54 @@ def test_small_files_start_quickly(tmp_path: Path) -> None:
     names = ran.stdout.split()
     assert "medcontract.evaluation.score" in names
     assert {"medcontract.evaluation.ahead", "multiprocessing", "concurrent.futures"}.isdisjoint(names)
+
+
+class Custom(Reference, frozen=True, kw_only=True):
+    """A rule of a plugin that reads other fields than the built-in one."""
+
+    def record_check(self, other: OtherFile) -> Any:
+        return lambda record: None if record.error is None else self.finding(("error",))
+
+
+class Described(Custom, frozen=True, kw_only=True):
+    @property
+    def record_fields(self) -> tuple[str, ...]:
+        return "image_id", "error"
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"), [(Reference, ("image_id",)), (Custom, None), (Described, ("image_id", "error"))]
+)
+def test_fields_of_a_rule(kind: type[Reference], fields: tuple[str, ...] | None) -> None:
+    """A subclass that checks something else has to say what it reads."""
+    rule = kind(other="lesions/truth", field="image_id", code="X301", message="m")
+    assert ahead._fields_read_by(rule) == fields
+
+
+def test_values_of_invalid_records_are_not_kept(tmp_path: Path, outcomes: list[bool]) -> None:
+    """They may be large: only texts can be ids."""
+    notes = ahead.Notes(LesionsScorer.pairs[0], ("image_id",))
+    for value in ([1.0] * 1000, 7, None, "I-0001"):
+        notes.reject({"image_id": value, "probabilities": [1.0] * 1000})
+    assert [fields["image_id"] for _, fields in notes.export().invalid] == [list, int, None, "I-0001"]
+    sent = right()
+    sent[5]["image_id"] = [1, 2, 3]
+    same(lesions(tmp_path, sent))
+    assert outcomes == [True]
+
+
+def test_repeated_ids_are_found_by_workers(
+    tmp_path: Path, outcomes: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is left to do is not done by this process alone."""
+    done: list[Any] = []
+    real = ProcessEngine.map
+
+    def noted(self: ProcessEngine, work: Any, *arguments: Any) -> Any:
+        done.append(work)
+        return real(self, work, *arguments)
+
+    monkeypatch.setattr(ProcessEngine, "map", noted)
+    same(lesions(tmp_path, [*right(), right()[3]]))
+    assert outcomes == [True]
+    assert done == [find_repeats]
