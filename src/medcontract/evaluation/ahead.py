@@ -28,6 +28,7 @@ from medcontract.evaluation.parallel import Prepared, prepare, read_prepared
 from medcontract.evaluation.sinks import Recipe
 from medcontract.problems import Finding
 from medcontract.scoring.expected import read_field, validated
+from medcontract.scoring.marks import all_scored
 from medcontract.scoring.pairing import Pair, Pairing, get_error, measured_mark
 from medcontract.scoring.scorer import Scorer
 from medcontract.scoring.track import Track
@@ -50,6 +51,8 @@ class Noted(NamedTuple):
     columns: list[Any]
     """For each field, the values of all valid records: a list, or a text (`joined`), which is quicker to send."""
     marks: list[Any]
+    is_scored: bool
+    """Whether no mark is `Unscored`."""
     invalid: list[tuple[int, dict[str, Any]]]
     """Id and run of each invalid record, and the number of valid records before it."""
 
@@ -87,7 +90,8 @@ class Notes:
         """Nothing to do."""
 
     def export(self) -> Noted:
-        return Noted([joined(each) or each for each in self._columns.values()], self._marks, self._invalid)
+        columns = [joined(each) or each for each in self._columns.values()]
+        return Noted(columns, self._marks, all_scored(self._marks), self._invalid)
 
     def absorb(self, state: Any) -> None:
         """Never called: `NotedPairing` merges the chunks."""
@@ -168,7 +172,7 @@ class NotedPairing(Pairing[Any, Any]):
             numbers = self.new_items(keys)
         if numbers is None:
             return False
-        self.add_marks(numbers, noted.marks)
+        self.add_marks(numbers, noted.marks, noted.is_scored)
         return True
 
     def _take_noted(self, rows: Sequence[Any]) -> None:

@@ -14,6 +14,11 @@ class Unscored(NamedTuple):
     error: str = ""
 
 
+def all_scored(marks: Iterable[Any]) -> bool:
+    """Whether none of the marks is `Unscored`."""
+    return Unscored not in set(map(type, marks))
+
+
 class Marks(MutableMapping[int, Any]):
     """The mark of each expected item, by its index. Items without a record are absent.
 
@@ -71,10 +76,13 @@ class Marks(MutableMapping[int, Any]):
     def _numbers(self) -> range:
         return range(self._start, self._start + len(self._consecutive))
 
-    def add(self, numbers: Sequence[int], marks: Iterable[Any]) -> None:
-        """Add the marks of new items. A range of items that follows the last one is the fastest."""
+    def add(self, numbers: Sequence[int], marks: Iterable[Any], is_scored: bool = False) -> None:
+        """Add the marks of new items. A range of items that follows the last one is the fastest.
+
+        `is_scored`: none of them is `Unscored`, as is already known.
+        """
         marks = list(marks)
-        self.may_be_unscored = self.may_be_unscored or Unscored in set(map(type, marks))
+        self.may_be_unscored = self.may_be_unscored or not (is_scored or all_scored(marks))
         if not isinstance(numbers, range) or not self._is_followed_by(numbers):
             self._others.update(zip(numbers, marks, strict=True))
             return

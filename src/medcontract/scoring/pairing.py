@@ -260,9 +260,9 @@ class Pairing(Generic[Item, Mark]):
         """The marks of the default run."""
         return self.marks_by_run.setdefault(self.pair.default_run, Marks())
 
-    def add_marks(self, numbers: Sequence[int], marks: Iterable[Mark | Unscored]) -> None:
-        """Add the marks of items without a record in the default run."""
-        self.default_marks.add(numbers, marks)
+    def add_marks(self, numbers: Sequence[int], marks: Iterable[Mark | Unscored], is_scored: bool = False) -> None:
+        """Add the marks of items without a record in the default run (`Marks.add`)."""
+        self.default_marks.add(numbers, marks, is_scored)
         self.named.add(self.pair.default_run)
 
     def _measure_all(self, numbers: Sequence[int], rows: Sequence[Any]) -> Iterable[Mark]:
