@@ -137,8 +137,11 @@ def _plain_fields(kind: Any) -> tuple[str, ...] | None:
 def _omits_null(kind: Any) -> bool:
     """Whether msgspec omits fields that are null, and no others. There are none in structs inside the record."""
     fields = msgspec.inspect.type_info(kind).fields  # type: ignore[attr-defined]  # it is that of a Struct
-    only_null = all(field.required or field.default is None for field in fields)
-    return _plain_fields(kind) is not None and kind.__struct_config__.omit_defaults and only_null
+    if _plain_fields(kind) is None:
+        return False
+    if all(field.required and _without_none(field.type) is field.type for field in fields):
+        return True  # there is no null
+    return bool(kind.__struct_config__.omit_defaults) and all(f.required or f.default is None for f in fields)
 
 
 @cache
