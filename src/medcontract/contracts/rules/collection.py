@@ -205,8 +205,10 @@ class UniqueIndex:
 
     def keys(self) -> KeyHashes:
         """The keys as hashes, to be compared with those of other chunks."""
-        ends = (self._start, self._last) if self._ascending and self._last is not None else None
-        return KeyHashes(self._hashes[:], ends, texts=self._not_hashed, hash=self.hash)
+        if not self._ascending:
+            return KeyHashes(self._all_hashes()[:], None)
+        ends = None if self._last is None else (self._start, self._last)
+        return KeyHashes(self._hashes[:], ends, texts=tuple(self._not_hashed), hash=self.hash)
 
     def is_suspect(self, key: Any) -> bool:
         return self.hash(key) in self.suspects
