@@ -128,9 +128,8 @@ class UniqueIndex:
         """Ascending keys, many in each text."""
         self._ascending = True
         """Each key is larger than the one before it, so that none is repeated."""
-        self._start: Any = None
-        self._last: Any = None
-        """The first and the last key, while they ascend."""
+        self._ends: tuple[Any, Any] | None = None
+        """The first and the last key, while they ascend; None if there are no keys. A key may be None, too."""
         self._first: dict[Any, tuple[Ref, Part]] = {}
 
     def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
@@ -162,10 +161,9 @@ class UniqueIndex:
         return self._hashes
 
     def _ascend(self, keys: list[Any]) -> None:
-        if self._last is None:
-            self._start = keys[0]
-        self._ascending = is_ascending(keys if self._last is None else [self._last, *keys])
-        self._last = keys[-1]
+        start, *last = self._ends or (keys[0],)
+        self._ascending = is_ascending([*last, *keys])
+        self._ends = start, keys[-1]
 
     @cached_property
     def suspects(self) -> set[int]:
@@ -207,8 +205,7 @@ class UniqueIndex:
         """The keys as hashes, to be compared with those of other chunks."""
         if not self._ascending:
             return KeyHashes(self._all_hashes()[:], None)
-        ends = None if self._last is None else (self._start, self._last)
-        return KeyHashes(self._hashes[:], ends, texts=tuple(self._not_hashed), hash=self.hash)
+        return KeyHashes(self._hashes[:], self._ends, texts=tuple(self._not_hashed), hash=self.hash)
 
     def is_suspect(self, key: Any) -> bool:
         return self.hash(key) in self.suspects
