@@ -30,6 +30,7 @@ from medcontract.validation.records import Progress, RecordsValidator, run_parts
 
 if TYPE_CHECKING:
     from medcontract.evaluation.ahead import Ahead
+    from medcontract.evaluation.aligned import Aligned
     from medcontract.evaluation.engine import Engine
     from medcontract.evaluation.frozen import FrozenProtocol
     from medcontract.evaluation.skipped_files import SkippedFile
@@ -54,6 +55,8 @@ class Settings(NamedTuple):
     """Reads large files, instead of worker processes."""
     ahead: Ahead | None = None
     """The submission that workers are already reading."""
+    aligned: Aligned | None = None
+    """The truth and the submission, if they are read together."""
     participant: bool = False
     """The output must not reveal the truth."""
 

@@ -368,13 +368,13 @@ class JoiningSinks(PairingSinks):
         return PartPairing(pair, expected, whole.rules, others, whole.unique, entries.numbers)
 
 
-class _OneSink:
+class OneSink:
     """Makes the sink for one chunk."""
 
-    def __init__(self, sink: PartPairing) -> None:
+    def __init__(self, sink: Pairing[Any, Any]) -> None:
         self._sink = sink
 
-    def fresh(self) -> PartPairing:
+    def fresh(self) -> Pairing[Any, Any]:
         return self._sink
 
 
@@ -382,7 +382,7 @@ def do_joined(sinks: JoiningSinks, work: Chunk | WholeFile, part: TruthPart | No
     """Like `do`. None if a chunk changed since its ids were read."""
     if not isinstance(work, Chunk) or part is None:
         return do(sinks, work)
-    outcome = read_chunk(_OneSink(sinks.fresh_for(part.entries)), work)
+    outcome = read_chunk(OneSink(sinks.fresh_for(part.entries)), work)
     return None if outcome is None or outcome.digest != part.digest else outcome
 
 
@@ -390,13 +390,16 @@ def kept_truth(pairing: Pairing[Any, Any]) -> KeptTruth | None:
     """The truth, if it stays on workers. None if a record may depend on other items than that with its id."""
     expected, pair = pairing.expected, pairing.pair
     rules = [rule for rule in pairing.rules if rule.other == pair.truth]
-    if not isinstance(expected, KeptExpected) or not all(_is_about_one_item(rule, pair.key) for rule in rules):
+    if not isinstance(expected, KeptExpected) or not all(is_about_one_item(rule, pair) for rule in rules):
         return None
     return expected.kept
 
 
-def _is_about_one_item(rule: CrossFileRule, key: tuple[str, ...]) -> bool:
+def is_about_one_item(rule: CrossFileRule, pair: Pair[Any, Any]) -> bool:
     """Whether the rule compares a record only with the item that has its id. Plugins may have other kinds of rules."""
+    key = pair.key
+    if rule.other != pair.truth:
+        return False
     if type(rule) is Reference:
         return rule.id_fields == key and rule.default is None
     if type(rule) is SameValue or type(rule) is SameOrder:

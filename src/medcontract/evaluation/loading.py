@@ -128,8 +128,7 @@ def _read_expected(
     """Read the records of a truth, and its header."""
     contract = parts[0].contract
     others = other_files(truth, truth.documents)
-    expected = _sink_for(pair, parts, record_checks(contract.file_rules, others), settings)
-    _read_truth_records(pair, parts, expected, truth, others, settings)
+    expected = _read_truth_records(pair, parts, truth, others, settings)
     truth.parts += parts
     truth.expected[pair.truth] = expected
     truth.content[pair.truth] = expected.content_sha256()
@@ -150,24 +149,27 @@ def _sink_for(
 
 
 def _read_truth_records(
-    pair: Pair[Any, Any],
-    parts: Sequence[Part],
-    expected: Expected[Any],
-    truth: Truth,
-    others: dict[str, OtherFile],
-    settings: Settings,
-) -> None:
-    """Read the records of a truth, in chunks if that pays off."""
+    pair: Pair[Any, Any], parts: Sequence[Part], truth: Truth, others: dict[str, OtherFile], settings: Settings
+) -> Expected[Any]:
+    """Read the records of a truth: together with the submission, or in chunks, if that pays off."""
+    expected = _sink_for(pair, parts, record_checks(parts[0].contract.file_rules, others), settings)
     engine = settings.engine_for(parts, keeps_records=True)
-    if engine:
-        from medcontract.evaluation.parallel import read_in_chunks
+    if engine or settings.aligned:
         from medcontract.evaluation.sinks import ExpectedSinks, can_split_truth
 
         sinks = ExpectedSinks(truth.track, truth.scorer, pair.truth, expected, others)
-        if can_split_truth(expected) and read_in_chunks(parts, expected, sinks, engine):
-            expected.settle()
-            return
+        can_split = can_split_truth(expected)
+        aligned = settings.aligned.read(parts, sinks, settings.progress) if settings.aligned and can_split else None
+        if aligned:
+            return aligned
+        if engine and can_split:
+            from medcontract.evaluation.parallel import read_in_chunks
+
+            if read_in_chunks(parts, expected, sinks, engine):
+                expected.settle()
+                return expected
     read(parts, expected)
+    return expected
 
 
 def other_files(truth: Truth, documents: Mapping[str, Any]) -> dict[str, OtherFile]:
@@ -350,6 +352,9 @@ def _read_pair(
     parts: Sequence[Part], pairing: Pairing[Any, Any], truth: Truth, settings: Settings
 ) -> Pairing[Any, Any]:
     """Pair the records with their truth, in chunks if that pays off."""
+    aligned = settings.aligned.pairing(parts) if settings.aligned else None
+    if aligned:
+        return aligned
     paired = settings.ahead.pair(parts, pairing, settings.progress) if settings.ahead else None
     if paired:
         return paired

@@ -123,17 +123,25 @@ class Prepared(NamedTuple):
     """The chunks of each file."""
 
     @property
+    def whole(self) -> list[WholeFile]:
+        """The files to hash."""
+        return [_whole(plan) for plan in self.plans if _is_hashed_apart(plan)]
+
+    @property
+    def chunks(self) -> list[Chunk]:
+        return [chunk for plan in self.plans for chunk in plan]
+
+    @property
     def work(self) -> list[Chunk | WholeFile]:
         """All chunks, and before them the files to hash: for a large file, that takes longer than to read a chunk."""
-        whole = [_whole(plan) for plan in self.plans if _is_hashed_apart(plan)]
-        return [*whole, *(chunk for plan in self.plans for chunk in plan)]
+        return [*self.whole, *self.chunks]
 
 
-def prepare(parts: Sequence[Part], engine: Engine) -> Prepared | None:
-    """Divide files into chunks. None if one process must read them."""
+def prepare(parts: Sequence[Part], engine: Engine, found: Sequence[Sequence[Span]] | None = None) -> Prepared | None:
+    """Divide files into chunks, at given borders if there are any. None if one process must read them."""
     if any(part.source.location is None for part in parts) or parts[0].contract.kind == "document":
         return None
-    found = [_spans(part, engine) for part in parts]
+    found = found or [_spans(part, engine) for part in parts]
     if sum(map(len, found)) < 2:
         return None
     begun = [_begin(part) for part in parts]

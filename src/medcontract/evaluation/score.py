@@ -52,6 +52,7 @@ from medcontract.scoring.track import Figure, Roles, Track
 
 if TYPE_CHECKING:
     from medcontract.evaluation.ahead import Ahead
+    from medcontract.evaluation.aligned import Aligned
 
 MOST_PROBLEMS = 100
 
@@ -155,20 +156,35 @@ def score_files(
         return rescore(track, scorer, files, settings, given_header)
     check_possible_fields(track, scorer, files, given_header)
     with _reading_ahead(track, scorer, files, settings) as ahead:
+        aligned = None if ahead else _aligned(track, scorer, files, settings)
+        settings = settings._replace(ahead=ahead, aligned=aligned)
         for_truth = settings._replace(jobs=1) if ahead else settings
         truth = read_truth(track, scorer, files, given_header, settings.frozen, for_truth)
-        return score_against(truth, files, settings._replace(ahead=ahead), given_header)
+        return score_against(truth, files, settings, given_header)
 
 
 def _reading_ahead(
     track: Track, scorer: Scorer, files: Files, settings: Settings
 ) -> AbstractContextManager[Ahead | None]:
     """Start to read a large submission, while its truth is being read."""
-    if chunks.workers_for(settings.jobs, sum(part.source.size for part in files.parts())) < 2:
+    if not _may_use_workers(files, settings):
         return nullcontext()
     from medcontract.evaluation.ahead import reading_ahead  # slow to import
 
     return reading_ahead(track, scorer, files, settings)
+
+
+def _aligned(track: Track, scorer: Scorer, files: Files, settings: Settings) -> Aligned | None:
+    """What reads a large truth and its submission together."""
+    if not _may_use_workers(files, settings):
+        return None
+    from medcontract.evaluation.aligned import align  # slow to import
+
+    return align(track, scorer, files, settings)
+
+
+def _may_use_workers(files: Files, settings: Settings) -> bool:
+    return chunks.workers_for(settings.jobs, sum(part.source.size for part in files.parts())) > 1
 
 
 def select_files(track: Track, files: Files, found: Mapping[str, str], settings: Settings) -> None:

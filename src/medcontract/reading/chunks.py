@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, islice
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 
@@ -44,6 +44,10 @@ _ROUNDS = 3
 _BLOCK = 1 << 20
 _NEAR_BORDER = 128 << 10
 """Bytes that are requested at a time to find a border in a file at an address."""
+_WINDOW = 1 << 20
+"""How far, in bytes, a record may be from its place in another file."""
+_TRIES = 8
+"""How many records, and how many places of each, are tried to find the same record in two files."""
 
 
 class Span(NamedTuple):
@@ -100,6 +104,58 @@ def spans(source: Source, container: Container, list_key: str | None, workers: i
         if isinstance(location, Address):
             return _at_likely_row_ends(data, source.start, count) or whole
         return _at_row_ends(data, source.start, count) or whole
+
+
+KeyOf = Callable[[bytes], tuple[str, ...] | None]
+"""Returns the key of the record in a line, if it has one."""
+
+
+def aligned_spans(one: Source, other: Source, workers: int, key_of: KeyOf) -> list[tuple[Span, Span]]:
+    """Slices of two `.jsonl` files, of which each pair starts with records of the same key.
+
+    Empty if they are small, or if their records do not seem to have the same order.
+    """
+    count = _count(one.size + other.size, workers)
+    if one.location is None or other.location is None:
+        return []
+    borders = [(0, 0)]
+    with one.reading(), _open(one.location) as first, other.reading(), _open(other.location) as second:
+        data, others = _Bytes(first, one.size), _Bytes(second, other.size)
+        for number in range(1, count):
+            found = _same_record(data, others, number, count, key_of)
+            if found is None or found[0] <= borders[-1][0] or found[1] <= borders[-1][1]:
+                return []
+            borders.append(found)
+    ends = [*borders[1:], (one.size, other.size)]
+    return [(Span(a, b), Span(c, d)) for (a, c), (b, d) in zip(borders, ends, strict=True)] if count > 1 else []
+
+
+def _same_record(data: _Bytes, others: _Bytes, number: int, count: int, key_of: KeyOf) -> tuple[int, int] | None:
+    """Where two files have lines with the same key, near the given border."""
+    at = data.find(b"\n", *_target(data, number, count)) + 1
+    start = max(_target(others, number, count)[0] - _WINDOW, 0)
+    text = others.between(start, start + 2 * _WINDOW)
+    for line in islice(data.lines(at), _TRIES if at else 0):
+        key = key_of(line)
+        place = _line_with(key, text, key_of) if key else None
+        if place is not None:
+            return at, start + place
+        at += len(line)
+    return None
+
+
+def _line_with(key: tuple[str, ...], text: bytes, key_of: KeyOf) -> int | None:
+    """Where the line with this key starts."""
+    wanted = msgspec.json.encode(key[-1])
+    at = -1
+    for _ in range(_TRIES):
+        at = text.find(wanted, at + 1)
+        line_at, end = text.rfind(b"\n", 0, max(at, 0)) + 1, text.find(b"\n", at)
+        if at < 0 or end < 0:
+            return None
+        if line_at and key_of(text[line_at:end]) == key:
+            return line_at
+    return None
 
 
 def _open(location: str) -> BinaryIO:

@@ -123,6 +123,14 @@ class Marks(MutableMapping[int, Any]):
             result[number] = repeated
         return result
 
+    def moved(self, by: int) -> Marks:
+        """The same marks, of items whose indexes are larger by this number."""
+        result = Marks()
+        result.may_be_unscored = self.may_be_unscored
+        result._start, result._consecutive = self._start + by, self._consecutive
+        result._others = {number + by: mark for number, mark in self._others.items()}
+        return result
+
     def listed(self, items: int) -> list[Any]:
         """The marks of all of so many items; None for those without one."""
         found: list[Any] = list(map(self._others.get, range(items))) if self._others else [None] * items

@@ -71,6 +71,8 @@ class Pair(Struct, Generic[Item, Mark], frozen=True, kw_only=True):
     """Like `measure`, for many records, if that is faster."""
     compares: bool = True
     """Whether `measure` uses the item. If not, a submission can be read before its truth."""
+    slim: Callable[[Item], Item] | None = None
+    """Drops what only `measure` needs of an item, so that it need not be sent to another process."""
     run: str | None = None
     """The field with the run of a record."""
     default_run: str = ""

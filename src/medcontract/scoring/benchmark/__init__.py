@@ -43,6 +43,7 @@ from medcontract.scoring.benchmark.samples import (
     has_answer,
     item_of,
     measure,
+    without_texts,
 )
 from medcontract.scoring.benchmark.tables import tables
 from medcontract.scoring.comparison import Comparison
@@ -106,7 +107,7 @@ class BenchmarkScorer(Scorer):
         pair = Pair(
             truth=truth, submission=submission, key=KEY, item=item,
             measure=partial(measure, terms, settings, take_given, custom, options),
-            own_truth=partial(OwnTruth, item) if truth == submission else None,
+            own_truth=partial(OwnTruth, item) if truth == submission else None, slim=without_texts,
         )  # fmt: skip
         self.pairs = (pair,)
         self._computed = settings.computed

@@ -74,6 +74,11 @@ def item_of(terms: Terms, settings: Settings, keep: bool, record: Any) -> Item:
     return Item(record.task_id, record.sample_id, side, requires, record.reference if keep else None)
 
 
+def without_texts(item: Item) -> Item:
+    """What is counted of an expected answer once it was compared."""
+    return item._replace(side=None, said=None)
+
+
 def has_answer(record: Any) -> bool:
     """Whether a record of the submission contains something to score: a text, entities (even none), or scores."""
     said = record.prediction
