@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +12,9 @@ PATIENCE = 60.0
 """Seconds: what a user would write instead is run only once if it takes longer."""
 PEER_RUNS = 3
 """And otherwise at most this many times, to save time."""
+
+LIMIT, TWICE = "limit", "limit twice"
+"""The labels of the library calls alone: in one process, and in two that do the same at the same time."""
 
 
 class Target(NamedTuple):
@@ -43,6 +46,8 @@ class Row(NamedTuple):
     """The packages that it uses."""
     target: Target
     success: tuple[int, ...] = (0,)
+    limit: str | None = None
+    """What peers/limits.py does with the same files, if it can."""
 
     def needed(self, data: Path) -> list[Path]:
         """All files that it reads."""
@@ -69,7 +74,14 @@ class Row(NamedTuple):
             Command("default", ours, self.success),
             Command(CLUSTER, (*ours, *on_cluster), self.success),
             Command("instead", python_peer(script, *arguments, *files), patience=PATIENCE, most=PEER_RUNS),
+            *(self._limits(self.limit, files) if self.limit else ()),
         ]
+
+    def _limits(self, kind: str, files: Sequence[str]) -> Iterator[Command]:
+        """The library calls alone, once and twice at the same time."""
+        argv = python_peer("limits.py", kind, *files)
+        yield Command(LIMIT, argv, most=PEER_RUNS)
+        yield Command(TWICE, python_peer("twice.py", *argv[1:]), most=PEER_RUNS)
 
     def _baseline(self, sent: Sequence[str]) -> tuple[str, ...]:
         if self.baseline == "validate":
@@ -85,7 +97,7 @@ _SKLEARN = "orjson, pandas, scikit-learn"
 ROWS = (
     Row(
         "score-lesions", "`score`, {records} lesions", "lesions_1m", "score", "lesions_1m.jsonl",
-        "lesions_1m_truth.csv", (), _ORJSON, ("score_lesions.py",), _SKLEARN, Target(4.0, 2.5, 350),
+        "lesions_1m_truth.csv", (), _ORJSON, ("score_lesions.py",), _SKLEARN, Target(4.0, 2.5, 350), limit="lesions",
     ),
     Row(
         "score-triage", "`score`, {records} triage responses with embeddings", "triage_100mb", "score",
@@ -96,16 +108,17 @@ ROWS = (
         "score-prescriptions", "`score`, {records} prescriptions", "prescriptions_100k", "score",
         "prescriptions_100k.jsonl", "prescriptions_100k_labels.jsonl", (), _ORJSON, ("score_prescriptions.py",),
         "orjson", Target(6.0, 3.5, 250), (0, 1),  # without evidence it is NO-GO
+        limit="prescriptions",
     ),
     Row(
         "score-answers", "`score`, {records} answers with rationales", "answers_20k", "score", "answers_20k.jsonl",
         "answers_20k_references.jsonl", ("--set", "model_id=m"), _ORJSON, ("score_answers.py",), "orjson, rapidfuzz",
-        Target(15, 9, 250),
+        Target(15, 9, 250), limit="answers",
     ),
     Row(
         "leaderboard", "`leaderboard`, {files} submissions of {each} lesions", "leaderboard_100", "leaderboard",
         "leaderboard_100", "leaderboard_100_truth.csv", (), "validate", ("score_lesions.py",), _SKLEARN,
-        Target(1.2, 0.7, 200),
+        Target(1.2, 0.7, 200), limit="lesions",
     ),
     Row(
         "score-challenge", "`score --challenge`, {records} predictions", "challenge_1m", "score", "challenge_1m.jsonl",

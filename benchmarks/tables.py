@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks import results as kept
 from benchmarks.measure import CLUSTER, HERE
 from benchmarks.results import Environment, Result, Results, Run
-from benchmarks.rows import BY_ID
+from benchmarks.rows import BY_ID, LIMIT, TWICE
 
 PAGE = "RESULTS.md"
 SCALE = HERE.parent / "docs" / "scale.md"
@@ -31,6 +31,13 @@ _ABOUT_RATIOS = """\
 The baseline parses the submission and checks nothing: a script with `orjson`, or with `csv` for the CSV file. For the
 leaderboard, it is `medcontract validate --jobs 1` of all submissions. The last column is what a user would write
 instead, with these packages: the same or similar figures, without checks.
+"""
+
+_ABOUT_LIMITS = """\
+The limit is what the guarantees cost if nothing but libraries is called, on valid files in the order of the truth and
+without any report: reading, hashing, decoding into checked types, canonical text, search and counting
+(`peers/limits.py`). With two processes, it is half of the time in which two of them do all of it at the same time, so
+that nothing is sent. A target below a limit cannot be met with these libraries.
 """
 
 
@@ -84,6 +91,7 @@ def results_page(results: Results) -> str:
         _ratios(rows),
         _ABOUT_RATIOS,
         _remarks(rows),
+        *_limits(rows),
         "## Seconds\n",
         "Median, and fastest to slowest run.\n",
         table(["work", "baseline", *COLUMNS.values(), "instead"], map(_seconds, rows)),
@@ -141,6 +149,30 @@ def _ratios(rows: Sequence[Result]) -> str:
     return table([*header, "instead"], map(line, rows))
 
 
+def limit(result: Result, label: str) -> float | None:
+    """The time of the library calls alone in one or two processes, relative to the baseline. None if unknown.
+
+    Two processes that share nothing do the same work twice: half of their time is that of two that share the work.
+    """
+    found = ratio(result, LIMIT if label == "one" else TWICE)
+    return found if found is None or label == "one" else found / 2
+
+
+def _limits(rows: Sequence[Result]) -> Iterator[str]:
+    def line(row: Result) -> list[str]:
+        target = BY_ID[row.id].target
+        targets = {"one": target.one, "two": target.two}
+        figures = [(limit(row, label), ratio(row, label), most) for label, most in targets.items()]
+        return [title(row), *(number(figure) for each in figures for figure in each)]
+
+    measured = [row for row in rows if LIMIT in row.runs]
+    if measured:
+        header = ["work", "limit, one process", "ours", "target", "limit, two processes", "ours", "target"]
+        yield "## Limits\n"
+        yield _ABOUT_LIMITS
+        yield table(header, map(line, measured))
+
+
 def _seconds(row: Result) -> list[str]:
     usual = max(run.repeats for run in row.runs.values())
 
@@ -183,7 +215,9 @@ def _missed(result: Result) -> Iterable[str]:
     for label, most in (("one", target.one), ("two", target.two)):
         found, run = ratio(result, label), result.runs.get(label)
         if most and found and found > most:
-            yield f"{title(result)}, {COLUMNS[label]}: {number(found)}, above the target of {number(most)}"
+            least = limit(result, label)
+            known = "" if least is None else f"; the limit is {number(least)}"
+            yield f"{title(result)}, {COLUMNS[label]}: {number(found)}, above the target of {number(most)}{known}"
         if run and run.exit_code is None and run.peak_mb and target.memory_mb and run.peak_mb > target.memory_mb:
             memory = f"{number(run.peak_mb)} MB, above the target of {number(target.memory_mb)} MB"
             yield f"{title(result)}, {COLUMNS[label]}: {memory}"

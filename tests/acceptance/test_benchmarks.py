@@ -7,6 +7,7 @@ import platform
 import runpy
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,23 @@ class TestPeers:
             {name: ours["overall_scores"][name] for name in ("exact_match", "rouge_l")}
         )
 
+    @pytest.mark.parametrize("row", [row for row in ROWS if row.limit], ids=lambda row: row.id)
+    def test_limits(
+        self, row: Any, data: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """The library calls read and hash the same bytes and the same records of the truth."""
+        truth, sent = data / row.truth, row.submissions(data)
+        found = _peer("limits.py", [row.limit, truth, *sent], monkeypatch, capsys)
+        assert len(found) == len(sent)
+        for path, figures in zip(sent, found, strict=True):
+            score = medcontract.score(truth, path, header={"model_id": "m"} if row.limit == "answers" else {})
+            (expected,) = [each for each in score.inputs if each.content_sha256]
+            (answers,) = [each for each in score.inputs if not each.content_sha256]
+            hashes = {"truth": expected.sha256, "content": expected.content_sha256, "sha256": answers.sha256}
+            assert {name: figures[name] for name in hashes} == hashes
+            if row.limit == "lesions":
+                assert figures["accuracy"] == (score.result or {})["accuracy"]
+
     def test_a_table(self, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """The check with pandas accepts the generated table, and rejects a repeated id as we do."""
         valid = data / "lesions_100k.csv"
@@ -156,8 +174,8 @@ class TestPeers:
 
 
 def _peer(
-    script: str, files: list[Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> list[dict[str, float]]:
+    script: str, files: Sequence[object], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> list[dict[str, Any]]:
     """The figures that a peer prints, one line per submission."""
     monkeypatch.setattr(sys, "argv", [script, *map(str, files)])
     runpy.run_path(str(ROOT / "benchmarks" / "peers" / script), run_name="__main__")
