@@ -366,3 +366,8 @@ def marks(pairing: Pairing[Any, Any], run: str) -> list[Any]:
     if run_marks.may_be_unscored:
         return [None if type(mark) is Unscored else mark for mark in found]
     return found
+
+
+def marks_as_bytes(pairing: Pairing[Any, Any], run: str, unprocessed: int) -> bytes:
+    """Like `marks`, for marks that are integers below 256: `unprocessed` takes the place of None."""
+    return pairing.marks_by_run.get(run, Marks()).as_bytes(len(pairing.expected.items), unprocessed)
