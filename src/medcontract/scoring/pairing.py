@@ -10,6 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
+from medcontract.contracts.columns import reader
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.rules import (
     CrossFileRule,
@@ -227,7 +228,7 @@ class Pairing(Generic[Item, Mark]):
         """The fast path for records of expected items that have no record yet. False if it does not apply."""
         if self.pair.can_fail and [record.error for record in rows].count(None) < len(rows):
             return False
-        numbers = self.new_items(list(map(self.key, rows)))
+        numbers = self.new_items(reader(*self.pair.key)(rows))
         if numbers is None:
             return False
         self.add_marks(numbers, self._measure_all(numbers, rows))
