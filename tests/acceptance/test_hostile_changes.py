@@ -305,7 +305,7 @@ def test_the_truth_of_a_ranking(call: Call, tmp_path: Path, monkeypatch: pytest.
         else:
             write(tmp_path, "lesions/truth", [image(f"I-{n:03}", "NV") for n in range(COUNT)])
 
-    then(monkeypatch, contest, "Workers", change, first=True)
+    then(monkeypatch, workers, "Workers", change, first=True)
     ran = call("leaderboard", organizer, "a", "b", "--jobs", "2")
     assert (ran.code, ran.out) == (2 if gone else 1, "")
     assert ("no such file" if gone else "the file changed while it was being read") in ran.err

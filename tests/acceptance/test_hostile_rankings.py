@@ -154,7 +154,7 @@ def test_a_ranking_without_workers(
     def fail(*_: object, fork: bool) -> None:
         raise error
 
-    monkeypatch.setattr(contest, "Workers", fail)
+    monkeypatch.setattr("medcontract.workers.Workers", fail)
     assert call("leaderboard", *files, "--jobs", "2") == alone
 
 

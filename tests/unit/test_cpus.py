@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from medcontract import cpus
+from medcontract import cpus, workers
 from medcontract.evaluation import contest, engine
 from medcontract.evaluation.inputs import Part, Settings
 from medcontract.evaluation.submissions import Submission
@@ -170,7 +170,7 @@ def test_submissions_in_workers_by_default(
 
     monkeypatch.setattr(contest, "_in_workers", fake_workers)
     monkeypatch.setattr(contest, "_size", lambda path: int(path) * MB)
-    monkeypatch.setattr(contest, "can_fork", lambda: True)
+    monkeypatch.setattr(workers, "can_fork", lambda: True)
     monkeypatch.setattr(contest, "time", type("Time", (), {"perf_counter": staticmethod(lambda: clock[0])}))
     monkeypatch.setattr(cpus, "free", lambda: free)
     scored: list[Any] = list(contest._scores_by_default(FakeContest(), submissions))  # type: ignore[arg-type]

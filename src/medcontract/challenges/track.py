@@ -14,6 +14,7 @@ from medcontract.challenges.check_metrics import sign_problem
 from medcontract.challenges.contracts import Ids
 from medcontract.challenges.definition import Definition
 from medcontract.challenges.metrics import built
+from medcontract.contracts.columns import reader
 from medcontract.errors import CallError
 from medcontract.results.score import Score
 from medcontract.results.tables import Bars, Matrix, Table, long_table, number, share_of
@@ -199,8 +200,8 @@ def _make_scorer(definition: Definition, metrics: tuple[Metric, ...]) -> type[Ch
     def measure(item: Any, record: Any) -> Any:
         return read(record)
 
-    def measure_all(items: Iterable[Any], records: Sequence[Any]) -> Iterable[Any]:
-        return map(read, records)
+    def measure_all(items: Iterable[Any], records: Sequence[Any]) -> list[Any]:
+        return reader(*prediction_fields)(records)
 
     pair = Pair(
         truth=ids.truth, submission=ids.predictions, key=definition.key, item=attrgetter(*truth_fields),

@@ -6,7 +6,6 @@ import os
 import shlex
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from msgspec import Struct
@@ -36,7 +35,6 @@ from medcontract.results.validation import FileReport
 from medcontract.scoring.rational import rounded_or_none
 from medcontract.scoring.scorer import Counts, Scorer
 from medcontract.scoring.track import Track
-from medcontract.workers import WorkerDied, Workers, can_fork
 
 _WORKER_DIED = "scoring it terminated its process repeatedly: it ran out of memory or was killed"
 
@@ -330,6 +328,8 @@ def _score_in_worker(submission: Submission) -> Scored | Refused:
 
 def _free_workers() -> int:
     """The number of workers that can be started by default."""
+    from medcontract.workers import can_fork  # slow to import, and not needed for one process
+
     return cpus.free() if can_fork() else 1
 
 
@@ -377,6 +377,10 @@ def scores(contest: Contest, submissions: Sequence[Submission], jobs: int | None
 
 def _in_workers(contest: Contest, submissions: Sequence[Submission], count: int) -> Iterator[Scored | Refused]:
     global _contest  # noqa: PLW0603  # forked workers inherit it
+    from concurrent.futures.process import BrokenProcessPool
+
+    from medcontract.workers import WorkerDied, Workers
+
     digests = tuple(part.source.sha256() for part in contest.parts)
     scoring = options_for_workers(contest.track, contest.job.settings.scoring) or contest.job.settings.scoring
     settings = contest.job.settings._replace(scoring=scoring)

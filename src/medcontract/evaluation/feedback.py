@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import tempfile
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
@@ -28,6 +27,8 @@ class ScoreStore:
     """
 
     def __init__(self) -> None:
+        import tempfile  # slow to import, and only needed for reports
+
         self._file = tempfile.TemporaryFile(prefix="medcontract-")  # noqa: SIM115  # closed by `__exit__`
         self._offsets: list[int] = []
 
@@ -53,7 +54,7 @@ class ScoreStore:
 
 def final_verdict(score: Scored, scorer: Scorer) -> Verdict:
     """The verdict under the protocol that results from all valid submissions, if it depends on them."""
-    if score.counts is None or score.verdict.result is None:
+    if score.counts is None or score.verdict.result is None or score.protocol == scorer.protocol:
         return score.verdict
     again = verdict_of(tracks.track(score.track), scorer, score.counts)
     return replace(again, warnings=score.verdict.warnings, reasons=score.verdict.reasons)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import count, islice
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
+from medcontract.contracts.columns import reader
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.rules import (
     Key,
@@ -46,7 +46,6 @@ class Expected(Generic[Item]):
         wanted: Callable[[Any], bool] | None = None,
     ) -> None:
         self.key = tuple(key)
-        self._key: Callable[[Any], Key] = attrgetter(*key)
         self._item = item
         self.checks = checks
         """Checks of rules across files."""
@@ -139,7 +138,7 @@ class Expected(Generic[Item]):
         return [(position, finding) for position, record in checked for finding in run_checks(self.checks, record)]
 
     def _expect(self, rows: Sequence[Any]) -> None:
-        keys = list(map(self._key, rows))
+        keys = reader(*self.key)(rows)
         if not self._index and is_ascending([*self.keys[-1:], *keys]):  # so none is repeated
             self.keys += keys
             self.items += map(self._item, rows)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 from medcontract.contracts.lesion_classes import CLASSES, LESION_CLASSES, symbols_of
 from medcontract.errors import CallError
 from medcontract.results.score import Score
 from medcontract.results.tables import Matrix, Table, by_class_table, figures_table
-from medcontract.scoring.pairing import Pair, Pairing, marks
+from medcontract.scoring.pairing import Pair, Pairing, marks_as_bytes
 from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol, parameters
 from medcontract.scoring.rational import ONE, ZERO, clamped, f1, mean, rounded, rounded_or_none
@@ -37,16 +36,50 @@ GROUPS = {
 _INDEX = {symbol: index for index, symbol in enumerate(CLASSES)}
 
 
-def _measure(truth: str, record: Any) -> int:
+_UNPROCESSED = len(CLASSES)
+"""Takes the place of the predicted class of an image that is not processed."""
+_CLASS_OR_NONE = (*range(len(CLASSES)), None)
+"""The predicted classes; None for an image that is not processed."""
+_COLUMNS = (*CLASSES, "unprocessed")
+
+
+def _true_class(record: Any) -> int:
+    return _INDEX[record.label]
+
+
+def _measure(truth: int, record: Any) -> int:
     """The class with the largest probability, the first on ties."""
     probabilities = record.probabilities
     index: int = probabilities.index(max(probabilities))
     return index
 
 
-def _measure_all(truths: Iterable[str], records: Sequence[Any]) -> Iterable[int]:
-    lists: list[list[float]] = [record.probabilities for record in records]
-    return map(list.index, lists, map(max, lists))
+def _measure_all(truths: Iterable[int], records: Sequence[Any]) -> bytes:
+    """Like `_measure`. Comparing local variables takes less than half the time of `max` and `index`."""
+    found = []
+    for record in records:
+        largest, b, c, d, e, f, g, h, i, j = record.probabilities
+        index = 0
+        if b > largest:
+            largest, index = b, 1
+        if c > largest:
+            largest, index = c, 2
+        if d > largest:
+            largest, index = d, 3
+        if e > largest:
+            largest, index = e, 4
+        if f > largest:
+            largest, index = f, 5
+        if g > largest:
+            largest, index = g, 6
+        if h > largest:
+            largest, index = h, 7
+        if i > largest:
+            largest, index = i, 8
+        if j > largest:
+            index = 9
+        found.append(index)
+    return bytes(found)
 
 
 PROTOCOL = Protocol(
@@ -165,7 +198,7 @@ class LesionsScorer(Scorer):
     pairs = (
         Pair(
             truth="lesions/truth", submission="lesions/predictions", key=("image_id",),
-            item=attrgetter("label"), measure=_measure, measure_all=_measure_all, compares=False,
+            item=_true_class, measure=_measure, measure_all=_measure_all, compares=False,
         ),
     )  # fmt: skip
 
@@ -185,9 +218,8 @@ class LesionsScorer(Scorer):
     def count(self, answers: Answers) -> Counts:
         pairing = answers.pairing()
         model = answers.documents.get("lesions/model")
-        items = pairing.expected.items
-        by_label = Counter(zip(items, marks(pairing, ""), strict=True))
-        confusion = Counter({(_INDEX[label], mark): times for (label, mark), times in by_label.items()})
+        true = bytes(pairing.expected.items)
+        confusion = _confusion(true, marks_as_bytes(pairing, "", _UNPROCESSED))
         present = {item for item, _ in confusion}
         absent = [
             f"the truth has no image of class {symbol}: its F1 is 0 for everybody"
@@ -203,7 +235,7 @@ class LesionsScorer(Scorer):
             None if model is None else Fraction(model.inference_time_ms),
         )
         return Counts(
-            expected=len(items),
+            expected=len(true),
             processed=processed_counts(pairing),
             data=data,
             warnings=tuple(warnings),
@@ -213,8 +245,9 @@ class LesionsScorer(Scorer):
     def finish(self, counts: Counts) -> Finished:
         data: _Data = counts.data
         protocol = self.protocol
-        by_class = {symbol: _f1_of(data.confusion, index) for index, symbol in enumerate(CLASSES)}
-        accuracy = Fraction(sum(data.confusion[n, n] for n in range(len(CLASSES))), counts.expected)
+        rows = _rows(data.confusion)
+        by_class = {symbol: _f1_of(rows, index) for index, symbol in enumerate(CLASSES)}
+        accuracy = Fraction(sum(row[index] for index, row in enumerate(rows)), counts.expected)
         groups = {name: mean(by_class[symbol] for symbol in symbols) for name, symbols in GROUPS.items()}
         weights = {name: protocol[f"weight_{name}"] for name in GROUPS}
         weighted = sum((weights[name] * groups[name] for name in GROUPS), ZERO) / sum(weights.values())
@@ -232,7 +265,9 @@ class LesionsScorer(Scorer):
             "efficiency_score": rounded_or_none(efficiency),
             "final_score": rounded_or_none(final),
             "points": rounded_or_none(None if final is None else 100 * final),
-            "confusion_matrix": _matrix(data.confusion),
+            "confusion_matrix": {
+                true: dict(zip(_COLUMNS, row, strict=True)) for true, row in zip(CLASSES, rows, strict=True)
+            },
         }
         return Finished(result=result, headline=final, second=prediction)
 
@@ -301,11 +336,25 @@ def _matrix_table(matrix: dict[str, dict[str, int]]) -> Table:
     return Table("Confusion matrix", head, rows, "none: not processed", chart=chart)
 
 
-def _f1_of(confusion: Counter[tuple[int, int | None]], index: int) -> Fraction:
-    hits = confusion[index, index]
-    predicted = sum(confusion[other, index] for other in range(len(CLASSES)))
-    true = sum(confusion[index, answer] for answer in (*range(len(CLASSES)), None))
-    return f1(hits, predicted - hits, true - hits)
+def _confusion(true: bytes, predicted: bytes) -> Counter[tuple[int, int | None]]:
+    """How often each predicted class occurs with each true class. None: not processed.
+
+    Both classes of an image are put into one byte, since bytes are counted much faster than tuples.
+    """
+    pairs = int.from_bytes(true) << 4 | int.from_bytes(predicted)
+    counted = Counter(pairs.to_bytes(len(true)))
+    return Counter({(pair >> 4, _CLASS_OR_NONE[pair & 15]): times for pair, times in counted.items()})
+
+
+def _rows(confusion: Counter[tuple[int, int | None]]) -> list[list[int]]:
+    """The confusion matrix: a row for each true class, with a last column for images that are not processed."""
+    return [[confusion.get((true, answer), 0) for answer in _CLASS_OR_NONE] for true in range(len(CLASSES))]
+
+
+def _f1_of(rows: Sequence[Sequence[int]], index: int) -> Fraction:
+    hits = rows[index][index]
+    predicted = sum([row[index] for row in rows])
+    return f1(hits, predicted - hits, sum(rows[index]) - hits)
 
 
 def _efficiency(data: _Data, protocol: Protocol) -> Fraction | None:
@@ -322,12 +371,6 @@ def _efficiency(data: _Data, protocol: Protocol) -> Fraction | None:
 def _part(value: Fraction, best: Fraction, worst: Fraction) -> Fraction:
     """1 for the best value, 0 for the worst; 1 if the two are equal."""
     return ONE if best == worst else clamped(1 - (value - best) / (worst - best))
-
-
-def _matrix(confusion: Counter[tuple[int, int | None]]) -> dict[str, dict[str, int]]:
-    columns: list[tuple[str, int | None]] = [(symbol, index) for index, symbol in enumerate(CLASSES)]
-    columns.append(("unprocessed", None))
-    return {true: {name: confusion[row, index] for name, index in columns} for row, true in enumerate(CLASSES)}
 
 
 TRACK = Lesions()

@@ -24,6 +24,7 @@ class Marks(MutableMapping[int, Any]):
 
     Most files have the order of the truth. So the marks of consecutive items are kept in a list, which takes a tenth of
     the memory of a dict, and far less time to fill and to send to another process. All others are in a dict.
+    Consecutive marks that were added as bytes are kept as bytes, which take even less.
     """
 
     __slots__ = ("_consecutive", "_others", "_start", "may_be_unscored")
@@ -33,7 +34,7 @@ class Marks(MutableMapping[int, Any]):
         """Whether one may be `Unscored`: so that all of them need not be searched."""
         self._start = 0
         """The index of the item of the first of the consecutive marks."""
-        self._consecutive: list[Any] = []
+        self._consecutive: list[Any] | bytearray = []
         self._others: dict[int, Any] = {}
         if isinstance(marks, Marks):
             self._start, self._consecutive, self._others = marks._start, marks._consecutive[:], dict(marks._others)
@@ -56,7 +57,7 @@ class Marks(MutableMapping[int, Any]):
     def __setitem__(self, number: int, mark: Any) -> None:
         self.may_be_unscored = self.may_be_unscored or type(mark) is Unscored
         if number in self._numbers:
-            self._consecutive[number - self._start] = mark
+            self._listed_consecutive()[number - self._start] = mark
         else:
             self._others[number] = mark
 
@@ -77,20 +78,31 @@ class Marks(MutableMapping[int, Any]):
         return range(self._start, self._start + len(self._consecutive))
 
     def add(self, numbers: Sequence[int], marks: Iterable[Any], is_scored: bool = False) -> None:
-        """Add the marks of new items. A range of items that follows the last one is the fastest.
+        """Add the marks of new items. A range of items that follows the last one is the fastest, and bytes as marks.
 
         `is_scored`: none of them is `Unscored`, as is already known.
         """
-        marks = list(marks)
-        self.may_be_unscored = self.may_be_unscored or not (is_scored or all_scored(marks))
+        if not isinstance(marks, bytes | bytearray):
+            marks = list(marks)
+            self.may_be_unscored = self.may_be_unscored or not (is_scored or all_scored(marks))
         if not isinstance(numbers, range) or not self._is_followed_by(numbers):
             self._others.update(zip(numbers, marks, strict=True))
             return
         if not self._consecutive:
             self._start = numbers.start
-        self._consecutive += marks
+            self._consecutive = marks if isinstance(marks, list) else bytearray(marks)
+        elif isinstance(self._consecutive, bytearray) and not isinstance(marks, list):
+            self._consecutive.extend(marks)
+        else:
+            self._listed_consecutive().extend(marks)
         if len(self._numbers) != numbers.stop - self._start:
             raise ValueError("expected one mark for each item")
+
+    def _listed_consecutive(self) -> list[Any]:
+        """The consecutive marks as a list, from now on: any mark can be put into it."""
+        if isinstance(self._consecutive, bytearray):
+            self._consecutive = list(self._consecutive)
+        return self._consecutive
 
     def _is_followed_by(self, numbers: range) -> bool:
         return not self._others and (not self._consecutive or self._numbers.stop == numbers.start)
@@ -137,8 +149,16 @@ class Marks(MutableMapping[int, Any]):
         found[self._start : self._numbers.stop] = self._consecutive
         return found
 
-    def __getstate__(self) -> tuple[int, list[Any], dict[int, Any], bool]:
+    def as_bytes(self, items: int, unprocessed: int) -> bytes:
+        """Like `listed`, for marks that are integers below 256: `unprocessed` stands for `Unscored` and None."""
+        if self._others or isinstance(self._consecutive, list):
+            found = self.listed(items)
+            return bytes([unprocessed if mark is None or type(mark) is Unscored else mark for mark in found])
+        before, after = self._start, items - self._numbers.stop
+        return bytes((unprocessed,)) * before + self._consecutive + bytes((unprocessed,)) * after
+
+    def __getstate__(self) -> tuple[int, list[Any] | bytearray, dict[int, Any], bool]:
         return self._start, self._consecutive, self._others, self.may_be_unscored
 
-    def __setstate__(self, state: tuple[int, list[Any], dict[int, Any], bool]) -> None:
+    def __setstate__(self, state: tuple[int, list[Any] | bytearray, dict[int, Any], bool]) -> None:
         self._start, self._consecutive, self._others, self.may_be_unscored = state

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
-from operator import attrgetter, countOf
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from msgspec import Struct
 
+from medcontract.contracts.columns import reader
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.rules import (
     CrossFileRule,
@@ -227,9 +228,9 @@ class Pairing(Generic[Item, Mark]):
 
     def _take_all_new(self, rows: Sequence[Any]) -> bool:
         """The fast path for records of expected items that have no record yet. False if it does not apply."""
-        if self.pair.can_fail and countOf(map(get_error, rows), None) < len(rows):
+        if self.pair.can_fail and [record.error for record in rows].count(None) < len(rows):
             return False
-        numbers = self.new_items(list(map(self.key, rows)))
+        numbers = self.new_items(reader(*self.pair.key)(rows))
         if numbers is None:
             return False
         self.add_marks(numbers, self._measure_all(numbers, rows))
@@ -260,7 +261,10 @@ class Pairing(Generic[Item, Mark]):
     @property
     def default_marks(self) -> Marks:
         """The marks of the default run."""
-        return self.marks_by_run.setdefault(self.pair.default_run, Marks())
+        marks = self.marks_by_run.get(self.pair.default_run)
+        if marks is None:
+            marks = self.marks_by_run[self.pair.default_run] = Marks()
+        return marks
 
     def add_marks(self, numbers: Sequence[int], marks: Iterable[Mark | Unscored], is_scored: bool = False) -> None:
         """Add the marks of items without a record in the default run (`Marks.add`)."""
@@ -368,3 +372,8 @@ def marks(pairing: Pairing[Any, Any], run: str) -> list[Any]:
     if run_marks.may_be_unscored:
         return [None if type(mark) is Unscored else mark for mark in found]
     return found
+
+
+def marks_as_bytes(pairing: Pairing[Any, Any], run: str, unprocessed: int) -> bytes:
+    """Like `marks`, for marks that are integers below 256: `unprocessed` takes the place of None."""
+    return pairing.marks_by_run.get(run, Marks()).as_bytes(len(pairing.expected.items), unprocessed)

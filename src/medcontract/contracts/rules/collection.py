@@ -13,6 +13,7 @@ from numbers import Number
 from operator import attrgetter, lt
 from typing import Any, ClassVar, Literal, Protocol
 
+from medcontract.contracts.columns import reader
 from medcontract.contracts.rules.base import Rule
 from medcontract.problems import Finding, Ref
 
@@ -140,7 +141,7 @@ class UniqueIndex:
         return None
 
     def see_all(self, values: list[Any]) -> bool:
-        keys = list(map(self.key, values))
+        keys = list(map(self.key, values)) if self.rule.defaults else reader(*self.rule.fields)(values)
         if self._ascending and keys:
             self._ascend(keys)
         if not self._ascending or not self._keep_text(keys):

@@ -10,6 +10,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, ClassVar
 
+from medcontract.contracts.columns import reader
 from medcontract.contracts.rules.base import Rule
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.problems import Finding
@@ -54,10 +55,11 @@ class Sum(RecordRule, frozen=True, kw_only=True):
         return (self.finding((self.field,))._replace(value=f"sum {total!r}"),)
 
     def all_pass(self, values: list[Any]) -> bool:
+        lists = reader(self.field)(values)
         try:
-            sums = list(map(sum, map(attrgetter(self.field), values)))
+            sums = list(map(sum, lists))
         except TypeError:  # one of the lists is null
-            sums = [sum(numbers) for numbers in map(attrgetter(self.field), values) if numbers is not None]
+            sums = [sum(numbers) for numbers in lists if numbers is not None]
         return not sums or (self.minimum + _MARGIN <= min(sums) and max(sums) <= self.maximum - _MARGIN)
 
 
@@ -108,7 +110,7 @@ class Limit(RecordRule, frozen=True, kw_only=True):
         return (self.finding((self.field,)),) if inside else ()
 
     def all_pass(self, values: list[Any]) -> bool:
-        numbers = [number for number in map(attrgetter(self.field), values) if number is not None]
+        numbers = [number for number in reader(self.field)(values) if number is not None]
         return not numbers or max(numbers) < self.minimum
 
 
@@ -155,7 +157,7 @@ class Requires(RecordRule, frozen=True, kw_only=True):
         return (self.finding((self.field,)),)
 
     def all_pass(self, values: list[Any]) -> bool:
-        applies = self.value is None or self.value in map(attrgetter(self.field), values)
+        applies = self.value is None or self.value in reader(self.field)(values)
         return not applies or super().all_pass(values)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from itertools import accumulate, islice, repeat
+from itertools import accumulate, repeat
 from operator import add, mul
 
 from medcontract.scoring.metrics.counts import RankCounts
@@ -22,17 +23,23 @@ def auroc(metric: Metric, counts: RankCounts, parameters: Parameters) -> MetricV
     positives, negatives = counts.positives.total(), counts.negatives.total()
     if not positives or not negatives:
         return MetricValue(value=None, reason=f"the truth has no {'negative' if positives else 'positive'} case")
-    with_score, tied = _by_score(counts)
-    below = list(accumulate(tied, initial=0))
-    halves = sum(map(mul, with_score, map(add, below, islice(below, 1, None))))  # below + below and tied
+    ordered = _ordered(counts.negatives)
+    up_to = list(accumulate(map(counts.negatives.__getitem__, ordered), initial=0))
+    scores = _ordered(counts.positives)
+    below = map(up_to.__getitem__, map(bisect_left, repeat(ordered), scores))
+    below_and_tied = map(up_to.__getitem__, map(bisect_right, repeat(ordered), scores))
+    halves = sum(map(mul, map(counts.positives.__getitem__, scores), map(add, below, below_and_tied)))
     return MetricValue(value=Fraction(halves, 2 * positives * negatives))
+
+
+def _ordered(scores: Iterable[float | None]) -> list[float]:
+    """The scores, from low to high, without None."""
+    return sorted([score for score in scores if score is not None])
 
 
 def _by_score(counts: RankCounts) -> tuple[list[int], list[int]]:
     """The number of positives and of negatives with each score, from low to high."""
-    scores = {*counts.positives, *counts.negatives}
-    scores.discard(None)
-    ordered = sorted(scores)  # type: ignore[type-var]  # without None
+    ordered = _ordered({*counts.positives, *counts.negatives})
     return list(map(counts.positives.get, ordered, repeat(0))), list(map(counts.negatives.get, ordered, repeat(0)))
 
 

@@ -200,12 +200,15 @@ def _overlaps(
 
 
 def _ranks(tally: Tally, truths: Column, predictions: Column) -> RankCounts:
-    positive, scores = tally.positive, _doubles(predictions)
-    return RankCounts(
-        Counter([score for y, score in zip(truths, scores, strict=True) if y == positive]),
-        Counter([score for y, score in zip(truths, scores, strict=True) if y != positive and y is not None]),
-        truths.count(None),
-    )
+    positive = tally.positive
+    positives: list[float | None] = []
+    negatives: list[float | None] = []
+    for y, score in zip(truths, _doubles(predictions), strict=True):
+        if y == positive:
+            positives.append(score)
+        elif y is not None:
+            negatives.append(score)
+    return RankCounts(Counter(positives), Counter(negatives), truths.count(None))
 
 
 def _errors(tally: Tally, truths: Column, predictions: Column) -> ErrorCounts:
