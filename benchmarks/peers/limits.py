@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -55,8 +55,35 @@ class TrueClass(Struct, gc=False):
     label: str
 
 
-def read_classes(path: Path) -> tuple[list[str], list[str], str, str]:
-    """Ids, labels, the hash of the file and that of its records."""
+def classes_of(lists: Sequence[Sequence[float]]) -> bytes:
+    """The class with the largest probability. This takes less than half the time of `max` and `index`."""
+    found = []
+    for largest, b, c, d, e, f, g, h, i, j in lists:
+        index = 0
+        if b > largest:
+            largest, index = b, 1
+        if c > largest:
+            largest, index = c, 2
+        if d > largest:
+            largest, index = d, 3
+        if e > largest:
+            largest, index = e, 4
+        if f > largest:
+            largest, index = f, 5
+        if g > largest:
+            largest, index = g, 6
+        if h > largest:
+            largest, index = h, 7
+        if i > largest:
+            largest, index = i, 8
+        if j > largest:
+            index = 9
+        found.append(index)
+    return bytes(found)
+
+
+def read_classes(path: Path) -> tuple[list[str], bytes, str, str]:
+    """Ids, classes, the hash of the file and that of its records."""
     digest, content = hashlib.sha256(), hashlib.sha256()
     rows: list[TrueClass] = []
     for text in blocks(path, digest):
@@ -65,7 +92,8 @@ def read_classes(path: Path) -> tuple[list[str], list[str], str, str]:
             del read[0]  # the header
         content.update(encode_lines(read))
         rows += read
-    return [row.image_id for row in rows], [row.label for row in rows], digest.hexdigest(), content.hexdigest()
+    classes = bytes([CLASSES.index(row.label) for row in rows])
+    return [row.image_id for row in rows], classes, digest.hexdigest(), content.hexdigest()
 
 
 def lesions(true: str, *sent: str) -> None:
@@ -73,7 +101,7 @@ def lesions(true: str, *sent: str) -> None:
     decode_lines = msgspec.json.Decoder(Lesion).decode_lines
     for path in map(Path, sent):
         digest = hashlib.sha256()
-        predicted: list[int] = []
+        predicted = bytearray()
         known: list[str] = []
         for text in blocks(path, digest):
             rows = decode_lines(text)
@@ -82,11 +110,11 @@ def lesions(true: str, *sent: str) -> None:
             if min(sums) < 0.99 or max(sums) > 1.01 or text.count(b":") != 2 * len(rows):
                 raise SystemExit(f"{path.name} is not valid")
             known += [row.image_id for row in rows]
-            predicted += map(list.index, lists, map(max, lists))
+            predicted += classes_of(lists)
         if known != ids:
             raise SystemExit(f"{path.name} has other ids than the truth")
-        confusion = Counter(zip(labels, predicted, strict=True))
-        right = sum(times for (label, place), times in confusion.items() if CLASSES[place] == label)
+        pairs = (int.from_bytes(labels) << 4 | int.from_bytes(predicted)).to_bytes(len(ids))
+        right = sum(times for pair, times in Counter(pairs).items() if pair >> 4 == pair & 15)
         figures = {"accuracy": right / len(ids), "truth": truth, "content": content, "sha256": digest.hexdigest()}
         print(msgspec.json.encode(figures).decode())
 

@@ -10,7 +10,7 @@ If a record has a problem that depends on the truth, its place is needed: then t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import repeat
 from operator import attrgetter, countOf
@@ -28,7 +28,7 @@ from medcontract.evaluation.parallel import Prepared, prepare, read_prepared
 from medcontract.evaluation.sinks import Recipe
 from medcontract.problems import Finding
 from medcontract.scoring.expected import read_field, validated
-from medcontract.scoring.marks import all_scored
+from medcontract.scoring.marks import Marks
 from medcontract.scoring.pairing import Pair, Pairing, get_error, measured_mark
 from medcontract.scoring.scorer import Scorer
 from medcontract.scoring.track import Track
@@ -50,7 +50,7 @@ class Noted(NamedTuple):
 
     columns: list[Any]
     """For each field, the values of all valid records: a list, or a text (`joined`), which is quicker to send."""
-    marks: list[Any]
+    marks: list[Any] | bytearray
     is_scored: bool
     """Whether no mark is `Unscored`."""
     invalid: list[tuple[int, dict[str, Any]]]
@@ -63,7 +63,8 @@ class Notes:
     def __init__(self, pair: Pair[Any, Any], fields: tuple[str, ...]) -> None:
         self._pair = pair
         self._columns: dict[str, list[Any]] = {name: [] for name in fields}
-        self._marks: list[Any] = []
+        self._marks = Marks()
+        """Numbered by the valid records."""
         self._invalid: list[tuple[int, dict[str, Any]]] = []
 
     def begin(self) -> None:
@@ -73,12 +74,15 @@ class Notes:
         rows, pair = validated(records), self._pair
         for name, column in self._columns.items():
             column += _values_of(rows, name)
+        marks: Iterable[Any]
         if pair.can_fail and countOf(map(get_error, rows), None) < len(rows):
-            self._marks += [measured_mark(pair, None, row) for row in rows]
+            marks = [measured_mark(pair, None, row) for row in rows]
         elif pair.measure_all:
-            self._marks += pair.measure_all(repeat(None), rows)
+            marks = pair.measure_all(repeat(None), rows)
         else:
-            self._marks += map(pair.measure, repeat(None), rows)
+            marks = map(pair.measure, repeat(None), rows)
+        known = len(self._marks)
+        self._marks.add(range(known, known + len(rows)), marks)
         return ()
 
     def reject(self, parsed: Any) -> Sequence[Finding]:
@@ -91,7 +95,7 @@ class Notes:
 
     def export(self) -> Noted:
         columns = [joined(each) or each for each in self._columns.values()]
-        return Noted(columns, self._marks, all_scored(self._marks), self._invalid)
+        return Noted(columns, self._marks.consecutive, not self._marks.may_be_unscored, self._invalid)
 
     def absorb(self, state: Any) -> None:
         """Never called: `NotedPairing` merges the chunks."""

@@ -74,6 +74,11 @@ class Marks(MutableMapping[int, Any]):
         return chain(zip(count(self._start), self._consecutive), self._others.items())
 
     @property
+    def consecutive(self) -> list[Any] | bytearray:
+        """The marks of consecutive items: all marks, if each was added for the item after the last one."""
+        return self._consecutive
+
+    @property
     def _numbers(self) -> range:
         return range(self._start, self._start + len(self._consecutive))
 
