@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.support import property_settings
 
@@ -32,6 +32,7 @@ from medcontract.scoring.extraction.documents import (
 )
 from medcontract.scoring.extraction.explanations import failure_modes
 from medcontract.scoring.extraction.figures import DocumentFigures, Documents, is_processed
+from medcontract.scoring.extraction.name_pairs import NamePairer, are_equal
 from medcontract.scoring.extraction.tables import lowest
 from medcontract.scoring.marks import Marks
 from medcontract.scoring.pairing import Pairing
@@ -155,6 +156,28 @@ def test_marks_are_those_of_the_definition(found: list[Any], kind: Kind, fuzzy: 
         assert list(map(with_plain_reports, marks)) == wanted
     sent = [pickle.loads(pickle.dumps(label)) for label in labels]  # noqa: S301  # our own
     assert list(map(with_plain_reports, map(comparer.measure, sent, rows))) == wanted
+
+
+@property_settings(200)
+@given(
+    names=st.lists(st.sampled_from([name for name in NAMES if normalize(name)]), min_size=1, max_size=5),
+    other=st.sampled_from(NAMES), place=st.integers(0, 4), fuzzy=st.sampled_from([None, 85]),
+)  # fmt: skip
+def test_one_other_name_is_paired_like_all_names(names: list[str], other: str, place: int, fuzzy: float | None) -> None:
+    """The pair of the only other name is that of the whole document, where all other names are paired in order."""
+    place %= len(names)
+    name, later = names[place], names[place + 1 :]
+    predicted = [*names[:place], other, *later]
+    assume(not are_equal(name, other))
+    pairer = NamePairer(fuzzy)
+    found = pairer.pair_one(name, other, later)
+    repeated = not {normalize(name), normalize(other)}.isdisjoint(map(normalize, later))
+    assert (found is None) == repeated
+    if found:
+        pairs: list[int | None] = list(range(len(names)))
+        pairs[place] = None if found.pairs[0] is None else place
+        nearest = {place: found.nearest[0]} if found.nearest else {}
+        assert pairer.pair(tuple(names), tuple(predicted)) == (pairs, nearest, found.not_compared)
 
 
 def documents_of(kind: Kind, found: list[Any]) -> Documents:

@@ -7,8 +7,7 @@ kept, and equal results are one object, which takes less memory and is quick to 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import compress, count
-from operator import attrgetter, itemgetter, ne
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from medcontract.contracts.string_patterns import BLANKS
@@ -27,7 +26,7 @@ from medcontract.scoring.extraction.documents import (
     failed,
     nothing_right,
 )
-from medcontract.scoring.extraction.name_pairs import NamePairer, is_short, remember
+from medcontract.scoring.extraction.name_pairs import NamePairer, are_equal, is_short, remember
 
 _name = itemgetter(NAME)
 
@@ -72,44 +71,65 @@ class Comparer:
         return marks
 
     def _in_order(self, items: Items, predicted: Items, fields: int) -> DocMark | None:
-        """The mark of a document whose names are the same, in the same order. None if they are not."""
-        if len(items) != len(predicted):
+        """The mark of a document with equal names in the same order, except for one at most. None for others."""
+        labeled = matched = len(items)
+        if labeled != len(predicted):
             return None
         reports: list[tuple[int, ItemReport]] = []
         wrong = 0
-        for number in compress(count(), map(ne, items, predicted)):
-            item, found = items[number], predicted[number]
-            if item[NAME] != found[NAME]:
-                return None
+        has_other_name = False
+        for number, item in enumerate(items):
+            found = predicted[number]
+            if item == found:
+                continue
+            if item[NAME] != found[NAME] and not are_equal(item[NAME], found[NAME]):
+                later = map(_name, items[number + 1 :])
+                names = None if has_other_name else self._names.pair_one(item[NAME], found[NAME], later)
+                if names is None:
+                    return None
+                has_other_name = True
+                if names.pairs[0] is None:
+                    matched -= 1
+                    fields -= self.kind.counted(item)
+                    reports.append((number, self._pairs.unpaired(item[NAME], names.nearest.get(0))))
+                    continue
             report = self._pairs[item, found]
             if report:
                 wrong += len(report.misses)
                 reports.append((number, report))
         if not reports:
-            return all_right(len(items), fields)
-        return self._marks[DocMark(len(items), len(items), fields - wrong, fields, True, len(items), tuple(reports))]
+            return all_right(labeled, fields)
+        succeeded = matched > 0 or bool(predicted[0][NAME].strip(BLANKS))
+        mark = DocMark(labeled, matched, fields - wrong, fields, succeeded, labeled, tuple(reports))
+        return self._marks[mark]
 
     def _pair(self, items: Items, predicted: Items) -> DocMark:
         """The mark of a document whose names are not the same, or not in the same order."""
         names = self._names.pair(tuple(map(_name, items)), tuple(map(_name, predicted)))
+        pairs = names.pairs
         reports: list[tuple[int, ItemReport]] = []
-        matched = fields = wrong = 0
-        for number, (item, pair) in enumerate(zip(items, names.pairs, strict=True)):
-            report = None
+        wrong = 0
+        for number, (item, pair) in enumerate(zip(items, pairs, strict=True)):
             if pair is None:
-                report = self._pairs.unpaired(item[NAME], names.nearest.get(number))
-            else:
-                matched += 1
-                fields += self.kind.counted(item)
-                if item != predicted[pair]:
-                    report = self._pairs[item, predicted[pair]]
-            if report:
-                wrong += len(report.misses)
-                reports.append((number, report))
+                reports.append((number, self._pairs.unpaired(item[NAME], names.nearest.get(number))))
+            elif item != predicted[pair]:
+                report = self._pairs[item, predicted[pair]]
+                if report:
+                    wrong += len(report.misses)
+                    reports.append((number, report))
+        matched = len(pairs) - pairs.count(None)
+        fields = self._fields(items, pairs)
         succeeded = matched > 0 or any(item[NAME].strip(BLANKS) for item in predicted)
         counts = len(items), matched, fields - wrong, fields
         mark = DocMark(*counts, succeeded, len(predicted), tuple(reports), "compared", names.not_compared)
         return self._marks[mark]
+
+    def _fields(self, items: Items, pairs: Sequence[int | None]) -> int:
+        """The number of fields of the paired items that count."""
+        kind = self.kind
+        if kind.optional is None:
+            return len(kind.fields) * (len(pairs) - pairs.count(None))
+        return sum(kind.counted(item) for item, pair in zip(items, pairs, strict=True) if pair is not None)
 
 
 _MOST_KNOWN_REPORTS = 8
@@ -132,7 +152,7 @@ class _KnownPairs(dict[tuple[Item, Item], ItemReport | None]):
         report = None
         if misses or label[NAME] != found[NAME]:
             report = self._report(label[NAME], found[NAME], None, misses)
-        if is_short(label, found):
+        if is_short((*label, *found)):
             remember(self, pair, report)
         return report
 
@@ -170,11 +190,9 @@ class _KnownMarks(dict[DocMark, DocMark]):
         return mark
 
 
-def _texts_in(report: ItemReport) -> Iterator[str]:
+def _texts_in(report: ItemReport) -> list[str]:
     """The texts of records in a report."""
-    yield report.name
-    yield report.paired or ""
-    yield report.nearest[0] if report.nearest else ""
+    texts = [report.name, report.paired or "", report.nearest[0] if report.nearest else ""]
     for miss in report.misses:
-        yield miss.expected
-        yield miss.got
+        texts += miss.expected, miss.got
+    return texts

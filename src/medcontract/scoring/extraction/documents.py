@@ -109,19 +109,25 @@ class _KnownItems(dict[Item, Item]):
 
 def label_reader(kind: Kind) -> Callable[[Any], Label]:
     """A function that returns the label in a record."""
-    known = _KnownItems(kind)
     readers = ItemReaders(kind)
     records_of = attrgetter(kind.labeled)
     full = len(kind.fields)
 
+    def nothing_known() -> tuple[_KnownItems, Callable[[Item], Item], dict[Item, int]]:
+        """Its attributes are also read only once: for each label it would take long."""
+        known = _KnownItems(kind)
+        return known, known.__getitem__, known.unusual
+
+    current = nothing_known()
+
     def label_of(record: Any) -> Label:
-        nonlocal known
+        nonlocal current
+        known, find, unusual = current
         if len(known) >= _MOST_KNOWN:  # a new one: another thread may still use this one
-            known = _KnownItems(kind)
-        mine = known
+            known, find, unusual = current = nothing_known()
         records = records_of(record)
-        items = tuple(map(mine.__getitem__, map(readers[type(records[0])], records))) if records else ()
-        return items, mine.fields(items) if mine.unusual else full * len(items)
+        items = tuple(map(find, map(readers[type(records[0])], records))) if records else ()
+        return items, known.fields(items) if unusual else full * len(items)
 
     return label_of
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
@@ -18,9 +19,9 @@ Names = tuple[str, ...]
 """The names of the items of a document, as printed."""
 
 
-def is_short(*texts: Iterable[str]) -> bool:
+def is_short(texts: Iterable[str]) -> bool:
     """Whether texts may be kept: the memory for what is known must not depend on the data."""
-    return sum(sum(map(len, each)) for each in texts) <= _LONGEST_KNOWN
+    return sum(map(len, texts)) <= _LONGEST_KNOWN
 
 
 def remember(known: dict[_Key, _Value], key: _Key, value: _Value) -> None:
@@ -61,6 +62,22 @@ class NamePairer:
                 pairs[place] = free[pair]
         return NamePairs(pairs, {wanted[place]: found for place, found in rest.nearest.items()}, rest.not_compared)
 
+    def pair_one(self, labeled: str, predicted: str, later: Iterable[str]) -> NamePairs | None:
+        """Like `pair`, for the only names in a document that are not equal; all others are equal, in the same order.
+
+        `later` are the labeled names after this one. None if one of them is equal to one of the two: names that are
+        repeated are paired in order of appearance, so that other pairs may be different ones, too.
+        """
+        names = normalize(labeled), normalize(predicted)
+        if any(normalize(name) in names for name in later):
+            return None
+        return self._rest[(labeled,), (predicted,)]
+
+
+def are_equal(name: str, other: str) -> bool:
+    """Whether names are paired first: their normalized forms are the same."""
+    return normalize(name) == normalize(other)
+
 
 _NO_NAMES: Mapping[int, tuple[str, float]] = MappingProxyType({})
 
@@ -74,7 +91,7 @@ class _KnownRest(dict[tuple[Names, Names], NamePairs]):
 
     def __missing__(self, key: tuple[Names, Names]) -> NamePairs:
         found = self._pair(*key)
-        if is_short(*key):
+        if is_short(chain.from_iterable(key)):
             remember(self, key, found)
         return found
 
