@@ -34,14 +34,21 @@ def fold(text: str) -> str:
 
 def fold_spaced(text: str) -> str:
     """The folded text with a space on both sides of each word (`phrases.spaced`)."""
-    words = _words(text)
-    return f" {'  '.join(words)} " if words else ""
+    folded = _folded_latin(text)
+    if folded is None:
+        folded = " ".join(_words_beyond_latin(text)).encode()
+    folded = folded.strip().replace(b"  ", b" ")
+    if b"  " in folded:  # rare: there were three spaces or more
+        folded = b" ".join(folded.split())
+    return f" {folded.replace(b' ', b'  ').decode()} " if folded else ""
 
 
 def _words(text: str) -> list[str]:
     folded = _folded_latin(text)
-    if folded is not None:
-        return folded.split()
+    return _words_beyond_latin(text) if folded is None else folded.decode("ascii").split()
+
+
+def _words_beyond_latin(text: str) -> list[str]:
     text = _decomposed(text.lower())
     for mark in _SPANISH_MARKS:  # often the only marks, and faster than a pattern
         text = text.replace(mark, "")
@@ -49,7 +56,7 @@ def _words(text: str) -> list[str]:
     return _LONE_DOT.sub(" ", text.translate(_BLANKS)).split()
 
 
-def _folded_latin(text: str) -> str | None:
+def _folded_latin(text: str) -> bytes | None:
     """The folded text, but with any number of spaces, if it consists of characters that become ASCII."""
     try:
         raw = text.encode("latin-1")
@@ -61,7 +68,7 @@ def _folded_latin(text: str) -> str | None:
         except UnicodeEncodeError:
             return None
     folded = _DECIMAL_POINT.sub(_POINT, raw.replace(_POINT, b" ")).translate(_latin_table())
-    return None if b"\0" in folded else folded.decode("ascii")
+    return None if b"\0" in folded else folded
 
 
 @cache

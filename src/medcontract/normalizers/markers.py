@@ -23,7 +23,7 @@ class Found(NamedTuple):
     fallacies: frozenset[str]
 
 
-_NOTHING = Found(_NONE, _NONE, _NONE)
+NOTHING = Found(_NONE, _NONE, _NONE)
 
 
 class Markers:
@@ -95,4 +95,4 @@ class _OnePass:
         if None in found:
             return None
         by_kind = zip(*found, strict=True)
-        return Found(*[_NONE.union(*markers) for markers in by_kind]) if found else _NOTHING
+        return Found(*[_NONE.union(*markers) for markers in by_kind]) if found else NOTHING

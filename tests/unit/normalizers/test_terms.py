@@ -343,6 +343,13 @@ def test_as_a_naive_fold(text: str) -> None:
     assert fold(text) == _naive_fold(text)
 
 
+@property_settings(400)
+@given(_sign_texts.map("".join) | st.text(st.sampled_from("a1.\u00e9\u03b1  \n"), max_size=40))
+def test_folded_and_spaced_at_once(text: str) -> None:
+    """However many spaces there are between words."""
+    assert fold_spaced(text) == spaced(fold(text))
+
+
 def test_each_character_of_latin_1_as_a_naive_fold() -> None:
     """Alone, and between letters and digits."""
     for sign in _SIGNS:

@@ -37,12 +37,12 @@ from medcontract.scoring.benchmark.samples import (
     KEY,
     Item,
     Mark,
+    Measuring,
     OwnTruth,
     Value,
     checked_custom_metrics,
     has_answer,
     item_of,
-    measure,
     without_texts,
 )
 from medcontract.scoring.benchmark.tables import tables
@@ -104,9 +104,10 @@ class BenchmarkScorer(Scorer):
         terms, custom = terms_of(options), custom_metrics()
         settings, take_given = Settings.of(protocol), protocol.word("given_scores") == "taken"
         item = partial(item_of, terms, settings, bool(custom))
+        measuring = Measuring(terms, settings, take_given, custom, options)
         pair = Pair(
             truth=truth, submission=submission, key=KEY, item=item,
-            measure=partial(measure, terms, settings, take_given, custom, options),
+            measure=measuring.measure, measure_all=measuring.measure_all,
             own_truth=partial(OwnTruth, item) if truth == submission else None, slim=without_texts,
         )  # fmt: skip
         self.pairs = (pair,)

@@ -6,15 +6,16 @@ Each function takes texts that were normalized by `normalizers.terms`, and retur
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from math import lcm
 from typing import Any, NamedTuple
 
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.normalizers.folding import fold_spaced
 from medcontract.normalizers.lists import line_kinds
+from medcontract.normalizers.markers import NOTHING, Found
 from medcontract.normalizers.terms import CATEGORIES, Terms
 from medcontract.scoring.folding import bare_signs
 from medcontract.scoring.protocol import Protocol
@@ -44,12 +45,14 @@ class Settings(NamedTuple):
     """Whether one of them compares whole answers."""
     entities: dict[str, int]
     """The weight of each category."""
-    shares: dict[str, int]
-    """The weight of each part of `reasoning_quality`."""
+    shares: tuple[int, ...]
+    """The weight of each part of `reasoning_quality`, in the order of `SHARES`."""
     denominator: int
     """The denominator of these."""
-    full: Fraction
-    share_of_facts: Fraction
+    full: tuple[int, int]
+    """The number of markers that is sufficient, as numerator and denominator."""
+    share_of_facts: tuple[int, int]
+    """The share of facts that is sufficient, as numerator and denominator."""
     penalty: Fraction
     most_penalty: Fraction
 
@@ -59,8 +62,9 @@ class Settings(NamedTuple):
         shares, denominator = _integers({name: protocol[f"weight_{name}"] for name in SHARES})
         computed = computed_metrics(protocol)
         return cls(
-            computed, not set(computed).isdisjoint(ANSWER_METRICS), entities, shares, denominator,
-            protocol["markers_for_full"], protocol["share_of_facts"], protocol["penalty"], protocol["penalty_most"],
+            computed, not set(computed).isdisjoint(ANSWER_METRICS), entities, tuple(shares.values()), denominator,
+            protocol["markers_for_full"].as_integer_ratio(), protocol["share_of_facts"].as_integer_ratio(),
+            protocol["penalty"], protocol["penalty_most"],
         )  # fmt: skip
 
 
@@ -84,46 +88,69 @@ class Side(NamedTuple):
     """The entities, if they were given."""
     bare: tuple[str | None, str | None]
     """Answer and diagnosis as written, if normalization leaves nothing of them."""
-    lines: frozenset[str]
-    """The kinds of lists in the rationale of a model as written: numbered lines, bulleted lines."""
+    markers: Found
+    """The markers in the rationale of a model. Those of structure include the kinds of lists in it as written."""
 
 
-_NO_LINES: frozenset[str] = frozenset()
 _NO_SIGNS = (None, None)
 
 
 def reference_side(terms: Terms, settings: Settings, said: Any) -> Side:
     """Normalize a reference."""
-    return _side(terms, settings, said, _normalized(terms.normalize_spaced, said.rationale), _NO_LINES)
+    answer = _normalized(fold_spaced, said.answer)
+    names = _names(terms, said, answer)
+    return _side(terms, settings, said, answer, names, _normalized(terms.normalize_spaced, said.rationale), NOTHING)
 
 
 def prediction_side(terms: Terms, settings: Settings, said: Any) -> Side:
     """Normalize a prediction."""
-    rationale = _normalized(terms.normalize_spaced, said.rationale)
-    return _side(terms, settings, said, rationale, line_kinds(said.rationale) if rationale else _NO_LINES)
+    (side,) = prediction_sides(terms, settings, (said,))
+    return side
 
 
-def _side(terms: Terms, settings: Settings, said: Any, rationale: str | None, lines: frozenset[str]) -> Side:
-    answer, names, given, bare_answer = _read_answer(terms, settings, said)
+def prediction_sides(terms: Terms, settings: Settings, said: Sequence[Any]) -> Iterator[Side]:
+    """Normalize predictions, step by step: what a step needs stays in the cache of the CPU, which is much faster."""
+    answers = [_normalized(fold_spaced, each.answer) for each in said]
+    names = [_names(terms, *each) for each in zip(said, answers, strict=True)]
+    rationales = [_normalized(terms.normalize_spaced, each.rationale) for each in said]
+    markers = [_markers(terms, *each) for each in zip(said, rationales, strict=True)]
+    return map(partial(_side, terms, settings), said, answers, names, rationales, markers)
+
+
+def _side(
+    terms: Terms,
+    settings: Settings,
+    said: Any,
+    folded: str | None,
+    names: Collection[str],
+    rationale: str | None,
+    markers: Found,
+) -> Side:
+    """`folded` is the answer, and `names` are those in it."""
+    given = _given(terms, said.entities) if said.entities is not None else None
+    answer, bare_answer = "", None
+    if folded is not None:
+        only_names = terms.facts_are_about_names and not settings.compare_answers
+        if not only_names or terms.entity_names.isdisjoint(names):
+            answer = terms.normalize_folded(folded)
+        bare_answer = bare_signs(said.answer, folded)
     diagnosis = _normalized(terms.normalize_diagnosis, said.diagnosis)
     bare_diagnosis = bare_signs(said.diagnosis, diagnosis)
     bare = _NO_SIGNS if bare_answer is bare_diagnosis is None else (bare_answer, bare_diagnosis)
-    return Side(answer is not None, answer or "", rationale, diagnosis, names, given, bare, lines)
+    return Side(folded is not None, answer, rationale, diagnosis, tuple(names), given, bare, markers)
 
 
-def _read_answer(
-    terms: Terms, settings: Settings, said: Any
-) -> tuple[str | None, tuple[str, ...], Entities | None, str | None]:
-    """The answer, the names in it, the entities that are given, and the answer as written if it only has signs."""
-    given = _given(terms, said.entities) if said.entities is not None else None
-    if said.answer is None or not said.answer.strip(BLANKS):
-        return None, (), given, None
-    folded = fold_spaced(said.answer)
-    names = terms.names_folded(folded) if given is None else ()
-    only_names = terms.facts_are_about_names and not settings.compare_answers
-    is_needed = not only_names or terms.entity_names.isdisjoint(names)
-    answer = terms.normalize_folded(folded) if is_needed else ""
-    return answer, tuple(names), given, said.answer.strip(BLANKS) if not folded else None
+def _names(terms: Terms, said: Any, folded: str | None) -> Collection[str]:
+    """The names in an answer, if no entities were given."""
+    return terms.names_folded(folded) if folded and said.entities is None else ()
+
+
+def _markers(terms: Terms, said: Any, rationale: str | None) -> Found:
+    """The markers in a normalized rationale, with the kinds of lists in it as written."""
+    if not rationale:
+        return NOTHING
+    structure, evidence, fallacies = terms.markers(rationale)
+    return Found(structure | line_kinds(said.rationale), evidence, fallacies)
 
 
 def _given(terms: Terms, entities: Any) -> Entities:
@@ -166,10 +193,9 @@ def _extracted(terms: Terms, settings: Settings, reference: Side, prediction: Si
     """The weight of common entities, that of all entities, and whether there are any. Each is in one category."""
     entities, weights, categories = terms.entity_names, settings.entities, terms.categories
     wanted, found = entities.intersection(reference.names), entities.intersection(prediction.names)
-    common, one, other = [
-        sum([weights[categories[name]] for name in names]) for names in (wanted & found, wanted, found)
-    ]
-    return common, one + other - common, bool(wanted or found)
+    common = sum([weights[categories[name]] for name in wanted & found])
+    only_one = sum([weights[categories[name]] for name in wanted ^ found])
+    return common, common + only_one, bool(wanted or found)
 
 
 def _by_category(terms: Terms, settings: Settings, reference: Side, prediction: Side) -> tuple[int, int, bool]:
@@ -219,24 +245,23 @@ def reasoning_quality(terms: Terms, settings: Settings, reference: Side, predict
     rationale = prediction.rationale
     if rationale is None:
         return Measured(ZERO, lambda: {"blank": True})
-    structure, evidence, fallacies = terms.markers(rationale)
-    structure |= prediction.lines
+    structure, evidence, fallacies = prediction.markers
     facts = _expected_facts(terms, reference)
     words = rationale.split()
     counted = Counter(words)
     stated = terms.found(facts, rationale, counted)
     supported = _share_of_markers(settings, len(evidence))
-    shares = {
-        "overlap": _overlap((reference.rationale or "").split(), words, counted),
-        "structure": _share_of_markers(settings, len(structure)),
-        "evidence": supported,
-        "factual": _share(len(stated), _enough_facts(settings, len(facts))) if facts else supported,
-    }
+    shares = (
+        _overlap((reference.rationale or "").split(), words, counted),
+        _share_of_markers(settings, len(structure)),
+        supported,
+        _share(len(stated), _enough_facts(settings, len(facts))) if facts else supported,
+    )
     penalty = min(settings.most_penalty, settings.penalty * len(fallacies)) if fallacies else ZERO
 
     def explain() -> dict[str, Any]:
         return {
-            **{name: Fraction(*share) for name, share in shares.items()},
+            **{name: Fraction(*share) for name, share in zip(SHARES, shares, strict=True)},
             "penalty": penalty,
             "structure_markers": sorted(structure),
             "evidence_markers": sorted(evidence),
@@ -260,27 +285,32 @@ _Share = tuple[int, int]
 
 
 def _share(number: int, full: int) -> _Share:
-    return min(number, full), full
+    return (number, full) if number < full else (full, full)
 
 
 def _share_of_markers(settings: Settings, number: int) -> _Share:
-    full, unit = settings.full.as_integer_ratio()
+    full, unit = settings.full
     return _share(number * unit, full)
 
 
 def _enough_facts(settings: Settings, known: int) -> int:
-    share, unit = settings.share_of_facts.as_integer_ratio()
-    return max(1, known * share // unit)
+    share, unit = settings.share_of_facts
+    return known * share // unit or 1
 
 
-def _weighted(settings: Settings, shares: Mapping[str, _Share], penalty: Fraction) -> Fraction:
+def _weighted(settings: Settings, shares: Iterable[_Share], penalty: Fraction) -> Fraction:
     """The weighted sum of shares minus the penalty, limited to [0, 1]."""
-    common = lcm(penalty.denominator, *(denominator for _, denominator in shares.values()))
-    numerator = -penalty.numerator * (common // penalty.denominator) * settings.denominator
-    for name, (count, denominator) in shares.items():
-        numerator += settings.shares[name] * count * (common // denominator)
-    denominator = common * settings.denominator
-    return Fraction(min(max(numerator, 0), denominator), denominator)
+    numerator, common = 0, 1
+    for weight, (count, denominator) in zip(settings.shares, shares):  # noqa: B905  # `strict` takes time
+        numerator = numerator * denominator + weight * count * common
+        common *= denominator
+    common *= settings.denominator
+    if penalty:
+        numerator = numerator * penalty.denominator - common * penalty.numerator
+        common *= penalty.denominator
+    if numerator <= 0:
+        return ZERO
+    return Fraction(numerator, common) if numerator < common else ONE
 
 
 def _overlap(one: Sequence[str], other: Sequence[str], counted: Mapping[str, int]) -> _Share:
@@ -343,20 +373,24 @@ _METRICS: dict[str, Callable[[Terms, Settings, Side, Side], Measured]] = {
 
 def required_metrics(settings: Settings, reference: Side) -> tuple[str, ...]:
     """The computed metrics that a reference requires: those whose field it has."""
-    there = {
-        CLINICAL: reference.has_answer or reference.given is not None,
-        REASONING: reference.rationale is not None,
-        DIAGNOSTIC: reference.diagnosis is not None,
-        EXACT_MATCH: reference.has_answer,
-        ROUGE_L: reference.has_answer,
-    }
-    return _one_tuple(tuple([name for name in settings.computed if there[name]]))
+    answer, rationale, diagnosis = reference.has_answer, reference.rationale, reference.diagnosis
+    entities = reference.given is not None
+    return _required(settings.computed, answer, entities, rationale is not None, diagnosis is not None)
 
 
 @cache
-def _one_tuple(names: tuple[str, ...]) -> tuple[str, ...]:
+def _required(
+    computed: tuple[str, ...], answer: bool, entities: bool, rationale: bool, diagnosis: bool
+) -> tuple[str, ...]:
     """Always the same object, to save memory: there are few different ones."""
-    return names
+    there = {
+        CLINICAL: answer or entities,
+        REASONING: rationale,
+        DIAGNOSTIC: diagnosis,
+        EXACT_MATCH: answer,
+        ROUGE_L: answer,
+    }
+    return tuple([name for name in computed if there[name]])
 
 
 def measured(
