@@ -804,10 +804,10 @@ def is_right(made: Made, one: Sent) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("track", TRACKS)
 def test_right_records_are_among_those_left_out(track: str) -> None:
-    """The laws below are not empty."""
+    """The laws below are not empty: of eight records, at least one is right, and one is not."""
     rights = [one.right for one in comparisons(track)]
-    assert rights.count(True) >= 20
-    assert rights.count(False) >= 20
+    assert 8 * rights.count(True) >= len(rights) > 0
+    assert 8 * rights.count(False) >= len(rights)
 
 
 @pytest.mark.parametrize(("track", "figure"), TABLE, ids=IDS)

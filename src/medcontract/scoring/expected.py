@@ -143,13 +143,14 @@ class Expected(Generic[Item]):
             self.keys += keys
             self.items += map(self._item, rows)
             return
-        index, known = self.index, len(self.items)
-        index.update(zip(keys, count(known)))
-        if len(index) < known + len(keys):  # of records with the same id, only the first counts
-            index.update(zip(list(index), count()))
-        first = dict(zip(reversed(keys), reversed(rows), strict=True))
-        self.keys += islice(index, known, None)
-        self.items += [self._item(first[key]) for key in islice(index, known, None)]
+        index = self.index
+        if len(set(keys)) < len(keys) or not index.keys().isdisjoint(keys):
+            for key, row in zip(keys, rows, strict=True):  # of records with the same id, only the first counts
+                self.add(key, self._item(row))
+            return
+        index.update(zip(keys, count(len(self.keys))))
+        self.keys += keys
+        self.items += map(self._item, rows)
 
     def add(self, key: Key, item: Any) -> int:
         """Expect an id, with this item if it is a new one. Returns the index of its item."""
