@@ -7,12 +7,12 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from medcontract.contracts.rules import KeyHashes, is_ascending
-from medcontract.errors import CallError
+from medcontract.errors import CallError, MedcontractError
 from medcontract.evaluation.environment import Environment
 from medcontract.reading import chunks
 from medcontract.workers import WorkerDied, Workers, can_fork
@@ -28,6 +28,26 @@ Work = Callable[[Any, T], R]
 
 class EngineFailed(Exception):  # not an error: the work is done in this process instead
     """The workers cannot be started or were killed, or their results cannot be sent."""
+
+
+class EngineError(MedcontractError):
+    """The engine failed, whatever the files are."""
+
+
+class WorkKilled(EngineError):
+    """Work terminated its workers repeatedly."""
+
+
+class TruthLost(EngineError):
+    """Workers ended, and with them a truth that stays on workers: it has to be read again."""
+
+
+class NoWorkers(EngineError):
+    """There are no workers any more."""
+
+
+class ConnectionLost(CallError, EngineError):
+    """The workers cannot be reached any more."""
 
 
 class Engine(Protocol):
@@ -61,6 +81,10 @@ class Engine(Protocol):
         """What divides a truth of so many bytes, which stays on the workers. None: it is sent to each of them."""
         ...
 
+    def discarding(self) -> AbstractContextManager[None]:
+        """A context at whose end workers discard what they keep of the files that were read in it."""
+        ...
+
 
 class SerialEngine:
     """Runs everything in this process."""
@@ -87,6 +111,10 @@ class SerialEngine:
 
     def keeper(self, size: int) -> None:
         """The workers, if there are any, share the memory of this process."""
+
+    def discarding(self) -> AbstractContextManager[None]:
+        """Workers keep nothing."""
+        return nullcontext()
 
 
 _FAILURES = (
