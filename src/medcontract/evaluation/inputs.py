@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -79,7 +80,7 @@ class Settings(NamedTuple):
             return None
         from medcontract.evaluation.engine import engine_for  # slow to import
 
-        return engine_for(self.jobs, size)
+        return engine_for(self.jobs, size, partial(chunks.workers_to_spawn, [part.source for part in parts]))
 
 
 DEFAULT = Settings()
