@@ -350,7 +350,7 @@ def _read_pair(
     parts: Sequence[Part], pairing: Pairing[Any, Any], truth: Truth, settings: Settings
 ) -> Pairing[Any, Any]:
     """Pair the records with their truth, in chunks if that pays off."""
-    paired = settings.ahead.pair(parts, pairing, settings.progress) if settings.ahead else None
+    paired = settings.ahead.pair(parts, pairing) if settings.ahead else None
     if paired:
         return paired
     engine = settings.engine_for(parts, keeps_records=True)
@@ -358,9 +358,9 @@ def _read_pair(
         from medcontract.evaluation.parallel import read_in_chunks
 
         sinks = _sinks_for(pairing, truth)
-        if sinks and read_in_chunks(parts, pairing, sinks, engine, settings.progress):
+        if sinks and read_in_chunks(parts, pairing, sinks, engine):
             return pairing
-    read(parts, pairing, settings.progress)
+    read(parts, pairing)
     return pairing
 
 
