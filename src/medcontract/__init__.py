@@ -6,16 +6,14 @@
 (True, 'lesions/truth', 1)
 """
 
-from importlib import import_module
-
-from medcontract._version import __version__
-
 TYPE_CHECKING = False
 """Defined here instead of imported: with `python -m medcontract` the current folder is first on `sys.path`, so a
-`typing.py` in a data folder would run. For the same reason, this module only imports what is already loaded."""
+`typing.py` in a data folder would run. For the same reason, and because the command line does not handle Ctrl-C yet,
+this module imports nothing."""
 if TYPE_CHECKING:
     from typing import Any
 
+    from medcontract._version import __version__
     from medcontract.api import (
         bundle,
         cache_info,
@@ -123,13 +121,17 @@ _MODULES = {
     "UnknownContract": "errors",
     "Validated": "contracts.contract",
     "Validation": "results.validation",
+    "__version__": "_version",
 }
-"""The modules of the classes; all functions are in `api`. They are imported on first use, to keep imports fast."""
+"""The modules of the classes and of the version; all functions are in `api`. They are imported on first use, to keep
+imports fast."""
 
 
 def __getattr__(name: str) -> "Any":
     if name not in __all__:
         raise AttributeError(f"module 'medcontract' has no attribute '{name}'")
+    from importlib import import_module
+
     value = getattr(import_module(f"medcontract.{_MODULES.get(name, 'api')}"), name)
     globals()[name] = value
     return value

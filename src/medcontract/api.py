@@ -426,6 +426,7 @@ def leaderboard(
     engine: str | None = None,
     scheduler: str | None = None,
     client: Any = None,
+    broadcast_limit: int | None = None,
     max_record: int | None = None,
     max_unpacked: int | None = None,
     plugins: str | Sequence[str] = (),
@@ -480,8 +481,9 @@ def leaderboard(
     inputs = [split_known(truth)[0], *([] if measured is None else [measured])]
     paths = [path for path, _ in split]
     folder = None if reports is None else _report_folder(reports, names, extension, inputs, paths)
+    limit = arguments.broadcast_limit(broadcast_limit, engine, client)
     with (
-        arguments.engine(engine, scheduler, client, jobs) as chosen,
+        arguments.engine(engine, scheduler, client, jobs, limit) as chosen,
         arguments.result_cache(cache, [*inputs, *paths], notice, beside=True) as results,
     ):
         board = rank(

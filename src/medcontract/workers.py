@@ -12,12 +12,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
 from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.process import BaseProcess
-from types import TracebackType
+from types import ModuleType, TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
 from medcontract import cpus
@@ -61,17 +61,26 @@ class Workers:
     at once. They import nothing from the current folder. `prepare` is called first in each worker; its exceptions are
     raised here. May raise `OSError` or `ImportError` if there are no semaphores, as in some sandboxes, and
     `BrokenProcessPool` if the system kills all workers.
+
+    `with_main`: spawned workers import the main module of this process, as is usual in Python. It may have registered
+    contracts, but it may also be a script that does not expect to run again.
     """
 
     def __init__(
-        self, count: int, prepare: Callable[..., object] | None = None, *arguments: Any, fork: bool = False
+        self,
+        count: int,
+        prepare: Callable[..., object] | None = None,
+        *arguments: Any,
+        fork: bool = False,
+        with_main: bool = True,
     ) -> None:
         if sys.flags.ignore_environment and not sys.flags.safe_path:
             raise OSError("with python -E, workers would import modules from the current folder; use python -I")
         self.count = min(count, _MOST_WORKERS)
         self._prepare = prepare, arguments
         self._fork = fork
-        self._context: Any = _Spawning()
+        self._with_main = with_main
+        self._context: Any = _Spawning(with_main)
         self._theirs, self._mine = self._context.Pipe(duplex=False)
         self._alone: Workers | None = None
         try:
@@ -153,7 +162,9 @@ class Workers:
     def alone(self, function: Callable[[A], T], item: A) -> T | WorkerDied:
         """The result for an item that was in progress when a worker died."""
         for _ in range(_TRIES - 1):
-            self._alone = self._alone or Workers(1, self._prepare[0], *self._prepare[1], fork=self._fork)
+            self._alone = self._alone or Workers(
+                1, self._prepare[0], *self._prepare[1], fork=self._fork, with_main=self._with_main
+            )
             with suppress(BrokenProcessPool):
                 return self._alone.result(self._alone.submit(function, item))
         return WorkerDied()
@@ -187,7 +198,7 @@ class Workers:
         if sys.platform != "win32" and self._fork and can_fork():
             self._context = _Forking()
             return ProcessPoolExecutor(self.count, self._context, _begin_forked, (self._theirs, self._mine))
-        self._context = _Spawning()
+        self._context = _Spawning(self._with_main)
         arguments = (self._theirs, os.environ.get(_SAFE_PATH), *self._prepare)
         with safe_path():  # this may start the resource tracker process
             return ProcessPoolExecutor(self.count, self._context, _begin_worker, arguments)
@@ -196,8 +207,10 @@ class Workers:
 class _SafeProcess(SpawnProcess):
     """A worker that imports nothing from the current folder, which contains data."""
 
+    with_main = True
+
     def start(self) -> None:
-        with safe_path():
+        with safe_path(), nullcontext() if self.with_main else _hidden_main():
             super().start()
 
 
@@ -214,8 +227,13 @@ class _Started:
 
 
 class _Spawning(_Started, SpawnContext):
+    def __init__(self, with_main: bool) -> None:
+        super().__init__()
+        self._with_main = with_main
+
     def Process(self, *arguments: Any, **named: Any) -> _SafeProcess:  # type: ignore[override]  # noqa: N802
         process = _SafeProcess(*arguments, **named)
+        process.with_main = self._with_main
         self.started.append(process)
         return process
 
@@ -272,6 +290,18 @@ def safe_path() -> Iterator[None]:
         finally:
             sys.path = path
             _restore(before)
+
+
+@contextmanager
+def _hidden_main() -> Iterator[None]:
+    """Python processes that are started in this context do not import the main module of this one."""
+    with _starting:
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = main
 
 
 def _restore(safe_path: str | None) -> None:

@@ -24,11 +24,14 @@ from tests.commands import Call
 from tests.remote_files import forget_connections, web_server
 from tests.scoring_files import repeats, write
 from tests.unit.evaluation.test_chunks_of_containers import as_row, write_parquet, zipped
+from tests.unit.evaluation.test_cluster_scores import ranked
+from tests.unit.evaluation.test_joined_rankings import spoiled_folders
 from tests.unit.evaluation.test_joining import MAKERS, files, score, spoiled
 
 import medcontract
 from medcontract.errors import CallError
 from medcontract.evaluation import dask_engine, parallel
+from medcontract.evaluation.contest import Contest
 from medcontract.modeling import Contract, Document, ListOf, Str, StrictModel, register
 from medcontract.reading import chunks
 from medcontract.scoring import custom_metrics, tracks
@@ -77,7 +80,9 @@ def test_a_challenge(tmp_path: Path, client: Any) -> None:
     expected = challenge.score(*given, jobs=1).to_json()
     assert challenge.score(*given, client=client, broadcast_limit=1).to_json() == expected
     board = challenge.leaderboard(paths[0], paths[1], paths[1], jobs=1).to_json()
-    assert challenge.leaderboard(paths[0], paths[1], paths[1], client=client).to_json() == board
+    for limit in (None, 1):
+        found = challenge.leaderboard(paths[0], paths[1], paths[1], client=client, broadcast_limit=limit)
+        assert found.to_json() == board
 
 
 def lesions(folder: Path, count: int = 3000, repeated: bool = True) -> tuple[Path, Path]:
@@ -142,6 +147,42 @@ def test_a_ranking(call: Call, tmp_path: Path, client: Any) -> None:
         )
         assert board.to_json() == alone.to_json()
     assert medcontract.cache_info(tmp_path / "kept").count == 4
+
+
+@pytest.mark.parametrize("track", MAKERS)
+def test_a_ranking_with_a_large_truth(track: str, tmp_path: Path, client: Any) -> None:
+    """It stays on the workers; submissions have invalid, repeated and unknown records, and one cannot be read."""
+    truth, teams = spoiled_folders(random.Random(track), track, tmp_path)
+    alone = ranked(truth, teams, jobs=1)
+    assert '"rank": 1' in "".join(alone)
+    assert ranked(truth, teams, client=client, broadcast_limit=1) == alone
+
+
+@pytest.mark.parametrize("victims", [1, 2])
+def test_a_ranking_whose_workers_are_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, victims: int) -> None:
+    """Between two submissions: what is lost of the truth is read again."""
+    truth, sent = lesions(tmp_path)
+    data = sent.read_bytes()
+    teams = [tmp_path / name for name in ("a.jsonl", "b.jsonl", "c.jsonl")]
+    for number, team in enumerate(teams):
+        team.write_bytes(data.replace(b"I-7", b"I-%d" % number))
+    alone = ranked(truth, teams, jobs=1)
+    monkeypatch.setattr(chunks, "SMALLEST", 8_000)
+    scored: list[str] = []
+    real = Contest.score
+    with dask_engine.connected(None, 2) as client:
+        running = list(client.run(os.getpid).values())
+
+        def killing(contest: Contest, submission: Any) -> Any:
+            if len(scored) == 1:
+                for process in running[:victims]:
+                    os.kill(process, signal.SIGKILL)
+            scored.append(submission.name)
+            return real(contest, submission)
+
+        monkeypatch.setattr(Contest, "score", killing)
+        assert ranked(truth, teams, client=client, broadcast_limit=1) == alone
+    assert len(scored) >= len(teams)
 
 
 POISON = """

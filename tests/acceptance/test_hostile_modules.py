@@ -7,6 +7,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.scoring_files import CLASSES, guess, image
@@ -156,3 +157,46 @@ def test_what_a_plugin_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(CallError, match="cannot be imported: ModuleNotFoundError: No module named 'nowhere_at_all'"):
         load_module("needy_plugin")
+
+
+UNGUARDED = """
+import sys
+
+import medcontract
+from medcontract import cpus, workers
+from medcontract.reading import chunks
+
+print("started")
+cpus.free = lambda: 2
+chunks.SMALLEST, chunks.WORTH_IT, chunks.CELLS_WORTH_SPAWNING = 1000, 1000, 100
+real, count = workers._SafeProcess.start, 0
+
+
+def start(process):
+    global count
+    count += 1
+    real(process)
+
+
+workers._SafeProcess.start = start
+truth, sent = sys.argv[1:]
+results = [(medcontract.validate(sent, jobs=jobs), medcontract.score(truth, sent, jobs=jobs)) for jobs in (None, 1)]
+assert [each.to_json() for each in results[0]] == [each.to_json() for each in results[1]]
+print(count, *map(bool, results[0]))
+"""
+
+
+def test_workers_by_default_do_not_run_a_script_again(tmp_path: Path) -> None:
+    """Also if they are spawned, and the script has no `if __name__ == "__main__"`."""
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    sent: dict[str, list[Any]] = {"image_id": [f"I-{n}" for n in range(200)]}
+    sent |= {name: [float(name == "NV")] * 200 for name in CLASSES}
+    pq.write_table(pa.table(sent), tmp_path / "sent.parquet", row_group_size=50)
+    (tmp_path / "truth.csv").write_text("image_id,label\n" + "".join(f"I-{n},NV\n" for n in range(200)))
+    (tmp_path / "script.py").write_text(UNGUARDED)
+    ran = subprocess.run(
+        [sys.executable, "script.py", "truth.csv", "sent.parquet"], cwd=tmp_path, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert (ran.stdout, ran.stderr) == ("started\n4 True True\n", "")

@@ -11,11 +11,17 @@ from typing import Any
 import pytest
 
 from medcontract import cpus, workers
+from medcontract.addresses import Address
 from medcontract.evaluation import contest, engine
 from medcontract.evaluation.inputs import Part, Settings
 from medcontract.evaluation.submissions import Submission
 from medcontract.reading import chunks
 from medcontract.reading.source import Source
+
+
+def fail() -> int:
+    raise AssertionError
+
 
 MB = 1 << 20
 
@@ -106,32 +112,90 @@ def test_workers_for_a_file(
     monkeypatch.setattr(cpus, "free", lambda: free)
     monkeypatch.setattr(engine, "can_fork", lambda: True)
     assert chunks.workers_for(jobs, megabytes * MB) == expected
-    found = engine.engine_for(jobs, megabytes * MB)
+    found = engine.engine_for(jobs, megabytes * MB, fail)
     assert (found.workers if found else 1) == expected
 
 
 def test_the_load_does_not_matter_for_small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """So nothing is measured."""
-
-    def fail() -> int:
-        raise AssertionError
-
     monkeypatch.setattr(cpus, "free", fail)
     assert chunks.workers_for(None, 31 * MB) == 1
     assert chunks.workers_for(2, 100 * MB) == 2
 
 
-def test_by_default_only_forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cpus, "free", lambda: 2)
-    monkeypatch.setattr(engine, "can_fork", lambda: False)
-    assert engine.engine_for(None, 100 * MB) is None
-    assert engine.engine_for(2, 100 * MB) is not None
+@pytest.mark.parametrize("to_spawn", [1, 2])
+def test_workers_that_cannot_be_forked(to_spawn: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default, as many as pay off: also if that is only known when the files are open."""
+    monkeypatch.setattr(cpus, "free", lambda: 4)
+    forks = [True]
+    monkeypatch.setattr(engine, "can_fork", lambda: forks[0])
+    early = engine.engine_for(None, 100 * MB, lambda: to_spawn)
+    asked = engine.engine_for(3, 100 * MB, fail)
+    forks[0] = False
+    assert early
+    assert (early.is_ready(), early.workers, early.stable) == (to_spawn > 1, to_spawn, True)
+    assert asked
+    assert (asked.is_ready(), asked.workers, asked.stable) == (True, 3, True)
+    late = engine.engine_for(None, 100 * MB, lambda: to_spawn)
+    assert (late.workers if late else 1) == to_spawn
+
+
+def text(size: int, watched: bool = False, at_address: bool = False) -> Source:
+    source = Source(Address("https://example.org/a.csv") if at_address else "a.csv")
+    source.size, source.watched = size, watched
+    return source
+
+
+def table(folder: Path, rows: int) -> Source:
+    pa = pytest.importorskip("pyarrow")
+    path = folder / f"{rows}.parquet"
+    pytest.importorskip("pyarrow.parquet").write_table(pa.table({"a": range(rows), "b": range(rows)}), path)
+    source = Source(str(path))
+    source.prepare()
+    return source
+
+
+def test_workers_that_are_worth_spawning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By size, for Parquet by the number of cells. A text at an address is not transferred twice."""
+    monkeypatch.setattr(cpus, "free", lambda: 4)
+    monkeypatch.setattr(chunks, "CELLS_WORTH_SPAWNING", 100)
+    one = chunks.WORTH_SPAWNING
+    found = {
+        "small": chunks.workers_to_spawn([text(2 * one - 1)]),
+        "large": chunks.workers_to_spawn([text(one), text(one + 1)]),
+        "very large": chunks.workers_to_spawn([text(99 * one, watched=True)]),
+        "at an address": chunks.workers_to_spawn([text(3 * one, at_address=True)]),
+        "at an address, hashed": chunks.workers_to_spawn([text(3 * one, watched=True, at_address=True)]),
+        "few cells": chunks.workers_to_spawn([table(tmp_path, 99)]),
+        "cells": chunks.workers_to_spawn([table(tmp_path, 100)]),
+        "both": chunks.workers_to_spawn([table(tmp_path, 50), text(one)]),
+    }
+    assert found == {
+        "small": 1, "large": 2, "very large": 4, "at an address": 3, "at an address, hashed": 1,
+        "few cells": 1, "cells": 2, "both": 2,
+    }  # fmt: skip
+
+
+def test_a_damaged_table_has_no_cells(tmp_path: Path) -> None:
+    whole = table(tmp_path, 100)
+    path = tmp_path / "half.parquet"
+    path.write_bytes(Path(whole.name).read_bytes()[:300])
+    source = Source(str(path))
+    source.prepare()
+    assert chunks.workers_to_spawn([source]) == 1
+
+
+def test_a_table_has_no_small_records(tmp_path: Path) -> None:
+    """Its bytes are not lines."""
+    source = table(tmp_path, 100)
+    Path(source.name).write_bytes(Path(source.name).read_bytes() + b"\n" * 1000)
+    assert not chunks.has_small_records(source)
 
 
 def test_a_busy_machine_loads_no_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """To load it takes a while, too."""
     calls: list[Any] = []
-    monkeypatch.setattr(engine, "engine_for", lambda jobs, size: calls.append((jobs, size)))
+    monkeypatch.setattr(engine, "engine_for", lambda jobs, size, to_spawn: calls.append((jobs, size)))
     source: Any = type("Large", (), {"size": 100 * MB})
     parts: Sequence[Part] = [Part(source, None, None)]  # type: ignore[arg-type]
     for free, jobs in ((1, None), (2, 1), (2, None), (1, 2)):
@@ -189,7 +253,7 @@ def test_small_records_by_default(
 ) -> None:
     """They are scored by one process: to send what is kept of each record would take as long as to read it."""
     calls: list[Any] = []
-    monkeypatch.setattr(engine, "engine_for", lambda jobs, size: calls.append((jobs, size)))
+    monkeypatch.setattr(engine, "engine_for", lambda jobs, size, to_spawn: calls.append((jobs, size)))
     monkeypatch.setattr(cpus, "free", lambda: 2)
     monkeypatch.setattr(chunks, "SMALLEST", 1000)
     monkeypatch.setattr(chunks, "WORTH_IT", 1000)

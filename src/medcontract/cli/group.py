@@ -16,6 +16,7 @@ from importlib import import_module
 import click
 
 from medcontract._version import __version__
+from medcontract.cli import interrupts
 from medcontract.cli.main import COMMANDS
 from medcontract.cli.suggesting import SuggestingGroup
 from medcontract.errors import CallError, MedcontractError, internal_error, plugin_failure
@@ -34,6 +35,7 @@ class LazyGroup(SuggestingGroup):
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(f"medcontract.cli.{cmd_name}").command
+        interrupts.raise_again()
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -1,12 +1,12 @@
-"""The entry point of `medcontract`."""
-
-from __future__ import annotations
+"""The entry point of `medcontract`. It imports nothing that is not loaded, so that `main` soon handles Ctrl-C."""
 
 import os
 import sys
-from collections.abc import Sequence
 
-from medcontract._version import __version__
+TYPE_CHECKING = False
+"""Defined instead of imported: `typing` takes longer to import than all of this module."""
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 COMMANDS = {
     "validate": "Check files against their contracts.",
@@ -35,6 +35,8 @@ def _open_streams() -> None:
 
 
 def _print_version() -> int:
+    from medcontract._version import __version__
+
     try:
         sys.stdout.write(f"medcontract {__version__}\n")
         sys.stdout.flush()
@@ -44,12 +46,24 @@ def _print_version() -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line. Returns the exit code: 0 success, 1 invalid data, 2 wrong usage, 130 Ctrl-C."""
-    arguments = sys.argv[1:] if arguments is None else list(arguments)
-    _open_streams()
-    if arguments in (["--version"], ["-V"]):  # before anything is imported
-        return _print_version()
-    from medcontract.cli.group import run
+def main(arguments: "Sequence[str] | None" = None) -> int:
+    """Run the command line. Returns the exit code: 0 success, 1 invalid data, 2 wrong usage, 130 Ctrl-C.
 
-    return run(arguments)
+    With arguments, it is a function of another program, whose handling of Ctrl-C it does not change.
+    """
+    try:
+        is_program = arguments is None
+        arguments = sys.argv[1:] if arguments is None else list(arguments)
+        _open_streams()
+        if arguments in (["--version"], ["-V"]):  # before anything is imported
+            return _print_version()
+        if is_program:
+            from medcontract.cli.interrupts import exit_at_once
+
+            exit_at_once()
+        from medcontract.cli.group import run
+
+        return run(arguments)
+    except KeyboardInterrupt:  # during these imports: the command itself handles it
+        sys.stderr.write("Interrupted.\n")
+        return 130

@@ -32,7 +32,6 @@ from medcontract.scoring.marks import Marks
 from medcontract.scoring.pairing import Pair, Pairing, get_error, measured_mark
 from medcontract.scoring.scorer import Scorer
 from medcontract.scoring.track import Track
-from medcontract.validation.records import Progress
 
 _MARK = "_mark"
 """Fields of records do not start with an underscore."""
@@ -199,13 +198,11 @@ class Ahead:
         self._sinks = sinks
         self._started = started
 
-    def pair(
-        self, parts: Sequence[Part], pairing: Pairing[Any, Any], progress: Progress | None
-    ) -> Pairing[Any, Any] | None:
+    def pair(self, parts: Sequence[Part], pairing: Pairing[Any, Any]) -> Pairing[Any, Any] | None:
         """The records of these files, paired with their truth. None if they have to be read again."""
         noted, started = NotedPairing(pairing, self._sinks.fields), self._started
         try:
-            if parts is self._prepared.parts and read_prepared(self._prepared, noted, self._sinks, started, progress):
+            if parts is self._prepared.parts and read_prepared(self._prepared, noted, self._sinks, started):
                 return noted
         except PlaceNeeded:
             pass

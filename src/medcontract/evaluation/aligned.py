@@ -20,7 +20,7 @@ from medcontract.contracts.rules import CrossFileRule, Key, Unique
 from medcontract.contracts.rules.id_hints import originals
 from medcontract.evaluation.chunk_work import Chunk, ChunkSink, Outcome, WholeFile, find_repeats, hash_file, read_chunk
 from medcontract.evaluation.engine import Engine, EngineFailed, SerialEngine, Work
-from medcontract.evaluation.inputs import Files, Part, Settings
+from medcontract.evaluation.inputs import Files, Part, Settings, report_read
 from medcontract.evaluation.joining import OneSink, is_about_one_item
 from medcontract.evaluation.parallel import Prepared, prepare, read_prepared
 from medcontract.evaluation.sinks import ExpectedSinks, NoSink, Recipe
@@ -31,7 +31,6 @@ from medcontract.scoring.pairing import Pair, Pairing, PairingState
 from medcontract.scoring.scorer import Scorer
 from medcontract.scoring.track import Track
 from medcontract.validation.dispatch import container_for
-from medcontract.validation.records import Progress
 
 _MOST_OTHER_IDS = 1000
 """A chunk with more ids that are not in its part of the truth is not aligned."""
@@ -170,13 +169,13 @@ class Aligned:
         self._sent = sent
         self._pairing: Pairing[Any, Any] | None = None
 
-    def read(self, parts: Sequence[Part], sinks: ExpectedSinks, progress: Progress | None) -> Expected[Any] | None:
+    def read(self, parts: Sequence[Part], sinks: ExpectedSinks) -> Expected[Any] | None:
         """Read both files, of which `parts` is the truth. Returns it, or None if they have to be read separately."""
         if parts is not self._truth.parts:
             return None
         before = [(part.collector, part.validator) for part in parts]
         try:
-            return self._read(sinks, progress)
+            return self._read(sinks)
         except (EngineFailed, NotAligned):
             for part, (collector, validator) in zip(parts, before, strict=True):
                 part.collector, part.validator = collector, validator
@@ -186,11 +185,11 @@ class Aligned:
         """The submission, if it was read with the truth."""
         return self._pairing if parts is self._sent.parts else None
 
-    def _read(self, sinks: ExpectedSinks, progress: Progress | None) -> Expected[Any]:
+    def _read(self, sinks: ExpectedSinks) -> Expected[Any]:
         pair, contract = self._pair, self._sent.parts[0].contract
         rules = [rule for rule in contract.file_rules if rule.other == pair.truth]
         unique = [rule for rule in contract.list_rules if isinstance(rule, Unique)]
-        hashes, both = self._run(AlignedSinks(self._recipe, pair, sinks, rules, unique), progress)
+        hashes, both = self._run(AlignedSinks(self._recipe, pair, sinks, rules, unique))
         expected = sinks.fresh()
         self._merge(self._truth, expected, [*hashes[:1], *(truth for truth, _ in both)])
         sizes = [len(truth.sink.keys) for truth, _ in both]
@@ -205,21 +204,19 @@ class Aligned:
         self._pairing = pairing
         return expected
 
-    def _run(self, sinks: AlignedSinks, progress: Progress | None) -> tuple[list[Any], list[tuple[Outcome, Outcome]]]:
+    def _run(self, sinks: AlignedSinks) -> tuple[list[Any], list[tuple[Outcome, Outcome]]]:
         """The hashes of both files, and the outcomes of their chunks."""
         chunks = [AlignedChunk(*both) for both in zip(self._truth.chunks, self._sent.chunks, strict=True)]
         hashed = [*self._truth.whole, *self._sent.whole]
         work: list[AlignedChunk | WholeFile] = [*hashed, *chunks]
         results: list[Any] = []
-        total = sum(part.source.size for part in (*self._truth.parts, *self._sent.parts))
-        done = 0
         for item, result in zip(work, self._engine.map(do_aligned, sinks, work), strict=True):
             if result is None:
                 raise NotAligned
             results.append(result)
-            done += sum(chunk.span.end - chunk.span.start for chunk in item) if isinstance(item, AlignedChunk) else 0
-            if progress:
-                progress(min(done, total), total)
+            if isinstance(item, AlignedChunk):
+                report_read(self._truth.parts, item.truth.span.end)
+                report_read(self._sent.parts, item.sent.span.end)
         return results[: len(hashed)], results[len(hashed) :]
 
     def _merge(self, prepared: Prepared, sink: ChunkSink, results: Sequence[Any]) -> None:

@@ -1,4 +1,8 @@
-"""Scores the submissions of a ranking on an engine. The truth is read once, and sent to the workers."""
+"""Scores the submissions of a ranking on an engine.
+
+The truth is read once, and sent to the workers: each submission is scored by one of them. A larger truth stays on the
+workers (`joining`): then submissions are scored one after the other, and each is read by all workers.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +17,9 @@ from msgspec.structs import replace
 from medcontract.addresses import Address
 from medcontract.contracts import registry
 from medcontract.evaluation.contest import Contest, Job, Refused, read_again, worker_died
-from medcontract.evaluation.engine import Engine
+from medcontract.evaluation.engine import Engine, TruthLost
 from medcontract.evaluation.inputs import GivenFile, Part
+from medcontract.evaluation.joining import KeptExpected, is_kept
 from medcontract.evaluation.loading import InvalidIds, Truth
 from medcontract.evaluation.score import Scored
 from medcontract.evaluation.submissions import Submission
@@ -26,6 +31,8 @@ from medcontract.scoring.protocol import Protocol
 from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.workers import WorkerDied
 
+_TRIES = 3
+"""How often a submission is scored if the truth is lost with its workers."""
 _NOT_SENDABLE = (pickle.PicklingError, TypeError, AttributeError)
 
 
@@ -84,7 +91,7 @@ class _SentContest(Struct):
     def of(cls, contest: Contest) -> _SentContest | None:
         """None if the truth is not one that any process can have."""
         truth = contest.truth
-        if any(type(each) is not Expected for each in truth.expected.values()) or truth.pairs:
+        if any(type(each) not in (Expected, KeptExpected) for each in truth.expected.values()) or truth.pairs:
             return None
         expected = {name: each.export()[:3] for name, each in truth.expected.items()}
         return cls(
@@ -108,9 +115,12 @@ class _SentContest(Struct):
 
 def _for_worker(contest: Contest) -> Job:
     job = contest.job
-    digests = tuple(part.source.sha256() for part in contest.parts)
     settings = job.settings._replace(engine=None, jobs=1)
-    return replace(job, truth=_absolute(job.truth), digests=digests, jobs=1, settings=settings)
+    return replace(job, truth=_absolute(job.truth), digests=_digests(contest), jobs=1, settings=settings)
+
+
+def _digests(contest: Contest) -> tuple[str, ...]:
+    return tuple(part.source.sha256() for part in contest.parts)
 
 
 class _Shared:
@@ -156,7 +166,32 @@ def _anywhere(submission: Submission) -> Submission:
     )
 
 
+class _KeptContest:
+    """A contest whose truth stays on the workers, which read the chunks of each submission."""
+
+    def __init__(self, engine: Engine, contest: Contest) -> None:
+        self._engine = engine
+        self._contest = contest
+
+    def score(self, submission: Submission) -> Scored | Refused:
+        """The score. If the truth is lost with its workers, it is read again. May raise `TruthLost`."""
+        for _ in range(_TRIES - 1):
+            try:
+                return self._score(submission)
+            except TruthLost:
+                job = self._contest.job
+                self._contest = read_again(replace(job, digests=_digests(self._contest)))
+        return self._score(submission)
+
+    def _score(self, submission: Submission) -> Scored | Refused:
+        with self._engine.discarding():
+            return self._contest.score(submission)
+
+
 def scores_on(engine: Engine, contest: Contest, submissions: Sequence[Submission]) -> Iterator[Scored | Refused]:
     """The score of each submission, in order."""
+    if any(map(is_kept, contest.truth.expected.values())):
+        yield from map(_KeptContest(engine, contest).score, submissions)
+        return
     for outcome in engine.each(_score_with, _Shared(contest), [_anywhere(each) for each in submissions]):
         yield worker_died() if isinstance(outcome, WorkerDied) else outcome

@@ -22,6 +22,7 @@ from medcontract.errors import (
     internal_error,
     plugin_failure,
 )
+from medcontract.evaluation.engine import EngineError, WorkKilled
 from medcontract.evaluation.environment import Environment
 from medcontract.evaluation.inputs import Files, GivenFile, HeaderOverrides, Settings, base_name, gather
 from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth
@@ -143,6 +144,8 @@ class Contest:
         try:
             scored = self._score(submission)
             return scored if self.job.complete else self._slim(scored)
+        except WorkKilled:
+            return worker_died()
         except MedcontractError:
             raise
         except Exception as error:  # noqa: BLE001  # any bug that a file triggers
@@ -166,6 +169,8 @@ class Contest:
             self._use_measured(submission, files)
             given = HeaderOverrides(self.job.header, strict=False)
             return self._with_advice(score_against(self.truth, files, self.job.settings, given), submission, files)
+        except EngineError:
+            raise
         except MedcontractError as error:
             problems = _problems_of(error) or unused_problems(files)
             wrong_call = isinstance(error, BrokenPlugin | WrongWeights)

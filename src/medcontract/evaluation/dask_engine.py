@@ -23,11 +23,11 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from medcontract._version import __version__
 from medcontract.contracts.rules import KeyHashes, is_ascending
-from medcontract.errors import CallError, MedcontractError, UnknownContract
+from medcontract.errors import CallError, UnknownContract
 from medcontract.evaluation.chunk_work import Chunk, Outcome
-from medcontract.evaluation.dask_join import DaskTruth
-from medcontract.evaluation.dask_tasks import SharedWork, clear_errors, run_task
-from medcontract.evaluation.engine import EngineFailed, Work, repeated_hashes
+from medcontract.evaluation.dask_join import LOST, DaskTruth
+from medcontract.evaluation.dask_tasks import KILLED, SharedWork, clear_errors, run_task
+from medcontract.evaluation.engine import EngineFailed, NoWorkers, TruthLost, Work, WorkKilled, repeated_hashes
 from medcontract.evaluation.environment import Environment
 from medcontract.evaluation.joining import JoiningSinks, Kept, KeptAt, do_joined, ids_of
 from medcontract.workers import AHEAD, WorkerDied, processors, safe_path
@@ -103,6 +103,7 @@ class DaskEngine:
 
     def _map(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
         from distributed import CancelledError
+        from distributed.comm import CommClosedError
 
         left, tries = list(items), 0
         while left:
@@ -111,9 +112,12 @@ class DaskEngine:
                 for result in self._send(work, shared, left):
                     yield result
                     left.pop(0)
-            except (CancelledError, OSError):  # a worker ended, and with it what was sent
-                if tries == _TRIES or self._client.status != "running":
+            except (CancelledError, OSError, TruthLost) as error:  # a worker ended, and with it what was sent
+                is_last = tries == _TRIES
+                if self._client.status != "running" or (is_last and isinstance(error, CommClosedError)):
                     raise
+                if is_last:
+                    raise (TruthLost(LOST) if isinstance(shared, JoiningSinks) else WorkKilled(KILLED)) from error
             except _DONE_HERE as error:
                 raise EngineFailed from error
 
@@ -143,7 +147,7 @@ class DaskEngine:
         return self._client.scatter(SharedWork(work, shared), hash=False)
 
     def _result(self, task: Any) -> Any:
-        """The result of a task. Raises `MedcontractError` if there are no workers left."""
+        """The result of a task. Raises `NoWorkers` if there are none left."""
         alone_since: float | None = None
         while True:
             try:
@@ -152,7 +156,7 @@ class DaskEngine:
                 now = time.monotonic()
                 alone_since = None if self._client.nthreads() else alone_since or now
                 if alone_since and now - alone_since > PATIENCE:
-                    raise MedcontractError(_NO_WORKERS) from None
+                    raise NoWorkers(_NO_WORKERS) from None
 
     def each(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R | WorkerDied]:
         with clear_errors(self._client):
@@ -196,7 +200,7 @@ class DaskEngine:
         try:
             self._client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError:
-            raise MedcontractError(_NO_WORKERS) from None
+            raise NoWorkers(_NO_WORKERS) from None
 
     def _result_unless_lost(self, task: Any) -> Any:
         from distributed import CancelledError, KilledWorker
@@ -227,6 +231,14 @@ class DaskEngine:
     def _keep(self, chunks: Sequence[KeptAt]) -> DaskTruth:
         found = {chunk.origin: self._outcomes[chunk.origin] for chunk in chunks}
         return DaskTruth(self._client, chunks, found, _PARTITIONS * self.workers)
+
+    @contextmanager
+    def discarding(self) -> Iterator[None]:
+        outcomes, common = dict(self._outcomes), list(self._common)
+        try:
+            yield
+        finally:
+            self._outcomes, self._common = outcomes, common
 
     def repeated(self, keys: Sequence[Sequence[KeyHashes]]) -> list[set[int]]:
         from distributed import CancelledError

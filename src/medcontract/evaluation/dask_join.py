@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from medcontract.contracts.rules import Key
 from medcontract.evaluation.chunk_work import Chunk, Outcome
 from medcontract.evaluation.dask_tasks import clear_errors, run_task
+from medcontract.evaluation.engine import TruthLost
 from medcontract.evaluation.joining import (
     Entries,
     Ids,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 20
 """Bytes of records that are fetched at once to hash them."""
+LOST = "the truth was lost with Dask workers that ended"
 
 
 class DaskTruth:
@@ -55,8 +57,16 @@ class DaskTruth:
         return self._client.submit(function, *arguments, pure=False)
 
     def _gather(self, futures: Sequence[Future]) -> list[Any]:
+        """The results. Raises `TruthLost` if a worker ended, and with it what they are computed from."""
+        from distributed import CancelledError
+
         with clear_errors(self._client):
-            found: list[Any] = self._client.gather(futures)
+            try:
+                found: list[Any] = self._client.gather(futures)
+            except (CancelledError, OSError) as error:
+                if self._client.status != "running":
+                    raise
+                raise TruthLost(LOST) from error
             return found
 
     def keys(self) -> list[Key]:

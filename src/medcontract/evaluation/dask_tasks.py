@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from medcontract.errors import CallError, MedcontractError, report_plugin_errors
-from medcontract.evaluation.engine import EngineFailed, Sent, Work
+from medcontract.errors import MedcontractError, report_plugin_errors
+from medcontract.evaluation.engine import ConnectionLost, EngineFailed, Sent, Work, WorkKilled
 
 if TYPE_CHECKING:
     from distributed import Client
+
+KILLED = "the Dask workers were terminated repeatedly while they read a file"
 
 
 class SharedWork:
@@ -57,8 +59,8 @@ def clear_errors(client: Client) -> Iterator[None]:
     except (MedcontractError, EngineFailed):
         raise
     except KilledWorker as error:
-        raise MedcontractError(f"the Dask workers were terminated repeatedly while they read a file: {error}") from None
+        raise WorkKilled(f"{KILLED}: {error}") from None
     except (CancelledError, OSError, TimeoutError, RuntimeError, ValueError) as error:
         if client.status == "running" and not isinstance(error, CommClosedError):  # it notices that a little later
             raise
-        raise CallError("the connection to the Dask scheduler was lost", "is it still running?") from None
+        raise ConnectionLost("the connection to the Dask scheduler was lost", "is it still running?") from None

@@ -7,12 +7,12 @@ import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from medcontract.contracts.rules import KeyHashes, is_ascending
-from medcontract.errors import CallError
+from medcontract.errors import CallError, MedcontractError
 from medcontract.evaluation.environment import Environment
 from medcontract.reading import chunks
 from medcontract.workers import WorkerDied, Workers, can_fork
@@ -28,6 +28,26 @@ Work = Callable[[Any, T], R]
 
 class EngineFailed(Exception):  # not an error: the work is done in this process instead
     """The workers cannot be started or were killed, or their results cannot be sent."""
+
+
+class EngineError(MedcontractError):
+    """The engine failed, whatever the files are."""
+
+
+class WorkKilled(EngineError):
+    """Work terminated its workers repeatedly."""
+
+
+class TruthLost(EngineError):
+    """Workers ended, and with them a truth that stays on workers: it has to be read again."""
+
+
+class NoWorkers(EngineError):
+    """There are no workers any more."""
+
+
+class ConnectionLost(CallError, EngineError):
+    """The workers cannot be reached any more."""
 
 
 class Engine(Protocol):
@@ -61,6 +81,10 @@ class Engine(Protocol):
         """What divides a truth of so many bytes, which stays on the workers. None: it is sent to each of them."""
         ...
 
+    def discarding(self) -> AbstractContextManager[None]:
+        """A context at whose end workers discard what they keep of the files that were read in it."""
+        ...
+
 
 class SerialEngine:
     """Runs everything in this process."""
@@ -88,6 +112,10 @@ class SerialEngine:
     def keeper(self, size: int) -> None:
         """The workers, if there are any, share the memory of this process."""
 
+    def discarding(self) -> AbstractContextManager[None]:
+        """Workers keep nothing."""
+        return nullcontext()
+
 
 _FAILURES = (
     BrokenProcessPool, OSError, ImportError,  # no semaphores, no memory
@@ -99,15 +127,18 @@ _FAILURES = (
 class ProcessEngine(SerialEngine):
     """Runs work in worker processes. They are forked if possible, so that they share what was read."""
 
-    def __init__(self, workers: int, may_spawn: bool = True) -> None:
+    def __init__(self, workers: int, to_spawn: Callable[[], int] | None = None) -> None:
+        """`to_spawn`: how many workers pay off that cannot be forked. None: the caller wants `workers`."""
         self.workers = workers
         self.stable = not can_fork()
-        self._may_spawn = may_spawn
+        self._to_spawn = to_spawn
 
     def is_ready(self) -> bool:
         """Opening a Parquet file or an address starts threads: then workers cannot be forked any more."""
         self.stable = not can_fork()
-        return self._may_spawn or not self.stable
+        if self.stable and self._to_spawn:
+            self.workers = min(self.workers, self._to_spawn())
+        return self.workers > 1
 
     def map(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[R]:
         with self.started(work, shared, items) as results:
@@ -122,7 +153,8 @@ class ProcessEngine(SerialEngine):
             with _failing():
                 sent = Sent(work, shared) if self.stable else None
                 count = min(self.workers, len(items))
-                workers = stack.enter_context(Workers(count, _prepare, sent, fork=not self.stable))
+                asked = self._to_spawn is None
+                workers = stack.enter_context(Workers(count, _prepare, sent, fork=not self.stable, with_main=asked))
                 futures = [workers.submit(_do, item) for item in items]
             yield _results(workers, futures)
 
@@ -202,11 +234,10 @@ def repeated_hashes(chunks: Sequence[KeyHashes]) -> set[int]:
     return repeated
 
 
-def engine_for(jobs: int | None, size: int) -> Engine | None:
+def engine_for(jobs: int | None, size: int, to_spawn: Callable[[], int]) -> Engine | None:
     """The engine for files of so many bytes with `jobs` processes; None means as many as pay off.
 
-    By default, workers are only used if they can be forked: to spawn them takes too long, and runs scripts twice that
-    do not expect it.
+    `to_spawn`: how many pay off if they cannot be forked, since to start them takes longer.
     """
-    count = chunks.workers_for(jobs, size) if jobs or can_fork() else 1
-    return ProcessEngine(count, may_spawn=bool(jobs)) if count > 1 else None
+    count = chunks.workers_for(jobs, size) if jobs or can_fork() else to_spawn()
+    return ProcessEngine(count, None if jobs else to_spawn) if count > 1 else None

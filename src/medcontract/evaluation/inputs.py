@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -49,6 +50,7 @@ class Settings(NamedTuple):
     excerpts: bool = False
     limits: Limits | None = None
     progress: Progress | None = None
+    """Gets the bytes that were read of all files, and their total (`report_progress`)."""
     jobs: int | None = 1
     """Worker processes for large files. None: as many as pay off."""
     engine: Engine | None = None
@@ -82,7 +84,7 @@ class Settings(NamedTuple):
             return None
         from medcontract.evaluation.engine import engine_for  # slow to import
 
-        return engine_for(self.jobs, size)
+        return engine_for(self.jobs, size, partial(chunks.workers_to_spawn, [part.source for part in parts]))
 
 
 DEFAULT = Settings()
@@ -101,6 +103,8 @@ class Part:
         """How the contract is known, such as `recognized by its columns`."""
         self.alias = ""
         """What is shown in place of its name, if that must not be shown."""
+        self.progress: Progress | None = None
+        """Gets the bytes of this file that were read, and its size."""
         self.validator: RecordsValidator | None = None
         self._report: FileReport | None = None
 
@@ -320,20 +324,53 @@ def _in_order(parts: list[Part]) -> list[Part]:
     return sorted(parts, key=lambda p: (p.name, p.source.sha256() if names[p.name] > 1 else ""))
 
 
-def read(parts: Sequence[Part], sink: RecordSink | None = None, progress: Progress | None = None) -> None:
+def report_progress(progress: Progress | None, parts: Sequence[Part]) -> None:
+    """Report the progress of reading these files as bytes of all of them. What is read again counts once."""
+    if progress is None:
+        return
+    total, done = sum(part.source.size for part in parts), 0
+
+    def of_file() -> Progress:
+        reported = 0
+
+        def report(read: int, size: int) -> None:
+            nonlocal done, reported
+            new = max(min(read, size) - reported, 0)
+            reported += new
+            done += new
+            progress(done, total)
+
+        return report
+
+    for part in parts:
+        part.progress = of_file()
+
+
+def report_read(parts: Sequence[Part], done: int | None = None) -> None:
+    """Report that so many bytes of these files were read, from the first file on; without a number, all of them."""
+    left = sum(part.source.size for part in parts) if done is None else done
+    for part in parts:
+        size = part.source.size
+        if part.progress and left > 0:
+            part.progress(min(left, size), size)
+        left -= size
+
+
+def read(parts: Sequence[Part], sink: RecordSink | None = None) -> None:
     """Read and check files of one contract, as parts of one collection."""
     if parts[0].contract.kind == "document" and len(parts) > 1:
         raise CallError(
             f"expected one file of {parts[0].contract.id}, got {len(parts)}: {_names(parts)}", "pass only one of them"
         )
     for part in parts:
-        part.validator = validator_for(part.source, part.contract, part.collector, progress, sink)
+        part.validator = validator_for(part.source, part.contract, part.collector, part.progress, sink)
     if parts[0].contract.kind == "document":
         for part in parts:
             if part.validator:
                 part.validator.run()
     else:
         run_parts([part.validator for part in parts if part.validator])
+    report_read(parts)
 
 
 def _names(parts: Sequence[Part]) -> str:

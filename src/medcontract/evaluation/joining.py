@@ -386,6 +386,11 @@ def do_joined(sinks: JoiningSinks, work: Chunk | WholeFile, part: TruthPart | No
     return None if outcome is None or outcome.digest != part.digest else outcome
 
 
+def is_kept(expected: Expected[Any]) -> bool:
+    """Whether a truth stays on workers."""
+    return isinstance(expected, KeptExpected) and expected.kept is not None
+
+
 def kept_truth(pairing: Pairing[Any, Any]) -> KeptTruth | None:
     """The truth, if it stays on workers. None if a record may depend on other items than that with its id."""
     expected, pair = pairing.expected, pairing.pair

@@ -159,7 +159,7 @@ def _read_truth_records(
 
         sinks = ExpectedSinks(truth.track, truth.scorer, pair.truth, expected, others)
         can_split = can_split_truth(expected)
-        aligned = settings.aligned.read(parts, sinks, settings.progress) if settings.aligned and can_split else None
+        aligned = settings.aligned.read(parts, sinks) if settings.aligned and can_split else None
         if aligned:
             return aligned
         if engine and can_split:
@@ -355,7 +355,7 @@ def _read_pair(
     aligned = settings.aligned.pairing(parts) if settings.aligned else None
     if aligned:
         return aligned
-    paired = settings.ahead.pair(parts, pairing, settings.progress) if settings.ahead else None
+    paired = settings.ahead.pair(parts, pairing) if settings.ahead else None
     if paired:
         return paired
     engine = settings.engine_for(parts, keeps_records=True)
@@ -363,9 +363,9 @@ def _read_pair(
         from medcontract.evaluation.parallel import read_in_chunks
 
         sinks = _sinks_for(pairing, truth)
-        if sinks and read_in_chunks(parts, pairing, sinks, engine, settings.progress):
+        if sinks and read_in_chunks(parts, pairing, sinks, engine):
             return pairing
-    read(parts, pairing, settings.progress)
+    read(parts, pairing)
     return pairing
 
 

@@ -23,7 +23,7 @@ from medcontract.contracts.rules import Accumulator, UniqueIndex
 from medcontract.errors import FileChanged
 from medcontract.evaluation.chunk_work import Chunk, ChunkSink, Outcome, Sinks, WholeFile, do, find_repeats, read_chunk
 from medcontract.evaluation.engine import Engine, EngineFailed, SerialEngine
-from medcontract.evaluation.inputs import Part, Settings
+from medcontract.evaluation.inputs import Part, Settings, report_read
 from medcontract.evaluation.sinks import NoSink
 from medcontract.problems import Finding, Ref
 from medcontract.reading.chunks import Span, spans
@@ -34,7 +34,7 @@ from medcontract.validation.csv_file import TableValidator
 from medcontract.validation.dispatch import container_for, validator_for
 from medcontract.validation.json_file import JsonValidator
 from medcontract.validation.problem_collector import MOST_KINDS
-from medcontract.validation.records import Progress, RecordsValidator, Repeats, settle_parts
+from medcontract.validation.records import RecordsValidator, Repeats, settle_parts
 
 
 class _Piece:
@@ -151,21 +151,17 @@ def prepare(parts: Sequence[Part], engine: Engine, found: Sequence[Sequence[Span
     return Prepared(parts, [each for each in begun if each], plans)
 
 
-def read_in_chunks(
-    parts: Sequence[Part], sink: ChunkSink | None, sinks: Sinks, engine: Engine, progress: Progress | None = None
-) -> bool:
+def read_in_chunks(parts: Sequence[Part], sink: ChunkSink | None, sinks: Sinks, engine: Engine) -> bool:
     """Check files as parts of one collection. False if one process must do it; then nothing has changed."""
     prepared = prepare(parts, engine)
-    return prepared is not None and read_prepared(prepared, sink, sinks, engine, progress)
+    return prepared is not None and read_prepared(prepared, sink, sinks, engine)
 
 
-def read_prepared(
-    prepared: Prepared, sink: ChunkSink | None, sinks: Sinks, engine: Engine, progress: Progress | None = None
-) -> bool:
+def read_prepared(prepared: Prepared, sink: ChunkSink | None, sinks: Sinks, engine: Engine) -> bool:
     """Like `read_in_chunks`."""
     parts = prepared.parts
     try:
-        outcomes = _run(prepared, sinks, engine, progress)
+        outcomes = _run(prepared, sinks, engine)
     except EngineFailed:
         return False
     if outcomes is None:
@@ -186,8 +182,9 @@ def read_prepared(
 def run_validator(validator: RecordsValidator, settings: Settings) -> RecordsValidator:
     """Check one file, in chunks if that pays off. Returns the validator that has the findings."""
     part = Part(validator.source, validator.contract, validator.collector)
+    part.progress = validator.progress
     engine = settings.engine_for([part])
-    if engine and read_in_chunks([part], None, NoSink(), engine, validator.progress) and part.validator:
+    if engine and read_in_chunks([part], None, NoSink(), engine) and part.validator:
         return part.validator
     validator.run()
     return validator
@@ -237,10 +234,9 @@ def _begin(part: Part) -> RecordsValidator | None:
         return None
 
 
-def _run(prepared: Prepared, sinks: Sinks, engine: Engine, progress: Progress | None) -> list[list[_Piece]] | None:
+def _run(prepared: Prepared, sinks: Sinks, engine: Engine) -> list[list[_Piece]] | None:
     """The chunks of each file and their outcomes. None if a file changed."""
     parts, plans, work = prepared.parts, prepared.plans, prepared.work
-    total = sum(part.source.size for part in parts)
     results: list[Any] = []
     done = 0
     for item, result in zip(work, engine.map(do, sinks, work), strict=True):
@@ -248,8 +244,8 @@ def _run(prepared: Prepared, sinks: Sinks, engine: Engine, progress: Progress | 
             return None
         results.append(result)
         done += item.span.end - item.span.start if isinstance(item, Chunk) else 0
-        if progress:
-            progress(min(done, total), total)
+        report_read(parts, done)
+    report_read(parts)
     chunks = sum(map(len, plans))
     hashes, outcomes = iter(results[:-chunks]), iter(results[-chunks:])
     files = [[_Piece(chunk, next(outcomes)) for chunk in plan] for plan in plans]

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from medcontract.contracts.contract import Validated
 from medcontract.evaluation.frozen import FrozenProtocol
-from medcontract.evaluation.inputs import Files, HeaderOverrides, Part, Settings, read
+from medcontract.evaluation.inputs import Files, HeaderOverrides, Part, Settings, read, report_progress
 from medcontract.evaluation.label_tally import LabelTally
 from medcontract.evaluation.loading import InvalidIds, Truth, read_truth
 from medcontract.evaluation.plugin_checks import checked
@@ -45,6 +45,7 @@ class Session:
         self.selection_notes = tuple(files.notes)
         """Notes about files that were ignored before reading."""
         given = HeaderOverrides(header)
+        report_progress(settings.progress, [part for part in files.parts() if _is_input_of(track, part)])
         self.tallies: list[LabelTally] = []
         """The predicted labels, for each vocabulary of the track."""
         self.truth = _truth_or_id_list(track, scorer, files, given, settings.frozen, self.tallies)

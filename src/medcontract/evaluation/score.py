@@ -23,6 +23,7 @@ from medcontract.evaluation.inputs import (
     Settings,
     base_name,
     gather,
+    report_progress,
 )
 from medcontract.evaluation.loading import (
     Truth,
@@ -155,6 +156,7 @@ def score_files(
             raise CallError("; ".join(reasons))
         return rescore(track, scorer, files, settings, given_header)
     check_possible_fields(track, scorer, files, given_header)
+    report_progress(settings.progress, files.take(sorted(used_contracts(track.roles, scorer))).parts())
     with _reading_ahead(track, scorer, files, settings) as ahead:
         aligned = None if ahead else _aligned(track, scorer, files, settings)
         settings = settings._replace(ahead=ahead, aligned=aligned)

@@ -19,7 +19,7 @@ import msgspec
 
 from medcontract import cpus
 from medcontract.addresses import Address
-from medcontract.containers import Container
+from medcontract.containers import PARQUET, Container, with_magic
 from medcontract.reading.json_file import JsonFile, TooLarge
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.limits import Limits
@@ -34,6 +34,11 @@ SMALLEST = 3 << 20
 WORTH_IT = 16 << 20
 """The minimum size of the files, in bytes, for each worker that is started by default: one process reads a small file
 in the time that it takes to start workers."""
+WORTH_SPAWNING = 1 << 30
+"""Like `WORTH_IT`, for workers that cannot be forked, since this process has threads. To start two of them takes a
+second of CPU time, in which one process reads 100 to 300 MB of text."""
+CELLS_WORTH_SPAWNING = 2_000_000
+"""The same for Parquet, in cells, each of which takes about 2 µs: 2,000,000 take 4 seconds, to start a worker 0.8."""
 SMALL_RECORD = 256
 """Bytes. To score smaller records is not worth workers by default: to send what is kept of each takes as long."""
 _SAMPLE = 64 << 10
@@ -77,9 +82,37 @@ def workers_for(jobs: int | None, size: int) -> int:
     return min(most, jobs or cpus.free()) if most > 1 and jobs != 1 else 1
 
 
+def workers_to_spawn(sources: Sequence[Source]) -> int:
+    """Like `workers_for` without `jobs`, for workers that cannot be forked.
+
+    One for a text at an address that is hashed, too: each byte would be transferred twice.
+    """
+    tables = [source for source in sources if _is_parquet(source)]
+    texts = [source for source in sources if source not in tables]
+    if any(source.address and source.watched for source in texts):
+        return 1
+    size = sum(source.size for source in texts)
+    most = size / WORTH_SPAWNING + sum(map(_cells, tables)) / CELLS_WORTH_SPAWNING
+    return min(int(most), cpus.free()) if most >= 2 else 1
+
+
+def _is_parquet(source: Source) -> bool:
+    return with_magic(source.head) is PARQUET
+
+
+def _cells(source: Source) -> int:
+    """The number of cells of a Parquet file; 0 if it is damaged."""
+    from medcontract.reading.parquet_file import count_cells
+
+    try:
+        return count_cells(source)
+    except Unreadable:
+        return 0
+
+
 def has_small_records(source: Source) -> bool:
     """Whether the first lines are short, so that to send what is kept of each record takes as long as to read it."""
-    if source.path is None or source.packed:
+    if source.path is None or source.packed or _is_parquet(source):
         return False
     with source.reading(), open(source.path, "rb") as stream:
         start = stream.read(_SAMPLE)

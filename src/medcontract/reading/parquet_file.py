@@ -53,6 +53,14 @@ def _row_group(group: Any) -> RowGroup:
     return RowGroup(group.num_rows, min(offsets, default=0), size)
 
 
+def count_cells(source: Source) -> int:
+    """The number of rows times that of the columns. Raises `Unreadable` if the file is damaged."""
+    with source.open() as stream:
+        metadata = _open(stream).metadata
+    cells: int = metadata.num_rows * metadata.num_columns
+    return cells
+
+
 def columns(source: Source) -> list[str]:
     """The column names of a Parquet file. Raises `Unreadable` if it is damaged, `ImportError` without pyarrow."""
     with source.open() as stream:

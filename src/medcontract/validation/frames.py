@@ -27,6 +27,7 @@ from medcontract.results.validation import FileReport
 from medcontract.types import Column
 from medcontract.validation.csv_file import TableValidator
 from medcontract.validation.problem_collector import ProblemCollector
+from medcontract.validation.records import Progress
 from medcontract.validation.table_arrangement import IN_TABLE, first_rows, matches_exactly, other_arrangement
 
 if TYPE_CHECKING:
@@ -167,6 +168,8 @@ class ParquetValidator(TableValidator):
 
     def begin(self) -> bool:
         self.names = parquet_columns(self.source)
+        if self.progress:
+            self.progress = _in_bytes(self.progress, sum(group.rows for group in parquet_file.row_groups(self.source)))
         return super().begin()
 
     def header_ref(self) -> Ref:
@@ -186,6 +189,11 @@ class ParquetValidator(TableValidator):
                 yield Row(record, index, 0, 0, None, value)
             else:
                 yield Row(b"", index, 0, 0, too_large(limits.record, None))
+
+
+def _in_bytes(progress: Progress, rows: int) -> Progress:
+    """For progress in rows, of which the file has so many."""
+    return lambda row, size: progress(size * row // max(rows, 1), size)
 
 
 class _KnownRows:

@@ -7,11 +7,13 @@ import hashlib
 import io
 import json
 import os
+import re
 import shlex
 import signal
 import stat
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -204,6 +206,56 @@ def test_interrupt(run: Run, good: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(api, "validate_files", interrupt)
     code, out, err = run("validate", good)
     assert (code, out, err.strip()) == (130, "", "Interrupted.")
+
+
+FRAME = re.compile(rf'File "{re.escape(str(Path(medcontract.__file__).parent))}/.*", line (?![01],)')
+"""A line of ours in a traceback, but not the first one of a module: a signal may arrive before it runs."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("milliseconds", [*range(0, 60, 4), *range(60, 201, 20)])
+@pytest.mark.parametrize("arguments", [["validate", "-"], ["--help"], ["no-such-command"]])
+def test_interrupt_at_any_moment(milliseconds: int, arguments: list[str]) -> None:
+    """Also while it starts: no code of ours shows a traceback. Until it runs, Python does."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "medcontract", *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, preexec_fn=mind_interrupts,
+    ) as starting:  # fmt: skip
+        time.sleep(milliseconds / 1000)
+        starting.send_signal(signal.SIGINT)
+        out, err = starting.communicate(timeout=60)
+    if "Interrupted." in err:
+        assert (starting.returncode, out, err.strip()) == (130, "", "Interrupted.")
+    else:
+        assert not FRAME.findall(err)
+        assert starting.returncode in (-signal.SIGINT, 0, 1, 2)
+
+
+def test_interrupt_of_an_import(tmp_path: Path) -> None:
+    """Whatever is imported before the command runs."""
+    (tmp_path / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nopen('went-on', 'w')\n")
+    script = "import sys; from medcontract.cli.main import main; sys.path.insert(0, '.'); sys.exit(main())"
+    for arguments in ([], ["validate", "-"]):
+        ran = subprocess.run(
+            [sys.executable, "-c", script, *arguments], cwd=tmp_path, capture_output=True, check=False,
+            preexec_fn=mind_interrupts,
+        )  # fmt: skip
+        assert (ran.returncode, ran.stdout, ran.stderr) == (130, b"", b"Interrupted.\n")
+    assert not (tmp_path / "went-on").exists()
+
+
+def test_interrupt_of_an_import_in_another_program(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """It goes on: only the call ends."""
+
+    class Interrupting:
+        def __getattr__(self, name: str) -> Any:
+            raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGINT)
+    monkeypatch.setitem(sys.modules, "medcontract.cli.group", Interrupting())
+    assert main(["validate", "-"]) == 130
+    assert capsys.readouterr().err == "Interrupted.\n"
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_interrupt_of_a_process(tmp_path: Path) -> None:

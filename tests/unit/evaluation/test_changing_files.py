@@ -107,7 +107,7 @@ def test_a_file_that_changes(
 ) -> None:
     files = [Path(file) for file in lesions(tmp_path, 200)]
     monkeypatch.setattr(chunks, "SMALLEST", 500)
-    monkeypatch.setattr(engine, "engine_for", lambda jobs, size: Pieces(2))
+    monkeypatch.setattr(engine, "engine_for", lambda jobs, size, to_spawn: Pieces(2))
     check_accident(files, monkeypatch, moment, accident, jobs=2)
 
 
@@ -124,6 +124,6 @@ def test_lost_hashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: i
     files = lesions(tmp_path, 200)
     expected = medcontract.score(*files, jobs=1)
     monkeypatch.setattr(chunks, "SMALLEST", 500)
-    monkeypatch.setattr(engine, "engine_for", lambda jobs, size: Forgetful(workers))
+    monkeypatch.setattr(engine, "engine_for", lambda jobs, size, to_spawn: Forgetful(workers))
     assert medcontract.score(*files, jobs=2).to_json() == expected.to_json()
     assert any(problem.code == "MC201" for problem in expected)

@@ -55,7 +55,7 @@ def in_chunks(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[bool]]:
         monkeypatch.setattr(chunks, "SMALLEST", smallest)
         monkeypatch.setattr(chunks, "SMALL_RECORD", 0)
         monkeypatch.setattr(chunks, "workers_for", lambda jobs, size: 1 if jobs == 1 else workers)
-        monkeypatch.setattr(engine, "engine_for", lambda jobs, size: Pieces(workers))
+        monkeypatch.setattr(engine, "engine_for", lambda jobs, size, to_spawn: Pieces(workers))
         monkeypatch.setattr(parallel, "read_in_chunks", noted)
         monkeypatch.setattr(ahead, "_is_shorter", lambda *arguments: is_ahead)
         return read
