@@ -17,7 +17,8 @@ from msgspec.structs import replace
 from medcontract.addresses import Address
 from medcontract.contracts import registry
 from medcontract.evaluation.contest import Contest, Job, Refused, read_again, worker_died
-from medcontract.evaluation.engine import Engine, TruthLost
+from medcontract.evaluation.engine import Engine
+from medcontract.evaluation.engine_errors import TruthLost
 from medcontract.evaluation.inputs import GivenFile, Part
 from medcontract.evaluation.joining import KeptExpected, is_kept
 from medcontract.evaluation.loading import InvalidIds, Truth

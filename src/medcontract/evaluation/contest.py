@@ -22,7 +22,7 @@ from medcontract.errors import (
     internal_error,
     plugin_failure,
 )
-from medcontract.evaluation.engine import EngineError, WorkKilled
+from medcontract.evaluation.engine_errors import EngineError, WorkKilled
 from medcontract.evaluation.environment import Environment
 from medcontract.evaluation.inputs import Files, GivenFile, HeaderOverrides, Settings, base_name, gather
 from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth

@@ -27,7 +27,8 @@ from medcontract.errors import CallError, UnknownContract
 from medcontract.evaluation.chunk_work import Chunk, Outcome
 from medcontract.evaluation.dask_join import LOST, DaskTruth
 from medcontract.evaluation.dask_tasks import KILLED, SharedWork, clear_errors, run_task
-from medcontract.evaluation.engine import EngineFailed, NoWorkers, TruthLost, Work, WorkKilled, repeated_hashes
+from medcontract.evaluation.engine import EngineFailed, Work, repeated_hashes
+from medcontract.evaluation.engine_errors import NoWorkers, TruthLost, WorkKilled
 from medcontract.evaluation.environment import Environment
 from medcontract.evaluation.joining import JoiningSinks, Kept, KeptAt, do_joined, ids_of
 from medcontract.workers import AHEAD, WorkerDied, processors, safe_path

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from medcontract.contracts.rules import Key
 from medcontract.evaluation.chunk_work import Chunk, Outcome
 from medcontract.evaluation.dask_tasks import clear_errors, run_task
-from medcontract.evaluation.engine import TruthLost
+from medcontract.evaluation.engine_errors import TruthLost
 from medcontract.evaluation.joining import (
     Entries,
     Ids,

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from medcontract.errors import MedcontractError, report_plugin_errors
-from medcontract.evaluation.engine import ConnectionLost, EngineFailed, Sent, Work, WorkKilled
+from medcontract.evaluation.engine import EngineFailed, Sent, Work
+from medcontract.evaluation.engine_errors import ConnectionLost, WorkKilled
 
 if TYPE_CHECKING:
     from distributed import Client

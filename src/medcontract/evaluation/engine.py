@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from medcontract.contracts.rules import KeyHashes, is_ascending
-from medcontract.errors import CallError, MedcontractError
+from medcontract.errors import CallError
 from medcontract.evaluation.environment import Environment
 from medcontract.reading import chunks
 from medcontract.workers import WorkerDied, Workers, can_fork
@@ -28,26 +28,6 @@ Work = Callable[[Any, T], R]
 
 class EngineFailed(Exception):  # not an error: the work is done in this process instead
     """The workers cannot be started or were killed, or their results cannot be sent."""
-
-
-class EngineError(MedcontractError):
-    """The engine failed, whatever the files are."""
-
-
-class WorkKilled(EngineError):
-    """Work terminated its workers repeatedly."""
-
-
-class TruthLost(EngineError):
-    """Workers ended, and with them a truth that stays on workers: it has to be read again."""
-
-
-class NoWorkers(EngineError):
-    """There are no workers any more."""
-
-
-class ConnectionLost(CallError, EngineError):
-    """The workers cannot be reached any more."""
 
 
 class Engine(Protocol):
