@@ -80,8 +80,8 @@ class Row(NamedTuple):
     def _limits(self, kind: str, files: Sequence[str]) -> Iterator[Command]:
         """The library calls alone, once and twice at the same time."""
         argv = python_peer("limits.py", kind, *files)
-        yield Command(LIMIT, argv, most=PEER_RUNS)
-        yield Command(TWICE, python_peer("twice.py", *argv[1:]), most=PEER_RUNS)
+        yield Command(LIMIT, argv)
+        yield Command(TWICE, python_peer("twice.py", *argv[1:]))
 
     def _baseline(self, sent: Sequence[str]) -> tuple[str, ...]:
         if self.baseline == "validate":

@@ -37,7 +37,8 @@ _ABOUT_LIMITS = """\
 The limit is what the guarantees cost if nothing but libraries is called, on valid files in the order of the truth and
 without any report: reading, hashing, decoding into checked types, canonical text, search and counting
 (`peers/limits.py`). With two processes, it is half of the time in which two of them do all of it at the same time, so
-that nothing is sent. A target below a limit cannot be met with these libraries.
+that nothing is sent. It is an estimate, not a proof: a trick may save some of these calls. But a target far below it
+cannot be met with these libraries, and where we are near it, little is left of our own code.
 """
 
 

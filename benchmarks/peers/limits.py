@@ -55,6 +55,11 @@ class TrueClass(Struct, gc=False):
     label: str
 
 
+def count(wanted: bytes, text: bytes) -> int:
+    """Much faster than `text.count`, if there are many."""
+    return (len(text) - len(text.replace(wanted, b""))) // len(wanted)
+
+
 def classes_of(lists: Sequence[Sequence[float]]) -> bytes:
     """The class with the largest probability. This takes less than half the time of `max` and `index`."""
     found = []
@@ -85,14 +90,16 @@ def classes_of(lists: Sequence[Sequence[float]]) -> bytes:
 def read_classes(path: Path) -> tuple[list[str], bytes, str, str]:
     """Ids, classes, the hash of the file and that of its records."""
     digest, content = hashlib.sha256(), hashlib.sha256()
+    decode_lines = msgspec.json.Decoder(TrueClass).decode_lines
     rows: list[TrueClass] = []
     for text in blocks(path, digest):
-        read = [TrueClass(*line.split(",")) for line in text.decode().splitlines()]
-        if not rows:
-            del read[0]  # the header
+        lines = text if rows else text[text.find(b"\n") + 1 :]  # without the header
+        records = lines[:-1].replace(b",", b'","label":"').replace(b"\n", b'"}\n{"image_id":"')
+        read = decode_lines(b'{"image_id":"' + records + b'"}\n')
         content.update(encode_lines(read))
         rows += read
-    classes = bytes([CLASSES.index(row.label) for row in rows])
+    number_of = {name: number for number, name in enumerate(CLASSES)}
+    classes = bytes([number_of[row.label] for row in rows])
     return [row.image_id for row in rows], classes, digest.hexdigest(), content.hexdigest()
 
 
@@ -107,7 +114,7 @@ def lesions(true: str, *sent: str) -> None:
             rows = decode_lines(text)
             lists = [row.probabilities for row in rows]
             sums = list(map(sum, lists))
-            if min(sums) < 0.99 or max(sums) > 1.01 or text.count(b":") != 2 * len(rows):
+            if min(sums) < 0.99 or max(sums) > 1.01 or count(b":", text) != 2 * len(rows):
                 raise SystemExit(f"{path.name} is not valid")
             known += [row.image_id for row in rows]
             predicted += classes_of(lists)
@@ -161,7 +168,7 @@ class Compared(dict[tuple[Item, Item], int]):
 
 def check(text: bytes, records: int, items: int, fields: int) -> None:
     """No record and no item has a repeated key."""
-    if text.count(b'":') != fields * records + 5 * items:
+    if count(b'":', text) != fields * records + 5 * items:
         raise SystemExit("the file is not valid")
 
 
