@@ -328,6 +328,21 @@ class Layout:
                 parts.append(before + value)
         return ("{" + "".join(parts)[1:] + "}").encode()
 
+    def lines(self, columns: Sequence[Sequence[bytes]]) -> bytes | None:
+        """Records, one per line, from the cells of each column as JSON. None if rows are to be converted one by one."""
+        cell = "\0"
+        places = [place for _, place, _ in self._single]
+        parts = [f"{key}:{cell}" for key, _, _ in self._single]
+        for name, group in self._lists.items():
+            found = [place for place, _ in group if place is not None]
+            if len(found) < len(group) or any(b"null" in columns[place] for place in found):
+                return None
+            places += found
+            parts.append(f"{json.dumps(name)}:[{','.join([cell] * len(found))}]")
+        template = ("{" + ",".join(parts) + "}\n").replace("%", "%%").replace(cell, "%b").encode()
+        rows = zip(*[columns[place] for place in places], strict=True)
+        return b"".join([template % row for row in rows]) if places else None
+
     def record(self, cells: Sequence[Any], write: Callable[[Any, Column], str]) -> bytes:
         """The record of a row; `write` converts a cell to JSON."""
         parts = [f"{key}:{write(cells[position], column)}" for key, position, column in self._single]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import msgspec
@@ -47,6 +48,10 @@ class Lines:
 
     def __iter__(self) -> Iterator[bytes]:
         return iter(self._text.splitlines(keepends=True))
+
+    def offsets(self, first: int) -> Iterator[int]:
+        """The offset of each record, from that of the first one."""
+        return accumulate(map(len, self), initial=first)
 
 
 Block = tuple[Lines, int, list[Any]]

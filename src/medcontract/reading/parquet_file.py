@@ -68,20 +68,29 @@ def columns(source: Source) -> list[str]:
 
 
 def rows(source: Source) -> Iterator[Cells | None]:
-    """The rows of a Parquet file, or of `source.row_groups`; None for rows beyond the size limit of a record.
+    """The rows of a Parquet file; None for a row beyond the size limit of a record. Raises `Unreadable`."""
+    for columns in blocks(source):
+        if columns is None:
+            yield None
+        else:
+            yield from zip(*columns, strict=True)
 
-    At most one row group is in memory at a time. Raises `Unreadable`.
+
+def blocks(source: Source) -> Iterator[list[list[Any]] | None]:
+    """The cells of each column, for some rows of a Parquet file, or of `source.row_groups`, at a time.
+
+    None for a row beyond the size limit of a record. At most one row group is in memory at a time. Raises `Unreadable`.
     """
     import pyarrow as pa
 
     try:
         with source.open() as stream:
-            yield from _rows(stream, source)
+            yield from _blocks(stream, source)
     except (pa.ArrowException, OSError, ValueError, OverflowError):  # the last: a time that Python cannot represent
         raise Unreadable(_damaged()) from None
 
 
-def _rows(stream: BinaryIO, source: Source) -> Iterator[Cells | None]:
+def _blocks(stream: BinaryIO, source: Source) -> Iterator[list[list[Any]] | None]:
     file = _open(stream)
     check_size(source, _announced(file))
     _check_values(file, source)
@@ -97,7 +106,7 @@ def _rows(stream: BinaryIO, source: Source) -> Iterator[Cells | None]:
             _check_pages(stream, file, source, range(number, number + 1))
         size = _batch_size(file, number)
         for batch in file.iter_batches(batch_size=size, row_groups=[number]):
-            yield from _rows_of([batch.column(place) for place in places], source.limits.record)
+            yield from _blocks_of([batch.column(place) for place in places], source.limits.record)
 
 
 def check_size(source: Source, size: int) -> None:
@@ -157,8 +166,8 @@ def _batch_size(file: Any, number: int) -> int:
     return max(1, rows)
 
 
-def _rows_of(columns: Sequence[Any], limit: int) -> Iterator[Cells | None]:
-    """The rows of a batch, expanded some at a time."""
+def _blocks_of(columns: Sequence[Any], limit: int) -> Iterator[list[list[Any]] | None]:
+    """The cells of a batch, some rows at a time."""
     sizes = _sizes(columns)
     start = 0
     while start < len(sizes):
@@ -170,7 +179,7 @@ def _rows_of(columns: Sequence[Any], limit: int) -> Iterator[Cells | None]:
         while end < len(sizes) and sizes[end] <= limit and total + sizes[end] <= _AT_ONCE:
             total += sizes[end]
             end += 1
-        yield from zip(*(_values(column.slice(start, end - start)) for column in columns), strict=True)
+        yield [_values(column.slice(start, end - start)) for column in columns]
         start = end
 
 

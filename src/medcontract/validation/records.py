@@ -6,7 +6,7 @@ import os
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from itertools import accumulate
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -161,10 +161,9 @@ class RecordsValidator:
                     self._deliver(value, raw, index, offset)
                     index += len(raw)
                 else:
-                    for line, one in zip(raw, value, strict=True):
-                        self._record(line, offset, one, index, accumulators)
+                    for line, at, one in zip(raw, raw.offsets(offset), value):  # noqa: B905  # there is one more offset
+                        self._record(line, at, one, index, accumulators)
                         index += 1
-                        offset += len(line)
                 if self.progress:
                     self.progress(self.source.done(offset), self.source.size)
             self._release()
@@ -248,7 +247,7 @@ class RecordsValidator:
         findings = self.sink.take(mark_validated(values, self.contract.id))
         if findings:
             sizes = list(map(len, lines))
-            starts = list(accumulate(sizes, initial=offset))
+            starts = list(islice(lines.offsets(offset), len(lines)))
             for position, finding in findings:
                 self.collect(finding, self.ref(index + position, starts[position], sizes[position]))
 
@@ -374,10 +373,9 @@ class RecordsValidator:
                 yield number, raw, offset, value
                 number += 1
                 continue
-            for line, one in zip(raw, value, strict=True):
-                yield number, line, offset, one
+            for line, at, one in zip(raw, raw.offsets(offset), value):  # noqa: B905  # there is one more offset
+                yield number, line, at, one
                 number += 1
-                offset += len(line)
 
     def settle(self, finding: Finding) -> None:
         """Add a finding that is known only at the end of the collection."""
