@@ -18,12 +18,14 @@ def _exit(number: int, frame: object) -> None:
 
 
 def exit_at_once() -> None:
-    """End the process on Ctrl-C, unless the caller ignores or handles it."""
+    """End the process on Ctrl-C, unless the caller ignores or handles it, or this is not the main thread."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _exit)
+        with suppress(ValueError):
+            signal.signal(signal.SIGINT, _exit)
 
 
 def raise_again() -> None:
     """Undo `exit_at_once`: from now on, Ctrl-C raises `KeyboardInterrupt`, so that everything is cleaned up."""
     if signal.getsignal(signal.SIGINT) is _exit:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        with suppress(ValueError):  # as above
+            signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -57,13 +57,23 @@ def main(arguments: "Sequence[str] | None" = None) -> int:
         _open_streams()
         if arguments in (["--version"], ["-V"]):  # before anything is imported
             return _print_version()
-        if is_program:
-            from medcontract.cli.interrupts import exit_at_once
-
-            exit_at_once()
-        from medcontract.cli.group import run
-
-        return run(arguments)
+        return _run_program(arguments) if is_program else _run(arguments)
     except KeyboardInterrupt:  # during these imports: the command itself handles it
         sys.stderr.write("Interrupted.\n")
         return 130
+
+
+def _run_program(arguments: "Sequence[str]") -> int:
+    from medcontract.cli.interrupts import exit_at_once, raise_again
+
+    exit_at_once()
+    try:
+        return _run(arguments)
+    finally:
+        raise_again()
+
+
+def _run(arguments: "Sequence[str]") -> int:
+    from medcontract.cli.group import run
+
+    return run(arguments)

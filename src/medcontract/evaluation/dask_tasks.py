@@ -23,7 +23,7 @@ class SharedWork:
 
     def __init__(self, work: Work[Any, Any], shared: Any) -> None:
         try:
-            self._sent = Sent(work, shared)
+            self.__setstate__(Sent(work, shared))  # workers in this process get it as it is
         except (pickle.PicklingError, TypeError, AttributeError) as error:
             raise EngineFailed from error
 

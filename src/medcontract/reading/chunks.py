@@ -169,6 +169,8 @@ def _same_record(data: _Bytes, others: _Bytes, number: int, count: int, key_of: 
     start = max(_target(others, number, count)[0] - _WINDOW, 0)
     text = others.between(start, start + 2 * _WINDOW)
     for line in islice(data.lines(at), _TRIES if at else 0):
+        if not line.endswith(b"\n"):  # a part of a long line
+            return None
         key = key_of(line)
         place = _line_with(key, text, key_of) if key else None
         if place is not None:

@@ -13,6 +13,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -256,6 +257,27 @@ def test_interrupt_of_an_import_in_another_program(monkeypatch: pytest.MonkeyPat
     assert main(["validate", "-"]) == 130
     assert capsys.readouterr().err == "Interrupted.\n"
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["no-such-command"], ["explain", "MC104"]])
+def test_the_handler_of_the_caller_is_restored(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also if no command runs."""
+    monkeypatch.setattr(sys, "argv", ["medcontract", *arguments])
+    before = signal.getsignal(signal.SIGINT)
+    main()
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_a_program_in_a_thread(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Only the main thread handles signals."""
+    monkeypatch.setattr(sys, "argv", ["medcontract", "explain", "MC104"])
+    codes: list[int] = []
+    thread = threading.Thread(target=lambda: codes.append(main()))
+    thread.start()
+    thread.join()
+    assert codes == [0]
 
 
 def test_interrupt_of_a_process(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
 from tests.scoring_files import drug, listed, read_rx, reference, rx, says, write
 from tests.support import property_settings
@@ -22,6 +22,7 @@ from medcontract.evaluation.engine import EngineFailed, ProcessEngine, SerialEng
 from medcontract.reading import chunks
 from medcontract.reading.archive_paths import open_source
 from medcontract.reading.limits import Limits
+from medcontract.reading.source import Source
 from medcontract.scoring.canonical import ContentHash
 from medcontract.scoring.expected import Expected, ExpectedState
 from medcontract.scoring.lesions import LesionsScorer
@@ -251,15 +252,22 @@ def test_a_file_that_changes_gives_no_score(
         medcontract.score(truth, sent, jobs=2)
 
 
+def source_of(path: Path, content: bytes) -> Source:
+    path.write_bytes(content)
+    source = open_source(str(path), Limits())
+    source.prepare()
+    return source
+
+
 def _lines(ids: Sequence[str], pad: int) -> bytes:
     records = [{"note": "x" * (len(name) * 37 % (pad + 1)), "id": name} for name in ids]
-    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+    return b"".join(json.dumps(record, ensure_ascii=False).encode() + b"\n" for record in records)
 
 
 @property_settings(60)
 @given(
-    ids=st.lists(st.text('ab"\\ é', min_size=1, max_size=4), min_size=2, max_size=80, unique=True),
-    left_out=st.sets(st.integers(0, 79), max_size=10),
+    ids=st.lists(st.text('abcdé"\\', min_size=2, max_size=4), min_size=12, max_size=60, unique=True),
+    left_out=st.sets(st.integers(0, 59), max_size=6),
     pads=st.tuples(st.integers(0, 60), st.integers(0, 60)),
     shuffled=st.booleans(),
 )
@@ -276,15 +284,13 @@ def test_aligned_spans(
     if shuffled:
         random.Random(5).shuffle(sent)
     texts = _lines(ids, pads[0]), _lines(sent, pads[1])
-    paths = folder / "one.jsonl", folder / "two.jsonl"
-    for path, text in zip(paths, texts, strict=True):
-        path.write_bytes(text)
-    one, two = (open_source(str(path), Limits()) for path in paths)
+    one, two = (source_of(folder / name, text) for name, text in zip(("one.jsonl", "two.jsonl"), texts, strict=True))
     key_of = aligned._key_reader(["id"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chunks, "SMALLEST", 100)
         patch.setattr(chunks, "_WINDOW", 400)
         found = chunks.aligned_spans(one, two, 2, key_of)
+    event("aligned" if found else "not aligned")
     for place, text in enumerate(texts if found else ()):
         slices = [text[pair[place].start : pair[place].end] for pair in found]
         assert b"".join(slices) == text
@@ -292,6 +298,17 @@ def test_aligned_spans(
         keys = {key_of(text[span.start :].partition(b"\n")[0]) for text, span in zip(texts, spans, strict=True)}
         assert len(keys) == 1
         assert None not in keys
+
+
+def test_long_lines_are_not_divided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part of a line may look like a record."""
+    record = b'{"id": "%d"}'
+    lines = [b" " * (100 - len(record % number)) + record % number + b"\n" for number in range(40)]
+    one, two = (source_of(tmp_path / name, b"".join(lines)) for name in ("one.jsonl", "two.jsonl"))
+    monkeypatch.setattr(chunks, "SMALLEST", 500)
+    assert chunks.aligned_spans(one, two, 2, aligned._key_reader(["id"]))
+    monkeypatch.setattr(chunks, "_BLOCK", 92)
+    assert chunks.aligned_spans(one, two, 2, aligned._key_reader(["id"])) == []
 
 
 @pytest.mark.parametrize(

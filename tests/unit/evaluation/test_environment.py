@@ -104,3 +104,15 @@ def test_spawned_workers(plugin: Path, tmp_path: Path, monkeypatch: pytest.Monke
     assert any("brevity" in name for entry in alone.submissions for name in entry.figures)
     assert medcontract.leaderboard(*paths, other, jobs=2).to_json() == alone.to_json()
     assert medcontract.score(*paths, jobs=2).to_json() == medcontract.score(*paths, jobs=1).to_json()
+
+
+def _sum(shared: int, item: int) -> int:
+    return shared + item
+
+
+def test_work_for_workers_in_this_process() -> None:
+    """A cluster with `processes=False` gets it without pickling."""
+    pytest.importorskip("distributed")
+    from medcontract.evaluation.dask_tasks import SharedWork, run_task
+
+    assert run_task(SharedWork(_sum, 1), 2) == 3
