@@ -224,12 +224,16 @@ EXIT = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
 @pytest.mark.parametrize("where", ["open", "write", "chmod", "replace"])
 def test_a_signal_while_a_file_is_written(writer: Writer, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C, SIGTERM and SIGHUP."""
+    """Ctrl-C, SIGTERM and SIGHUP, also if the tests were started with nohup."""
     for number, code in EXIT.items():
         writer.prepare()
-        with monkeypatch.context() as patch:
-            interrupt(patch, where, number)
-            ran = writer.run()
+        before = signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+        try:
+            with monkeypatch.context() as patch:
+                interrupt(patch, where, number)
+                ran = writer.run()
+        finally:
+            signal.signal(number, before)
         writer.check(Ran(ran.code, ran.out, ran.err.replace("Interrupted.\n", "")), code)
         empty(writer.disk)
 
