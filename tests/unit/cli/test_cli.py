@@ -224,9 +224,9 @@ def test_interrupt_at_any_moment(milliseconds: int, arguments: list[str]) -> Non
     ) as starting:  # fmt: skip
         time.sleep(milliseconds / 1000)
         starting.send_signal(signal.SIGINT)
-        out, err = starting.communicate(timeout=60)
-    if "Interrupted." in err:
-        assert (starting.returncode, out, err.strip()) == (130, "", "Interrupted.")
+        _, err = starting.communicate(timeout=60)
+    if "Interrupted." in err:  # perhaps after the message of a command that was about to end
+        assert (starting.returncode, err.splitlines()[-1], "Traceback" in err) == (130, "Interrupted.", False)
     else:
         assert not FRAME.findall(err)
         assert starting.returncode in (-signal.SIGINT, 0, 1, 2)
