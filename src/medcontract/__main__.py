@@ -1,12 +1,12 @@
 """`python -m medcontract`."""
 
-import os
 import sys
 
-if not sys.flags.safe_path and sys.path[:1] in ([""], [os.path.realpath("")]):
-    del sys.path[0]  # the current folder, which may contain untrusted files
-
 try:
+    import os
+
+    if not sys.flags.safe_path and sys.path[:1] in ([""], [os.path.realpath("")]):
+        del sys.path[0]  # the current folder, which may contain untrusted files
     from medcontract.cli.main import main
 except KeyboardInterrupt:
     sys.stderr.write("Interrupted.\n")
