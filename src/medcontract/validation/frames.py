@@ -190,16 +190,12 @@ class _CellsValidator(TableValidator):
 
     def _written(self, columns: list[list[Any]]) -> Iterator[bytes]:
         """Rows as JSON, as if each had been decoded by itself."""
-        write = partial(_write_cell, self.nan_is_missing)
+        write = _frame_cell if self.nan_is_missing else _parquet_cell
         return (self.layout.record(cells, write) for cells in zip(*columns, strict=True))
 
 
 def _rows_of(columns: list[list[Any]] | None) -> Iterable[Sequence[Any] | None]:
     return (None,) if columns is None else zip(*columns, strict=True)
-
-
-def _write_cell(nan_is_missing: bool, value: Any, column: Column) -> str:
-    return cell_json(value, nan_is_missing)
 
 
 _SIMPLE = frozenset({str, int, float, bool, type(None)})
