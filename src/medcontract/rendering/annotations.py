@@ -100,6 +100,8 @@ def _path(problem: FileProblem) -> str:
 
 def _of_problem(path: str, problem: Problem, show_values: bool) -> Annotation:
     message = problem.message_with_value if show_values else problem.message
+    if problem.line is None and problem.record is not None:  # these formats have a place for lines only
+        message = f"record {problem.record}: {message}"
     entry = CATALOGUE.get(problem.code)
     return Annotation(
         level=problem.severity,

@@ -71,10 +71,9 @@ def _more(left: int) -> list[str]:
 
 
 def _line(path: str, problem: Problem, view: View) -> str:
-    place = "".join(f":{n}" for n in (problem.line, problem.column) if n is not None)
     message = problem.message_with_value if view.show_values else problem.message
     hint = f" (hint: {problem.hint})" if problem.hint else ""
-    return clean(f"{path}{place}: {problem.severity} {problem.code} {message}{hint}")
+    return clean(f"{path}{problem._place}: {problem.severity} {problem.code} {message}{hint}")
 
 
 def _element(tag: str, **attributes: Any) -> ET.Element:

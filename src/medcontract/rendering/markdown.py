@@ -152,10 +152,7 @@ def _markdown_provenance(score: Score) -> Iterator[str]:
 
 def _problem_row(found: FileProblem, show_values: bool) -> tuple[str, ...]:
     message = found.message_with_value if show_values else found.message
-    place = ":".join(str(n) for n in (found.line, found.column) if n is not None)
-    if not place and found.record is not None:
-        place = f"record {found.record}"
-    return found.file, place, found.code, message, found.hint or ""
+    return found.file, found._place.lstrip(":, "), found.code, message, found.hint or ""
 
 
 def leaderboard(board: Leaderboard, view: View) -> str:

@@ -196,9 +196,8 @@ def first_problem(entry: LeaderboardEntry) -> list[str]:
     if entry.problem is None:
         return []
     data = entry.problem.to_dict()
-    place = "".join(f":{n}" for n in (data["line"], data["column"]) if n is not None)
     hint = f" ({data['hint']})" if data["hint"] else ""
-    return [clean(f"first problem: {data['file']}{place}: {data['code']} {data['message']}{hint}")]
+    return [clean(f"first problem: {data['file']}{entry.problem._place}: {data['code']} {data['message']}{hint}")]
 
 
 def entry_label(entry: LeaderboardEntry) -> str:

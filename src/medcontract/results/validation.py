@@ -66,9 +66,16 @@ class Problem(Item, frozen=True, kw_only=True):
             data["field"] = self.field if self.field is None or is_plain(self.field) else "…"
         return data
 
+    @property
+    def _place(self) -> str:
+        """What follows the name of the file: line and column, or the record where there are no lines."""
+        if self.line is not None:
+            return f":{self.line}" if self.column is None else f":{self.line}:{self.column}"
+        return "" if self.record is None else f", record {self.record}"
+
     def _summary(self) -> str:
-        place = "".join(f":{n}" for n in (self.line, self.column) if n is not None)
-        return f"{self.code} {self.severity}{f' at {place[1:]}' if place else ''}"
+        place = self._place.lstrip(":, ")
+        return f"{self.code} {self.severity}{f' at {place}' if place else ''}"
 
 
 PROBLEM_COLUMNS = (

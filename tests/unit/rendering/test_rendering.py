@@ -16,6 +16,7 @@ import medcontract
 from medcontract import rendering
 from medcontract.cli.main import main
 from medcontract.contracts import registry
+from medcontract.contracts.lesions import CLASSES
 from medcontract.rendering.markdown import markdown_table
 from medcontract.rendering.text.score import aligned
 from medcontract.rendering.view import View
@@ -157,3 +158,42 @@ def test_markdown_has_no_double_blank_lines(track: str, tmp_path: Path) -> None:
     out = tmp_path / "score.md"
     assert main(["score", str(tmp_path / track), "--out", str(out)]) == 0
     assert "\n\n\n" not in out.read_text(encoding="utf-8")
+
+
+# --- where a problem is ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def parquet() -> Path:
+    """A Parquet file whose record 2 has a number that is too large, and record 3 a wrong sum."""
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    rows = [{"image_id": f"I{n}", **dict.fromkeys(CLASSES, 0.1)} for n in range(5)]
+    rows[2]["AK"], rows[3]["AK"] = 1.5, 0.7
+    path = Path("sent.parquet")
+    pandas.DataFrame(rows).to_parquet(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("form", "wanted"),
+    [
+        ("text", "sent.parquet, record 2: error MC105 'AK' must be at most 1\n"),
+        ("text", "sent.parquet, record 3: error MC202 the probabilities do not sum to 1 (column 'AK')\n"),
+        ("markdown", "| sent.parquet | record 2 | MC105 |"),
+        ("html", ", record 2"),
+        ("junit", "sent.parquet, record 2: error MC105 'AK' must be at most 1"),
+        ("github", "::record 2: 'AK' must be at most 1"),
+        ("gitlab", '"description": "MC105 record 2: \'AK\' must be at most 1'),
+        ("sarif", "record 2: 'AK' must be at most 1"),
+    ],
+)
+def test_a_problem_in_a_file_without_lines_names_its_record(call: Call, parquet: Path, form: str, wanted: str) -> None:
+    """In every format that people read: a row of a Parquet file cannot be found otherwise."""
+    assert wanted in call("validate", str(parquet), "--format", form).out
+
+
+def test_a_ranking_names_the_record_of_the_first_problem(call: Call, parquet: Path) -> None:
+    """Also in a file without lines."""
+    out = call("leaderboard", f"{LESIONS}/truth.csv", str(parquet)).out
+    assert "first problem: sent.parquet, record 0: MC303" in out

@@ -75,7 +75,7 @@ def _row(file: str, alike: Sequence[Problem], show_values: bool, own_hint: bool)
     indent = len(excerpt) - len(excerpt.lstrip()) if excerpt else 0
     caret = " " * (first._caret - indent) + "^" if excerpt is not None and first._caret >= indent else ""
     shown = clean(excerpt.lstrip()) if excerpt else None
-    return Row(file, _place(first), message, (first.hint or "") if own_hint else "", shown, caret, _also(alike))
+    return Row(file, first._place, message, (first.hint or "") if own_hint else "", shown, caret, _also(alike))
 
 
 def _also(alike: Sequence[Problem]) -> str:
@@ -98,10 +98,3 @@ def _short_place(problem: Problem) -> str:
     """The line, or the record where there are no lines."""
     number = problem.line if problem.line is not None else problem.record
     return "" if number is None else f"{number:,}"
-
-
-def _place(problem: Problem) -> str:
-    """Line and column, or the record where there are no lines."""
-    if problem.line is not None:
-        return f":{problem.line}" + (f":{problem.column}" if problem.column is not None else "")
-    return "" if problem.record is None else f", record {problem.record}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from medcontract.problems import plural
+from medcontract.problems import is_plain, plural
 from medcontract.rendering.shared import only_warnings_fail
 from medcontract.rendering.view import Style, View, clean
 from medcontract.results.validation import FileReport, Problem, Validation
@@ -61,11 +61,9 @@ def _skipped(report: Validation) -> Iterator[str]:
 
 
 def one_problem(path: str, problem: Problem, style: Style, show_values: bool) -> Iterator[str]:
-    place = "".join(f":{n}" for n in (problem.line, problem.column) if n is not None)
     what = style(f"{problem.severity} {problem.code}", problem.severity)
     message = problem.message_with_value if show_values and not problem._excerpt else problem.message
-    column = f" (column {problem._letter})" if problem._letter else ""
-    yield f"{style(path + place, 'strong')}: {what} {message}{column}"
+    yield f"{style(path + problem._place, 'strong')}: {what} {message}{_column(problem)}"
     gutter = " " * len(str(problem.line or ""))
     if show_values and problem._excerpt is not None:
         yield f" {style(f'{problem.line} |', 'dim')} {problem._excerpt}"
@@ -77,6 +75,16 @@ def one_problem(path: str, problem: Problem, style: Style, show_values: bool) ->
     if problem._more:
         yield f" {gutter} {style(f'… and {_counted(problem)} like this', 'dim')}"
     yield ""
+
+
+def _column(problem: Problem) -> str:
+    """The column of a table: its letter in a CSV file, otherwise its name, unless the message has it."""
+    if problem._letter:
+        return f" (column {problem._letter})"
+    field = problem.field
+    if problem.line is not None or field is None or not is_plain(field) or f"'{field}'" in problem.message:
+        return ""
+    return f" (column '{field}')"
 
 
 def _counted(problem: Problem) -> str:
