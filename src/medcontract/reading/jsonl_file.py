@@ -80,19 +80,20 @@ def texts(source: Source) -> Iterator[tuple[bytes | None, int]]:
                 block = block[passed:]
                 skipping = end is None
             text = rest + block
-            if text.isspace() and not text.strip(b" \t\r\n"):  # only blank lines
-                rest = text[-1:] if text.endswith(b"\r") else b""
-                offset += len(text) - len(rest)
-                continue
             size = _size_of_lines(text)
             text, rest = text[:size], text[size:]
-            yield from _without_long_lines(text, offset, limit)
+            if len(text) > limit or not _is_blank(text):  # millions of blank lines take long one by one
+                yield from _without_long_lines(text, offset, limit)
             offset += size
-            if len(rest) > limit:
+            if len(rest) > limit and not rest.endswith(b"\r"):
                 yield None, offset
                 offset += len(rest)
                 rest, skipping = b"", True
         yield from _without_long_lines(rest, offset, limit)
+
+
+def _is_blank(text: bytes) -> bool:
+    return text.isspace() and not text.strip(b" \t\r\n")
 
 
 def _size_of_lines(text: bytes) -> int:

@@ -289,6 +289,9 @@ def test_json_collection_in_blocks(
     assert {m.key: (m.offset, m.key_offset) for m in file.header} == {key: text.at[key,] for key in whole}
 
 
+line_ends = st.sampled_from([b"\n", b"\r\n", b"\r"])
+
+
 @property_settings(200)
 @given(st.lists(record_values | st.none(), max_size=8), st.data(), st.integers(1, 64), st.booleans())
 def test_lines_in_blocks(records: list[Any], data: st.DataObject, block: int, mark: bool) -> None:
@@ -302,6 +305,27 @@ def test_lines_in_blocks(records: list[Any], data: st.DataObject, block: int, ma
     if data.draw(st.booleans()):
         text = text.rstrip(b"\r\n")
     with blocks_of(block):
+        found = [(raw, at) for raw, at, _ in jsonl_file.records(source_of(text, "x.jsonl"), lambda raw: None)]
+    assert found == expected
+
+
+@property_settings(300)
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.sampled_from([b"", b"x", b"xyz"]), line_ends), max_size=6),
+    st.integers(1, 64),
+    st.integers(1, 30),
+)
+def test_long_lines_in_blocks(lines: list[tuple[int, bytes, bytes]], block: int, limit: int) -> None:
+    """A line beyond the limit is found at its start, however many blanks it starts with, for any size of blocks."""
+    text, expected = b"", []
+    for blanks, content, end in lines:
+        line = b" " * blanks + content
+        if len(line) > limit:
+            expected.append((b"", len(text)))
+        elif content:
+            expected.append((line, len(text)))
+        text += line + end
+    with blocks_of(block, limit):
         found = [(raw, at) for raw, at, _ in jsonl_file.records(source_of(text, "x.jsonl"), lambda raw: None)]
     assert found == expected
 
