@@ -10,6 +10,10 @@ from medcontract.reading.limits import LINES_BLOCK
 from medcontract.reading.source import Source
 
 _LINE_BREAK = re.compile(rb"[\r\n]")
+_LONG_LINES_BLOCK = 1 << 20
+"""Bytes that are read at a time if lines are long: many records at a time are measured faster than a few."""
+_LONG_LINE = 1 << 10
+_ENOUGH_LINES = 64
 _MOST_MISSES = 3
 """Failed attempts in a row to decode many lines at once, after which lines are decoded one by one."""
 
@@ -72,7 +76,8 @@ def texts(source: Source) -> Iterator[tuple[bytes | None, int]]:
         offset = source.start
         rest = b""
         skipping = False
-        while block := stream.read(max(LINES_BLOCK, len(rest))):
+        size = LINES_BLOCK
+        while block := stream.read(max(size, len(rest))):
             if skipping:
                 end = _LINE_BREAK.search(block)
                 passed = end.start() if end else len(block)
@@ -80,11 +85,13 @@ def texts(source: Source) -> Iterator[tuple[bytes | None, int]]:
                 block = block[passed:]
                 skipping = end is None
             text = rest + block
-            size = _size_of_lines(text)
-            text, rest = text[:size], text[size:]
+            if size < _LONG_LINES_BLOCK and _has_long_lines(text):
+                size = _LONG_LINES_BLOCK
+            end_of_lines = _size_of_lines(text)
+            text, rest = text[:end_of_lines], text[end_of_lines:]
             if len(text) > limit or not _is_blank(text):  # millions of blank lines take long one by one
                 yield from _without_long_lines(text, offset, limit)
-            offset += size
+            offset += len(text)
             if len(rest) > limit and not rest.endswith(b"\r"):
                 yield None, offset
                 offset += len(rest)
@@ -94,6 +101,11 @@ def texts(source: Source) -> Iterator[tuple[bytes | None, int]]:
 
 def _is_blank(text: bytes) -> bool:
     return text.isspace() and not text.strip(b" \t\r\n")
+
+
+def _has_long_lines(text: bytes) -> bool:
+    """Whether its lines are long on average, which a short text does not tell."""
+    return len(text) >= _ENOUGH_LINES * _LONG_LINE and text.count(b"\n") * _LONG_LINE < len(text)
 
 
 def _size_of_lines(text: bytes) -> int:

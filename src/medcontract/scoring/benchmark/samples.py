@@ -38,7 +38,7 @@ from medcontract.scoring.scorer import ScoringOptions
 
 KEY = ("task_id", "sample_id")
 _MORE = "score --show-values shows more"
-_BLOCK = 32
+_BLOCK = 512
 """Records that are measured step by step."""
 
 Value = Fraction | float
