@@ -15,6 +15,7 @@ from medcontract.contracts.contract import Validated
 from medcontract.contracts.rules import (
     CrossFileRule,
     Key,
+    KnownOrder,
     OrderCheck,
     OrderState,
     OtherFile,
@@ -153,6 +154,10 @@ class Pairing(Generic[Item, Mark]):
         """The index of the item of the first record: not 0 in a chunk of a file."""
         self._in_order = True
         """So far, all records are valid and in the order of the truth, so that their ids need not be looked up."""
+        self._compared: tuple[Sequence[Any], range] | None = None
+        """Records whose ids were already compared with the truth, and the indexes of their items."""
+        self._passed = 0
+        """The index after that of the last item whose record continued the order of the truth."""
 
     def fresh(self) -> Pairing[Item, Mark]:
         """The same pairing without marks."""
@@ -230,24 +235,51 @@ class Pairing(Generic[Item, Mark]):
         """The fast path for records of expected items that have no record yet. False if it does not apply."""
         if self.pair.can_fail and [record.error for record in rows].count(None) < len(rows):
             return False
-        numbers = self.new_items(reader(*self.pair.key)(rows))
+        numbers = self._new_items_of(rows)
         if numbers is None:
             return False
         self.add_marks(numbers, self._measure_all(numbers, rows))
         return True
 
+    def _new_items_of(self, rows: Sequence[Any]) -> Sequence[int] | None:
+        compared, self._compared = self._compared, None
+        if compared and compared[0] is rows:
+            return compared[1]
+        return self.new_items(reader(*self.pair.key)(rows))
+
     def new_items(self, keys: Sequence[Key]) -> Sequence[int] | None:
         """The indexes of the items with these ids in the default run. None if one is not expected, or has a record."""
+        consecutive = self._consecutive_items(keys)
+        if consecutive is not None:
+            return consecutive
+        numbers: Any = list(map(self.expected.number_of, keys))
         marks = self.default_marks
+        return None if None in numbers or marks.has_any(numbers) or len(set(numbers)) < len(numbers) else numbers
+
+    def _consecutive_items(self, keys: Sequence[Key]) -> range | None:
+        """Like `new_items`. None also if they are not the next ones of the truth."""
         if self._start is None:
             self._start = self.expected.place_of(keys[0])
-        start = self._start + len(marks)
+        start = self._start + len(self.marks_by_run.get(self.pair.default_run, ()))
         end = start + len(keys)
         self._in_order = self._in_order and self.expected.keys[start:end] == keys
-        if self._in_order:
-            return range(start, end)
-        numbers: Any = list(map(self.expected.number_of, keys))
-        return None if None in numbers or marks.has_any(numbers) or len(set(numbers)) < len(numbers) else numbers
+        return range(start, end) if self._in_order else None
+
+    def order_for(self, rule: Unique) -> KnownOrder | None:
+        """The order of the truth, if the rule is about the ids of its items."""
+        return self if self.is_simple and rule.fields == self.pair.key and not rule.defaults else None
+
+    def continues(self, records: Sequence[Any]) -> bool:
+        """Whether the records to take next have the next ids of the truth (`KnownOrder`)."""
+        numbers = self._consecutive_items(reader(*self.pair.key)(records))
+        if numbers is None:
+            return False
+        self._compared, self._passed = (records, numbers), numbers.stop
+        return True
+
+    def passed(self) -> list[Key]:
+        """The ids of all records that continued the order of the truth."""
+        return self.expected.keys[self._start : self._passed]
 
     def next_items(self, text: str, count: int) -> range | None:
         """Like `new_items`, for so many ids as one text (`joined`). None if they are not the next ones of the truth."""

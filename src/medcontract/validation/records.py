@@ -450,9 +450,19 @@ class Repeats:
                 self._validator.collector.add_more(self._validator.named(rule.finding((rule.fields[-1],))), times)
 
 
+def _begin_list_rules(contract: CompiledContract, sink: RecordSink | None) -> list[Accumulator]:
+    """The states of the rules about all records. Some sinks know the order of ids."""
+    accumulators = [rule.begin() for rule in contract.list_rules]
+    order_for = getattr(sink, "order_for", None)
+    for accumulator in accumulators:
+        if order_for and isinstance(accumulator, UniqueIndex):
+            accumulator.order = order_for(accumulator.rule)
+    return accumulators
+
+
 def run_parts(parts: Sequence[RecordsValidator]) -> None:
     """Check the files of one collection; rules about the list apply to all of them together."""
-    accumulators = [rule.begin() for rule in parts[0].contract.list_rules]
+    accumulators = _begin_list_rules(parts[0].contract, parts[0].sink)
     base = 0
     for part in parts:
         part.base = base

@@ -112,11 +112,24 @@ Part = tuple[int, str]
 """The number and name of one of the files that contain a list together."""
 
 
+class KnownOrder(Protocol):
+    """Distinct keys that the records are likely to have, in this order: those of the truth."""
+
+    def continues(self, records: Sequence[Any]) -> bool:
+        """Whether these records have the next keys."""
+        ...
+
+    def passed(self) -> list[Any]:
+        """The keys of all records that continued the order."""
+        ...
+
+
 class UniqueIndex:
     """Keeps a hash of each key, which takes far less memory than the keys. Hashes that occur twice are *suspects*;
     a second pass over the file finds out whether the keys are equal, and where they occur first.
 
-    Keys are only hashed when one of them is not larger than the one before it: until then, none can be repeated.
+    Keys are only hashed when one of them is not larger than the one before it: until then, none can be repeated. They
+    are not even compared with each other as long as they have a known order.
     """
 
     def __init__(self, rule: Unique) -> None:
@@ -124,6 +137,8 @@ class UniqueIndex:
         self.key = _key_with_defaults(rule) if rule.defaults else attrgetter(*rule.fields)
         self.hash: Callable[[Any], int] = hash
         """`stable_hash` if hashes of different processes are compared."""
+        self.order: KnownOrder | None = None
+        """The order that all keys have so far, if there is one: it keeps them."""
         self._hashes = array("q")
         self._not_hashed: list[str] = []
         """Ascending keys, many in each text."""
@@ -134,6 +149,7 @@ class UniqueIndex:
         self._first: dict[Any, tuple[Ref, Part]] = {}
 
     def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
+        self._leave_order()
         key = self.key(value)
         if self._ascending:
             self._ascend([key])
@@ -141,12 +157,24 @@ class UniqueIndex:
         return None
 
     def see_all(self, values: list[Any]) -> bool:
-        keys = list(map(self.key, values)) if self.rule.defaults else reader(*self.rule.fields)(values)
+        if self.order and self.order.continues(values):
+            return True
+        self._leave_order()
+        self._add(list(map(self.key, values)) if self.rule.defaults else reader(*self.rule.fields)(values))
+        return True
+
+    def _leave_order(self) -> None:
+        """From now on, keys may be repeated."""
+        order, self.order = self.order, None
+        keys = order.passed() if order else []
+        if keys:
+            self._add(keys)
+
+    def _add(self, keys: list[Any]) -> None:
         if self._ascending and keys:
             self._ascend(keys)
         if not self._ascending or not self._keep_text(keys):
             self._hashes.extend(map(self.hash, keys))
-        return True
 
     def _keep_text(self, keys: list[Any]) -> bool:
         """Keep ascending keys as text. False if that is not possible."""
@@ -204,6 +232,7 @@ class UniqueIndex:
 
     def keys(self) -> KeyHashes:
         """The keys as hashes, to be compared with those of other chunks."""
+        self._leave_order()
         if not self._ascending:
             return KeyHashes(self._all_hashes()[:], None)
         return KeyHashes(self._hashes[:], self._ends, texts=tuple(self._not_hashed), hash=self.hash)
