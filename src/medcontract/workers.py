@@ -340,7 +340,7 @@ def _begin_worker(
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     _restore(safe_path)
-    gc.set_threshold(50_000, 20, 50)  # millions of short-lived records, none in cycles
+    gc.set_threshold(500_000, 20, 50)  # millions of records and marks, none in cycles
     threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
     try:
         if prepare:
@@ -357,7 +357,7 @@ def _begin_forked(pipe: Connection, mine: Connection) -> None:
         signal.signal(getattr(signal, name), signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     gc.freeze()  # so that less of the shared memory is copied
-    gc.set_threshold(50_000, 20, 50)
+    gc.set_threshold(500_000, 20, 50)
     threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
 
 

@@ -94,7 +94,7 @@ def run(arguments: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    gc.set_threshold(50_000, 20, 50)  # millions of short-lived records, none of them in cycles
+    gc.set_threshold(500_000, 20, 50)  # millions of records and marks, none of them in cycles
     try:
         with _signals_as_exceptions():
             main: Callable[[], object] = partial(

@@ -1,5 +1,6 @@
 """The entry point of `medcontract`. It imports nothing that is not loaded, so that `main` soon handles Ctrl-C."""
 
+import gc
 import os
 import sys
 
@@ -71,6 +72,7 @@ def _run_program(arguments: "Sequence[str]") -> int:
         return _run(arguments)
     finally:
         raise_again()
+        gc.freeze()  # the process ends now: Python need not search all objects for garbage again
 
 
 def _run(arguments: "Sequence[str]") -> int:

@@ -13,6 +13,7 @@
     preflight      runs every check of a submission
     compare        compares two scores
     engine         runs work in this process or in worker processes
+    shared_memory  what workers return large results in
     environment    the plugins that other processes load
     dask_engine    runs work on a Dask cluster
     joining        pairs chunks with a truth that stays on the workers of a cluster

@@ -26,6 +26,7 @@ from medcontract.evaluation.parallel import Prepared, prepare, read_prepared
 from medcontract.evaluation.sinks import ExpectedSinks, NoSink, Recipe
 from medcontract.problems import Finding
 from medcontract.reading.chunks import KeyOf, aligned_spans
+from medcontract.scoring.canonical import ContentHash
 from medcontract.scoring.expected import Expected, ExpectedState, read_field
 from medcontract.scoring.pairing import Pair, Pairing, PairingState
 from medcontract.scoring.scorer import Scorer
@@ -189,9 +190,11 @@ class Aligned:
         pair, contract = self._pair, self._sent.parts[0].contract
         rules = [rule for rule in contract.file_rules if rule.other == pair.truth]
         unique = [rule for rule in contract.list_rules if isinstance(rule, Unique)]
-        hashes, both = self._run(AlignedSinks(self._recipe, pair, sinks, rules, unique))
+        content = ContentHash()
+        hashes, both = self._run(AlignedSinks(self._recipe, pair, sinks, rules, unique), content)
         expected = sinks.fresh()
         self._merge(self._truth, expected, [*hashes[:1], *(truth for truth, _ in both)])
+        expected.absorb(ExpectedState([], [], True, content))
         sizes = [len(truth.sink.keys) for truth, _ in both]
         if expected.total != sum(sizes) or not all(sent.sink.is_aligned(expected) for _, sent in both):
             raise NotAligned
@@ -204,8 +207,8 @@ class Aligned:
         self._pairing = pairing
         return expected
 
-    def _run(self, sinks: AlignedSinks) -> tuple[list[Any], list[tuple[Outcome, Outcome]]]:
-        """The hashes of both files, and the outcomes of their chunks."""
+    def _run(self, sinks: AlignedSinks, content: ContentHash) -> tuple[list[Any], list[tuple[Outcome, Outcome]]]:
+        """The hashes of both files, and the outcomes of their chunks. The records of the truth are in `content`."""
         chunks = [AlignedChunk(*both) for both in zip(self._truth.chunks, self._sent.chunks, strict=True)]
         hashed = [*self._truth.whole, *self._sent.whole]
         work: list[AlignedChunk | WholeFile] = [*hashed, *chunks]
@@ -213,10 +216,13 @@ class Aligned:
         for item, result in zip(work, self._engine.map(do_aligned, sinks, work), strict=True):
             if result is None:
                 raise NotAligned
-            results.append(result)
             if isinstance(item, AlignedChunk):
+                truth, sent = result
+                content.absorb(truth.sink.content)  # this process hashes while workers read on
+                result = truth._replace(sink=truth.sink._replace(content=ContentHash())), sent
                 report_read(self._truth.parts, item.truth.span.end)
                 report_read(self._sent.parts, item.sent.span.end)
+            results.append(result)
         return results[: len(hashed)], results[len(hashed) :]
 
     def _merge(self, prepared: Prepared, sink: ChunkSink, results: Sequence[Any]) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from medcontract.contracts.rules import KeyHashes, is_ascending
 from medcontract.errors import CallError
 from medcontract.evaluation.environment import Environment
+from medcontract.evaluation.shared_memory import SharedMemory, shared_memory
 from medcontract.reading import chunks
 from medcontract.workers import WorkerDied, Workers, can_fork
 
@@ -126,23 +127,26 @@ class ProcessEngine(SerialEngine):
 
     @contextmanager
     def started(self, work: Work[T, R], shared: Any, items: Sequence[T]) -> Iterator[Iterator[R]]:
-        global _work  # noqa: PLW0603  # forked workers inherit it
+        global _work, _memory  # noqa: PLW0603  # forked workers inherit them
         _work = work, shared
         with ExitStack() as stack:
             stack.callback(_forget_work)
+            memory = _memory = None if self.stable else stack.enter_context(shared_memory())
             with _failing():
                 sent = Sent(work, shared) if self.stable else None
                 count = min(self.workers, len(items))
                 asked = self._to_spawn is None
                 workers = stack.enter_context(Workers(count, _prepare, sent, fork=not self.stable, with_main=asked))
-                futures = [workers.submit(_do, item) for item in items]
-            yield _results(workers, futures)
+                futures = [workers.submit(_do, number, item) for number, item in enumerate(items)]
+            yield _results(workers, futures, memory)
 
 
-def _results(workers: Workers, futures: Iterable[Future[R]]) -> Iterator[R]:
+def _results(workers: Workers, futures: Iterable[Future[Any]], memory: SharedMemory | None) -> Iterator[Any]:
     for future in futures:
         with _failing():
             result = workers.result(future)
+            if memory:
+                result = memory.take(result)
         yield result
 
 
@@ -156,12 +160,14 @@ def _failing() -> Iterator[None]:
 
 
 def _forget_work() -> None:
-    global _work  # noqa: PLW0603  # as in `started`
-    _work = None
+    global _work, _memory  # noqa: PLW0603  # as in `started`
+    _work = _memory = None
 
 
 _work: tuple[Work[Any, Any], Any] | None = None
 """The current function and what its calls share: in this process, and in the workers that were forked from it."""
+_memory: SharedMemory | None = None
+"""What large results are returned in, if workers were forked."""
 
 
 class Sent:
@@ -192,12 +198,13 @@ def _prepare(sent: Sent | None) -> None:
     gc.freeze()  # it is kept for the life of the process
 
 
-def _do(item: Any) -> Any:
+def _do(number: int, item: Any) -> Any:
     """Process one item in a worker."""
     if _work is None:
         raise OSError("the worker was not prepared")
     work, shared = _work
-    return work(shared, item)
+    result = work(shared, item)
+    return _memory.put(number, result) if _memory else result
 
 
 def repeated_hashes(chunks: Sequence[KeyHashes]) -> set[int]:

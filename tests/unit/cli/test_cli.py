@@ -505,6 +505,16 @@ def test_colour_on_a_real_terminal(bad: Path) -> None:
         assert b'"XX"' in shown
 
 
+def test_a_program_ends_without_another_search_for_garbage() -> None:
+    """Only a program: the objects of another program that calls `main` with arguments are still collected."""
+    for call, frozen in (("main()", True), ("main(['explain', 'MC001'])", False)):
+        code = f"import gc; from medcontract.cli.main import main; {call}; print(gc.get_freeze_count() > 0)"
+        done = subprocess.run(
+            [sys.executable, "-c", code, "explain", "MC001"], capture_output=True, check=True, text=True
+        )
+        assert done.stdout.endswith(f"{frozen}\n")
+
+
 # --- how much is shown ---------------------------------------------------------------------------
 
 

@@ -107,6 +107,26 @@ def test_faults(name: str, tmp_path: Path, outcomes: list[bool]) -> None:
     assert outcomes == expected
 
 
+def test_texts_of_labels_are_sent_for_a_breakdown_only(
+    tmp_path: Path, outcomes: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without one, only the numbers of items and fields are needed, also of a document without a prediction."""
+    paths = files(tmp_path, labels(), predictions()[7:])
+    found: list[Any] = []
+    real = Aligned._run
+
+    def noted(self: Aligned, *arguments: Any) -> Any:
+        found.append(real(self, *arguments))
+        return found[-1]
+
+    monkeypatch.setattr(Aligned, "_run", noted)
+    for breakdown in (False, True):
+        same(paths, breakdown=breakdown)
+        _, both = found.pop()
+        assert ("Losartán" in repr([truth.sink.items for truth, _ in both])) == breakdown
+    assert outcomes == [True, True]
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_random_order(seed: int, tmp_path: Path, outcomes: list[bool]) -> None:
     """The same records may be found where both files are divided, but not between them."""

@@ -28,7 +28,16 @@ from medcontract.scoring.extraction.decision import (
     run_of,
 )
 from medcontract.scoring.extraction.differences import miss_finder
-from medcontract.scoring.extraction.documents import LAB, NAME, PRESCRIPTION, Kind, Label, failed, label_reader
+from medcontract.scoring.extraction.documents import (
+    LAB,
+    NAME,
+    PRESCRIPTION,
+    Kind,
+    Label,
+    failed,
+    label_reader,
+    without_texts,
+)
 from medcontract.scoring.extraction.explanations import breakdown, failure_modes, hints
 from medcontract.scoring.extraction.figures import DocumentFigures, Documents, extra_items, is_processed, not_compared
 from medcontract.scoring.extraction.tables import PROCESSING_GATE, tables
@@ -164,6 +173,7 @@ class ExtractionScorer(Scorer):
             Pair(
                 truth=each.kind.labels, submission=each.kind.predictions, key=("doc_id",), can_fail=False,
                 item=label_reader(each.kind), measure=each.measure, measure_all=each.measure_all,
+                slim=None if options.breakdown else without_texts,
                 vocabularies=() if fuzzy else (_names_of(each.kind),),  # fuzzy names need not be equal
             )
             for each in comparers

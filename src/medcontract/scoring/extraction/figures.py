@@ -113,10 +113,8 @@ class DocumentFigures:
         """The row of each document in the result."""
         by_counts = {counts: self._row(counts) for counts in self._times}
         by_mark = {id(mark): by_counts[_Counts.of(mark)] for mark, _ in self._documents.tally}
-        rows = list(map(dict.copy, map(by_mark.__getitem__, map(id, self._documents.marks))))
-        for row, doc_id in zip(rows, self._documents.ids, strict=True):
-            row["doc_id"] = doc_id
-        return rows
+        rows = map(by_mark.__getitem__, map(id, self._documents.marks))
+        return [{**row, "doc_id": doc_id} for row, doc_id in zip(rows, self._documents.ids, strict=True)]
 
     def _score(self, counts: _Counts) -> Fraction:
         recall, accuracy = self._weights
