@@ -85,7 +85,7 @@ def texts(source: Source) -> Iterator[tuple[bytes | None, int]]:
                 block = block[passed:]
                 skipping = end is None
             text = rest + block
-            if size < _LONG_LINES_BLOCK and _has_long_lines(text):
+            if offset == source.start and _has_long_lines(text):
                 size = _LONG_LINES_BLOCK
             end_of_lines = _size_of_lines(text)
             text, rest = text[:end_of_lines], text[end_of_lines:]
