@@ -16,7 +16,7 @@ import medcontract
 from medcontract import rendering
 from medcontract.cli.main import main
 from medcontract.contracts import registry
-from medcontract.contracts.lesions import CLASSES
+from medcontract.contracts.lesion_classes import CLASSES
 from medcontract.rendering.markdown import markdown_table
 from medcontract.rendering.text.score import aligned
 from medcontract.rendering.view import View
