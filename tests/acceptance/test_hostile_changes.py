@@ -20,7 +20,7 @@ from medcontract.containers import BY_ENDING
 from medcontract.errors import FileChanged
 from medcontract.evaluation import chunk_work, contest, parallel
 from medcontract.evaluation import score as scoring
-from medcontract.reading import chunks
+from medcontract.reading import chunks, slices
 from medcontract.reading.source import Source
 from medcontract.validation import dispatch, load
 
@@ -225,9 +225,9 @@ def test_a_change_while_workers_read_it(tmp_path: Path, monkeypatch: pytest.Monk
         medcontract.score(truth(tmp_path), sent, jobs=2)
 
 
-def same_slices(path: Path, cuts: Sequence[chunks.Span], digests: Sequence[str]) -> bool:
+def same_slices(path: Path, cuts: Sequence[slices.Span], digests: Sequence[str]) -> bool:
     with path.open("rb") as stream:
-        found = chunks.hash_slices(stream, cuts)
+        found = slices.hash_slices(stream, cuts)
     return found is not None and found[1] == digests
 
 
@@ -245,14 +245,14 @@ def test_slices_are_those_of_the_file(
     assert len(cuts) > 2
     digests = []
     for span in cuts:
-        each = chunks.Slice(str(path), path.name, span, source.limits)
+        each = slices.Slice(str(path), path.name, span, source.limits)
         each.watched = True
         each.prepare()
         with each.open() as stream:
             stream.read()
         digests.append(each.sha256())
     with path.open("rb") as stream:
-        assert chunks.hash_slices(stream, cuts) == (sha256(path), digests)
+        assert slices.hash_slices(stream, cuts) == (sha256(path), digests)
     data = bytearray(path.read_bytes())
     for place in (0, len(data) // 2, cuts[1].start - 1, cuts[1].start, len(data) - 1):
         changed = bytearray(data)

@@ -12,10 +12,10 @@ from medcontract.contracts.rules import Accumulator, KeyHashes, UniqueIndex, sta
 from medcontract.errors import CallError, FileChanged
 from medcontract.problems import Ref
 from medcontract.reading.archive_paths import open_source
-from medcontract.reading.chunks import RowGroups, Slice, Span, hash_slices
 from medcontract.reading.json_file import JsonFile, Member, TooLarge
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.limits import Limits
+from medcontract.reading.slices import RowGroups, Slice, Span, hash_slices
 from medcontract.reading.source import Source, Unreadable, file_state, open_file
 from medcontract.validation.csv_file import TableValidator
 from medcontract.validation.dispatch import validator_for

@@ -26,9 +26,10 @@ from medcontract.evaluation.engine import Engine, EngineFailed, SerialEngine
 from medcontract.evaluation.inputs import Part, Settings, report_read
 from medcontract.evaluation.sinks import NoSink
 from medcontract.problems import Finding, Ref
-from medcontract.reading.chunks import Span, spans
+from medcontract.reading.chunks import spans
 from medcontract.reading.json_file import JsonFile
 from medcontract.reading.line_index import line_breaks
+from medcontract.reading.slices import Span
 from medcontract.reading.source import Unreadable
 from medcontract.validation.csv_file import TableValidator
 from medcontract.validation.dispatch import container_for, validator_for

@@ -25,8 +25,9 @@ from medcontract.evaluation import chunk_work, parallel
 from medcontract.evaluation.chunk_work import Chunk
 from medcontract.evaluation.sinks import NoSink
 from medcontract.reading import chunks, remote
-from medcontract.reading.chunks import Span, likely_row_end
+from medcontract.reading.chunks import likely_row_end
 from medcontract.reading.limits import Limits
+from medcontract.reading.slices import Span
 from medcontract.reading.source import Source
 from medcontract.validation.problem_collector import ProblemCollector
 

@@ -17,8 +17,8 @@ from medcontract.cli.main import main
 from medcontract.containers import BY_ENDING
 from medcontract.evaluation import ahead, parallel
 from medcontract.reading import chunks
-from medcontract.reading.chunks import Slice, Span
 from medcontract.reading.limits import Limits
+from medcontract.reading.slices import Slice, Span
 from medcontract.reading.source import Source
 from medcontract.scoring.marks import Marks
 from medcontract.scoring.pairing import REPEATED, merge
