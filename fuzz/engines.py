@@ -30,7 +30,7 @@ from fuzz.calling import call
 from fuzz.engine_files import CONTAINERS, TRACKS, Collection, Material, containers_of, content, header_of, spoil
 from medcontract import arguments
 from medcontract import workers as processes
-from medcontract.evaluation import engine
+from medcontract.evaluation import engine, shared_memory
 from medcontract.reading import chunks
 
 ENGINES = {"one process": 1, "pickled": 1, "jobs 2": 2, "jobs 3": 4, "spawned": 40, "dask": 2}
@@ -224,6 +224,7 @@ def _cut_at_random(rng: random.Random, few: bool) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         for name, size in sizes.items():
             stack.enter_context(_replaced(chunks, name, size))
+        stack.enter_context(_replaced(shared_memory, "LARGE", rng.choice((0, shared_memory.LARGE))))
         yield
 
 

@@ -36,6 +36,8 @@ _PATROL = 1.0
 """Seconds between two looks for workers that were killed."""
 _PATIENCE = 100
 """Milliseconds to wait for threads to end."""
+_GC_THRESHOLDS = 500_000, 20, 50
+"""Workers create millions of records and marks, none of them in cycles."""
 _SAFE_PATH = "PYTHONSAFEPATH"
 _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 """The folder that medcontract is imported from."""
@@ -340,7 +342,7 @@ def _begin_worker(
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     _restore(safe_path)
-    gc.set_threshold(500_000, 20, 50)  # millions of records and marks, none in cycles
+    gc.set_threshold(*_GC_THRESHOLDS)
     threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
     try:
         if prepare:
@@ -357,7 +359,7 @@ def _begin_forked(pipe: Connection, mine: Connection) -> None:
         signal.signal(getattr(signal, name), signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
     gc.freeze()  # so that less of the shared memory is copied
-    gc.set_threshold(500_000, 20, 50)
+    gc.set_threshold(*_GC_THRESHOLDS)
     threading.Thread(target=_end_with, args=(pipe,), daemon=True).start()
 
 

@@ -71,6 +71,14 @@ def test_cut_off_archives(cut: int) -> None:
     assert [problem.code for problem in report.problems] == ["MC026"]
 
 
+def test_truncated_gzip_with_long_lines() -> None:
+    """All but the last few records before the end are checked."""
+    rng = random.Random(1)
+    lines = [b'{"image_id": "%s", "label": 1}\n' % rng.randbytes(1500).hex().encode() for _ in range(200)]
+    report = medcontract.validate(gzip.compress(b"".join(lines))[:-4000], "lesions/truth", name="x.jsonl.gz")
+    assert sum(problem.code == "MC103" for problem in report.problems) > 150
+
+
 @pytest.mark.parametrize("tail", [b"garbage", b"\x1f\x8b\xff", b"\0" * 4 + b"x"])
 def test_what_follows_an_archive(tail: bytes) -> None:
     """Bytes after the last member that are no member are a problem; zeros alone are padding."""

@@ -94,6 +94,7 @@ def run(arguments: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    thresholds = gc.get_threshold()
     gc.set_threshold(500_000, 20, 50)  # millions of records and marks, none of them in cycles
     try:
         with _signals_as_exceptions():
@@ -112,6 +113,7 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001  # never a traceback
         return _failed(error)
     finally:
+        gc.set_threshold(*thresholds)
         _report_broken_plugins()
     return outcome if isinstance(outcome, int) else 0
 

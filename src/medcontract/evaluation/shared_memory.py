@@ -64,12 +64,13 @@ class SharedMemory:
             return sent
         size, flags = sum(sent.sizes), mmap.MAP_SHARED | mmap.MAP_POPULATE
         memory = mmap.mmap(self._file, size, flags, offset=sent.start)
-        everything = memoryview(memory).toreadonly()
+        everything = memoryview(memory)
         ends = accumulate(sent.sizes)
         head, *texts = (everything[end - size : end] for size, end in zip(sent.sizes, ends, strict=True))
         result = pickle.loads(head, buffers=texts)  # noqa: S301  # from a process that was forked from this one
         if not texts:
-            memory.madvise(mmap.MADV_REMOVE)  # it is not needed any more
+            with suppress(OSError):  # not every system can: then it is released at the end
+                memory.madvise(mmap.MADV_REMOVE)
         return result
 
 
@@ -78,7 +79,7 @@ def shared_memory() -> Iterator[SharedMemory | None]:
     """Memory for workers that are forked in this context. None if the system has none."""
     file = None
     if sys.platform == "linux":
-        with suppress(OSError):
+        with suppress(OSError, AttributeError):  # some builds of Python do not have it
             file = os.memfd_create("medcontract")
     try:
         yield None if file is None else SharedMemory(file)

@@ -11,7 +11,10 @@ from medcontract.reading.source import Source
 
 _LINE_BREAK = re.compile(rb"[\r\n]")
 _LONG_LINES_BLOCK = 1 << 20
-"""Bytes that are read at a time if lines are long: many records at a time are measured faster than a few."""
+"""Bytes that are read at a time if lines are long: many records at a time are measured faster than a few.
+
+Not of compressed files: of one that is damaged, the last block is lost.
+"""
 _LONG_LINE = 1 << 10
 _ENOUGH_LINES = 64
 _MOST_MISSES = 3
@@ -85,7 +88,7 @@ def texts(source: Source) -> Iterator[tuple[bytes | None, int]]:
                 block = block[passed:]
                 skipping = end is None
             text = rest + block
-            if offset == source.start and _has_long_lines(text):
+            if offset == source.start and not source.packed and _has_long_lines(text):
                 size = _LONG_LINES_BLOCK
             end_of_lines = _size_of_lines(text)
             text, rest = text[:end_of_lines], text[end_of_lines:]

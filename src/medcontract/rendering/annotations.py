@@ -29,6 +29,8 @@ class Annotation(NamedTuple):
     path: str | None
     line: int | None
     column: int | None
+    record: int | None
+    """The first record with the problem, if there are no lines."""
     key: str
     """Identifies the problem among all of the result, and stays the same when lines move."""
     times: int = 1
@@ -37,7 +39,14 @@ class Annotation(NamedTuple):
     @property
     def text(self) -> str:
         """The message, with the number of occurrences."""
-        return self.message if self.times == 1 else f"{self.message} ({self.times:,} times)"
+        return self.placed if self.times == 1 else f"{self.placed} ({self.times:,} times)"
+
+    @property
+    def placed(self) -> str:
+        """The message, with the record: these formats have a place for lines only."""
+        if self.record is None:
+            return self.message
+        return f"{'record' if self.times == 1 else 'first in record'} {self.record}: {self.message}"
 
 
 def annotated(result: Reviewed, show_values: bool) -> list[Annotation]:
@@ -91,7 +100,7 @@ def _of_checks(result: Preflight, show_values: bool) -> Iterator[Annotation]:
         yield from (_of_problem(_path(problem), problem, show_values) for problem in check.problems)
         if check.status == "failed" and not check.problems:
             title = clean(check.title)
-            yield Annotation("error", check.id, title, clean(check.detail) or title, None, None, None, check.id)
+            yield Annotation("error", check.id, title, clean(check.detail) or title, None, None, None, None, check.id)
 
 
 def _path(problem: FileProblem) -> str:
@@ -100,8 +109,6 @@ def _path(problem: FileProblem) -> str:
 
 def _of_problem(path: str, problem: Problem, show_values: bool) -> Annotation:
     message = problem.message_with_value if show_values else problem.message
-    if problem.line is None and problem.record is not None:  # these formats have a place for lines only
-        message = f"record {problem.record}: {message}"
     entry = CATALOGUE.get(problem.code)
     return Annotation(
         level=problem.severity,
@@ -111,6 +118,7 @@ def _of_problem(path: str, problem: Problem, show_values: bool) -> Annotation:
         path=path,
         line=problem.line,
         column=problem.column,
+        record=problem.record if problem.line is None else None,
         key="\n".join((path, problem.code, problem._plain_pointer, str(problem.record), problem.message)),
     )
 

@@ -59,7 +59,7 @@ def _result(each: Annotation, names: Sequence[str]) -> dict[str, Any]:
         "ruleId": each.code,
         "ruleIndex": names.index(each.code),
         "level": each.level,
-        "message": {"text": each.message},
+        "message": {"text": each.placed},
         "partialFingerprints": {"medcontract/v1": each.key},
         **({"occurrenceCount": each.times} if each.times > 1 else {}),
     }

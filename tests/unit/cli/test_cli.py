@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import hashlib
 import io
 import json
@@ -513,6 +514,13 @@ def test_a_program_ends_without_another_search_for_garbage() -> None:
             [sys.executable, "-c", code, "explain", "MC001"], capture_output=True, check=True, text=True
         )
         assert done.stdout.endswith(f"{frozen}\n")
+
+
+def test_the_thresholds_of_a_calling_program_are_restored() -> None:
+    """How often its garbage is collected does not change with a call of `main`."""
+    before = gc.get_threshold()
+    assert main(["explain", "MC001"]) == 0
+    assert gc.get_threshold() == before
 
 
 # --- how much is shown ---------------------------------------------------------------------------

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import mmap
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -65,6 +67,33 @@ def test_memory_of_results_is_released(memory: SharedMemory) -> None:
     assert os.fstat(memory._file).st_blocks == size
 
 
+def test_memory_that_cannot_be_released(memory: SharedMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The result counts all the same: some systems cannot release a part of a file."""
+
+    class Unsupported(mmap.mmap):
+        def madvise(self, *_: object) -> None:
+            raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr(mmap, "mmap", Unsupported)
+    assert memory.take(memory.put(1, large(1))) == large(1)
+
+
+def test_values_that_can_be_changed(memory: SharedMemory) -> None:
+    """They still can be, as after a pipe: those of plugins, such as arrays."""
+    found = memory.take(memory.put(1, [Changeable(bytearray(LARGE)), Changeable(bytes(LARGE))]))
+    assert [memoryview(each.data).readonly for each in found] == [False, True]
+
+
+class Changeable:
+    """A value that leaves its data to whoever sends it."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return Changeable, (pickle.PickleBuffer(self.data),)
+
+
 def test_memory_that_is_written_in_pieces(memory: SharedMemory, monkeypatch: pytest.MonkeyPatch) -> None:
     """The system may write less than it is given."""
     real = os.pwrite
@@ -119,6 +148,7 @@ _SAME = "assert list(engine.ProcessEngine(2).map(large, 1, range(5))) == [large(
 _BODIES = {
     "large results": f"{_SAME}\nassert taken == [True] * 5",
     "no shared memory": f"os.memfd_create = without_memory\n{_SAME}\nassert not taken",
+    "no function for shared memory": f"del os.memfd_create\n{_SAME}\nassert not taken",
     "killed workers": """
 try:
     list(engine.ProcessEngine(2).map(die, 1, range(3)))

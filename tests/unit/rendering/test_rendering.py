@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -197,3 +198,21 @@ def test_a_ranking_names_the_record_of_the_first_problem(call: Call, parquet: Pa
     """Also in a file without lines."""
     out = call("leaderboard", f"{LESIONS}/truth.csv", str(parquet)).out
     assert "first problem: sent.parquet, record 0: MC303" in out
+
+
+def test_the_same_problem_in_many_records_is_one_annotation(call: Call) -> None:
+    """Also in a file without lines: CI systems show only a few annotations."""
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    rows = [{"image_id": f"I{n}", **dict.fromkeys(CLASSES, 0.1)} for n in range(30)]
+    for row in rows[3:]:
+        row["AK"] = 1.5
+    pandas.DataFrame(rows).to_parquet("sent.parquet")
+    github = call("validate", "sent.parquet", "--format", "github").out.splitlines()
+    assert len(github) == 2
+    assert "::first in record 3: 'AK' must be at most 1" in github[0]
+    assert github[0].endswith(" (27 times)")
+    sarif = json.loads(call("validate", "sent.parquet", "--format", "sarif").out)
+    (result,) = sarif["runs"][0]["results"]
+    assert result["occurrenceCount"] == 27
+    assert result["message"]["text"].startswith("first in record 3: 'AK'")

@@ -116,7 +116,7 @@ class KnownOrder(Protocol):
     """Distinct keys that the records are likely to have, in this order: those of the truth."""
 
     def continues(self, records: Sequence[Any]) -> bool:
-        """Whether these records have the next keys."""
+        """Whether these records have the next keys. Called once for each block of records, before it is scored."""
         ...
 
     def passed(self) -> list[Any]:

@@ -250,9 +250,10 @@ def reasoning_quality(terms: Terms, settings: Settings, reference: Side, predict
     words = rationale.split()
     counted = Counter(words)
     stated = terms.found(facts, rationale, counted)
+    overlap = _overlap((reference.rationale or "").split(), words, counted)  # the last use of `counted`
     supported = _share_of_markers(settings, len(evidence))
     shares = (
-        _overlap((reference.rationale or "").split(), words, counted),
+        overlap,
         _share_of_markers(settings, len(structure)),
         supported,
         _share(len(stated), _enough_facts(settings, len(facts))) if facts else supported,
