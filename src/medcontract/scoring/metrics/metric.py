@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -98,15 +99,20 @@ class Metric(Struct, frozen=True, kw_only=True):
     def _warn_cheap(self, penalty: Fraction) -> Iterator[str]:
         """An unprocessed case should cost as much as the largest error: otherwise it pays to omit difficult cases."""
         pays = "leaving out the worst cases would pay"
-        lows, highs = [], []
+        lows: list[Decimal] = []
+        highs: list[Decimal] = []
         for field, of in ((self.prediction, ""), (self.truth, " of the truth")):
             if field.low is None or field.high is None:
                 yield f"'{self.name}': '{field.name}'{of} has no min and max, so errors have no limit: {pays}"
                 return
-            lows.append(Fraction(field.low))
-            highs.append(Fraction(field.high))
-        if penalty < max(highs) - min(lows):
-            yield f"'{self.name}': unprocessed is smaller than the largest error, max − min of the field: {pays}"
+            lows.append(Decimal(str(field.low)))
+            highs.append(Decimal(str(field.high)))
+        largest = max(highs) - min(lows)
+        if penalty < Fraction(largest):
+            yield (
+                f"'{self.name}': unprocessed is smaller than the largest error, max − min of the field: {pays}, "
+                f"unless it is at least {largest:g}"
+            )
 
 
 def build(

@@ -425,7 +425,8 @@ def test_small_penalties_are_reported(kind: str, penalty: str) -> None:
     metric, parameters = variant(kind, STAGE, numbers={"unprocessed": penalty})
     (warning,) = metric.warnings(parameters)
     assert warning.endswith(
-        "unprocessed is smaller than the largest error, max − min of the field: leaving out the worst cases would pay"
+        "unprocessed is smaller than the largest error, max − min of the field: leaving out the worst cases would pay, "
+        "unless it is at least 10"
     )
     assert list(metric.warnings({"unprocessed": F(10)})) == []
 
