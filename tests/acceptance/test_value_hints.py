@@ -122,8 +122,23 @@ def test_fields_in_an_object_of_the_record() -> None:
     [
         (
             {"data": {"team_name": "a", "predictions": SENT["reports"]}},
-            "expected an object with a list of records, got such an object in another",
-            'write the inner object itself, without the outer {"data": … }',
+            "expected the keys of reports/predictions, got them under 'data'",
+            "write the inner object itself, without the outer one",
+        ),
+        (
+            {"status": "ok", "meta": {"model": "x"}, "result": {"team_name": "a", "predictions": SENT["reports"]}},
+            "expected the keys of reports/predictions, got them under 'result'",
+            "write the inner object itself, without the outer one",
+        ),
+        (
+            {"data": {"weights": {"clinical_accuracy": 1}}, "version": 1},
+            "expected the keys of benchmark/weights, got them under 'data'",
+            "write the inner object itself, without the outer one",
+        ),
+        (
+            {"data": {"team_nam": "a", "predictions": SENT["reports"]}},
+            "expected a list of records, got them under 'data'",
+            "write the inner object itself, without the outer one",
         ),
         (
             {image["image_id"]: image["label"] for image in TRUTH["lesions"]},
@@ -147,6 +162,21 @@ def test_arrangements(content: Any, message: str, hint: str) -> None:
     (problem,) = medcontract.validate(json.dumps(content).encode(), name="x.json").problems
     assert problem.message == message
     assert hint in (problem.hint or "")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"data": {"model": "x", "version": 1}, "status": "ok"},
+        {"a": {"weights": {"x": 1}}, "b": {"weights": {"x": 1}}},
+        {"a": {"b": {"team_name": "a", "predictions": SENT["reports"]}}},
+    ],
+)
+def test_no_hint_to_unwrap(content: Any) -> None:
+    """The hint is given only if exactly one member has the keys of a contract."""
+    problems = medcontract.validate(json.dumps(content).encode(), name="x.json").problems
+    assert problems
+    assert not any("inner object" in (problem.hint or "") for problem in problems)
 
 
 def test_lines_that_are_complete_files() -> None:

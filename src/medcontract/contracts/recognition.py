@@ -84,9 +84,15 @@ def of_outline(outline: Outline) -> Recognized:
     return _with_extra(found, outline.items.get(name, frozenset()), outline.first.get(name))
 
 
+def exact(outline: Outline) -> str | None:
+    """The only contract that the keys match exactly, if there is one."""
+    costs = sorted(_file_costs(outline))
+    return costs[0][1] if _perfect(costs) else None
+
+
 def certain(outline: Outline) -> bool:
     """Whether the keys read so far are unambiguous: exactly one contract matches them exactly."""
-    return by_schema(outline.schema) is not None or _perfect(sorted(_file_costs(outline)))
+    return by_schema(outline.schema) is not None or exact(outline) is not None
 
 
 def _is_decided(outline: Outline, found: Recognized) -> bool:

@@ -218,7 +218,7 @@ def wrong_shape(value: Any, offset: int, contract: CompiledContract | None = Non
     if isinstance(value, str) and value.lstrip().startswith(("{", "[")):
         hint = "write it once: json.dump(data, file), not json.dump(json.dumps(data), file)"
         return Finding("MC103", "expected an object, got a string with JSON in it", hint, offset=offset)
-    shape = _rows_of(value) or shape_of(value)
+    shape = None if _inner_file(value) else _rows_of(value) or shape_of(value)
     if shape is None:
         return _wrapped(value, offset)
     known = contract or _record_contract(shape.keys)
@@ -236,19 +236,32 @@ def _rows_of(value: Any) -> Shape | None:
 
 
 def _wrapped(value: Any, offset: int) -> Finding | None:
-    """A complete file inside a list, or as the only member of an object."""
-    if isinstance(value, dict) and len(value) == 1:
-        key, inner = next(iter(value.items()))
-        if isinstance(inner, dict) and any(isinstance(inner.get(name), list) for name in list_keys()):
-            outer = f'{{"{key}": … }}' if is_plain(key) else "{ … }"
-            hint = f"write the inner object itself, without the outer {outer}"
-            return Finding("MC103", "expected an object with a list of records, got such an object in another", hint,
-                           offset=offset)  # fmt: skip
+    """A complete file inside a list, or as a member of an object."""
+    if found := _inner_file(value):
+        key, contract_id = found
+        where = f"under '{key}'" if is_plain(key) else "in another object"
+        message = f"expected {f'the keys of {contract_id}' if contract_id else 'a list of records'}, got them {where}"
+        return Finding("MC103", message, "write the inner object itself, without the outer one", offset=offset)
     if not isinstance(value, list) or len(value) != 1 or not isinstance(value[0], dict):
         return None
     if not any(isinstance(value[0].get(key), list) for key in list_keys()):
         return None
     return Finding("MC103", "expected an object, got a list", "remove the outer brackets [ ]", offset=offset)
+
+
+def _inner_file(value: Any) -> tuple[str, str] | None:
+    """The key of the only member that is a file of a contract, and its id; the latter is empty if it is not certain."""
+    members = list(value.items())[:_MOST_CHECKED] if isinstance(value, dict) else []
+    inside = [(key, inner) for key, inner in members if isinstance(inner, dict)]
+    found = [(key, contract_id) for key, inner in inside if (contract_id := recognition.exact(_outline(inner)))]
+    if not found and len(value) == 1:
+        found = [(key, "") for key, inner in inside if any(isinstance(inner.get(name), list) for name in list_keys())]
+    return found[0] if len(found) == 1 else None
+
+
+def _outline(value: Mapping[str, Any]) -> Outline:
+    items = {key: frozenset(each[0]) for key, each in value.items() if _is_list_of_records(each)}
+    return Outline(frozenset(value), items, None, "object")
 
 
 def list_keys() -> frozenset[str]:

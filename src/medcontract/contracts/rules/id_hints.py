@@ -8,14 +8,23 @@ from typing import Any
 
 _MOST_ZEROS = 10
 _NUMBER = re.compile(r"[0-9]+")
+_SCIENTIFIC = re.compile(r"[0-9](\.[0-9]+)?[eE]\+[0-9]{2,}")
 _KEEP_TEXT = "keep ids as text (in pandas: dtype=str; in Excel: format the column as Text)"
 _ZEROS = f"an expected id differs only in leading zeros; {_KEEP_TEXT}"
+_SCIENTIFIC_HINT = f"the id is in scientific notation, which spreadsheets write for long numbers; {_KEEP_TEXT}"
 _DECIMAL = f"an expected id is the same without '.0'; {_KEEP_TEXT}"
 
 
 def lost_zeros_hint(key: Any, ids: Collection[Any]) -> str | None:
     """The hint for an id, or a tuple of them, that would be among the others if it had been kept as text."""
-    return next((hint for other, hint in originals(key) if other in ids), None)
+    found = next((hint for other, hint in originals(key) if other in ids), None)
+    return found or (_SCIENTIFIC_HINT if is_scientific(key) else None)
+
+
+def is_scientific(key: Any) -> bool:
+    """Whether an id, or one of a tuple, is what spreadsheets make of a long number, of which digits are lost."""
+    parts = key if isinstance(key, tuple) else (key,)
+    return any(isinstance(part, str) and _SCIENTIFIC.fullmatch(part) for part in parts)
 
 
 def originals(key: Any) -> Iterator[tuple[Any, str]]:
