@@ -418,6 +418,76 @@ def test_a_headline_of_0(check: Call, checked: Call, tmp_path: Path, track: str)
     assert codes(one(checked(*all_files(tmp_path, track)), "score")) == []
 
 
+def _scientific(track: str) -> list[Record]:
+    """The right answers, two of them with ids that a spreadsheet changed."""
+    changed = [{**record, KEYS[track]: f"1.{n}E+05"} for n, record in enumerate(SENT[track][:2])]
+    return [*changed, *SENT[track][2:]]
+
+
+UNPARSED = [{**each, "parse_success": False, "medicamentos": []} for each in SENT["extraction"]]
+REMARKS: dict[str, tuple[str, list[Record], list[str]]] = {
+    "groups in another case": ("triage", predicted("AIRWAY", "BLEEDING"), ["MC404", "MC502", "MC504"]),
+    "other groups": ("triage", predicted("x"), ["MC404", "MC504"]),
+    "one group in another case": ("triage", predicted("AIRWAY", "bleeding"), ["MC502"]),
+    "names without a label": ("extraction", ALL_WRONG["extraction"][0], ["MC404", "MC504"]),
+    "nothing parsed": ("extraction", UNPARSED, ["MC403", "MC504"]),
+    "scientific notation": ("lesions", _scientific("lesions"), ["MC503"]),
+    "scientific notation of one of two ids": ("benchmark", _scientific("benchmark"), ["MC503"]),
+    **{f"wrong {track}": (track, ALL_WRONG[track][0], ["MC504"]) for track in ("reports", "lesions", "benchmark")},
+    **{f"right {track}": (track, SENT[track], []) for track in TRACKS},
+}
+"""Submissions, and the codes of what looks wrong in them."""
+
+
+@pytest.mark.parametrize("case", REMARKS)
+def test_same_remarks_in_all_commands(call: Call, checked: Call, tmp_path: Path, case: str) -> None:
+    """What `preflight` finds suspicious in the answers, `score` and `leaderboard` report as warnings."""
+    track, records, expected = REMARKS[case]
+    truth, sent = truth_file(tmp_path, track), sent_file(tmp_path, track, records)
+    remarked = {"MC403", "MC404", "MC502", "MC503", "MC504"}
+    for more in ((), ("--participant",)):
+        visible = [code for code in expected if not more or code != "MC502"]
+        found = {problem["code"] for each in checked(truth, sent, *more).json["checks"] for problem in each["problems"]}
+        assert sorted(found & remarked) == visible
+        for jobs in (1, 2):
+            score = call("score", truth, sent, "--format", "json", "--jobs", jobs, *more).json
+            board = call("leaderboard", truth, sent, "--format", "json", "--jobs", jobs, *more).json
+            for warnings in (score["warnings"], board["submissions"][0]["warnings"]):
+                assert sorted(text[:5] for text in warnings if text[:5] in remarked) == visible
+    for text in score["warnings"]:
+        assert "AIRWAY" not in text
+
+
+@pytest.mark.parametrize(("case", "says"), [
+    ("groups in another case", "MC404 none of the predicted groups occurs in the truth: check how they are written"),
+    ("names without a label", "MC404 none of the predicted items is labeled in its prescription document: "),
+    ("nothing parsed", "MC403 no prescription document was parsed: 'parse_success' is false or there is an"),
+    ("scientific notation", "MC503 2 unknown ids in scientific notation, such as 1.2E+05: a spreadsheet changed them"),
+])  # fmt: skip
+def test_remarks_in_a_score(call: Call, checked: Call, tmp_path: Path, case: str, says: str) -> None:
+    track, records, _ = REMARKS[case]
+    files = truth_file(tmp_path, track), sent_file(tmp_path, track, records)
+    assert f"warning: {says}" in call("score", *files).out
+    assert says.partition(": ")[0].partition(" ")[2] in checked(*files).out
+
+
+def test_nothing_parsed_without_a_truth(checked: Call, tmp_path: Path) -> None:
+    """It is named as such, in place of a submission that predicts no names."""
+    ran = checked(sent_file(tmp_path, "extraction", UNPARSED))
+    (problem,) = one(ran, "answers")["problems"]
+    assert problem["message"].startswith("no prescription document was parsed")
+    one_parsed = sent_file(tmp_path, "extraction", [SENT["extraction"][0], *UNPARSED[1:]])
+    assert one(checked(one_parsed), "answers")["problems"] == []
+
+
+def test_hint_for_scientific_notation(call: Call, tmp_path: Path) -> None:
+    """Each unknown id says so; an id that only resembles it does not."""
+    records = [*_scientific("lesions"), {**SENT["lesions"][2], "image_id": "1E5"}]
+    files = truth_file(tmp_path, "lesions"), sent_file(tmp_path, "lesions", records)
+    unknown = [each for each in call("score", *files, "--format", "json").json["problems"] if each["code"] == "MC303"]
+    assert ["scientific notation" in each["hint"] for each in unknown] == [True, True, False]
+
+
 class Occurs(NamedTuple):
     severity: str
     files: Callable[[Path], list[Any]]
@@ -431,6 +501,10 @@ ANSWER_CODES: dict[str, Occurs] = {
         sent_file(f, "triage", [{**each, "end_of_case": False} for each in SENT["triage"]]), list_file(f, "triage"),
     ]),
     "MC504": Occurs("warning", lambda f: [sent_file(f, "triage", predicted()), truth_file(f, "triage")]),
+    "MC506": Occurs("warning", lambda f: [
+        sent_file(f, "extraction", [read_rx(true["doc_id"], *[drug(f"D{n}") for n in range(9)])
+                                    for true in TRUTH["extraction"]]), truth_file(f, "extraction"),
+    ]),
 }  # fmt: skip
 """Files that have a code which no file alone can have."""
 

@@ -22,14 +22,15 @@ ENTRIES = (
     Entry(
         "MC403", "No answers",
         "The files of the submission contain no records, every record reports an error, or no record predicts "
-        "anything. Checked by `preflight`.",
+        "anything, or no document was parsed. Checked by `preflight`; `score` and `leaderboard` warn of the last.",
         '{"team_name": "Andes", "predictions": []}',
         '{"team_name": "Andes", "predictions": [{"image_id": "I-1", "probabilities": [0, 0, 0, 0, 0, 0, 1, 0, 0, 0]}]}',
     ),
     Entry(
         "MC404", "No label occurs in the truth",
         "None of the predicted labels, such as groups of interventions or names of medications, occurs anywhere in the "
-        "truth, so that no answer can be right. Checked by `preflight`.",
+        "truth, or no predicted item is labeled in its document, so that no answer can be right. An error in "
+        "`preflight`, a warning in `score` and `leaderboard`.",
         'truth: "Airway"; predicted: "Vía aérea"',
         'truth: "Airway"; predicted: "Airway"',
     ),
@@ -42,7 +43,7 @@ ENTRIES = (
     Entry(
         "MC502", "Differs only in spelling",
         "Ids or labels differ from the expected ones only in case, accents, whitespace, leading zeros or separators, "
-        "or in a prefix or suffix that all of them have or lack, so that they do not count. A warning of `preflight`.",
+        "or in a prefix or suffix that all of them have or lack, so that they do not count. A warning.",
         'expected: "R-007"; in the submission: "r-7"',
         'expected: "R-007"; in the submission: "R-007"',
     ),
@@ -50,15 +51,15 @@ ENTRIES = (
         "MC503", "Probably a mistake",
         "The files are valid, but something in them is probably not intended: no case has an end, documents of the "
         "manifest are not ready, an offline run names a hosted service, the files name different teams, times seem to "
-        "be in milliseconds. A warning, in most cases of `preflight`, or an error if nothing can be scored because no "
-        "record contains an answer.",
+        "be in milliseconds, ids are in scientific notation. A warning, in most cases of `preflight`, or an error if "
+        "nothing can be scored because no record contains an answer.",
         '{"backend": "https://api.example.com"}',
         '{"backend": "llama.cpp"}',
     ),
     Entry(
         "MC504", "Headline figure of 0",
-        "The submission can be scored, but the figure that submissions are ranked by is 0 or less. A warning of "
-        "`preflight`.",
+        "The submission can be scored, but the figure that submissions are ranked by is 0 or less. A "
+        "warning.",
         "mean_jaccard_index 0",
         "mean_jaccard_index 0.54",
     ),
@@ -68,6 +69,14 @@ ENTRIES = (
         "error, or the errors have no limit. Participants could improve their score by leaving out the worst cases.",
         'risk = { type = "number", min = 0, max = 100 }\nunprocessed = 10',
         'risk = { type = "number", min = 0, max = 100 }\nunprocessed = 100',
+    ),
+    Entry(
+        "MC506", "Answers may be made for the metric",
+        "The answers contain what the metric counts, whatever the case: one rationale for many samples, rationales "
+        "that consist of markers to an improbable extent, or far more predicted than labeled items. The figures stay "
+        "the same. A warning, which marks the submission in a ranking.",
+        "first second third therefore based on laboratory imaging blood pressure … (for every sample)",
+        "Because of recent hip surgery and a swollen calf, deep vein thrombosis is likely.",
     ),
     Entry(
         "MC510", "Keys not in the contract",

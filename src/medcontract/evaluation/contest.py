@@ -246,7 +246,9 @@ class Contest:
             verdict.result = for_participants(self.track, verdict.result, rounded_or_none(verdict.headline))
         counts = score.counts if self.track.ranking.protocol else None
         first = () if score.valid else first_error(score.problems)
-        return replace(score, verdict=verdict, problems=first, hints=(), remediation=(), breakdown=None, counts=counts)
+        return replace(
+            score, verdict=verdict, problems=first, hints=(), remarks=(), remediation=(), breakdown=None, counts=counts
+        )
 
 
 def _unexpected(error: Exception) -> Refused:

@@ -34,7 +34,11 @@ class LabelTally:
         self._forms = {form for label in self.expected for form in self.vocabulary.forms(label)}
 
     def add(self, record: Any) -> None:
-        for label in self.vocabulary.predicted(record):
+        self.count(self.vocabulary.predicted(record))
+
+    def count(self, labels: Iterable[str]) -> None:
+        """Count predicted labels."""
+        for label in labels:
             self.total += 1
             if not self._forms.isdisjoint(self.vocabulary.forms(label)):
                 self.matched += 1

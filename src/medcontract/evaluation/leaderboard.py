@@ -47,6 +47,8 @@ class Candidate(Struct, kw_only=True):
     """The figure that it is ranked by."""
     problem: FileProblem | None = None
     """The first error in its files, if it is not valid."""
+    flags: tuple[str, ...] = ()
+    """Codes that mark it in the ranking."""
 
 
 @report_plugin_errors()
@@ -193,6 +195,7 @@ def _result(entry: Candidate, names: Mapping[str, str]) -> LeaderboardEntry:
         decision=decision, figures={names[name]: value for name, value in entry.figures.items()},
         processing=processing(verdict.processing),
         reasons=verdict.reasons, problem=entry.problem, warnings=verdict.warnings, inputs=entry.inputs,
+        _flags=entry.flags,
     )  # fmt: skip
 
 
@@ -221,7 +224,7 @@ def _entry(submission: Submission, outcome: Scored | Refused, track: Track, scor
     own = tuple(file for file in outcome.inputs if file.content_sha256 is None)
     return Candidate(
         name=submission.name, team=outcome.team, verdict=verdict, inputs=own, figures=figures,
-        problem=None if verdict.valid else problem,
+        problem=None if verdict.valid else problem, flags=outcome.flags,
     )  # fmt: skip
 
 

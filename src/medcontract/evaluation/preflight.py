@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from msgspec.structs import replace
@@ -30,7 +30,6 @@ from medcontract.evaluation.preflight_answers import (
     other_teams,
     remarks_on,
     unreadable,
-    zero_headlines,
 )
 from medcontract.evaluation.preflight_files import check_images, image_checks, named_file_checks
 from medcontract.evaluation.preflight_problems import count_of, error, in_files, problems_of
@@ -88,7 +87,8 @@ def preflight(
     checks += _protocol_check(session)
     checks += [_cross_file_check(session), answers_check(session), _coverage_check(session), _gate_check(session)]
     checks += labels_check(session)
-    score, check = _score_check(session, parameters, header)
+    reported = {problem.code for check in checks for problem in check.problems}
+    score, check = _score_check(session, parameters, header, reported)
     checks += _track_checks(session, score)
     checks += named_file_checks(session, found)
     checklist = Preflight.of((*checks, check), None if score is None else score_result(score))
@@ -305,7 +305,9 @@ def _score_check(
     session: Session,
     parameters: Sequence[tuple[str, str]],
     header: Mapping[str, str] | None,
+    reported: Collection[str],
 ) -> tuple[Scored | None, Check]:
+    """Score the submission. Remarks with codes that other checks `reported` are not repeated."""
     title = "The submission can be scored"
     if not session.has_truth and not any(
         pair.own_truth and pair.truth in session.files.groups for pair in session.scorer.pairs
@@ -321,7 +323,8 @@ def _score_check(
     except CallError as error:
         return None, Check(id="score", title=title, status="failed", detail="; ".join(map(str, error.as_options)))
     status: Status = "passed" if score.verdict.good else "failed"
-    problems = zero_headlines(session, score)
+    parts = session.submissions()
+    problems = tuple(in_files(parts, remark) for remark in score.remarks if remark.code not in reported)
     return score, Check(
         id="score", title=title, status=status, detail=_outcome(score), problems=problems, _found=len(problems)
     )

@@ -12,8 +12,9 @@ from medcontract.evaluation.label_tally import LabelTally
 from medcontract.evaluation.near_misses import differences, near_pairs, shown_key
 from medcontract.evaluation.preflight_problems import error, in_files, warning
 from medcontract.evaluation.preflight_session import Session
-from medcontract.evaluation.score import Scored, teams_of
-from medcontract.problems import plain_name, plural, shorten
+from medcontract.evaluation.remarks import as_problem, on_ids, on_labels
+from medcontract.evaluation.score import teams_of
+from medcontract.problems import plural, shorten
 from medcontract.results.preflight import Check, Status
 from medcontract.results.score import FileProblem
 from medcontract.results.validation import Problem
@@ -58,8 +59,10 @@ def _no_answers(session: Session, pair: Pair[Any, Any]) -> Iterator[FileProblem]
     if marks and all(type(mark) is Unscored and mark.why == "failed" for mark in marks):
         yield in_files(parts, error("MC403", "every record reports an error", "check the log of the model"))
     elif any(type(mark) is not Unscored for mark in marks):
+        named = [remark for remark in session.remarks if remark.code == "MC403" and remark.contract == pair.submission]
+        yield from (in_files(parts, as_problem(remark)) for remark in named)
         for tally in session.tallies:
-            if tally.pair.truth == pair.truth and not tally.total:
+            if tally.pair.truth == pair.truth and not tally.total and not named:
                 yield in_files(parts, _no_labels(tally))
 
 
@@ -83,7 +86,12 @@ def labels_check(session: Session) -> Iterator[Check]:
     if not tallies:
         yield Check(id="labels", title=title, status="skipped", detail=_no_comparison(session, names))
         return
-    problems = [problem for tally in tallies for problem in _label_problems(session, tally)]
+    parts = session.files.groups
+    problems = [
+        in_files(parts.get(tally.pair.submission, []), problem)
+        for tally in tallies
+        for problem in on_labels(tally, session.participant)
+    ]
     status: Status = "failed" if any(problem.severity == "error" for problem in problems) else "passed"
     counts = [f"{tally.matched:,} of {tally.total:,} {tally.vocabulary.name}" for tally in tallies]
     yield Check(
@@ -104,41 +112,18 @@ def _no_comparison(session: Session, names: str) -> str:
     return f"needs {names} in the {of}"
 
 
-def _label_problems(session: Session, tally: LabelTally) -> Iterator[FileProblem]:
-    """A problem if no label is known, and one if labels only differ in spelling, which participants do not see."""
-    parts = session.files.groups.get(tally.pair.submission, [])
-    name = tally.vocabulary.name
-    near = [] if session.participant else tally.near()
-    if not tally.matched:
-        message = f"none of the predicted {name} occurs in the truth"
-        shown = None if session.participant else _examples(tally.unknown, tally.expected)
-        yield in_files(parts, error("MC404", message, "check how they are written", shown))
-    if near:
-        differ = "differ" if len(near) > 1 else "differs"
-        message = f"{plural(len(near), 'label')} among the {name} {differ} from the truth only in {differences(near)}"
-        mine, true = zip(*near, strict=True)
-        yield in_files(parts, warning("MC502", message, "write them as in the truth", _examples(mine, true)))
-
-
-def _examples(mine: Iterable[str], true: Iterable[str]) -> str:
-    def few(labels: Iterable[str]) -> str:
-        return ", ".join(repr(shorten(label)) for label in list(labels)[:_EXAMPLES])
-
-    return f"{few(mine)}; in the truth: {few(true)}"
-
-
 def near_ids(session: Session) -> tuple[FileProblem, ...]:
     """Unknown ids that differ from an expected one only in spelling. Those of a truth are not shown to participants."""
-    if session.participant and session.has_truth:
-        return ()
+    hidden = session.participant and session.has_truth
     found = []
     for pairing in session.pairings.values():
-        near = near_pairs(pairing.unknown, pairing.expected.index)
+        parts = session.files.groups.get(pairing.pair.submission, [])
+        found += [in_files(parts, problem) for problem in on_ids(pairing)]
+        near = [] if hidden else near_pairs(pairing.unknown, pairing.expected.index)
         if near:
             differ = "differ" if len(near) > 1 else "differs"
             message = f"{_of_unknown(pairing, len(near))} {differ} from an expected one only in {differences(near)}"
             pairs = "; ".join(f"{shown_key(mine)}, expected {shown_key(true)}" for mine, true in near[:_EXAMPLES])
-            parts = session.files.groups.get(pairing.pair.submission, [])
             found.append(in_files(parts, warning("MC502", message, "write the ids as in the list or the truth", pairs)))
     return tuple(found)
 
@@ -174,9 +159,9 @@ def _is_general(problem: FileProblem) -> bool:
 def remarks_on(session: Session, parts: Sequence[Part]) -> tuple[FileProblem, ...]:
     """What the track finds suspicious in files of one contract."""
     return tuple(
-        in_files(parts, Problem(code=remark.code, severity=remark.severity, message=remark.message, hint=remark.hint))
+        in_files(parts, as_problem(remark))
         for remark in session.remarks
-        if remark.contract == parts[0].contract.id
+        if remark.contract == parts[0].contract.id and remark.code != "MC403"  # that is for `answers_check`
     )
 
 
@@ -190,22 +175,3 @@ def other_teams(session: Session) -> tuple[FileProblem, ...]:
     parts = [part for name in named for part in session.files.groups.get(name, ())]
     message, hint = "the files name different teams", "check that all of them belong to this submission"
     return (in_files(parts, warning("MC503", message, hint, ", ".join(repr(shorten(team)) for team in teams))),)
-
-
-def zero_headlines(session: Session, score: Scored) -> tuple[FileProblem, ...]:
-    """A warning if the figure that submissions are ranked by is 0, or the one that is used without it.
-
-    Not if 0 is nothing special: if lower is better, or if the figure has no bounds.
-    """
-    if session.track.lower_is_better:
-        return ()
-    unbounded = {figure.name for figure in session.track.figures if figure.low is None and figure.high is None}
-    figures = {score.headline: score.verdict.headline, score.second: score.verdict.second}
-    return tuple(
-        in_files(
-            session.submissions(),
-            warning("MC504", f"{plain_name(name)} is {float(value):g}", "check that answers and truth belong together"),
-        )
-        for name, value in figures.items()
-        if score.valid and value is not None and value <= 0 and name not in unbounded
-    )

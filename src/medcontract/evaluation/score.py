@@ -37,18 +37,19 @@ from medcontract.evaluation.near_misses import near_misses
 from medcontract.evaluation.needed_fields import check_possible_fields, lacking_fields, lacks_fields
 from medcontract.evaluation.ownership import keep_organizers_files
 from medcontract.evaluation.plugin_checks import all_are, counts_of, for_participants, verdict_of
+from medcontract.evaluation.remarks import as_problem, on_answers, on_headline, text_of
 from medcontract.evaluation.skipped_files import SkippedFile
 from medcontract.evaluation.unused_files import describe_unused, hide_organizers_files, notes_on_files
 from medcontract.problems import is_cross_file, plural
 from medcontract.reading import chunks
 from medcontract.results.score import FailureMode, FileProblem, InputFile, ItemBreakdown, in_file
-from medcontract.results.validation import FileReport
+from medcontract.results.validation import FileReport, Problem
 from medcontract.scoring import tracks
 from medcontract.scoring.pairing import Pairing
 from medcontract.scoring.processing_gate import Processing, Verdict, refused_by_gate
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded
-from medcontract.scoring.scorer import NO_OPTIONS, Answers, Counts, Scorer, ScoringOptions
+from medcontract.scoring.scorer import NO_OPTIONS, Answers, Counts, Remark, Scorer, ScoringOptions
 from medcontract.scoring.track import Figure, Roles, Track
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
     from medcontract.evaluation.aligned import Aligned
 
 MOST_PROBLEMS = 100
+_FLAGS = {"MC506"}
+"""Codes that mark a submission in a ranking."""
 
 
 class Scored(Struct, kw_only=True):
@@ -79,6 +82,10 @@ class Scored(Struct, kw_only=True):
     """Warnings that participants do not see, since they reveal the truth."""
     hints: tuple[str, ...] = ()
     """Hints with ids, which are values of records."""
+    remarks: tuple[Problem, ...] = ()
+    """What looks like a mistake. It is also among the warnings; participants do not see what reveals the truth."""
+    flags: tuple[str, ...] = ()
+    """Codes of remarks that mark the submission in a ranking."""
     team: str | None = None
     figures: tuple[Figure, ...] = ()
     """Descriptions of the figures of the result."""
@@ -336,7 +343,26 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
     score.private, score.hints = tuple(private), tuple(hints)
     if counts is not None:
         _explain(score, truth, counts, settings)
+    _add_remarks(score, truth, pairings, counts)
     return score
+
+
+def _add_remarks(score: Scored, truth: Truth, pairings: Mapping[str, Pairing[Any, Any]], counts: Counts | None) -> None:
+    """Add what looks like a mistake: warnings, with examples as hints, and marks in a ranking."""
+    counted = [
+        as_problem(remark)
+        for remark in all_are(Remark, truth.track, truth.scorer, "count", counts.remarks if counts else ())
+        if not (score.participant and remark.reveals_truth)
+    ]
+    answers = () if truth.reasons else on_answers(pairings.values(), score.participant)
+    score.remarks = (
+        *answers,
+        *counted,
+        *on_headline(truth.track, score.verdict, {"headline": score.headline, "second": score.second}),
+    )
+    score.verdict.warnings += tuple(map(text_of, score.remarks))
+    score.hints += tuple(f"{each.message}: {each._value}" for each in score.remarks if each._value)
+    score.flags = tuple(sorted({each.code for each in score.remarks} & _FLAGS))
 
 
 def _verdict(readings: Readings) -> tuple[Verdict, Counts | None]:

@@ -206,6 +206,11 @@ def entry_label(entry: LeaderboardEntry) -> str:
     return f"{clean(entry.team_name)} ({name})" if entry.team_name and entry.team_name != entry.name else name
 
 
+def row_label(entry: LeaderboardEntry) -> str:
+    """The label of a submission in a ranking, with the codes that mark it."""
+    return entry_label(entry) + "".join(f" [{code}]" for code in entry._flags)
+
+
 def ranking(board: Leaderboard) -> Table:
     """Rank, team, the headline, then the other figures."""
     units = {figure.name: figure.unit for figure in board._figures}
@@ -213,7 +218,7 @@ def ranking(board: Leaderboard) -> Table:
     decided = any(entry.decision for entry in board.submissions)
     rows = [
         (
-            f"{entry.rank}. {entry_label(entry)}",
+            f"{entry.rank}. {row_label(entry)}",
             *([entry.decision or "–"] if decided else []),
             number(entry.headline, units.get(board.headline, "")),
             *(number(entry.figures.get(name), units.get(name, "")) for name in others),

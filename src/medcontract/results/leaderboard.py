@@ -44,6 +44,9 @@ class LeaderboardEntry(Item, frozen=True, kw_only=True):
 
     _optional = frozenset({"decision", "problem"})
 
+    _flags: tuple[str, ...] = ()
+    """Codes of warnings that mark it in the ranking. JSON has them in `warnings` only: its schema is published."""
+
 
 class CombinedScore(Item, frozen=True, kw_only=True):
     """How metrics were combined into one score."""
@@ -92,8 +95,14 @@ class Leaderboard(Result, frozen=True, kw_only=True):
 
     def _rows(self, show_values: bool) -> list[Row]:
         names = (*self._columns(), *(("decision",) if any(entry.decision for entry in self.submissions) else ()))
+        flagged = any(entry._flags for entry in self.submissions)
         return [
-            {**{name: plain(getattr(entry, name)) for name in names}, **entry.figures} for entry in self.submissions
+            {
+                **{name: plain(getattr(entry, name)) for name in names},
+                **({"flags": " ".join(entry._flags)} if flagged else {}),
+                **entry.figures,
+            }
+            for entry in self.submissions
         ]
 
     @property

@@ -45,14 +45,16 @@ def _only_equal(label: str) -> tuple[str, ...]:
 
 
 class Vocabulary(Struct, frozen=True, kw_only=True):
-    """Labels that no contract lists, such as names. `preflight` reports a submission that uses other labels."""
+    """Labels that no contract lists, such as names. A submission that uses other labels is reported."""
 
     name: str
     """What they are, in the plural."""
     expected: Callable[[Any], Iterable[str]]
     """The labels in an expected item."""
     predicted: Callable[[Any], Iterable[str]]
-    """The labels in a record of the submission."""
+    """The labels in a record of the submission, for `preflight`."""
+    kept: Callable[[Any], Iterable[str]] | None = None
+    """The labels in the mark of a record, for `score` and rankings, which keep no records. Marks must be hashable."""
     forms: Callable[[str], Iterable[str]] = _only_equal
     """Two labels are equal if they have a form in common."""
     required: bool = False

@@ -73,6 +73,8 @@ class Counts(Struct, kw_only=True):
     warnings: tuple[str, ...] = ()
     about_truth: tuple[str, ...] = ()
     """Warnings that participants do not see, since they reveal the truth."""
+    remarks: tuple[Remark, ...] = ()
+    """Warnings with a code, which `preflight` shows as problems."""
 
 
 class Finished(Struct, kw_only=True):
@@ -111,7 +113,7 @@ class Limit(Struct, frozen=True, kw_only=True):
 
 
 class Remark(Struct, frozen=True, kw_only=True):
-    """Something that looks like a mistake, as reported by `preflight`."""
+    """Something that looks like a mistake, as reported by `preflight` and, if it is counted, by `score`."""
 
     contract: str
     """The contract of the files that it is about."""
@@ -119,6 +121,8 @@ class Remark(Struct, frozen=True, kw_only=True):
     hint: str | None = None
     code: str = "MC503"
     severity: Severity = "warning"
+    reveals_truth: bool = False
+    """Participants do not see it."""
 
 
 class Scorer(ABC):

@@ -158,7 +158,7 @@ def _listed_groups(segment: Segment) -> set[str]:
     return {group for group, _ in segment.instances}
 
 
-_GROUPS = Vocabulary(name="groups", expected=_listed_groups, predicted=_predicted)
+_GROUPS = Vocabulary(name="groups", expected=_listed_groups, predicted=_predicted, kept=frozenset)
 
 
 class _Probe(NamedTuple):

@@ -14,6 +14,7 @@ from medcontract.rendering.shared import (
     ranked,
     ranking,
     reasons_of,
+    row_label,
     versions,
     weights,
     with_direction,
@@ -80,7 +81,7 @@ def _ranking(board: Leaderboard) -> Table:
     table, entries = ranking(board), ranked(board)
     used = [n for n in range(1, len(table.head)) if any(row[n] != number(None) for row in table.rows)]
     rows = [
-        (str(entry.rank), entry_label(entry), *(row[n] for n in used))
+        (str(entry.rank), row_label(entry), *(row[n] for n in used))
         for entry, row in zip(entries[:_MOST_ENTRIES], table.rows, strict=False)
     ]
     head = ("rank", table.head[0], *(table.head[n] for n in used))

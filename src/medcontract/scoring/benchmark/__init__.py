@@ -17,6 +17,7 @@ from medcontract.problems import plain_name, plural
 from medcontract.results.leaderboard import CombinedScore
 from medcontract.results.score import Score
 from medcontract.results.tables import Table
+from medcontract.scoring.benchmark import stuffing
 from medcontract.scoring.benchmark.combining import (
     COMBINED,
     Combined,
@@ -148,7 +149,11 @@ class BenchmarkScorer(Scorer):
         ignored = sum(isinstance(mark, Mark) and mark.ignored for _, mark in marks)
         if ignored:
             warnings.append(f"scores in the submission are ignored: {plural(ignored, 'sample')} (given_scores)")
-        return Counts(expected=len(marks), processed={"": processed(sheet)}, data=data, warnings=tuple(warnings))
+        rationales = [mark.rationale for _, mark in marks if isinstance(mark, Mark) and mark.rationale]
+        return Counts(
+            expected=len(marks), processed={"": processed(sheet)}, data=data, warnings=tuple(warnings),
+            remarks=tuple(stuffing.remarks(pairing.pair.submission, rationales)),
+        )  # fmt: skip
 
     def probe(self, record: Any) -> bool:
         return has_answer(record)

@@ -26,6 +26,7 @@ from medcontract.scoring.benchmark.metrics import (
     reference_side,
     required_metrics,
 )
+from medcontract.scoring.benchmark.stuffing import Rationale, rationale_of
 from medcontract.scoring.canonical import ContentHash
 from medcontract.scoring.custom_metrics import custom_metrics
 from medcontract.scoring.expected import Expected, read_field, validated
@@ -69,6 +70,8 @@ class Mark(NamedTuple):
     """The components of computed metrics, if a breakdown was requested."""
     ignored: bool = False
     """Whether the submission has metrics that are ignored."""
+    rationale: Rationale | None = None
+    """None if it is blank."""
 
 
 def item_of(terms: Terms, settings: Settings, keep: bool, record: Any) -> Item:
@@ -137,7 +140,7 @@ class Measuring(NamedTuple):
         given = record.scores or {} if self.take_given else {}
         values.update(given)
         ignored = bool(record.scores) and not self.take_given
-        return Mark(values, tuple(sorted(given)), self._parts(computed, given), ignored)
+        return Mark(values, tuple(sorted(given)), self._parts(computed, given), ignored, rationale_of(side))
 
     def _parts(self, computed: Mapping[str, Measured], given: Mapping[str, float]) -> dict[str, Any] | None:
         """The components of the metrics that were not given, if a breakdown was requested."""

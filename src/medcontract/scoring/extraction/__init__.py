@@ -39,7 +39,14 @@ from medcontract.scoring.extraction.documents import (
     without_texts,
 )
 from medcontract.scoring.extraction.explanations import breakdown, failure_modes, hints
-from medcontract.scoring.extraction.figures import DocumentFigures, Documents, extra_items, is_processed, not_compared
+from medcontract.scoring.extraction.figures import (
+    DocumentFigures,
+    Documents,
+    failed_documents,
+    is_processed,
+    not_compared,
+    remarks,
+)
 from medcontract.scoring.extraction.tables import PROCESSING_GATE, tables
 from medcontract.scoring.pairing import Pair, Pairing, Vocabulary
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters, version_parameter
@@ -191,7 +198,7 @@ class ExtractionScorer(Scorer):
             processed={"": sum(each.count(is_processed) for each in documents)},
             data=_Data(documents=documents, files=files),
             warnings=(*not_compared(documents), *(message for _, message in files.warnings())),
-            about_truth=tuple(extra_items(documents)),
+            remarks=tuple(remarks(documents)),
         )  # fmt: skip
 
     def finish(self, counts: Counts) -> Finished:
@@ -247,9 +254,17 @@ class ExtractionScorer(Scorer):
                 failure=("a gate is not passed", "the decision is NO-GO"),
             )  # fmt: skip
 
+    def probe(self, record: Any) -> bool:
+        return failed(record)
+
     def remarks(self, pairings: Mapping[str, Pairing[Any, Any]], documents: Mapping[str, Any]) -> Iterator[Remark]:
         for contract, message in AuxiliaryFiles.of(documents).warnings():
             yield Remark(contract=contract, message=message)
+        for kind in (LAB, PRESCRIPTION):
+            if kind.labels in pairings:
+                runs = pairings[kind.labels].marks_by_run.values()
+                probes = [probe for marks in runs for probe in marks.values() if type(probe) is bool]
+                yield from failed_documents(kind, sum(probes), len(probes))
 
     def remediation(self, counts: Counts) -> list[FailureMode]:
         data: _Data = counts.data

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from medcontract.contracts.rules.collection import is_ascending
+from medcontract.problems import plural
 from medcontract.scoring.extraction.documents import PRESCRIPTION, DocMark, Kind, Label, nothing_right
 from medcontract.scoring.pairing import Pairing, marks
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ZERO, rounded, total
+from medcontract.scoring.scorer import Remark
 
 
 class Documents(Struct):
@@ -60,13 +62,39 @@ _MANY_EXTRA = 2
 """More predicted items than this many times the labeled ones give a warning."""
 
 
-def extra_items(documents: Sequence[Documents]) -> Iterator[str]:
+def remarks(documents: Sequence[Documents]) -> Iterator[Remark]:
+    """What looks wrong in the predictions of each kind, and extra items in all of them."""
+    for each in documents:
+        failed = each.count(lambda mark: mark.state == "failed")
+        yield from failed_documents(each.kind, failed, each.count(is_processed))
+        if each.count(lambda mark: mark.predicted > 0) and not each.count(lambda mark: mark.matched > 0):
+            message = f"none of the predicted items is labeled in its {each.kind.doc_type} document"
+            hint = "check how names are written, and that documents and labels belong together"
+            yield Remark(contract=each.kind.predictions, message=message, hint=hint, code="MC404")
+    yield from _extra_items(documents)
+
+
+def failed_documents(kind: Kind, failed: int, read: int) -> Iterator[Remark]:
+    """An error if no document was parsed."""
+    if failed == read > 0:
+        yield Remark(
+            contract=kind.predictions, code="MC403", severity="error",
+            message=f"no {kind.doc_type} document was parsed: 'parse_success' is false or there is an 'exception' in "
+            f"{plural(read, 'record')}", hint="check the log of the model",
+        )  # fmt: skip
+
+
+def _extra_items(documents: Sequence[Documents]) -> Iterator[Remark]:
     """Predicting every possible name finds all labeled ones, because no figure counts extra items."""
     counted = [(mark, times) for each in documents for mark, times in each.tally if is_processed(mark)]
     predicted = sum(mark.predicted * times for mark, times in counted)
     labeled = sum(mark.labeled * times for mark, times in counted)
     if predicted > _MANY_EXTRA * labeled:
-        yield f"{predicted:,} items are predicted, but only {labeled:,} are labeled: recall does not count extra items"
+        message = f"{predicted:,} items are predicted, but only {labeled:,} are labeled"
+        yield Remark(
+            contract=documents[0].kind.predictions, message=message, hint="recall does not count extra items",
+            code="MC506", reveals_truth=True,
+        )  # fmt: skip
 
 
 def not_compared(documents: Sequence[Documents]) -> Iterator[str]:

@@ -1,0 +1,91 @@
+"""Warnings about answers that satisfy their contract, but are probably not intended: the same in `score`, `preflight`
+and rankings. They are computed from what is kept of each record, so they do not depend on the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from medcontract.contracts.rules.id_hints import is_scientific
+from medcontract.evaluation.label_tally import LabelTally
+from medcontract.evaluation.near_misses import differences
+from medcontract.evaluation.preflight_problems import error, warning
+from medcontract.problems import plain_name, plural, shorten
+from medcontract.results.validation import Problem
+from medcontract.scoring.marks import Unscored
+from medcontract.scoring.pairing import Pairing
+from medcontract.scoring.processing_gate import Verdict
+from medcontract.scoring.scorer import Remark
+from medcontract.scoring.track import Track
+
+_EXAMPLES = 3
+
+
+def text_of(problem: Problem) -> str:
+    """The problem as a warning of a score."""
+    return f"{problem.code} {problem.message}" + (f": {problem.hint}" if problem.hint else "")
+
+
+def as_problem(remark: Remark) -> Problem:
+    return Problem(code=remark.code, severity=remark.severity, message=remark.message, hint=remark.hint)
+
+
+def on_answers(pairings: Iterable[Pairing[Any, Any]], participant: bool) -> Iterator[Problem]:
+    """What looks wrong in the ids and the labels of a submission that was paired with a truth."""
+    for pairing in pairings:
+        yield from on_ids(pairing)
+        for vocabulary in pairing.pair.vocabularies:
+            if vocabulary.kept:
+                tally = LabelTally(pairing.pair, vocabulary)
+                tally.expect(pairing.expected.items)
+                marks = {mark for run in pairing.marks_by_run.values() for mark in run.values()}
+                kept = (vocabulary.kept(mark) for mark in marks if type(mark) is not Unscored)
+                tally.count(sorted(set[str]().union(*kept)))
+                yield from on_labels(tally, participant) if tally.expected and tally.total else ()
+
+
+def on_labels(tally: LabelTally, participant: bool) -> Iterator[Problem]:
+    """A problem if no label is known, and one if labels only differ in spelling, which participants do not see."""
+    name = tally.vocabulary.name
+    near = [] if participant else tally.near()
+    if not tally.matched:
+        message = f"none of the predicted {name} occurs in the truth"
+        shown = None if participant else _examples(tally.unknown, tally.expected)
+        yield error("MC404", message, "check how they are written", shown)
+    if near:
+        differ = "differ" if len(near) > 1 else "differs"
+        message = f"{plural(len(near), 'label')} among the {name} {differ} from the truth only in {differences(near)}"
+        mine, true = zip(*near, strict=True)
+        yield warning("MC502", message, "write them as in the truth", _examples(mine, true))
+
+
+def _examples(mine: Iterable[str], true: Iterable[str]) -> str:
+    def few(labels: Iterable[str]) -> str:
+        return ", ".join(repr(shorten(label)) for label in list(labels)[:_EXAMPLES])
+
+    return f"{few(mine)}; in the truth: {few(true)}"
+
+
+def on_ids(pairing: Pairing[Any, Any]) -> Iterator[Problem]:
+    """Unknown ids that a spreadsheet changed. It depends on the submission only, so participants see it."""
+    damaged = sum(map(is_scientific, pairing.unknown))
+    if damaged:
+        least = "at least " if len(pairing.unknown) < pairing.unknown_count else ""
+        message = f"{least}{plural(damaged, 'unknown id')} in scientific notation, such as 1.2E+05"
+        yield warning("MC503", message, "a spreadsheet changed them: format the column as Text, and export it again")
+
+
+def on_headline(track: Track, verdict: Verdict, names: Mapping[str, str]) -> Iterator[Problem]:
+    """A warning if the figure that submissions are ranked by is 0, or the one that is used without it.
+
+    Not if 0 is nothing special: if lower is better, or if the figure has no bounds. `names`: of both figures.
+    """
+    if track.lower_is_better or not verdict.valid:
+        return
+    unbounded = {figure.name for figure in track.figures if figure.low is None and figure.high is None}
+    for field, name in names.items():
+        value = getattr(verdict, field)
+        if value is not None and value <= 0 and name not in unbounded:
+            yield warning(
+                "MC504", f"{plain_name(name)} is {float(value):g}", "check that answers and truth belong together"
+            )
