@@ -1,17 +1,19 @@
-"""Check that processing time grows linearly: slow texts, and how growth is measured."""
+"""Check that processing time grows linearly: slow texts, metrics, and how growth is measured."""
 
 from __future__ import annotations
 
 import csv
+import gc
 import gzip
 import inspect
 import io
 import json
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -22,6 +24,8 @@ import medcontract
 from medcontract.contracts import messages, suggestions
 from medcontract.normalizers import folding, lists, names, numbers, phrases, terms, text
 from medcontract.scoring.extraction import differences
+from medcontract.scoring.metrics import KINDS, FieldInfo, MetricKind, build
+from medcontract.scoring.metrics.kinds import FieldType
 
 MOST_GROWTH = 2.6
 """The maximum ratio of times if the input is doubled: linear, with some margin for noise."""
@@ -162,13 +166,76 @@ def growth(work: Callable[[int], Callable[[], object]], size: int) -> float:
 
 
 def _seconds(work: Callable[[], object]) -> float:
-    start = time.process_time()
-    work()
-    return time.process_time() - start
+    """The CPU time, without collecting garbage: how long that takes depends on everything else in memory."""
+    gc.disable()
+    try:
+        start = time.process_time()
+        work()
+        return time.process_time() - start
+    finally:
+        gc.enable()
 
 
 def text_growth(normalizer: Callable[[str], object], make: Callable[[int], str], size: int) -> float:
     return growth(lambda size: partial(normalizer, make(size)), size)
+
+
+# --- metrics -----------------------------------------------------------------------------------
+
+_FLAG = FieldInfo("flag", "boolean")
+_VALUES: Mapping[str, Callable[[int], Any]] = {
+    "text": lambda n: " ".join(f"w{k}" for k in range(n % 100)),
+    "str": lambda n: f"s{n}",
+    "integer": lambda n: n,
+    "number": lambda n: n / 2**53,
+    "boolean": lambda n: n % 2 == 0,
+    "set": lambda n: tuple(f"e{k}" for k in range(n % 100)),
+    "one_of": lambda n: f"c{n}",
+}
+"""As many different values as possible, by type of the field."""
+
+
+def _field(kind: FieldType, size: int) -> FieldInfo:
+    if kind == "one_of":
+        return FieldInfo("value", kind, tuple(map(_VALUES[kind], range(size))))
+    return FieldInfo("value", kind, low=0, high=size if kind == "integer" else 1)
+
+
+def _settings(kind: MetricKind) -> Iterator[dict[str, Any]]:
+    """Every combination of parameters that the table allows, each number with one value."""
+    given: dict[str, Any] = {"number": Fraction(1, 2), "positive case": True}
+    values: dict[str, Sequence[Any]] = {
+        each.name: each.choices or (given.get(each.value, each.value),) for each in kind.parameters
+    }
+    for only in kind.exactly_one or ("",):
+        keys = [name for name in values if name == only or name not in kind.exactly_one]
+        yield from (dict(zip(keys, each, strict=True)) for each in product(*map(values.__getitem__, keys)))
+
+
+def _measured(kind: MetricKind, field: FieldType, settings: Mapping[str, Any], size: int) -> Callable[[], object]:
+    """Counts a metric, and computes its value. All answers differ; most are wrong, and some are unprocessed."""
+    prediction = _field(field, size)
+    truth = _FLAG if kind.positive_case else prediction
+    first = truth.values[0] if truth.values else None
+    choices: dict[str, Any] = {key: first if value == "class" else value for key, value in settings.items()}
+    numbers = {key: choices.pop(key) for key, value in settings.items() if isinstance(value, Fraction)}
+    if choices.get("weights") == "class weights":
+        del choices["weights"]
+        numbers = {f"weights.{name}": Fraction(1) for name in truth.classes}
+    metric = build("m", kind.name, prediction, truth, choices=choices, numbers=tuple(numbers))
+    truths = [_VALUES[truth.type](number) for number in range(size)]
+    shuffled = random.Random(size).sample(range(size), size)
+    predictions = [_VALUES[field](number) if number % 20 else None for number in shuffled]
+    return lambda: metric.finish(metric.tally(numbers).count(truths, predictions), numbers)
+
+
+METRICS: Mapping[str, Callable[[int], Callable[[], object]]] = {
+    " ".join([kind.name, field, *map(str, settings.values())]): partial(_measured, kind, field, settings)
+    for kind in KINDS.values()
+    for field in kind.types
+    for settings in _settings(kind)
+}
+"""Every kind of metric, with every type of field and every choice: functions of the number of cases."""
 
 
 # --- files -------------------------------------------------------------------------------------
@@ -205,7 +272,10 @@ class Work(NamedTuple):
 
 
 def some_work(source: random.Random) -> Work:
-    kind = source.choice(("text", "text", "file", "file", "line", "score"))
+    kind = source.choice(("text", "text", "metric", "file", "file", "line", "score"))
+    if kind == "metric":
+        metric = source.choice(sorted(METRICS))
+        return Work(f"metric {metric}", METRICS[metric], source.choice((10_000, 30_000)))
     if kind == "text":
         normalizer, made_of = source.choice(sorted(NORMALIZERS)), source.choice(sorted(TEXTS))
         return Work(

@@ -190,11 +190,11 @@ def _places(metric: Metric) -> tuple[Callable[[Any], int], int, int]:
 def _sum_of_distances(one: Counter[int], other: Counter[int]) -> int:
     """Σ |a − b| over all pairs: each gap between neighbors separates those on its left from those on its right."""
     left, left_of_other, found = 0, 0, 0
+    right, right_of_other = one.total(), other.total()
     for place, following in pairwise(sorted({*one, *other})):
-        left += one[place]
-        left_of_other += other[place]
-        separated = left * (other.total() - left_of_other) + left_of_other * (one.total() - left)
-        found += (following - place) * separated
+        left, right = left + one[place], right - one[place]
+        left_of_other, right_of_other = left_of_other + other[place], right_of_other - other[place]
+        found += (following - place) * (left * right_of_other + left_of_other * right)
     return found
 
 

@@ -12,9 +12,9 @@ from medcontract.scoring.metrics.counts import RankCounts
 from medcontract.scoring.metrics.metric import Metric, MetricValue, Parameters
 from medcontract.scoring.rational import total
 
-MOST_EXACT = 100_000
-"""The largest number of terms of an average precision that are added as fractions: the common denominator of a million
-terms would have more than a million digits."""
+MOST_EXACT = 10_000
+"""The largest number of terms of an average precision that are added as fractions: their common denominator has about
+as many bits as there are terms, so that the time grows faster than their number."""
 _KEPT_BITS, _GUARD_BITS = 512, 64
 
 

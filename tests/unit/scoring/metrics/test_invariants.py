@@ -11,6 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from fuzz.growth import METRICS, MOST_GROWTH, growth
 from tests.metric_cases import VARIANTS, Column, Variant, perfect, random_columns, values, variant
 from tests.support import sample
 
@@ -37,6 +38,16 @@ def goodness(each: Variant, truths: Column, predictions: Column) -> Fraction:
 
 def test_every_kind_has_a_formula() -> None:
     assert list(FORMULAS) == list(KINDS)
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("kind", KINDS)
+def test_twice_the_cases_take_twice_as_long(kind: str) -> None:
+    """Even if every answer is different, for each type of field and each choice."""
+    works = [work for name, work in METRICS.items() if name.split()[0] == kind]
+    slow = [work for work in works if growth(work, 8_000) > MOST_GROWTH]
+    assert works
+    assert not [work for work in slow if growth(work, 16_000) > MOST_GROWTH]
 
 
 @every_metric
