@@ -444,7 +444,7 @@ class Ecg(Track):
         Figure(name="consistency", about="recordings with the same rhythm in all runs / expected ones", perfect=1),
         Figure(
             name="onset_error_s", about="mean |predicted − true onset| over correctly recognized arrhythmias",
-            high=None, perfect=0, unit="s",
+            high=None, perfect=0, unit="s", lower_is_better=True,
         ),
         Figure(name="runs", about="balanced_accuracy of each run: mean recall over the true rhythms", by="case"),
         Figure(name="confusion", about="records by true and predicted rhythm, over all runs", high=None, by="class"),

@@ -105,7 +105,6 @@ def _headline(contest: Contest, given: str | None) -> str:
 
 def _columns(contest: Contest, headline: str) -> Iterator[Column]:
     track, known = contest.track, rankable_figures(contest)
-    lower = {figure.name for figure in track.figures if figure.lower_is_better}
     fields = registry.contract(track.roles.result).model.model_fields
     others = [
         figure.name
@@ -115,7 +114,7 @@ def _columns(contest: Contest, headline: str) -> Iterator[Column]:
     names = [name for name in dict.fromkeys((headline, *known, *others)) if name in known or name != track.headline]
     used: set[str] = set()
     for name in names:
-        yield Column(key=_key(name, used), figure=name, lower_is_better=name in lower)
+        yield Column(key=_key(name, used), figure=name, lower_is_better=name in track.better_lower)
 
 
 def _key(name: str, used: set[str]) -> str:

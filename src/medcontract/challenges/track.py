@@ -235,8 +235,6 @@ class ChallengeTrack(Track):
         )  # fmt: skip
         self.protocol = make_protocol(definition, metrics)  # type: ignore[misc]
         self.headline = definition.headline  # type: ignore[misc]
-        of_headline = described.get(definition.headline)
-        self.lower_is_better = of_headline is not None and not of_headline.kind.higher_is_better  # type: ignore[misc]
         self.figures = (*_sum_figures(definition, described), *map(_figure, metrics))  # type: ignore[misc]
         self.scorer = _make_scorer(definition, metrics)  # type: ignore[misc]
         self.comparison = Comparison(figures=_flat, headline=_headline)  # type: ignore[misc]

@@ -94,7 +94,7 @@ def score_result(scored: Any) -> Score:
         _headline=(scored.headline, rounded_or_none(verdict.headline)),
         _second=(scored.second, rounded_or_none(verdict.second)),
         _tables=_tables_of(track),
-        _lower_is_better=track.lower_is_better,
+        _lower_is_better=scored.headline in track.better_lower,
         _counted_here=scored.counts is not None,
     )
 

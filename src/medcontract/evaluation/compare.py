@@ -43,13 +43,14 @@ def compare(
     left, right = before.result or {}, after.result or {}
     sides = ((before, "baseline"), (after, "rerun"))
     track = tracks.find(before.track)
+    lower = track.better_lower if track else frozenset()
     groups = _row_groups(track, left, right)
     invalid = [warning for score, side in sides for warning in _invalid_result(score, side)]
     return Comparison(
         track=before.track,
         fingerprint=before.protocol.fingerprint,
         figures=tuple(_deltas(_figures(before.track, left), _figures(before.track, right))),
-        rows=tuple(row for pair in groups for row in _rows(*pair)),
+        rows=tuple(row for pair in groups for row in _rows(*pair, lower)),
         before=_state(before),
         after=_state(after),
         reasons=tuple(f"{side}: {reason}" for score, side in sides for reason in score.reasons),
@@ -58,7 +59,7 @@ def compare(
         _contracts=tuple(tuple(file.contract for file in score.inputs) for score, _ in sides),
         _kinds=tuple(RowKind(old.kind, old.title, old.judged) for old, _ in groups),
         _figures=track.figures if track else (),
-        _lower_is_better=track is not None and track.lower_is_better,
+        _lower=lower,
         **versions(),
     )
 
@@ -226,19 +227,19 @@ def _row_groups(
     return list(zip(track.comparison.row_groups(before), track.comparison.row_groups(after), strict=True))
 
 
-def _rows(old: RowGroup, new: RowGroup) -> list[ComparedRow]:
+def _rows(old: RowGroup, new: RowGroup, lower: frozenset[str]) -> list[ComparedRow]:
     """The compared rows, those that changed most first; gates in the order of the protocol."""
     names = [*old.rows, *(name for name in new.rows if name not in old.rows)]
-    found = [_row(name, old, new) for name in names]
+    found = [_row(name, old, new, lower) for name in names]
     return found if old.judged else sorted(found, key=_largest_first)
 
 
-def _row(name: str, old: RowGroup, new: RowGroup) -> ComparedRow:
+def _row(name: str, old: RowGroup, new: RowGroup, lower: frozenset[str]) -> ComparedRow:
     before, after = _table(old.rows, name), _table(new.rows, name)
     figures = tuple(_deltas(before, after))
     named = [figure for figure in figures if figure.name in old.deciding and figure.name in new.deciding]
     deciding = figures if old.or_all and not named else named
-    signs = {_sign(figure) for figure in deciding} - {0}
+    signs = {_sign(figure, lower) for figure in deciding} - {0}
     reason = after.get("reason")
     return ComparedRow(
         kind=old.kind, id=name, figures=figures,
@@ -250,9 +251,11 @@ def _row(name: str, old: RowGroup, new: RowGroup) -> ComparedRow:
     )  # fmt: skip
 
 
-def _sign(delta: Delta) -> int:
+def _sign(delta: Delta, lower: frozenset[str]) -> int:
+    """1 if the figure is better now, -1 if it is worse."""
     change = delta.delta or 0
-    return (change > 0) - (change < 0)
+    sign = (change > 0) - (change < 0)
+    return -sign if delta.name in lower else sign
 
 
 def _passed(row: Mapping[str, Any], field: str) -> str | None:

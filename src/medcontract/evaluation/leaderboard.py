@@ -112,7 +112,7 @@ def _board(
         for submission, outcome in zip(submissions, scored, strict=True)
     ]
     by = _ranked_by(entries) if track.second else "headline"
-    ranked = _ranked(entries, by, track.lower_is_better)
+    ranked = _ranked(entries, by, getattr(track, by) in track.better_lower)
     warnings = (
         *contest.notes,
         *notes,
@@ -132,7 +132,7 @@ def _board(
         submissions=tuple(_result(entry, names) for entry in ranked),
         **versions(),
         _figures=track.figures,
-        _lower_is_better=track.lower_is_better,
+        _lower_is_better=headline in track.better_lower,
     )
 
 

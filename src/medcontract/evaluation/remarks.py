@@ -80,12 +80,12 @@ def on_headline(track: Track, verdict: Verdict, names: Mapping[str, str]) -> Ite
 
     Not if 0 is nothing special: if lower is better, or if the figure has no bounds. `names`: of both figures.
     """
-    if track.lower_is_better or not verdict.valid:
+    if not verdict.valid:
         return
     unbounded = {figure.name for figure in track.figures if figure.low is None and figure.high is None}
     for field, name in names.items():
         value = getattr(verdict, field)
-        if value is not None and value <= 0 and name not in unbounded:
+        if value is not None and value <= 0 and name not in unbounded | track.better_lower:
             yield warning(
                 "MC504", f"{plain_name(name)} is {float(value):g}", "check that answers and truth belong together"
             )

@@ -111,8 +111,8 @@ class Comparison(Result, frozen=True, kw_only=True):
     """The kinds of rows, in the order in which they are shown."""
     _figures: tuple[Any, ...] = ()
     """The descriptions of the figures (`scoring.track.Figure`)."""
-    _lower_is_better: bool = False
-    """Whether a lower headline is better."""
+    _lower: frozenset[str] = frozenset()
+    """The names of the figures that are better when lower."""
 
     def _columns(self) -> tuple[str, ...]:
         return ("kind", "id", "figure", "before", "after", "delta")

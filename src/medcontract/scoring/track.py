@@ -31,6 +31,7 @@ class Figure(Struct, frozen=True, kw_only=True):
     """What it is computed for. Participants see only figures of the whole submission."""
     unit: str = ""
     lower_is_better: bool = False
+    """Of the headline, too: rankings, bundles and comparisons all use `Track.better_lower`."""
 
 
 class Auxiliary(Struct, frozen=True, kw_only=True):
@@ -190,8 +191,6 @@ class Track:
     """The name of the figure that submissions are ranked by."""
     scorer: ClassVar[type[Scorer]]
 
-    lower_is_better: ClassVar[bool] = False
-    """Whether a lower headline ranks first."""
     second: ClassVar[str] = ""
     """The name of the figure that they are ranked by if there is no headline."""
     options: ClassVar[tuple[Option, ...]] = ()
@@ -202,6 +201,12 @@ class Track:
     """Number, symbol, name and type of each class of a classification, if they need an explanation."""
     comparison: ClassVar[Comparison] = Comparison()
     ranking: ClassVar[Ranking] = Ranking()
+
+    @property
+    def better_lower(self) -> frozenset[str]:
+        """The names of the figures that are better when lower."""
+        old = [self.headline] if getattr(self, "lower_is_better", False) else []  # where plugins used to declare it
+        return frozenset([*old, *(figure.name for figure in self.figures if figure.lower_is_better)])
 
     def completed(self, protocol: Protocol, options: ScoringOptions) -> Protocol:
         """The protocol with everything that is derived from its parameters and the caller's options.

@@ -228,6 +228,14 @@ def test_a_comparison_knows_which_direction_is_better(results: dict[str, Result]
     assert 'class="number good">▼ −7.0000' in page
 
 
+def test_a_longer_time_is_worse() -> None:
+    """The direction is that of each figure, whatever the headline."""
+    before = medcontract.score(*((EXAMPLES / "reports").glob("*.*")))
+    assert before.result is not None
+    after = structs.replace(before, result={**before.result, "avg_processing_time": 4.0})
+    assert re.search(r'class="number bad">▲ \+[0-9.]+ s<', medcontract.compare(before, after).to_html())
+
+
 def test_counts_have_no_good_direction_and_no_scale() -> None:
     """Cells of a confusion matrix are a table of their changes, without colors."""
     files = [EXAMPLES / "lesions" / name for name in ("truth.csv", "predictions.csv", "model.json")]

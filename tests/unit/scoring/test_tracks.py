@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+import shutil
 import sys
 from collections.abc import Container, Iterator
 from importlib.metadata import EntryPoint, EntryPoints
@@ -126,6 +127,45 @@ def test_a_track_of_a_plugin_in_python(started: Call) -> None:
     for wrong, right in (("cas", "case"), ("wieghts", "weights"), ("job", "jobs")):
         with pytest.raises(CallError, match=f"did you mean '{right}'"):
             medcontract.score("demo", **dict[str, Any]({wrong: "1"}))
+
+
+_AS_LOWER = 'Figure(name="right", about="of an item", by="case", lower_is_better=True), Figure('
+"""The figure of items, for which lower is better, before that of all items."""
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"perfect=1": "perfect=1, lower_is_better=True"}, {"    headline =": "    lower_is_better = True\n    headline ="}],
+    ids=["figure", "track"],
+)
+def test_a_ranking_a_bundle_and_a_comparison_agree_on_the_direction(
+    call: Call, tmp_path: Path, changes: dict[str, str]
+) -> None:
+    """Wherever a plugin says that lower is better: in the figure or, as plugins used to, in the track."""
+    text = TOY.read_text()
+    for old, new in {"figures = (Figure(": f"figures = ({_AS_LOWER}", **changes}.items():
+        assert old in text
+        text = text.replace(old, new)
+    (tmp_path / "toy_track.py").write_text(text)
+    shutil.copytree(TOY.parent / "toy", tmp_path / "toy")
+    plugin = ("--plugin", str(tmp_path / "toy_track.py"))
+    assert call("init", *plugin, "toy", "demo").code == 0
+    high = json.loads(Path("demo/answers.json").read_text())["answers"]
+    Path("low.json").write_text(json.dumps({"answers": [{**each, "said": "x"} for each in high]}))
+    files = {"high": "demo/answers.json", "low": "low.json"}
+    board = call("leaderboard", *plugin, "demo/truth.json", *files.values(), "--format", "json").json
+    assert [entry["headline"] for entry in board["submissions"]] == [0.0, 0.75]
+    medcontract.bundle("codabench", "demo/truth.json", "bundle")
+    assert "sorting: asc" in Path("bundle/competition/competition.yaml").read_text()
+    for name, file in files.items():
+        call("score", *plugin, "demo/truth.json", file, "--out", f"{name}-score.json")
+    compare = ("compare", *plugin, "high-score.json", "low-score.json")
+    compared = call(*compare).out
+    assert "Items that improved" in compared
+    assert "worsened" not in compared
+    page = call(*compare, "--format", "html").out
+    assert ">Better<" in page
+    assert "share_right (lower is better)" in page
 
 
 def test_a_track_of_a_plugin_has_a_preflight(started: Call) -> None:

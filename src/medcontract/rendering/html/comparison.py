@@ -29,7 +29,7 @@ class _Change(NamedTuple):
 def comparison_page(compared: Comparison, view: View) -> Page:
     first = compared.figures[0] if compared.figures else None
     verdict, role = _verdict(compared, first)
-    name = "" if first is None else with_direction(plain_name(first.name), compared._lower_is_better)
+    name = "" if first is None else with_direction(plain_name(first.name), first.name in compared._lower)
     facts = [] if first is None else [Fact(name, _from_to(first, compared), _change_text(first, compared))]
     about = [f"Before: {compared.before}. After: {compared.after}."]
     if compared._names:
@@ -49,7 +49,7 @@ def _verdict(compared: Comparison, headline: Delta | None) -> tuple[str, Role]:
         return "Compared", "neutral"
     if headline.delta == 0:
         return "Unchanged", "neutral"
-    if (headline.delta > 0) == compared._lower_is_better:
+    if (headline.delta > 0) == (headline.name in compared._lower):
         return "Worse", "bad"
     counts = compared.after in ("valid", "GO")
     return ("Better", "good") if counts else (f"Better, but {compared.after}", "warning")
@@ -100,7 +100,7 @@ def _signed(change: float | None) -> str:
 
 def _change(delta: Delta, compared: Comparison, headline: str, cut: int) -> _Change:
     figure = _figure_of(delta.name, compared)
-    role = _role(delta, figure, compared._lower_is_better if delta.name == headline else None)
+    role = _role(delta, figure, compared, headline)
     chart: Any = ""
     before, after = delta.before, delta.after
     if figure is not None and (figure.low, figure.high) == (0, 1) and before is not None and after is not None:
@@ -115,13 +115,14 @@ def _figure_of(name: str, compared: Comparison) -> Any:
     return next((figure for wanted in names for figure in compared._figures if figure.name == wanted), None)
 
 
-def _role(delta: Delta, figure: Any, lower_is_better: bool | None) -> Role:
+def _role(delta: Delta, figure: Any, compared: Comparison, headline: str) -> Role:
     """Whether the change is good, if it is known in which direction the figure is better."""
-    if lower_is_better is None and figure is not None and figure.perfect is not None:
-        lower_is_better = figure.perfect == figure.low
-    if lower_is_better is None or not delta.delta:
+    name = delta.name if figure is None else figure.name
+    lower = name in compared._lower
+    known = lower or delta.name == headline or (figure is not None and figure.perfect is not None)
+    if not known or not delta.delta:
         return "neutral"
-    return "good" if (delta.delta > 0) != lower_is_better else "bad"
+    return "good" if (delta.delta > 0) != lower else "bad"
 
 
 def _from_to(delta: Delta, compared: Comparison) -> str:
