@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fuzz import failing
 from tests.acceptance.test_leaderboard import entry, names, wrong
 from tests.commands import SENT, Call, sent_file, truth_file
 from tests.scoring_files import (
@@ -30,6 +31,16 @@ from tests.scoring_files import (
 )
 
 from medcontract.reading import chunks
+
+
+@pytest.mark.parametrize(
+    ("track", "most"), [("reports", 1.5), ("extraction", 0), ("triage", 0.03), ("benchmark", 0), ("lesions", 0.02)]
+)
+def test_failing_on_purpose(track: str, most: float) -> None:
+    """Errors instead of uncertain answers cost; instead of wrong ones, which nobody knows, they gain little."""
+    changes = failing.of_track(track, seed=1, count=400)
+    assert changes.least_certain < 0
+    assert 0 <= changes.wrong <= most
 
 
 @pytest.mark.parametrize("command", ["score", "preflight"])

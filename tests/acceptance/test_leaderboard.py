@@ -130,7 +130,7 @@ def test_envelope(board: Call, tmp_path: Path) -> None:
 def test_figures_are_those_of_a_score(board: Call, call: Call, tmp_path: Path, track: str) -> None:
     """A submission by itself has the figures that `score` gives it."""
     truth, folder = truth_file(tmp_path, track), entry(tmp_path / "a", track, wrong(track, 7))
-    figures = only(board(truth, folder).json)["figures"]
+    figures = only(board(truth, folder, "--participant").json)["figures"]
     result = call("score", truth, folder, "--format", "json", "--participant").json["result"]
     assert figures
     assert figures == {name: coarse(result)[name] for name in figures}

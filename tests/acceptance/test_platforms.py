@@ -458,7 +458,7 @@ def test_challenge(platform: str, tmp_path: Path, call: Call, capsys: pytest.Cap
     sent = {"predictions.jsonl": write(tmp_path / "sent.jsonl", stroke_predictions()).read_bytes()}
     (tmp_path / "run").mkdir()
     found = RUNS[platform](tmp_path / "bundle", tmp_path / "run", sent, capsys)
-    score = medcontract.Challenge.load(tmp_path / "c.toml").score(truth, tmp_path / "sent.jsonl")
+    score = medcontract.Challenge.load(tmp_path / "c.toml").score(truth, tmp_path / "sent.jsonl", participant=True)
     assert found.figures is not None
     assert next(iter(found.figures.items())) == ("total", (score.result or {})["headline"]["value"])
     assert set(found.figures) == {"total", "macro_f1", "auroc"}

@@ -19,7 +19,8 @@ def test_the_tests_of_a_guarantee_exist(file: str, test: str) -> None:
 
 
 def test_every_guarantee_has_a_test() -> None:
-    """Every row of a table refers to a test."""
-    rows = [line for line in PAGE.splitlines() if line.startswith("| ") and not line.startswith("| guarantee")]
+    """Every row of a table refers to a test, except in tables of figures."""
+    tables = [each.splitlines() for each in PAGE.split("\n\n") if each.startswith("| ")]
+    rows = [row for head, _, *body in tables for row in body if not head.startswith("| figure ")]
     assert len(rows) > 20
     assert [row for row in rows if not re.search(r"`(\w+/)*test_\w+\.py", row)] == []

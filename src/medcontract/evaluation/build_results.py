@@ -22,7 +22,6 @@ from medcontract.results.score import (
 from medcontract.results.tables import Table
 from medcontract.scoring import processing_gate, tracks
 from medcontract.scoring.protocol import Protocol
-from medcontract.scoring.rational import rounded_or_none
 from medcontract.scoring.track import Track
 
 
@@ -91,8 +90,8 @@ def score_result(scored: Any) -> Score:
         _broken_rules=broken_rules,
         _hints=scored.hints,
         _figures=scored.figures,
-        _headline=(scored.headline, rounded_or_none(verdict.headline)),
-        _second=(scored.second, rounded_or_none(verdict.second)),
+        _headline=(scored.headline, scored.shown_figure(verdict.headline)),
+        _second=(scored.second, scored.shown_figure(verdict.second)),
         _tables=_tables_of(track),
         _lower_is_better=scored.headline in track.better_lower,
         _counted_here=scored.counts is not None,

@@ -20,7 +20,7 @@ from medcontract.problems import is_plain
 from medcontract.results.leaderboard import Leaderboard, LeaderboardEntry
 from medcontract.results.score import FileProblem, InputFile, Score
 from medcontract.scoring.processing_gate import Verdict
-from medcontract.scoring.rational import rounded, rounded_or_none
+from medcontract.scoring.rational import coarse, rounded, rounded_or_none
 from medcontract.scoring.scorer import Counts, Scorer
 from medcontract.scoring.track import Track
 
@@ -121,15 +121,15 @@ def _board(
     )
     headline = (ranked[0].verdict.headline_name if by == "headline" else None) or getattr(track, by)
     names = _shown_names(ranked, headline)
-    parts = [] if contest.job.settings.participant else contest.parts
+    participant = contest.job.settings.participant
     return Leaderboard(
         track=track.id,
         protocol=protocol_used(scorer.protocol),
-        truth=tuple(input_file(part, contest.truth) for part in parts),
+        truth=tuple(input_file(part, contest.truth) for part in ([] if participant else contest.parts)),
         combined=contest.combined,
         headline=headline,
         warnings=warnings,
-        submissions=tuple(_result(entry, names) for entry in ranked),
+        submissions=tuple(_result(entry, names, participant) for entry in ranked),
         **versions(),
         _figures=track.figures,
         _lower_is_better=headline in track.better_lower,
@@ -187,12 +187,12 @@ def _shown_names(entries: Sequence[Candidate], headline: str) -> dict[str, str]:
     return {**dict(zip(names, names, strict=True)), **{name: f"…{n}" for n, name in enumerate(hidden, 1)}}
 
 
-def _result(entry: Candidate, names: Mapping[str, str]) -> LeaderboardEntry:
-    verdict = entry.verdict
+def _result(entry: Candidate, names: Mapping[str, str], participant: bool) -> LeaderboardEntry:
+    verdict, shown = entry.verdict, coarse if participant else lambda value: value
     decision: Any = verdict.decision or None
     return LeaderboardEntry(
-        rank=entry.rank, name=entry.name, team_name=entry.team, valid=verdict.valid, headline=entry.headline,
-        decision=decision, figures={names[name]: value for name, value in entry.figures.items()},
+        rank=entry.rank, name=entry.name, team_name=entry.team, valid=verdict.valid, headline=shown(entry.headline),
+        decision=decision, figures=shown({names[name]: value for name, value in entry.figures.items()}),
         processing=processing(verdict.processing),
         reasons=verdict.reasons, problem=entry.problem, warnings=verdict.warnings, inputs=entry.inputs,
         _flags=entry.flags,

@@ -52,7 +52,7 @@ def all_are(kind: type[Kind], track: Track, scorer: Scorer, function: str, found
 
 
 def for_participants(track: Track, result: dict[str, Any], headline: float | None) -> dict[str, Any]:
-    """The result for participants. Raises `BrokenPlugin` if it is not a dict."""
+    """The figures of a result that participants may see, not rounded. Raises `BrokenPlugin` if it is not a dict."""
     shown = track.for_participants(result, headline)
     _require(track, "for_participants", shown, dict)
     return shown

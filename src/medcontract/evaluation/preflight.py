@@ -355,7 +355,7 @@ def _score_by_itself(
 
 def _headline(score: Scored) -> str:
     """The headline, or the second figure, rounded for display."""
-    for name, value in ((score.headline, score.verdict.headline), (score.second, score.verdict.second)):
-        if value is not None:
-            return f"{plain_name(name)} {float(value):.6g}"
+    for name, exact in ((score.headline, score.verdict.headline), (score.second, score.verdict.second)):
+        if (value := score.shown_figure(exact)) is not None:
+            return f"{plain_name(name)} {value:.6g}"
     return ""

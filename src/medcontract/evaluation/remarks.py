@@ -15,6 +15,7 @@ from medcontract.results.validation import Problem
 from medcontract.scoring.marks import Unscored
 from medcontract.scoring.pairing import Pairing
 from medcontract.scoring.processing_gate import Verdict
+from medcontract.scoring.rational import coarse
 from medcontract.scoring.scorer import Remark
 from medcontract.scoring.track import Track
 
@@ -86,6 +87,5 @@ def on_headline(track: Track, verdict: Verdict, names: Mapping[str, str]) -> Ite
     for field, name in names.items():
         value = getattr(verdict, field)
         if value is not None and value <= 0 and name not in unbounded | track.better_lower:
-            yield warning(
-                "MC504", f"{plain_name(name)} is {float(value):g}", "check that answers and truth belong together"
-            )
+            shown = coarse(float(value))  # participants see it
+            yield warning("MC504", f"{plain_name(name)} is {shown:g}", "check that answers and truth belong together")

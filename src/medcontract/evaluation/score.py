@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,7 @@ from medcontract.scoring import tracks
 from medcontract.scoring.pairing import Pairing
 from medcontract.scoring.processing_gate import Processing, Verdict, refused_by_gate
 from medcontract.scoring.protocol import Protocol
-from medcontract.scoring.rational import rounded
+from medcontract.scoring.rational import coarse, rounded_or_none
 from medcontract.scoring.scorer import NO_OPTIONS, Answers, Counts, Remark, Scorer, ScoringOptions
 from medcontract.scoring.track import Figure, Roles, Track
 
@@ -102,12 +103,17 @@ class Scored(Struct, kw_only=True):
 
     @property
     def shown(self) -> dict[str, Any] | None:
-        """The result; for participants without figures by class, case or document."""
+        """The result; for participants rounded, and without figures by class, case or document."""
         if self.verdict.result is None or not self.participant:
             return self.verdict.result
-        value = self.verdict.headline
-        track = tracks.track(self.track)
-        return for_participants(track, self.verdict.result, None if value is None else rounded(value))
+        track, headline = tracks.track(self.track), rounded_or_none(self.verdict.headline)
+        shown: dict[str, Any] = coarse(for_participants(track, self.verdict.result, headline))
+        return shown
+
+    def shown_figure(self, value: Fraction | None) -> float | None:
+        """The double nearest to a figure; for participants rounded."""
+        shown: float | None = coarse(rounded_or_none(value)) if self.participant else rounded_or_none(value)
+        return shown
 
     @property
     def valid(self) -> bool:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 from fractions import Fraction
-from math import isqrt
+from math import isfinite, isqrt
+from typing import Any
 
 ZERO, ONE = Fraction(0), Fraction(1)
 _ROOT_BITS = 64
 """The digits of a root before it is rounded: more than a double has."""
+_DECIMALS, _DIGITS = 4, 7
+"""Of figures for participants. Without the second, large figures would still have up to 53 bits."""
 
 
 class TooLarge(ArithmeticError):
@@ -37,6 +41,22 @@ def rounded_root(value: Fraction) -> float:
 
 def rounded_or_none(value: Fraction | None) -> float | None:
     return None if value is None else rounded(value)
+
+
+def coarse(value: Any) -> Any:
+    """Round every float of a result, as participants see it: with all its digits, a figure can spell out the truth.
+
+    To 4 decimals and at most 7 significant digits, half to even, of the shortest decimal that stands for the double:
+    that is what the organizer sees.
+    """
+    if isinstance(value, dict):
+        return {name: coarse(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [coarse(each) for each in value]
+    if not isinstance(value, float) or not isfinite(value):
+        return value
+    decimals = min(_DECIMALS, _DIGITS - 1 - Decimal(repr(value)).adjusted())
+    return float(round(Fraction(repr(value)), decimals))
 
 
 def exact_sum(values: Iterable[float | Fraction]) -> Fraction:

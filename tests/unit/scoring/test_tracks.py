@@ -135,7 +135,7 @@ _AS_LOWER = 'Figure(name="right", about="of an item", by="case", lower_is_better
 
 @pytest.mark.parametrize(
     "changes",
-    [{"perfect=1": "perfect=1, lower_is_better=True"}, {"    headline =": "    lower_is_better = True\n    headline ="}],
+    [{"perfect=1": "perfect=1, lower_is_better=True"}, {"headline =": "lower_is_better = True\n    headline ="}],
     ids=["figure", "track"],
 )
 def test_a_ranking_a_bundle_and_a_comparison_agree_on_the_direction(

@@ -14,7 +14,7 @@ from msgspec import Struct
 from medcontract.scoring.extraction.documents import LAB, PRESCRIPTION, failed
 from medcontract.scoring.extraction.remote_backends import is_remote
 from medcontract.scoring.protocol import Protocol
-from medcontract.scoring.rational import rounded
+from medcontract.scoring.rational import coarse, rounded
 
 RELIABILITY_RUNS = 5
 _READY = ("labeled", "reviewed")
@@ -155,10 +155,11 @@ def _at_least(name: str, measured: Fraction | None, protocol: Protocol, unit: st
 
 
 def distinguishable(measured: Fraction, goal: Fraction) -> str:
-    """The measured value with enough digits to show on which side of the goal it is."""
-    texts = (f"{rounded(measured):.{digits}g}" for digits in range(6, 18))
-    below = rounded(measured) < rounded(goal)
-    return next((text for text in texts if (float(text) < rounded(goal)) == below), repr(rounded(measured)))
+    """The measured value, with as many digits as participants may see, and on which side of the goal it is."""
+    shown, limit = coarse(rounded(measured)), rounded(goal)
+    below = rounded(measured) < limit
+    side = "" if (shown < limit) == below else "just below " if below else "just above "
+    return f"{side}{shown:.16g}"
 
 
 def _proofs(files: AuxiliaryFiles) -> Fraction | None:
