@@ -9,6 +9,7 @@ import click
 
 from medcontract import api
 from medcontract.cli import options, output
+from medcontract.cli.suggesting import SuggestingGroup
 
 _EPILOG = """\b
 Examples:
@@ -19,7 +20,9 @@ Examples:
 """
 
 
-@click.group("challenge", epilog=_EPILOG, short_help="Create and check a challenge of your own.")
+@click.group(
+    "challenge", cls=SuggestingGroup, epilog=_EPILOG, short_help="Create and check a challenge of your own."
+)
 def command() -> None:
     """Challenges: tracks that are defined by a file. Other commands use them with --challenge FILE."""
 

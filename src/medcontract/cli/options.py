@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from itertools import pairwise
 from typing import Any, TypeVar, cast
@@ -15,6 +15,7 @@ from click.shell_completion import CompletionItem
 from medcontract import api, rendering
 from medcontract.cli import output
 from medcontract.cli.presentation import folders
+from medcontract.cli.suggesting import before_dashes
 from medcontract.rendering.view import clean
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -237,7 +238,7 @@ class TrackCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         own = {name for parameter in super().get_params(ctx) for name in parameter.opts}
-        given = {word.partition("=")[0] for word in args if word.startswith("-") and word != "-"}
+        given = {word.partition("=")[0] for word in before_dashes(args) if word.startswith("-") and word != "-"}
         if ctx.resilient_parsing or not given <= own or given & set(ctx.help_option_names):
             for name in _plugins_in(args):
                 api.load_plugin(name)
@@ -271,9 +272,9 @@ class ProtocolCommand(TrackCommand):
     only_protocol = True
 
 
-def _plugins_in(args: Sequence[str]) -> Iterator[str]:
+def _plugins_in(args: list[str]) -> Iterator[str]:
     """The values of --plugin, which are needed before the options can be parsed."""
-    for word, following in pairwise([*args, ""]):
+    for word, following in pairwise([*before_dashes(args), ""]):
         if word == "--plugin" and following:
             yield following
         elif word.startswith("--plugin="):

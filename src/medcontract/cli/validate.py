@@ -14,9 +14,9 @@ Examples:
   medcontract validate submission/                  check all data files in the folder
   medcontract validate submission.zip               check all data files in the archive
   zcat out.jsonl.gz | medcontract validate --contract lesions/predictions -
-  medcontract validate --schema my.schema.json *.json
+  medcontract validate --schema my.schema.json -- *.json
   medcontract validate --images images/ cases.csv   also check the images
-  medcontract validate --format json *.jsonl        for programs
+  medcontract validate --format json -- *.jsonl     for programs
 """
 
 

@@ -287,7 +287,7 @@ def _from_file(name: str) -> ModuleType:
     from pathlib import Path
 
     path = Path(name).expanduser().resolve()
-    if not path.is_file() or path.suffix != ".py":
+    if not path.is_file() or path.suffix != ".py" or not name.endswith(".py"):  # x.json may be a link to x.py
         instead = path.with_name(path.name + ".py")
         hint = f"did you mean {name}.py?" if instead.is_file() else "pass a .py file or a module name"
         raise CallError(f"the plugin '{name}' is not a Python file", hint)
