@@ -253,12 +253,15 @@ def fix(file: FileName, contract: str | None = None, *, write: bool = False) -> 
     """
     from medcontract.evaluation.arguments import split
     from medcontract.fixing.files import fix_file
+    from medcontract.reading.folders import leads_out_of
     from medcontract.results.fix import Fix, RepairMade
 
     (path, contract_id) = split(arguments.paths(file)[0], contract)
     fixed = fix_file(path, contract_id)
     changed = bool(fixed.repairs)
     if write and changed:
+        if leads_out_of(os.path.dirname(path) or ".", path):
+            raise CallError(f"{path}: this link leads out of its folder and is not followed", "pass the file itself")
         write_file(fixed.after, path)
     return Fix(
         path=path, changed=changed, written=write and changed,

@@ -162,6 +162,24 @@ def test_wrong_calls(call: Call, name: str) -> None:
     assert err.startswith("medcontract: ")
 
 
+@pytest.mark.parametrize("target", ["../elsewhere/file.json", "file.json"])
+@pytest.mark.parametrize("given", ["sub/link.json", "folder/link.json"])
+def test_links(call: Call, target: str, given: str) -> None:
+    """A link out of its folder is not followed when the repaired file is written; one that stays inside is."""
+    Path("sub").mkdir()
+    Path("elsewhere").mkdir()
+    Path("folder").symlink_to("sub")  # as the caller names it
+    file = Path("sub", target)
+    file.write_text(JSON_REPAIRS["case"], encoding="utf-8")
+    Path("sub", "link.json").symlink_to(target)
+    ran = call("fix", given, "--write")
+    inside = target == "file.json"
+    assert ran.code == (0 if inside else 2)
+    assert "this link leads out of its folder and is not followed" in ran.err or inside
+    assert file.read_text(encoding="utf-8") == (TEXT if inside else JSON_REPAIRS["case"])
+    assert Path(given).is_symlink()
+
+
 def test_python(tmp_path: Path) -> None:
     """The same as a function."""
     path = tmp_path / "sent.json"
