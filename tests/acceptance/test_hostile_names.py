@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -10,9 +14,11 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.commands import Call
+from tests.scoring_files import CLASSES, guess, image
 from tests.support import ROOT
 
 import medcontract
+from medcontract import rendering
 from medcontract.cli.main import COMMANDS
 
 LESIONS = Path(medcontract.__file__).parent / "examples" / "lesions"
@@ -104,3 +110,120 @@ def test_the_hook_ends_its_options(call: Call, folder: Path) -> None:
     assert ran.code == 1
     assert "--schema=any.json" in ran.out
     assert "1 of 2 files" in ran.out
+
+
+# --- what is printed -----------------------------------------------------------------------------
+
+NAMES = {
+    "command": "::error title=x::y",
+    "command after spaces": "  ::error::y",
+    "old command": "a ##[error]y",
+    "command on a new line": "a\n::error::y",
+    "command after a carriage return": "a\r::error::y",
+    "escape sequence": "a\x1b[31mb",
+    "control sequence": "a\x9b2Jb",
+    "row": "a\r=1+1",
+    "formula": "=cmd|' _C calc'!A0",
+    "formula after a tab": "\t=1+1",
+    "negative": "-1+1",
+    "not UTF-8": "a\udcff",
+}
+FORMATS = [
+    (command, format_name)
+    for command, result in {
+        "validate": "Validation", "preflight": "Preflight", "score": "Score", "leaderboard": "Leaderboard",
+        "compare": "Comparison",
+    }.items()
+    for format_name in rendering.formats_of(result)
+]  # fmt: skip
+
+
+def printed(call: Call, command: str, name: str, *options: str) -> str:
+    """The output for a truth, a team and a submission of that name, whose last record is not valid."""
+    records = [*(guess(f"I-{n}", CLASSES[n % 10]) for n in range(20)), {**guess("I-20", "NV"), "image_id": 5}]
+    folder = Path(f"{name} truth")
+    folder.mkdir()
+    labels = [image(f"I-{n}", CLASSES[n % 10]) for n in range(21)]
+    (folder / f"{name}.json").write_text(json.dumps({"labels": labels}))
+    sent = Path(f"{name}.json")
+    team = name.replace("\udcff", "\ufffd")
+    sent.write_text(json.dumps({"team_name": team, "predictions": records}))
+    arguments: list[object] = [folder, sent]
+    if command == "compare":
+        for score in ("a.json", f"{name} score.json"):
+            Path(score).write_text(call("score", "--format", "json", "--", folder, sent).out)
+        arguments = ["a.json", f"{name} score.json"]
+    ran = call(command, *options, "--", *arguments)
+    assert ran.code in (0, 1)
+    assert ran.err == ""
+    return ran.out
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize(("command", "format_name"), FORMATS)
+def test_names_are_only_shown(call: Call, folder: Path, command: str, format_name: str, kind: str) -> None:
+    """No line is a workflow command of GitHub because of a name, and no control character is printed."""
+    text = printed(call, command, NAMES[kind], "--format", format_name)
+    assert {c for c in text if not c.isprintable()} == {"\n"}
+    for line in text.splitlines():
+        if format_name == "github":
+            assert re.fullmatch(r"::(error|warning)( [a-z]+=[^,:]*(,[a-z]+=[^,:]*)*)::.*", line)
+        else:
+            assert not line.lstrip().startswith("::")
+            assert "##[" not in line
+    if format_name == "json":
+        shown = json.dumps(json.loads(text), ensure_ascii=False)
+        assert (
+            json.dumps(NAMES[kind].replace("\udcff", "\ufffd"), ensure_ascii=False)[1:-1] in shown
+            or command == "compare"
+        )
+
+
+@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize(("command", "rows"), [("validate", 1), ("preflight", 2), ("leaderboard", 1)])
+def test_names_in_spreadsheets(call: Call, folder: Path, command: str, rows: int, kind: str) -> None:
+    """A name is one cell, and not a formula."""
+    head, *found = csv.reader(io.StringIO(printed(call, command, NAMES[kind], "--format", "csv"), newline=""))
+    assert len(found) == rows
+    assert {len(row) for row in found} == {len(head)}
+    assert not [cell for row in found for cell in row if re.match(r"\s*[=+@-]", cell)]
+
+
+def test_negative_numbers_in_spreadsheets(call: Call, folder: Path) -> None:
+    for name, label in (("a", "NV"), ("b", "AK")):
+        Path("truth.json").write_text(json.dumps({"labels": [image("I-1", "NV"), image("I-2", "AK")]}))
+        sent = {"team_name": "T", "predictions": [guess("I-1", label), guess("I-2", "AK")]}
+        Path("sent.json").write_text(json.dumps(sent))
+        assert call("score", "truth.json", "sent.json", "--out", f"{name}.json").code == 0
+    rows = list(csv.DictReader(io.StringIO(call("compare", "a.json", "b.json", "--format", "csv").out)))
+    assert min(float(row["delta"]) for row in rows if row["delta"]) < 0
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_names_in_messages(call: Call, folder: Path, kind: str) -> None:
+    ran = call("score", "--", "truth.csv", f"{NAMES[kind]}.json")
+    assert ran.code == 2
+    assert ran.err.startswith("medcontract: ")
+    assert "no such file" in ran.err
+    for line in ran.err.splitlines():
+        assert line.isprintable()
+        assert not line.lstrip().startswith("::")
+        assert "##[" not in line
+
+
+def test_names_in_frames(folder: Path) -> None:
+    """A name that is not UTF-8 is one in a frame as well."""
+    Path("a\udcff.csv").write_text("image_id,label\ni1,nothing\n")
+    assert list(medcontract.validate_files(["a\udcff.csv"]).to_frame()["file"]) == ["a\ufffd.csv"]
+
+
+def test_names_in_differences(call: Call, folder: Path) -> None:
+    for side in ("old", "new"):
+        Path(side).mkdir()
+        schema = {"type": "object", "properties": {"\x1b[31m\r": {}} if side == "old" else {}}
+        Path(side, "a\n::error::\x1b.json").write_text(json.dumps(schema))
+    ran = call("schema", "diff", "old", "new")
+    assert ran.out.startswith("a·::error::·.json\n")
+    assert "/properties/·[31m·" in ran.out
+    assert {c for c in ran.out if not c.isprintable()} == {"\n"}

@@ -101,6 +101,9 @@ EXTENSIONS: dict[str, str] = {
 WITH_EXCERPTS = frozenset({"text", "html"})
 """Formats that show the source line of a problem, if values may be shown."""
 
+_AS_TEXT = frozenset({"text", "markdown", "csv", "junit", "html"})
+"""Formats in which a name is not encoded, so that a log would take it for a command of a CI system."""
+
 REPORT_FORMAT = "markdown"
 """The format of reports for participants, unless another one is chosen."""
 
@@ -123,10 +126,9 @@ def extensions_of(result: str) -> dict[str, str]:
 
 def render(result: Result, format_name: str = "text", view: View | None = None) -> str:
     """Render a result. Raises `KeyError` if the format is not registered for it."""
-    if view is None:
-        from medcontract.rendering.view import View
+    from medcontract.rendering.view import View, without_commands
 
-        view = View()
+    view = View() if view is None else view
     name = type(result).__name__
     found = RENDERERS[name, format_name]
     if view.quiet and format_name == "text":
@@ -134,4 +136,5 @@ def render(result: Result, format_name: str = "text", view: View | None = None) 
     if isinstance(found, str):
         module, _, function = found.partition(":")
         found = getattr(import_module(f"medcontract.rendering.{module}"), function)
-    return found(result, view)
+    text = found(result, view)
+    return without_commands(text) if format_name in _AS_TEXT else text

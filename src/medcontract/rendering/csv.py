@@ -7,10 +7,10 @@ import io
 import re
 from typing import Any
 
-from medcontract.rendering.view import View
-from medcontract.results.base import Result, printable
+from medcontract.rendering.view import View, clean
+from medcontract.results.base import Result
 
-_FORMULA = re.compile(r"(^\s*|;\s*)(?=[=+\-@\t\r\n＝＋－＠])")
+_FORMULA = re.compile(r"(^\s*|;\s*)(?=[=+\-@＝＋－＠])")
 """Where a spreadsheet may take what follows for a formula: at the start, or after a semicolon, which separates cells in
 some locales."""
 
@@ -26,11 +26,11 @@ def document(result: Result, view: View) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """The value; a text that a spreadsheet would run gets an apostrophe in front of the formula."""
+    """The value; a text is on one line, with an apostrophe in front of what a spreadsheet would run."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str):
         return value
-    return _FORMULA.sub(r"\1'", printable(value))
+    return _FORMULA.sub(r"\1'", clean(value))

@@ -50,7 +50,7 @@ def _checks(checklist: Preflight, view: View) -> list[ET.Element]:
         case = _element("testcase", name=check.title, classname=f"preflight.{check.id}")
         left = check._found - len(check.problems)
         lines = [_line(problem._path or problem.file, problem, view) for problem in check.problems]
-        text = "\n".join([*filter(None, [check.detail]), *lines, *_more(left)])
+        text = "\n".join([*filter(None, [clean(check.detail)]), *lines, *_more(left)])
         if check.status == "failed":
             first = next((problem.code for problem in check.problems), check.id)
             _add(case, "failure", text, message=check.detail or check.title, type=first)

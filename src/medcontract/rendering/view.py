@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -27,6 +28,14 @@ class View(NamedTuple):
     """Whether text shows only the outcome."""
 
 
+_COMMAND = re.compile(r"^ *(?=::)|##(?=\[)", re.MULTILINE)
+
+
+def without_commands(text: str) -> str:
+    """Keep GitHub Actions from running a name as a command: `::` at the start of a line, or `##[` anywhere in it."""
+    return _COMMAND.sub(r"\g<0>·", text)
+
+
 def clean(text: str) -> str:
-    """Make text from a file safe for a terminal: on one line, without control characters."""
-    return "".join(c if c.isprintable() else "·" for c in printable(text))
+    """Make text from a file safe for a terminal or a log: on one line, without control characters and commands."""
+    return without_commands("".join(c if c.isprintable() else "·" for c in printable(text)))

@@ -93,7 +93,7 @@ class Result(Item, frozen=True, kw_only=True):
         require("pandas", "pandas")
         from pandas import DataFrame
 
-        rows = self._rows(show_values)
+        rows = plain(self._rows(show_values))
         names = list(dict.fromkeys([*self._columns(), *(name for row in rows for name in row)]))
         return DataFrame(rows, columns=names)
 
@@ -150,5 +150,6 @@ def dumps(data: Any) -> str:
     from medcontract.results.json_text import indented
 
     text = indented(data)
+    text = text.replace("##[", "#\\u0023[")  # in a log, GitHub Actions would run it
     harmless = text.isascii() and "\x7f" not in text
     return text if harmless else _UNPRINTABLE.sub(lambda m: f"\\u{ord(m[0]):04x}", text)

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from medcontract.problems import plural
-from medcontract.rendering.view import Style, View
-from medcontract.results.base import printable
+from medcontract.rendering.view import Style, View, clean
 from medcontract.results.schemas import SchemaChange, SchemaCheck, SchemaDiff
 
 _ROLES = {"none": "dim", "readers": "warning", "writers": "error", "both": "error"}
@@ -18,7 +17,7 @@ def schema_diff(found: SchemaDiff, view: View) -> str:
     changes, style = found.changes, view.style
     lines: list[str] = []
     for path in dict.fromkeys(change.path for change in changes):
-        lines.append(style(printable(path), "strong"))
+        lines.append(style(clean(path), "strong"))
         lines += _changes([change for change in changes if change.path == path], style)
         lines.append("")
     lines.append(diff_summary(changes, style))
@@ -26,10 +25,11 @@ def schema_diff(found: SchemaDiff, view: View) -> str:
 
 
 def _changes(changes: Sequence[SchemaChange], style: Style) -> Iterator[str]:
-    width = max(len(change.pointer) for change in changes)
-    for change in changes:
+    pointers = [clean(change.pointer) for change in changes]
+    width = max(map(len, pointers))
+    for change, pointer in zip(changes, pointers, strict=True):
         breaks = style(change.breaks.ljust(7), _ROLES[change.breaks])
-        yield f"  {breaks}  {change.pointer.ljust(width)}  {change.message}"
+        yield f"  {breaks}  {pointer.ljust(width)}  {clean(change.message)}"
 
 
 def diff_summary(changes: Sequence[SchemaChange], style: Style) -> str:
@@ -46,4 +46,4 @@ def schema_check(found: SchemaCheck, view: View) -> str:
     """One line per invalid file."""
     if found.ok:
         return f"All {found.schemas} schemas are up to date and valid.\n"
-    return "".join(f"{Path(found._folder, str(fault))}\n" for fault in found.faults)
+    return "".join(f"{clean(str(Path(found._folder, str(fault))))}\n" for fault in found.faults)

@@ -63,7 +63,7 @@ def _skipped(report: Validation) -> Iterator[str]:
 def one_problem(path: str, problem: Problem, style: Style, show_values: bool) -> Iterator[str]:
     what = style(f"{problem.severity} {problem.code}", problem.severity)
     message = problem.message_with_value if show_values and not problem._excerpt else problem.message
-    yield f"{style(path + problem._place, 'strong')}: {what} {message}{_column(problem)}"
+    yield f"{style(path + problem._place, 'strong')}: {what} {clean(message)}{_column(problem)}"
     gutter = " " * len(str(problem.line or ""))
     if show_values and problem._excerpt is not None:
         yield f" {style(f'{problem.line} |', 'dim')} {problem._excerpt}"
@@ -71,7 +71,7 @@ def one_problem(path: str, problem: Problem, style: Style, show_values: bool) ->
             caret = " " * _width(problem._excerpt[: problem._caret]) + style("^", problem.severity)
             yield f" {style(f'{gutter} |', 'dim')} {caret}"
     if problem.hint:
-        yield f" {gutter} {style('=', 'dim')} {style('hint:', 'hint')} {problem.hint}"
+        yield f" {gutter} {style('=', 'dim')} {style('hint:', 'hint')} {clean(problem.hint)}"
     if problem._more:
         yield f" {gutter} {style(f'… and {_counted(problem)} like this', 'dim')}"
     yield ""
