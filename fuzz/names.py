@@ -127,7 +127,7 @@ def names(source: random.Random) -> Trial:
 def _wrong_rendering(result: Result, show: bool) -> str | None:
     for name in formats_of(type(result).__name__):
         text = render(result, name, View(show_values=show))
-        wrong = _wrong_text(text, name) or _CHECKS.get(name, lambda text, result: None)(text, result)
+        wrong = _wrong_text(text, name) or (_CHECKS[name](text, result) if name in _CHECKS else None)
         if wrong:
             return f"{type(result).__name__} as {name}: {wrong}"
     return None

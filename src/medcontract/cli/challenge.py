@@ -20,9 +20,7 @@ Examples:
 """
 
 
-@click.group(
-    "challenge", cls=SuggestingGroup, epilog=_EPILOG, short_help="Create and check a challenge of your own."
-)
+@click.group("challenge", cls=SuggestingGroup, epilog=_EPILOG, short_help="Create and check a challenge of your own.")
 def command() -> None:
     """Challenges: tracks that are defined by a file. Other commands use them with --challenge FILE."""
 
