@@ -17,7 +17,7 @@ from medcontract.results.base import Result
 EXAMPLES = Path(medcontract.__file__).parent / "examples"
 TRACKS = ("benchmark", "extraction", "lesions", "reports", "triage")
 HOSTILE = "<script>document.title='run'</script><img src=x onerror=alert(1)>\"'&"
-_VOID = {"meta", "br", "hr", "img", "input", "link"}
+_VOID = {"meta", "br", "wbr", "hr", "img", "input", "link"}
 
 
 class Parsed(HTMLParser):

@@ -68,6 +68,12 @@ class _Seen:
 
 
 _OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+_CUT = """() => [...document.querySelectorAll('.scroll, svg, dd, dt, code, p, li, h1, h2, h3, strong')]
+  .filter(e => e.clientWidth && e.scrollWidth > e.clientWidth + 1)
+  .map(e => e.getAttribute('aria-label') || e.textContent.trim().slice(0, 60))"""
+"""What is wider than its place, so that a part is not visible."""
+_BROKEN_PLACES = """() => [...document.querySelectorAll('.place')]
+  .filter(e => e.getClientRects().length > 1).map(e => e.textContent)"""
 _OUTSIDE = """() => [...document.querySelectorAll('svg text')].filter(text => {
   const box = text.getBoundingClientRect();
   return box.width && (box.left < -1 || box.right > window.innerWidth + 1);
@@ -112,6 +118,19 @@ def test_no_error_no_request_and_nothing_outside_of_a_phone(browser: Any, pages:
         assert seen.evaluate(_OUTSIDE) == [], name
         assert seen.evaluate(_OVERLAPS) == [], name
         seen.page.close()
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_nothing_is_cut_off(width: int, browser: Any, pages: dict[str, Path]) -> None:
+    """All columns of all tables are visible without scrolling, and no line number is broken."""
+    for name, file in pages.items():
+        seen = _Seen(browser, file, viewport={"width": width, "height": 900})
+        assert seen.evaluate(_CUT) == [], name
+        assert seen.evaluate(_BROKEN_PLACES) == [], name
+        seen.page.close()
+    seen = _Seen(browser, pages["score-lesions"], viewport={"width": 390, "height": 900})
+    assert seen.page.get_by_text("correctly classified / expected images").is_visible()
+    seen.page.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -261,13 +261,14 @@ def test_given_times(board: Call, tmp_path: Path) -> None:
 # --- teams ---------------------------------------------------------------------------------------
 
 
-def test_team_of_the_model_file(board: Call, tmp_path: Path) -> None:
-    """What the organizer wrote wins; a difference is a warning."""
+@pytest.mark.parametrize(("track", "other"), [("lesions", "model"), ("reports", "telemetry")])
+def test_team_of_the_answers(board: Call, tmp_path: Path, track: str, other: str) -> None:
+    """The file with the answers says whose they are; a difference is a warning."""
     folder = tmp_path / "folder"
-    sent_file(folder, "lesions", team_name="Header")
-    document(folder, "model", {**model(), "team_name": "Model"})
-    found = only(board(truth_file(tmp_path, "lesions"), folder).json)
-    assert found["team_name"] == "Model"
+    sent_file(folder, track, team_name="Header")
+    document(folder, other, {**(model() if other == "model" else telemetry()), "team_name": "Other"})
+    found = only(board(truth_file(tmp_path, track), folder).json)
+    assert found["team_name"] == "Header"
     assert any("team" in warning for warning in found["warnings"])
 
 

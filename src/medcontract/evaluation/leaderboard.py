@@ -133,6 +133,7 @@ def _board(
         **versions(),
         _figures=track.figures,
         _lower_is_better=headline in track.better_lower,
+        _entrant=track.entrant,
     )
 
 

@@ -166,12 +166,15 @@ def remarks_on(session: Session, parts: Sequence[Part]) -> tuple[FileProblem, ..
 
 
 def other_teams(session: Session) -> tuple[FileProblem, ...]:
-    """A warning if the files of a submission name different teams: one of them may belong to another submission."""
+    """A warning if the files of a submission name different teams or models: one may belong to another submission."""
     teams = dict.fromkeys(teams_of(session.headers, session.documents))
     if len(teams) < 2:
         return ()
     roles = session.track.roles
     named = (*roles.submissions, *(each.contract for each in roles.auxiliary if each.names_team))
     parts = [part for name in named for part in session.files.groups.get(name, ())]
-    message, hint = "the files name different teams", "check that all of them belong to this submission"
+    message, hint = (
+        f"the files name different {session.track.entrant}s",
+        "check that all of them belong to this submission",
+    )
     return (in_files(parts, warning("MC503", message, hint, ", ".join(repr(shorten(team)) for team in teams))),)

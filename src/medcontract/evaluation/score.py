@@ -341,7 +341,7 @@ def score_readings(readings: Readings, settings: Settings) -> Scored:
         verdict, counts = _verdict(readings)
     teams = teams_of(readings.headers, readings.documents)
     notes = notes_on_files(files, used_contracts(truth.track.roles, truth.scorer), truth.track)
-    verdict.warnings = (*verdict.warnings, *notes, *_remarks(teams, settings))
+    verdict.warnings = (*verdict.warnings, *notes, *_remarks(teams, truth.track, settings))
     if not truth.reasons:
         verdict.reasons = (*verdict.reasons, *_wrong_files(verdict, pairings, files))
     score = _assemble(truth, files, verdict, counts, teams, settings.participant)
@@ -395,9 +395,9 @@ def _has_broken_file(readings: Readings) -> bool:
     return any(part.validator is not None and part.validator.broken for part in parts)
 
 
-def _remarks(teams: Sequence[str], settings: Settings) -> Iterator[str]:
+def _remarks(teams: Sequence[str], track: Track, settings: Settings) -> Iterator[str]:
     if len(set(teams)) > 1:
-        yield "the files name different teams"
+        yield f"the files name different {track.entrant}s"
     if settings.participant and settings.scoring.breakdown:
         yield "the breakdown is omitted for participants: it would reveal the truth"
 
@@ -457,9 +457,9 @@ def used_contracts(roles: Roles, scorer: Scorer) -> set[str]:
 
 
 def teams_of(headers: Mapping[str, Header], documents: Mapping[str, Any]) -> list[str]:
-    """The team names in the files; those of the organizer (telemetry, a model file) come first."""
-    named = [getattr(document, "team_name", None) for document in documents.values()]
-    named += [header.get("team_name") or header.get("model_id") for header in headers.values()]
+    """The team names in the files; that of the answers comes before those of telemetry or a model file."""
+    named = [header.get("team_name") or header.get("model_id") for header in headers.values()]
+    named += [getattr(document, "team_name", None) for document in documents.values()]
     return [name for name in named if name]
 
 

@@ -166,7 +166,7 @@ def leaderboard(board: Leaderboard, view: View) -> str:
     rest = not_ranked(board)
     if rest:
         rows = [(entry_label(entry), "; ".join([*reasons_of(entry), *first_problem(entry)])) for entry in rest]
-        lines += ["", *markdown_table(Table("Not ranked", ("team", "reasons"), rows, numeric=False))]
+        lines += ["", *markdown_table(Table("Not ranked", (board._entrant, "reasons"), rows, numeric=False))]
     warnings = ranking_warnings(board)
     if warnings:
         lines += ["", "## Warnings", "", *(f"- {escaped(warning)}" for warning in warnings)]

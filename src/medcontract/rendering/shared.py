@@ -225,7 +225,7 @@ def ranking(board: Leaderboard) -> Table:
         )
         for entry in ranked(board)
     ]
-    head = ("team", *(["decision"] if decided else []), board.headline, *map(plain_name, others))
+    head = (board._entrant, *(["decision"] if decided else []), board.headline, *map(plain_name, others))
     return Table("Ranking", head, rows, text_columns=2 if decided else 1)
 
 

@@ -89,6 +89,8 @@ class Leaderboard(Result, frozen=True, kw_only=True):
     """The descriptions of the figures (`scoring.track.Figure`)."""
     _lower_is_better: bool = False
     """Whether a lower headline is better."""
+    _entrant: str = "team"
+    """What the name of a submission refers to: a team or a model."""
 
     def _columns(self) -> tuple[str, ...]:
         return ("rank", "name", "team_name", "valid", "headline")

@@ -203,6 +203,8 @@ class Score(Result, frozen=True, kw_only=True):
     """The figure that submissions are ranked by."""
     _lower_is_better: bool = False
     """Whether a lower headline is better."""
+    _entrant: str = "team"
+    """What the name of a submission refers to: a team or a model."""
     _second: tuple[str, float | None] = ("", None)
     """The figure to show if there is no headline."""
     _tables: Any = None

@@ -191,6 +191,8 @@ class Track:
     """The name of the figure that submissions are ranked by."""
     scorer: ClassVar[type[Scorer]]
 
+    entrant: ClassVar[Literal["team", "model"]] = "team"
+    """What is ranked: what a submission names in its header."""
     second: ClassVar[str] = ""
     """The name of the figure that they are ranked by if there is no headline."""
     options: ClassVar[tuple[Option, ...]] = ()

@@ -301,7 +301,7 @@ def _cases_table(cases: Sequence[dict[str, Any]]) -> Table:
         (
             case["case_id"],
             number(case["jaccard_index"]),
-            number(case["prediction_lead_time"], "s"),
+            number(case["prediction_lead_time"] if case["correct_predictions"] else None, "s"),
             number(len(case["correct_predictions"])),
             number(len(case["incorrect_predictions"]["false_positives"])),
             number(len(case["incorrect_predictions"]["misses"])),

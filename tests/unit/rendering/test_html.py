@@ -12,11 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
+from tests import scoring_files
 from tests.challenge_files import write
 from tests.html_pages import EXAMPLES, HOSTILE, TRACKS, Parsed, examples
+from tests.scoring_files import case, response
 
 import medcontract
 from medcontract.benchmark import BenchmarkReport
+from medcontract.catalog import CATALOGUE
 from medcontract.errors import CallError
 from medcontract.rendering.html import charts
 from medcontract.rendering.html.page import table_blocks
@@ -28,7 +31,7 @@ from medcontract.results.validation import Validation
 _ALLOWED = {
     "html", "head", "meta", "title", "style", "body", "header", "main", "footer", "section", "h1", "h2", "h3", "h4",
     "div", "p", "strong", "span", "ul", "li", "dl", "dt", "dd", "table", "caption", "thead", "tbody", "tr", "th", "td",
-    "figure", "svg", "rect", "circle", "text", "details", "summary", "pre", "code",
+    "figure", "svg", "rect", "circle", "text", "details", "summary", "pre", "code", "wbr",
 }  # fmt: skip
 
 
@@ -143,7 +146,7 @@ def test_a_problem_in_many_places_is_shown_once(results: dict[str, Result]) -> N
     """500 of 1,000 rows have the label nv: one line with the first places, and the number of all."""
     page = results["invalid"].to_html()
     assert page.count("&#39;label&#39; must be one of") == 1
-    assert "truth.csv:3</code>" in page
+    assert 'truth.csv<span class="place">:3</span></code>' in page
     assert "also in lines 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27 and 487 more" in page
 
 
@@ -255,7 +258,46 @@ def test_a_ranking_compares_headlines(results: dict[str, Result]) -> None:
     """Ranks 1 and 2, and bars in proportion to the highest figure: 1 of 8 is 12 %, rounded."""
     page = results["leaderboard-lower"].to_html()
     assert [int(share) for share in re.findall(r"--share:(\d+)", page)][:2] == [12, 100]
-    assert re.findall(r'<th scope="row">(\d+)</th>', page) == ["1", "2"]
+    assert re.findall(r'<th scope="row">(.*?)</th>', page) == ["1. close.csv", "2. far.csv"]
+
+
+def test_who_is_scored(results: dict[str, Result], tmp_path: Path) -> None:
+    """A team whose name starts with the word is not called a team twice, and a model is not called a team."""
+    for name, shown in (
+        ("triage", "Team Nordlicht"),
+        ("lesions", "Team Zespół Żuraw"),
+        ("benchmark", "Model ejemplo-7b-instruct"),
+    ):
+        assert f"<p>{shown}</p>" in results[f"score-{name}"].to_html()
+    assert '<th scope="col">team</th>' in results["leaderboard-lesions"].to_html().replace(' class="long"', "")
+    for page in (results["leaderboard-benchmark"].to_html(), results["leaderboard-benchmark"].to_markdown()):
+        assert "model" in page
+        assert "team" not in page.lower().replace("template", "")
+
+
+def test_a_case_without_a_lead_time(tmp_path: Path) -> None:
+    """Nothing was predicted correctly: there is no lead time, which 0 seconds would be."""
+    segments = [*case("C-1", ("S-1", 0, 30, [("airway", 50.0)])), *case("C-2", ("S-2", 0, 30, [("airway", 30.0)]))]
+    answers = [response(segments[0], "bleeding"), response(segments[1], "airway")]
+    files = (
+        scoring_files.write(tmp_path, "triage/ground-truth", segments),
+        scoring_files.write(tmp_path, "triage/response", answers),
+    )
+    score = medcontract.score(*files)
+    assert score.result is not None
+    assert [each["prediction_lead_time"] for each in score.result["metrics"]] == [0, 0]
+    times = re.findall(r'data-label="lead time" class="number">(.*?)</td>', score.to_html())
+    assert times == ["–", "0.00 s"]
+
+
+def test_names_in_explanations_are_code() -> None:
+    """Of every problem code."""
+    report = medcontract.validate(b'{"x": 1}', "lesions/model", name="x.json")
+    for code, entry in CATALOGUE.items():
+        problem = structs.replace(report.problems[0], code=code)
+        page = Validation.of((structs.replace(report, problems=(problem,)),)).to_html()
+        assert "&lt;code&gt;" not in page, code
+        assert page.count("<code>") == entry.meaning.count("`") // 2 + 1, code  # and the place
 
 
 def test_a_warning_about_many_submissions_is_one_line(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from medcontract.rendering.shared import (
     ranked,
     ranking,
     reasons_of,
-    row_label,
     versions,
     weights,
     with_direction,
@@ -47,7 +46,7 @@ def leaderboard_page(board: Leaderboard, view: View) -> Page:
             (entry_label(entry), "; ".join([*reasons_of(entry), *first_problem(entry)]))
             for entry in rest[:_MOST_ENTRIES]
         ]
-        table = Table("Not ranked", ("team", "reasons"), rows, numeric=False, total=len(rest))
+        table = Table("Not ranked", (board._entrant, "reasons"), rows, numeric=False, total=len(rest))
         sections.append(Section(table.title, page.table_blocks(table, _MOST_ENTRIES)))
     warnings = [*_warnings(board), *board.warnings]
     if warnings:
@@ -77,17 +76,12 @@ def _few(names: list[str]) -> str:
 
 
 def _ranking(board: Leaderboard) -> Table:
-    """The ranking with the rank in a separate column, bars that compare the headlines, and no empty columns."""
+    """The ranking with bars that compare the headlines, and without empty columns."""
     table, entries = ranking(board), ranked(board)
-    used = [n for n in range(1, len(table.head)) if any(row[n] != number(None) for row in table.rows)]
-    rows = [
-        (str(entry.rank), row_label(entry), *(row[n] for n in used))
-        for entry, row in zip(entries[:_MOST_ENTRIES], table.rows, strict=False)
-    ]
-    head = ("rank", table.head[0], *(table.head[n] for n in used))
+    used = [n for n in range(len(table.head)) if any(row[n] != number(None) for row in table.rows)]
     bars = Bars.of([], [entry.headline for entry in entries])
     shares = [] if bars is None else [None if e.headline is None else e.headline / bars.high for e in entries]
     return table._replace(
-        title="", head=head, rows=rows, text_columns=table.text_columns + 1, total=len(entries),
-        shares=shares[:_MOST_ENTRIES],
+        title="", head=tuple(table.head[n] for n in used), shares=shares[:_MOST_ENTRIES], total=len(entries),
+        rows=[tuple(row[n] for n in used) for row in table.rows[:_MOST_ENTRIES]],
     )  # fmt: skip

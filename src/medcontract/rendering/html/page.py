@@ -20,7 +20,8 @@ _LABEL_AND_VALUE = 2
 """The columns of a table that a bar chart shows completely."""
 _FEW_ROWS, _FIRST_ROWS = 30, 20
 """A table with more rows than the first shows the second number of them; the reader unfolds the others."""
-_LONG = 40
+_LONG = 20
+"""A column with a longer text is wrapped."""
 Role = Literal["good", "bad", "warning", "neutral"]
 
 
@@ -96,12 +97,18 @@ def _environment() -> Environment:
         finalize=lambda value: clean(value) if type(value) is str else value,
     )
     environment.filters["code"] = _with_code
+    environment.filters["breakable"] = _breakable
     return environment
 
 
 def _with_code(text: str) -> Markup:
     """Text of the catalog, with `names` as code."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", escape(text)))  # noqa: S704  # escaped
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704  # escaped
+
+
+def _breakable(text: str) -> Markup:
+    """A name that may be broken after an underscore or a slash, which browsers do not do by themselves."""
+    return Markup(re.sub("(?<=[_/])", "<wbr>", str(escape(clean(text)))))  # noqa: S704  # escaped
 
 
 def render(page: Page) -> str:
@@ -152,26 +159,26 @@ def _shown(table: Table) -> ShownTable:
     aligned = table.right_aligned
     head = [Cell(name, "number" if right else "") for name, right in zip(clipped(table.head), aligned, strict=True)]
     shares = table.shares or [None] * len(table.rows)
-    rows = [_cells(row, aligned, share) for row, share in zip(table.rows, shares, strict=True)]
+    texts = [clipped(row) for row in table.rows]
+    kinds = [
+        "number" if right else "long" if any(len(text) > _LONG for text in column) else ""
+        for right, column in zip(aligned, zip(*texts, strict=True), strict=True)
+    ]
+    rows = [_cells(row, kinds, share) for row, share in zip(texts, shares, strict=True)]
     split = len(rows) if len(rows) <= _FEW_ROWS else _FIRST_ROWS
     return ShownTable(
         table.title, head, rows[:split], rows[split:], f"{plural(len(rows) - split, 'more row')}", table.note
     )
 
 
-def _cells(row: Sequence[Any], aligned: Sequence[bool], share: float | None) -> list[Cell]:
+def _cells(texts: Sequence[str], kinds: Sequence[str], share: float | None) -> list[Cell]:
     """The cells of a row; the first number of the row has the bar."""
-    texts = clipped(row)
-    cells = []
-    with_bar = next((position for position, right in enumerate(aligned) if right), None) if share is not None else None
-    for position, (text, right) in enumerate(zip(texts, aligned, strict=True)):
-        bar = round(100 * min(max(share, 0), 1)) if share is not None and position == with_bar else None
-        cells.append(Cell(text, "number" if right else _kind(text), bar))
-    return cells
-
-
-def _kind(text: str) -> str:
-    return "long" if len(text) > _LONG else ""
+    bar = kinds.index("number") if share is not None and "number" in kinds else None
+    length = round(100 * min(max(share or 0, 0), 1))
+    return [
+        Cell(text, kind, length if position == bar else None)
+        for position, (text, kind) in enumerate(zip(texts, kinds, strict=True))
+    ]
 
 
 def _heat_map(matrix: Matrix) -> HeatMap:

@@ -32,13 +32,18 @@ def score_page(score: Score, view: View) -> Page:
     word = "Valid" if score.valid else "Not valid" if score.result is not None else "Refused"
     verdict = score.decision if score.decision and score.valid else word
     role: Role = "good" if score else "bad"
-    about = [f"Team {score.team_name}"] if score.team_name else []
+    about = [_entrant(score.team_name, score._entrant)] if score.team_name else []
     reasons = [*decision_reasons(score), *score.reasons]
     return Page(
         title=f"Score: {score.track}", verdict=verdict, role=role, about=about, reasons=reasons,
         facts=[*headline_facts(score), *gate_fact(score.processing)],
         sections=score_sections(score, view, problems=True), version=versions(score),
     )  # fmt: skip
+
+
+def _entrant(name: str, kind: str) -> str:
+    """The name, after the word for what it is unless it starts with it: Team Nordlicht."""
+    return name if name.casefold().split()[:1] == [kind] else f"{kind.capitalize()} {name}"
 
 
 def headline_facts(score: Score) -> list[Fact]:

@@ -276,6 +276,7 @@ _LEXICON = Option(name="lexicon", metavar="FILE", contract="benchmark/lexicon", 
 
 class Benchmark(Track):
     id = "benchmark"
+    entrant = "model"
     roles = Roles(
         truths=(REFERENCES,),
         submissions=(PREDICTIONS, SAMPLES),
