@@ -81,7 +81,7 @@ class Slice(Source):
     def note_breaks(self, count: int) -> None:
         self._breaks = count
 
-    def open(self) -> BinaryIO:
+    def _as_it_is(self) -> BinaryIO:
         with self.reading():
             spliced = _Spliced(self._raw(self._span.start, self._span.end), self._span)
             spliced.counts_for = self if self.counts_breaks else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from collections.abc import Callable, Sequence
@@ -131,6 +132,29 @@ def test_a_truncated_file(ending: str, cut: float, tmp_path: Path, capsys: pytes
     alone = out(capsys, (truth, sent), "--format", "json")
     assert out(capsys, (truth, sent), "--format", "json", "--jobs", "2") == alone
     assert alone[0] == 1
+
+
+@pytest.mark.sampled(9)
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("place", [0, 0.5, 0.892])
+@pytest.mark.parametrize("ending", ["jsonl", "json", "csv"])
+def test_a_byte_that_is_not_utf8(
+    ending: str, place: float, packed: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is the problem, also in a slice that nobody reads to its end."""
+    truth, sent = lesions(tmp_path, [lesion(number) for number in range(COUNT)], ending)
+    blank = b"\n" if ending == "csv" else b" "
+    data = sent.read_bytes().replace(b"\n", blank * 9_000 + b"\n")  # slices are larger than what is read at a time
+    at = data.index(b"I-", int(len(data) * place))
+    data = data[:at] + b"\xff" + data[at + 1 :]
+    if packed:
+        sent = tmp_path / f"{sent.name}.gz"
+        data = gzip.compress(data, 1)
+    sent.write_bytes(data)
+    alone = out(capsys, (truth, sent), "--format", "json", "--jobs", "1")
+    assert '"code": "MC007"' in alone[1]
+    for jobs in "23":
+        assert out(capsys, (truth, sent), "--format", "json", "--jobs", jobs) == alone
 
 
 def segment(number: int) -> Record:
