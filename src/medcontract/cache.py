@@ -5,7 +5,7 @@ Each result is written in its own transaction, so that a process that is killed 
 several processes can use one folder.
 
 A cache may be damaged, or come from somebody else. So values are unpickled with a list of allowed classes, which have
-no code to run, and a database that others could have written is not used.
+no code to run, and a folder that others could have written to is not used.
 """
 
 from __future__ import annotations
@@ -207,8 +207,9 @@ def _create(folder: str) -> None:
 
 
 def _connect(folder: str) -> sqlite3.Connection:
+    folder = os.path.realpath(folder)  # a link could lead elsewhere after the check
+    _check_owner(folder)
     path = os.path.join(folder, FILE)
-    _check_owner(path)
     connection = sqlite3.connect(path, timeout=_WAIT)
     try:
         if os.path.getsize(path) == 0:
@@ -240,16 +241,20 @@ def _check_format(connection: sqlite3.Connection) -> None:
         raise Unusable("it was written by another version of medcontract")
 
 
-def _check_owner(path: str) -> None:
-    """Raises `Unusable` if somebody else could have written the database: it could contain wrong results."""
-    found = os.lstat(path)
-    if not stat.S_ISREG(found.st_mode):
-        raise Unusable("the database is a link or not a file")
-    if hasattr(os, "geteuid"):
-        if found.st_uid not in (os.geteuid(), 0):
-            raise Unusable("the database belongs to another user")
-        if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise Unusable("other users may write to the database")
+def _check_owner(folder: str) -> None:
+    """Raises `Unusable` if somebody else could have written the results: a journal, too, is played back by SQLite."""
+    path = os.path.join(folder, FILE)
+    for name in (folder, path, *(path + each for each in _COMPANIONS)):
+        if not os.path.lexists(name) and name != path:
+            continue
+        found, what = os.lstat(name), "folder" if name == folder else "database"
+        if name != folder and not stat.S_ISREG(found.st_mode):
+            raise Unusable("the database is a link or not a file")
+        if hasattr(os, "geteuid"):
+            if found.st_uid not in (os.geteuid(), 0):
+                raise Unusable(f"the {what} belongs to another user")
+            if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+                raise Unusable(f"other users may write to the {what} (chmod go-w)")
 
 
 def _is_other_database(path: str) -> bool:

@@ -394,6 +394,26 @@ def _writable_by_all(path: Path) -> None:
     path.chmod(0o666)
 
 
+def _folder_writable_by_all(path: Path) -> None:
+    path.parent.chmod(0o1777)  # like /tmp: others may add a journal
+
+
+def _journal(path: Path) -> None:
+    """A rollback journal that others may have written: SQLite would play it back."""
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA cache_size = 1")
+    connection.execute("UPDATE results SET version = version || hex(zeroblob(9999))")
+    journal = path.with_name(f"{path.name}-journal")
+    kept = path.read_bytes(), journal.read_bytes()
+    connection.close()
+    path.write_bytes(kept[0])
+    journal.write_bytes(kept[1])
+    if os.geteuid() == 0:
+        os.chown(journal, 65534, 65534)
+    else:
+        journal.chmod(0o666)
+
+
 def _link(path: Path) -> None:
     path.rename(path.with_name("real"))
     path.symlink_to("real")
@@ -405,7 +425,19 @@ def _folder(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", [_truncated, _overwritten, _text, _foreign, _newer, _writable_by_all, _link, _folder]
+    "damage",
+    [
+        _truncated,
+        _overwritten,
+        _text,
+        _foreign,
+        _newer,
+        _writable_by_all,
+        _folder_writable_by_all,
+        _journal,
+        _link,
+        _folder,
+    ],
 )
 def test_damaged(damage: Callable[[Path], None], tmp_path: Path, call: Call) -> None:
     """A cache that cannot be used is a notice; the result is that without a cache, and the file is not touched."""
