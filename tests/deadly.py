@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
+from typing import Any, BinaryIO
 
 
 def kill_once(mark: str) -> str:
@@ -23,3 +26,46 @@ def refuse(_: str) -> None:
     import medcontract
 
     medcontract.load(b"{", "lesions/truth", name="x.json")
+
+
+def read_blocks(stream: BinaryIO, *arguments: Any) -> Iterator[Any]:
+    """Read a Parquet file, but crash if it contains a certain word."""
+    from medcontract.reading import parquet_file
+
+    _crash(stream)
+    yield from parquet_file._read_blocks(stream, *arguments)
+
+
+def decode(stream: BinaryIO) -> Iterator[Any]:
+    """Decode a JPEG, but crash if it contains a certain word."""
+    from medcontract.images import jpeg
+
+    _crash(stream)
+    yield from jpeg._decode(stream)
+
+
+def _crash(stream: BinaryIO) -> None:
+    if b"CRASH" in stream.read():
+        os.abort()
+    stream.seek(0)
+
+
+def run_out(_: BinaryIO) -> Iterator[Any]:
+    """Run out of memory."""
+    yield from (bytes(1 << 62) for _ in "1")
+
+
+def main() -> int:
+    """Run a command whose parsers crash, in this process and those that it forks."""
+    from tests import deadly
+
+    from medcontract.cli.main import main
+    from medcontract.images import jpeg
+    from medcontract.reading import parquet_file
+
+    vars(parquet_file)["_read_blocks"], vars(jpeg)["_decode"] = deadly.read_blocks, deadly.decode
+    return main(sys.argv[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

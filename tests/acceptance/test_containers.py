@@ -18,7 +18,7 @@ from tests.support import VECTORS
 import medcontract
 from medcontract.cli.main import main
 from medcontract.contracts.pandera_schemas import frame_schema
-from medcontract.reading import json_pointer
+from medcontract.reading import json_pointer, parquet_file
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source
 
@@ -349,6 +349,7 @@ def test_pandera_refuses_half_a_surrogate_pair() -> None:
 def test_without_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where pyarrow is not installed, the call says what to install."""
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    monkeypatch.setattr(parquet_file, "run_isolated", lambda parse, *arguments: parse(*arguments))
     with pytest.raises(medcontract.CallError, match="pyarrow") as caught:
         medcontract.validate(b"PAR1" + b"\0" * 20, "lesions/truth", name="x.parquet")
     assert "medcontract[parquet]" in (caught.value.hint or "")

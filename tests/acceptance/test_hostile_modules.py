@@ -161,6 +161,7 @@ def test_what_a_plugin_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 UNGUARDED = """
 import sys
+import threading
 
 import medcontract
 from medcontract import cpus, workers
@@ -179,6 +180,7 @@ def start(process):
 
 
 workers._SafeProcess.start = start
+threading.Thread(target=threading.Event().wait, daemon=True).start()  # so that workers cannot be forked
 truth, sent = sys.argv[1:]
 results = [(medcontract.validate(sent, jobs=jobs), medcontract.score(truth, sent, jobs=jobs)) for jobs in (None, 1)]
 assert [each.to_json() for each in results[0]] == [each.to_json() for each in results[1]]

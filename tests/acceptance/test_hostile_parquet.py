@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
@@ -13,8 +16,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.support import ROOT
 
 import medcontract
+from medcontract import isolated
 from medcontract.api import validate_files
 from medcontract.contracts import registry
 from medcontract.reading import parquet_file
@@ -65,13 +70,20 @@ def repeated(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def _here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are parsed in this process."""
+    monkeypatch.setattr(parquet_file, "run_isolated", lambda parse, *arguments: parse(*arguments))
+
+
+@pytest.mark.usefixtures("_here")
 def test_a_repeated_text_takes_little_memory(repeated: Path) -> None:
     """It is read as a dictionary, and written out a few rows at a time."""
     source = Source(repeated)
     source.prepare()
     with _counted() as pool:
         assert sum(1 for _ in parquet_file.rows(source)) == 400
-    assert pool.max_memory() < 30 * _MIB
+    assert _MIB < pool.max_memory() < 30 * _MIB
 
 
 @pytest.mark.slow
@@ -95,6 +107,7 @@ def test_the_limit_of_a_record_counts_what_is_written(tmp_path: Path) -> None:
     assert _codes(_judged(path, record=3000)) == []
 
 
+@pytest.mark.usefixtures("_here")
 def test_pages_are_sized_before_they_are_unpacked(tmp_path: Path) -> None:
     """A file that is refused for its size is not unpacked."""
     path = _written(tmp_path / "x.parquet", _table(["a" * _MIB] * 40), use_dictionary=False)
@@ -103,6 +116,7 @@ def test_pages_are_sized_before_they_are_unpacked(tmp_path: Path) -> None:
     assert pool.max_memory() < _MIB
 
 
+@pytest.mark.usefixtures("_here")
 def test_one_huge_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It would be unpacked as a whole, so it is refused, whatever the limit of the file is."""
     path = _written(tmp_path / "x.parquet", _table(["a" * _MIB] * 10), use_dictionary=False)
@@ -209,3 +223,77 @@ def test_a_table_without_rows() -> None:
     frame = pd.DataFrame({"image_id": pd.Series([], dtype=str), "label": pd.Series([], dtype=str)})
     report = medcontract.validate(frame.to_parquet(), "lesions/truth", name="x.parquet")
     assert (report.ok, report.records, [problem.code for problem in report.problems]) == (True, 0, ["MC511"])
+
+
+# --- files that crash the parser --------------------------------------------------------------------------------------
+
+
+def _crash_by_a_word(path: Path, table: pa.Table) -> None:
+    """`tests.deadly` crashes on it."""
+    ids = pa.array(["CRASH", *table["image_id"].to_pylist()[1:]])
+    pq.write_table(table.set_column(0, "image_id", ids), path, compression="none", use_dictionary=False)
+
+
+def _crash_by_a_level(path: Path, table: pa.Table) -> None:
+    """Columns that must have values, with statistics about missing ones: pyarrow 25 crashes on it."""
+    pq.write_table(table, path)
+    path.write_bytes(path.read_bytes().replace(b"\x25\x02\x18", b"\x25\x00\x18"))
+
+
+_COMMANDS = {
+    "validate": (1, "{bad} {good}"),
+    "score": (1, "truth.csv {bad}"),
+    "preflight": (1, "truth.csv {bad}"),
+    "leaderboard": (0, "truth.csv {good} {bad} third.parquet --jobs 1"),
+    "leaderboard in workers": (0, "truth.csv {good} {bad} third.parquet --jobs 2"),
+    "leaderboard with a cache": (0, "truth.csv {good} {bad} third.parquet --jobs 1 --cache cache"),
+    "template": (1, "lesions/predictions --cases lesions/truth={bad}"),
+}
+
+
+@pytest.mark.parametrize("write", [_crash_by_a_word, _crash_by_a_level])
+@pytest.mark.parametrize("command", _COMMANDS)
+def test_a_file_that_crashes_the_parser(command: str, write: Callable[..., None], tmp_path: Path) -> None:
+    """It is a problem of that file, in every command, and of no other file."""
+    classes = ["AK", "BCC", "SK", "SCC", "VASC", "DF", "NV", "NON", "MEL", "ON"]
+    ids = [f"I-{number}" for number in range(20)]
+    (tmp_path / "truth.csv").write_text("image_id,label\n" + "".join(f"{each},NV\n" for each in ids))
+    sent = pa.table({"image_id": ids, **{name: [float(name == "NV")] * 20 for name in classes}})
+    bad = _table(ids) if command == "template" else sent
+    write(tmp_path / "bad.parquet", bad)
+    for name in ("good.parquet", "third.parquet"):
+        _written(tmp_path / name, sent)
+    code, arguments = _COMMANDS[command]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.deadly", command.partition(" ")[0],
+         *arguments.format(bad="bad.parquet", good="good.parquet").split()],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == code, done
+    assert "MC034" in done.stdout + done.stderr
+    if write is _crash_by_a_word:
+        assert "the Parquet reader crashed on this file" in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    if "leaderboard" in command:
+        assert "3 submissions, 2 valid" in done.stdout
+
+
+def test_a_crash_is_not_the_fault_of_the_next_file() -> None:
+    """A parser that dies while it reads the second file, because of the first one, is started again."""
+    data = io.BytesIO()
+    pq.write_table(_table(["a", "b"]), data)
+    assert medcontract.validate(data.getvalue(), "lesions/truth", name="x.parquet").ok
+    ((process,),) = [each for each in isolated._idle.values() if each]
+    os.kill(process._popen.pid, 9)
+    assert medcontract.validate(data.getvalue(), "lesions/truth", name="x.parquet").ok
+
+
+@pytest.mark.parametrize(("count", "code"), [(98, "MC102"), (9_999, "MC020"), (40_000, "MC020")])
+def test_the_columns_of_a_table_are_limited(count: int, code: str, tmp_path: Path) -> None:
+    """To 10,000 in each container: explaining each of them takes long."""
+    wide = {"image_id": ["a"], "label": ["NV"], **{f"x{number}": [0] for number in range(count)}}
+    path = _written(tmp_path / "x.parquet", pa.table(wide))
+    (tmp_path / "x.csv").write_text(",".join(wide) + "\n" + "a,NV" + ",0" * count + "\n")
+    for each in (path, tmp_path / "x.csv", pd.DataFrame(wide)):
+        for contract in ("lesions/truth", None):
+            assert medcontract.validate(each, contract).problems[0].code == code

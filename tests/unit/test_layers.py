@@ -24,11 +24,13 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cpus": set(),
     "errors": set(),
     "extras": {"errors"},
+    "isolated": {"errors"},
     "lazy_patterns": set(),
     "problems": set(),
     "types": {"problems"},
     "reading": {
-        "addresses", "containers", "cpus", "errors", "extras", "lazy_patterns", "problems", "reading", "types",
+        "addresses", "containers", "cpus", "errors", "extras", "isolated", "lazy_patterns", "problems", "reading",
+        "types",
     },
     "contracts": {
         "catalog", "containers", "contracts", "errors", "extras", "lazy_patterns", "normalizers", "problems", "results",
@@ -44,7 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "example_files": {"atomic_write", "contracts", "errors"},
     "results": {"errors", "extras", "problems", "rendering", "results"},  # rendering: to_html, to_markdown, notebooks
     "rendering": {"_version", "catalog", "problems", "rendering", "results"},
-    "images": {"errors", "images", "problems", "workers"},
+    "images": {"errors", "images", "isolated", "problems", "workers"},
     "workers": {"cpus", "errors"},
     "validation": {
         "containers", "contracts", "errors", "extras", "lazy_patterns", "problems", "reading", "results", "types",

@@ -130,8 +130,8 @@ ENTRIES = (
     ),
     Entry(
         "MC020", "Record too large",
-        "One record is larger than the limit of 16 MiB (a document: 128 MiB). This is a limit of the tool, not of the "
-        "contract. A missing closing quote or bracket can also cause it.",
+        "One record is larger than the limit of 16 MiB (a document: 128 MiB), or a table has more than 10,000 columns. "
+        "This is a limit of the tool, not of the contract. A missing closing quote or bracket can also cause it.",
         '{"segment_id": "S-1", "raw_response": ["… 20 MB of text …"]}',
         '{"segment_id": "S-1", "raw_response": ["the first lines …"]}',
     ),
@@ -223,7 +223,8 @@ ENTRIES = (
     ),
     Entry(
         "MC034", "Damaged Parquet file",
-        "The file name ends in .parquet, but the content is damaged or not Parquet.",
+        "The file name ends in .parquet, but the content is damaged or not Parquet, or it crashes the program that "
+        "reads it.",
         "predictions.parquet, a CSV that was renamed",
         "predictions.csv",
     ),

@@ -115,7 +115,7 @@ class ProcessEngine(SerialEngine):
         self._to_spawn = to_spawn
 
     def is_ready(self) -> bool:
-        """Opening a Parquet file or an address starts threads: then workers cannot be forked any more."""
+        """Opening an address starts threads: then workers cannot be forked any more."""
         self.stable = not can_fork()
         if self.stable and self._to_spawn:
             self.workers = min(self.workers, self._to_spawn())

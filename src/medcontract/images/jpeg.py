@@ -10,9 +10,10 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import BinaryIO
 
 from medcontract.images.errors import MAX_PARTS, Header, damaged, too_many_parts
+from medcontract.isolated import Crashed, run_isolated
 
 _MARKER = re.compile(rb"\xff[\x02-\xcf\xd8-\xfe]")
 """All markers except those within pixel data: FF 00, fill bytes and restart markers."""
@@ -24,6 +25,8 @@ _CHANNELS = {1: "grayscale", 4: "CMYK"}
 
 MAX_SCANS = 100
 """A progressive image has about ten. Each scan takes a pass over the image, even if it has only a few bytes."""
+MAX_SCANNED = 2_000_000_000
+"""Pixels of all scans together: 20 scans of the largest image."""
 
 
 def header(data: bytes) -> Header:
@@ -73,49 +76,49 @@ def _segments(data: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def decode(data: bytes) -> None:
-    """Decode all pixels; raises `Refused` if they cannot be decoded completely."""
-    plain = _plain(data)
+    """Decode all pixels in another process; raises `Refused` if they cannot be decoded completely."""
+    try:
+        is_complete = next(run_isolated(_decode, io.BytesIO(_plain(data))))
+    except Crashed:
+        raise damaged("the JPEG decoder crashed on this image") from None
+    if not is_complete:
+        raise damaged("the JPEG cannot be decoded completely")
+
+
+def _decode(stream: BinaryIO) -> Iterator[bool]:
     from PIL.JpegImagePlugin import JpegImageFile
 
     try:
-        with _no_leniency(), JpegImageFile(io.BytesIO(plain)) as image:
+        with JpegImageFile(stream) as image:
             image.draft("RGB", (1, 1))
             image.load()
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001  # whatever Pillow raises, the image cannot be decoded
-        raise damaged("the JPEG cannot be decoded completely") from None
+        yield False
+    yield True
 
 
 def _plain(data: bytes) -> bytes:
     """The image without data that is not needed to decode it."""
     parts = [data[:2]]
     frames = scans = first_scan = 0
+    most = MAX_SCANS
     for code, start, end in _segments(data):
         frames += _is_frame(code)
         if _is_frame(code) and code not in _COMMON:
             raise damaged("this is a lossless or hierarchical JPEG, which common programs cannot decode")
+        if _is_frame(code):
+            pixels = int.from_bytes(data[start + 5 : start + 7]) * int.from_bytes(data[start + 7 : start + 9])
+            most = min(MAX_SCANS, MAX_SCANNED // max(pixels, 1))
         if code == _SOS:
             scans += 1
             first_scan = first_scan or start
-        if frames > 1 or scans > MAX_SCANS:
-            what = "two headers" if frames > 1 else f"more than {MAX_SCANS} scans"
+        if frames > 1 or scans > most:
+            what = "two headers" if frames > 1 else f"more than {most} scans"
             raise damaged(f"the JPEG has {what}")
         if code == _EOI and scans:
             return b"".join([*parts, memoryview(data)[first_scan:end]])
         if not scans and not 0xE0 <= code <= 0xEF and code != 0xFE:
             parts.append(data[start:end])
     raise damaged("the JPEG is truncated: its end is missing")
-
-
-@contextmanager
-def _no_leniency() -> Iterator[None]:
-    """Programs can make Pillow accept truncated images; switch that off here."""
-    from PIL import ImageFile
-
-    lenient = ImageFile.LOAD_TRUNCATED_IMAGES
-    ImageFile.LOAD_TRUNCATED_IMAGES = False
-    try:
-        yield
-    finally:
-        ImageFile.LOAD_TRUNCATED_IMAGES = lenient

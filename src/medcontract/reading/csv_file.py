@@ -115,6 +115,12 @@ class _RowReader:
         return match.end() if match else 0
 
 
+def too_wide(offset: int | None = None) -> Finding:
+    """A table has more than `MAX_MEMBERS` columns: explaining each of them would take long."""
+    hint = "remove the columns that the contract does not have"
+    return Finding("MC020", f"the table has more than {MAX_MEMBERS:,} columns", hint, offset=offset)
+
+
 class CsvFile:
     """Reads one `.csv` file: first its header, then its rows."""
 
@@ -132,8 +138,10 @@ class CsvFile:
         for raw, offset, _, closed in self._rows:
             if raw is not None and not raw.strip(b" \t\r\n"):
                 continue
-            if raw is None or raw.count(b",") > MAX_MEMBERS:
+            if raw is None:
                 self.broken = _large_row(self._source.limits.record, offset)
+            elif raw.count(b",") >= MAX_MEMBERS:
+                self.broken = too_wide(offset)
             elif _JSON.match(raw):
                 hint = "name it .json, or .jsonl if each line is a record"
                 self.broken = Finding("MC005", "this is JSON, not CSV", hint, offset=offset)

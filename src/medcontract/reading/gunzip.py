@@ -18,6 +18,9 @@ class Unreadable(Exception):
         super().__init__(finding.message)
         self.finding, self.wrong_call = finding, wrong_call
 
+    def __reduce__(self) -> tuple[type[Unreadable], tuple[Finding, bool]]:
+        return Unreadable, (self.finding, self.wrong_call)
+
 
 _FEED = 16 << 10
 """Compressed bytes per step. The bytes that follow a member are copied for each member, so not too many."""

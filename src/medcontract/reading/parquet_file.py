@@ -10,9 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple
 
+from medcontract.isolated import Crashed, Parser, run_isolated
 from medcontract.problems import Finding
+from medcontract.reading.csv_file import too_wide
 from medcontract.reading.gunzip import size_text
-from medcontract.reading.limits import MAX_DOCUMENT
+from medcontract.reading.limits import MAX_DOCUMENT, MAX_MEMBERS, Limits
 from medcontract.reading.parquet_pages import BadHeader, page_sizes
 from medcontract.reading.source import Source, Unreadable
 
@@ -41,9 +43,12 @@ class RowGroup(NamedTuple):
 
 def row_groups(source: Source) -> list[RowGroup]:
     """The row groups of a Parquet file. Raises `Unreadable` if it is damaged."""
-    with source.open() as stream:
-        metadata = _open(stream).metadata
-    return [_row_group(metadata.row_group(number)) for number in range(metadata.num_row_groups)]
+    return next(_isolated(_read_groups, source))
+
+
+def _read_groups(stream: BinaryIO) -> Iterator[list[RowGroup]]:
+    metadata = _open(stream).metadata
+    yield [_row_group(metadata.row_group(number)) for number in range(metadata.num_row_groups)]
 
 
 def _row_group(group: Any) -> RowGroup:
@@ -55,16 +60,21 @@ def _row_group(group: Any) -> RowGroup:
 
 def count_cells(source: Source) -> int:
     """The number of rows times that of the columns. Raises `Unreadable` if the file is damaged."""
-    with source.open() as stream:
-        metadata = _open(stream).metadata
-    cells: int = metadata.num_rows * metadata.num_columns
-    return cells
+    return next(_isolated(_count_cells, source))  # type: ignore[no-any-return]
+
+
+def _count_cells(stream: BinaryIO) -> Iterator[int]:
+    metadata = _open(stream).metadata
+    yield metadata.num_rows * metadata.num_columns
 
 
 def columns(source: Source) -> list[str]:
     """The column names of a Parquet file. Raises `Unreadable` if it is damaged, `ImportError` without pyarrow."""
-    with source.open() as stream:
-        return list(_columns(_open(stream)).values())
+    return next(_isolated(_read_columns, source))
+
+
+def _read_columns(stream: BinaryIO) -> Iterator[list[str]]:
+    yield list(_columns(_open(stream)).values())
 
 
 def rows(source: Source) -> Iterator[Cells | None]:
@@ -81,39 +91,56 @@ def blocks(source: Source) -> Iterator[list[list[Any]] | None]:
 
     None for a row beyond the size limit of a record. At most one row group is in memory at a time. Raises `Unreadable`.
     """
+    source.unpacked = 0
+    for block in _isolated(_read_blocks, source, source.size, source.limits, source.row_groups):
+        if isinstance(block, int):
+            source.unpacked += block
+        else:
+            yield block
+
+
+def _isolated(parse: Parser, source: Source, *arguments: Any) -> Iterator[Any]:
+    """Parse a file in another process: pyarrow crashes on some damaged files. Raises `Unreadable`."""
+    try:
+        with source.open() as stream:
+            yield from run_isolated(parse, stream, *arguments)
+    except Crashed:
+        hint = "write it again, with another program or version"
+        raise Unreadable(Finding("MC034", "the Parquet reader crashed on this file", hint)) from None
+
+
+def _read_blocks(stream: BinaryIO, size: int, limits: Limits, groups: range | None) -> Iterator[Any]:
+    """Blocks as in `blocks`, and before them the decompressed size of their pages."""
     import pyarrow as pa
 
     try:
-        with source.open() as stream:
-            yield from _blocks(stream, source)
+        yield from _blocks(stream, size, limits, groups)
     except (pa.ArrowException, OSError, ValueError, OverflowError):  # the last: a time that Python cannot represent
         raise Unreadable(_damaged()) from None
 
 
-def _blocks(stream: BinaryIO, source: Source) -> Iterator[list[list[Any]] | None]:
+def _blocks(stream: BinaryIO, size: int, limits: Limits, groups: range | None) -> Iterator[Any]:
     file = _open(stream)
-    check_size(source, _announced(file))
-    _check_values(file, source)
-    source.unpacked = 0
-    if source.row_groups is None:
-        _check_pages(stream, file, source, range(file.num_row_groups))
+    check_size(limits, _announced(file))
+    _check_values(file, limits)
+    if groups is None:
+        yield _check_pages(stream, file, size, limits, range(file.num_row_groups))
     places = list(_columns(file))  # by position: a name may occur twice
     file = _open(stream, [field.name for field in file.schema_arrow if _is_text(field.type)])
-    for number in source.row_groups or range(file.num_row_groups):
+    for number in groups or range(file.num_row_groups):
         if not file.metadata.row_group(number).num_rows:
             continue
-        if source.row_groups is not None:  # one by one, so that the same bytes are not requested twice
-            _check_pages(stream, file, source, range(number, number + 1))
-        size = _batch_size(file, number)
-        for batch in file.iter_batches(batch_size=size, row_groups=[number]):
-            yield from _blocks_of([batch.column(place) for place in places], source.limits.record)
+        if groups is not None:  # one by one, so that the same bytes are not requested twice
+            yield _check_pages(stream, file, size, limits, range(number, number + 1))
+        for batch in file.iter_batches(batch_size=_batch_size(file, number), row_groups=[number]):
+            yield from _blocks_of([batch.column(place) for place in places], limits.record)
 
 
-def check_size(source: Source, size: int) -> None:
+def check_size(limits: Limits, size: int) -> None:
     """Raise `Unreadable` if a file decompresses to more than the limit."""
-    if size > source.limits.unpacked:
+    if size > limits.unpacked:
         raise Unreadable(Finding(
-            "MC027", f"the file decompresses to more than {size_text(source.limits.unpacked)}",
+            "MC027", f"the file decompresses to more than {size_text(limits.unpacked)}",
             "if this is expected, raise the limit with --max-unpacked",
         ))  # fmt: skip
 
@@ -127,7 +154,7 @@ def _announced(file: Any) -> int:
     return least
 
 
-def _check_values(file: Any, source: Source) -> None:
+def _check_values(file: Any, limits: Limits) -> None:
     """Raise `Unreadable` if a row group has more values in a column than a record may have bytes.
 
     A list is read at once, and many equal values take almost no space in a file.
@@ -135,7 +162,7 @@ def _check_values(file: Any, source: Source) -> None:
     metadata = file.metadata
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
-        most = max(source.limits.record, group.num_rows)
+        most = max(limits.record, group.num_rows)
         if any(group.column(place).num_values > most for place in range(group.num_columns)):
             raise Unreadable(Finding(
                 "MC027", f"a list column has more than {most:,} values in one row group",
@@ -143,12 +170,13 @@ def _check_values(file: Any, source: Source) -> None:
             ))  # fmt: skip
 
 
-def _check_pages(stream: BinaryIO, file: Any, source: Source, groups: range) -> None:
-    """Raise `Unreadable` if the pages, or a single one, decompress to more than the limit."""
+def _check_pages(stream: BinaryIO, file: Any, file_size: int, limits: Limits, groups: range) -> int:
+    """The size of the decompressed pages. Raises `Unreadable` if they, or a single one, are beyond the limit."""
+    total = 0
     try:
-        for size in page_sizes(stream, file.metadata, source.size, groups):
-            source.unpacked += size
-            check_size(source, source.unpacked)
+        for size in page_sizes(stream, file.metadata, file_size, groups):
+            total += size
+            check_size(limits, total)
             if size > MAX_DOCUMENT:
                 raise Unreadable(Finding(
                     "MC027", f"a page of the file decompresses to more than {size_text(MAX_DOCUMENT)}",
@@ -156,6 +184,7 @@ def _check_pages(stream: BinaryIO, file: Any, source: Source, groups: range) -> 
                 ))  # fmt: skip
     except BadHeader:
         raise Unreadable(_damaged()) from None
+    return total
 
 
 def _batch_size(file: Any, number: int) -> int:
@@ -244,9 +273,12 @@ def _open(stream: BinaryIO, as_dictionary: Sequence[str] = ()) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        return pq.ParquetFile(stream, read_dictionary=list(as_dictionary))
+        file = pq.ParquetFile(stream, read_dictionary=list(as_dictionary))
     except (pa.ArrowException, OSError, ValueError):
         raise Unreadable(_damaged()) from None
+    if file.metadata.num_columns > MAX_MEMBERS:
+        raise Unreadable(too_wide())
+    return file
 
 
 def _values(column: Any) -> list[Any]:

@@ -24,9 +24,10 @@ from medcontract.errors import CallError, NotRecognised
 from medcontract.extras import is_frame, require
 from medcontract.problems import Finding, Ref
 from medcontract.reading import parquet_file
-from medcontract.reading.csv_file import Layout, Row
+from medcontract.reading.csv_file import Layout, Row, too_wide
 from medcontract.reading.json_file import Block, Cut, Decode, Lines, too_large
-from medcontract.reading.source import Source
+from medcontract.reading.limits import MAX_MEMBERS
+from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport
 from medcontract.types import Column
 from medcontract.validation.csv_file import TableValidator
@@ -77,7 +78,12 @@ class FrameSource(Source):
     def __init__(self, frame: pd.DataFrame, name: str) -> None:
         super().__init__(b"", name)
         self._frame = frame
-        self.columns = [str(column) for column in frame.columns]
+
+    @cached_property
+    def columns(self) -> list[str]:
+        if self._frame.shape[1] > MAX_MEMBERS:
+            raise Unreadable(too_wide())
+        return [str(column) for column in self._frame.columns]
 
     def prepare(self) -> None:
         super().prepare()
@@ -304,7 +310,7 @@ class ParquetValidator(_CellsValidator):
         limits = self.source.limits
         record, value = (b"", None) if cells is None else self._known_rows.record(tuple(cells))
         if self._size + len(record) > limits.unpacked:
-            parquet_file.check_size(self.source, self._size + len(record))
+            parquet_file.check_size(limits, self._size + len(record))
         self.add_size(len(record))
         if 0 < len(record) <= limits.record:
             return Row(record, number, 0, 0, None, value)

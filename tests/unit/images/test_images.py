@@ -28,13 +28,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageFile
+from tests import deadly
 from tests.support import ROOT, assert_sound, mind_interrupts, property_settings, published
 
 import medcontract
 from medcontract.catalog import CATALOGUE
 from medcontract.cli.main import main
 from medcontract.errors import CallError
-from medcontract.images import MAX_PIXELS, CaseProblem, ImageProblem, batch, check_image, check_images, image_io
+from medcontract.images import MAX_PIXELS, CaseProblem, ImageProblem, batch, check_image, check_images, image_io, jpeg
 from medcontract.problems import Finding, Ref
 from medcontract.results.validation import FileReport
 from medcontract.workers import AHEAD
@@ -263,15 +264,17 @@ def test_exactly_100_megapixels_are_allowed(check: Check) -> None:
     assert problem.code == "MC324"
 
 
-def test_many_scans(check: Check) -> None:
-    """A JPEG of thousands of empty scans is refused before a decoder goes over the image for each."""
+@pytest.mark.parametrize(("side", "most"), [(1000, 100), (9000, 24)])
+def test_many_scans(side: int, most: int, check: Check) -> None:
+    """A JPEG of many empty scans is refused before a decoder goes over the image for each; a large one of fewer."""
     first = PROGRESSIVE_FILE.index(b"\xff\xda")
     length = int.from_bytes(PROGRESSIVE_FILE[first + 2 : first + 4])
     scan = PROGRESSIVE_FILE[first : first + 2 + length]
-    large = with_frame(PROGRESSIVE_FILE, width=9000, height=9000)
-    problem = check(large[:first] + scan * 5000 + b"\xff\xd9")
+    large = with_frame(PROGRESSIVE_FILE, width=side, height=side)
+    assert check(large[:first] + scan * most + b"\xff\xd9") is None
+    problem = check(large[:first] + scan * (most + 1) + b"\xff\xd9")
     assert problem is not None
-    assert problem.message == "the JPEG has more than 100 scans"
+    assert problem.message == f"the JPEG has more than {most} scans"
 
 
 # --- laws ----------------------------------------------------------------------------------------
@@ -487,6 +490,17 @@ def test_settings_of_pillow_do_not_matter(check: Check, monkeypatch: pytest.Monk
     assert Image.MAX_IMAGE_PIXELS == 10
 
 
+def test_an_image_that_crashes_the_decoder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a problem of that image only."""
+    (folder / "deadly.jpg").write_bytes(JPEG_FILE[:-2] + b"CRASH" + JPEG_FILE[-2:])
+    cases = [(number, "I", name) for number, name in enumerate(("good.jpg", "deadly.jpg", "good.jpg"))]
+    assert finish(check_images(cases, folder, jobs=1)) == ([], 3)
+    monkeypatch.setattr(jpeg, "_decode", deadly.decode)
+    (problem,), count = finish(check_images(cases, folder, jobs=1))
+    assert (problem.record, problem.finding.code, count) == (1, "MC324", 3)
+    assert problem.finding.message == "the JPEG decoder crashed on this image"
+
+
 def test_without_pillow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the extra the call is wrong, at once, and the message says what to install."""
     for name in [name for name in sys.modules if name.split(".")[0] == "PIL"]:
@@ -506,11 +520,7 @@ def test_pillow_is_imported_late() -> None:
 
 def test_no_memory(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     """When memory runs out, it is told."""
-
-    def run_out(*arguments: Any) -> None:
-        raise MemoryError
-
-    monkeypatch.setattr("PIL.JpegImagePlugin.JpegImageFile.load_prepare", run_out)
+    monkeypatch.setattr(jpeg, "_decode", deadly.run_out)
     assert check(JPEG_FILE) == ImageProblem("MC324", "there is not enough memory to decode the image")
 
 
