@@ -312,6 +312,8 @@ def engine(
         yield None
         return
     require("distributed", "dask")
+    if scheduler is None and client is None:
+        require("cryptography", "dask")  # for the certificate of a local cluster
     from medcontract.evaluation.dask_engine import DaskEngine, check_client, connected
 
     if client is not None:

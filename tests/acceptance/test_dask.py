@@ -6,10 +6,14 @@ import json
 import os
 import random
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 import threading
 import time
+import urllib.error
+import urllib.request
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -340,6 +344,49 @@ def test_a_scheduler_by_its_address(call: Call, tmp_path: Path, scheduler: tuple
     assert call("score", truth, sent, "--format", "json", "--engine", "dask", "--scheduler", scheduler[0]) == alone
 
 
+def test_a_local_cluster_refuses_others(client: Any, tmp_path: Path) -> None:
+    """Whoever reaches its ports, without its certificate or with another one, can neither run code nor read a page."""
+    other = distributed.security.Security.temporary()
+    (tmp_path / "other.pem").write_text(other.tls_client_key + other.tls_client_cert)
+    anonymous, stranger = (ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) for _ in range(2))
+    stranger.load_cert_chain(tmp_path / "other.pem")
+    mine = psutil.Process()
+    processes = (mine, *mine.children(recursive=True))
+    listening = {each.laddr for process in processes for each in process.net_connections() if each.status == "LISTEN"}
+    assert {host for host, _ in listening} == {"127.0.0.1"}
+    assert len(listening) >= 8  # a scheduler, two nannies and two workers; HTTP servers of three of them
+    for host, port in listening:
+        with pytest.raises(OSError, match=r"reset|404|closed connection") as caught:
+            urllib.request.urlopen(f"http://{host}:{port}/info/main/workers.html", timeout=10).close()
+        if isinstance(caught.value, urllib.error.HTTPError):  # a server without pages
+            continue
+        for context in (anonymous, stranger):
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+            with (
+                socket.create_connection((host, port), timeout=10) as plain,
+                pytest.raises((ssl.SSLError, ConnectionResetError)),
+                context.wrap_socket(plain) as encrypted,
+            ):
+                encrypted.recv(1)
+    with pytest.raises(OSError, match=r"(?i)timed out|reset|closed"):
+        distributed.Client(client.scheduler.address.replace("tls", "tcp"), timeout=2)
+    with distributed.Client(client.scheduler.address, security=client.security, set_as_default=False) as same:
+        assert same.submit(os.getpid).result() != os.getpid()
+
+
+def test_a_scheduler_with_tls(call: Call, tmp_path: Path, client: Any) -> None:
+    """Its certificate is in the configuration of Dask."""
+    import dask
+
+    given = lesions(tmp_path, 300)
+    keys = client.security
+    names = {"ca-file": keys.tls_ca_file, "client.key": keys.tls_client_key, "client.cert": keys.tls_client_cert}
+    options = ("--engine", "dask", "--scheduler", client.scheduler.address)
+    with dask.config.set({f"distributed.comm.tls.{name}": value for name, value in names.items()}):
+        assert call("score", *given, *options) == call("score", *given)
+    assert call("score", *given, *options).code == 2
+
+
 def test_a_scheduler_that_goes(
     call: Call, tmp_path: Path, scheduler: tuple[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -400,8 +447,9 @@ def test_other_versions(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyP
         medcontract.validate(sent, client=client)
 
 
-def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "distributed", None)
+@pytest.mark.parametrize("package", ["distributed", "cryptography"])
+def test_without_the_extra(package: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
     _, sent = lesions(tmp_path, 10)
     with pytest.raises(CallError, match=r"pip install 'medcontract\[dask\]'"):
         medcontract.validate(sent, engine="dask")

@@ -381,9 +381,17 @@ def _ignoring_ctrl_c() -> Iterator[None]:
         signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
 
 
+_NO_PAGES: dict[str, Any] = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+
+
 @contextmanager
 def _local(workers: int) -> Iterator[Client]:
-    """A cluster of processes on this machine, which ends with this context."""
+    """A cluster of processes on this machine, which ends with this context.
+
+    It listens on ports that every user of the machine can reach, and runs what it is sent: so it only answers whoever
+    has the certificate, which is made for this call and kept in memory. Its HTTP servers, which do not ask for one,
+    have no pages.
+    """
     import dask
     from distributed import Client, LocalCluster
 
@@ -392,11 +400,11 @@ def _local(workers: int) -> Iterator[Client]:
         folder = stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
         try:
             # Workers import nothing from the current folder. All files of the cluster are in the temporary one.
-            with safe_path(), dask.config.set(temporary_directory=folder), _ignoring_ctrl_c():
+            with safe_path(), dask.config.set({"temporary_directory": folder, **_NO_PAGES}), _ignoring_ctrl_c():
                 cluster = stack.enter_context(
                     LocalCluster(
                         n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
-                        silence_logs=logging.CRITICAL,
+                        silence_logs=logging.CRITICAL, security=True, scheduler_kwargs={"dashboard": False},
                     )
                 )  # fmt: skip
         except RuntimeError:
