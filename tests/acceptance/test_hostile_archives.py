@@ -13,7 +13,9 @@ import tarfile
 import tempfile
 import threading
 import time
+import tracemalloc
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -27,6 +29,7 @@ from medcontract.api import validate_files
 from medcontract.errors import CallError, FileChanged
 from medcontract.reading import archives, limits, random_access, zip_archive
 from medcontract.reading.archive_paths import open_source
+from medcontract.reading.archives import list_archive
 from medcontract.reading.random_access import SPACING, IndexedGunzip, Inflate, Segments
 
 ROW = b"image_id,label\nI-1,MEL\n"
@@ -46,8 +49,29 @@ def one_in_tar(name: str, kind: bytes = tarfile.REGTYPE, target: str = "") -> by
     return tar_of((tar_entry(name, kind, target=target), b"" if target else ROW))
 
 
-def zipped(name: str, **changes: int) -> bytes:
+def zipped(name: str, **changes: int | bytes) -> bytes:
     return zip_of([Part(name.encode(), ROW, **changes)])
+
+
+def zipped_before(*after: bytes, packed: slice = slice(None), **changes: int) -> bytes:
+    """A zip with other bytes between the file and the directory, or with a part of the bytes of the file."""
+    part = Part(b"truth.csv", ROW, **changes)
+    part.packed = b"".join((part.packed[packed], *after))
+    return zip_of([part])
+
+
+def with_two_directories() -> bytes:
+    """A zip whose comment is another directory with an end record, for the other of its two files."""
+    other = Part(b"other.csv", ROW)
+    body = GOOD.local_header() + GOOD.packed
+    at = len(body) + len(other.local_header()) + len(other.packed)
+    first = zip_of([GOOD])[len(body) : -22]
+    second = other.entry(len(body))
+    end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, len(second), at + len(first) + 22, 0)
+    return b"".join((
+        body, other.local_header(), other.packed, first,
+        struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 1, 1, len(first), at, len(second + end)), second, end,
+    ))  # fmt: skip
 
 
 def by_the_library(**files: bytes) -> bytes:
@@ -80,6 +104,7 @@ LEADING_OUT = [
     "../notes.txt",
     "a\x07.csv",
     "n" * 2000 + ".csv",
+    "d/" * 51 + "truth.csv",
 ]
 TAR = one_in_tar("truth.csv")
 ZIP = zip_of([GOOD])
@@ -135,6 +160,23 @@ HOSTILE: dict[str, tuple[str, bytes, str, str]] = {
         "MC037",
         "more than 10,000",
     ),
+    "too long names": (
+        "x.zip",
+        zip_of([Part(b"%04d" % n + b"n" * 1000, b"") for n in range(2000)]),
+        "MC037",
+        "more than 2,000,000 characters together",
+    ),
+    "hidden file": ("x.zip", zipped_before(zip_of([Part(b"b.csv", ROW)])[:-73]), "MC037", "not in its directory"),
+    "hidden text": ("x.zip", zipped_before(b"hidden text"), "MC037", "not in its directory"),
+    "false sizes after the data": ("x.zip", zipped_before(b"PK\7\x08" + bytes(12), flags=8), "MC037", "not in its"),
+    "hidden start": (
+        "x.zip",
+        b"#!/bin/sh\n" + zip_of([Part(b"truth.csv", ROW, start=10)], directory_start=len(ZIP) - 22 - 55 + 10),
+        "MC037",
+        "not in its directory",
+    ),
+    "two end records": ("x.zip", zip_of([GOOD], comment=b"PK\5\6 a comment"), "MC037", "two end records"),
+    "two directories": ("x.zip", with_two_directories(), "MC037", "not in its directory"),
     "one more stated": ("x.zip", zip_of([GOOD], count=2), "MC036", "damaged"),
     "one less stated": ("x.zip", zip_of([GOOD, Part(b"b.csv", ROW)], count=1), "MC036", "another size than stated"),
     "directory elsewhere": ("x.zip", zip_of([GOOD], directory_start=3), "MC036", "not where it is stated to be"),
@@ -142,7 +184,12 @@ HOSTILE: dict[str, tuple[str, bytes, str, str]] = {
     "larger than stated": ("x.zip", zipped("truth.csv", size=5), "MC036", "larger than stated"),
     "smaller than stated": ("x.zip", zipped("truth.csv", size=500), "MC036", "smaller than stated"),
     "much larger stated": ("x.zip", zipped("truth.csv", size=1 << 31), "MC036", "is not possible"),
-    "truncated file": ("x.zip", zipped("truth.csv", packed_size=10), "MC036", "a file is truncated"),
+    "truncated file": (
+        "x.zip",
+        zipped_before(packed=slice(10), packed_size=10),
+        "MC036",
+        "a file is truncated",
+    ),
     "wrong checksum": ("x.zip", zipped("truth.csv", crc=7), "MC036", "the checksum of this file differs"),
     "not stored": ("x.zip", zipped("truth.csv", method=0), "MC036", "is not possible"),
     "wrong checksum, stored": (
@@ -159,6 +206,13 @@ HOSTILE: dict[str, tuple[str, bytes, str, str]] = {
     ),
     "other local method": ("x.zip", zipped("truth.csv", local_method=0), "MC036", "two statements"),
     "other local size": ("x.zip", zipped("truth.csv", local_size=1), "MC036", "two statements"),
+    "other local size, written later": ("x.zip", zipped("truth.csv", flags=8, local_size=1), "MC036", "two statements"),
+    "other local zip64 size": (
+        "x.zip",
+        zipped("truth.csv", local_size=0xFFFFFFFF, local_extra=struct.pack("<2HQ", 1, 8, 5)),
+        "MC036",
+        "two statements",
+    ),
     "zip64 size missing": ("x.zip", zipped("truth.csv", size=0xFFFFFFFF), "MC036", "zip64 size is missing"),
     "zip64 size false": (
         "x.zip",
@@ -234,9 +288,17 @@ HOSTILE: dict[str, tuple[str, bytes, str, str]] = {
     "pax size": (
         "x.tar",
         tar_of((tar_entry("x", tarfile.XHDTYPE), b"13 size=9999\n"), (tar_entry("truth.csv"), ROW)),
+        "MC037",
+        "two sizes",
+    ),
+    "huge pax size": (
+        "x.tar",
+        tar_of((tar_entry("x", tarfile.XHDTYPE), b"20 size=99999999999\n"), (tar_entry("truth.csv"), ROW)),
         "MC036",
         "trunc",
     ),
+    "tar after its end": ("x.tar", TAR + one_in_tar("b.csv"), "MC037", "continues after its end"),
+    "tar.gz after its end": ("x.tgz", gzip.compress(TAR) + gzip.compress(TAR), "MC037", "continues after its end"),
 }
 
 
@@ -289,7 +351,10 @@ def test_long_names(tmp_path: Path, format_: int) -> None:
 
 
 def test_zips_of_other_programs(tmp_path: Path) -> None:
-    """Written without seeking (sizes after the data), with zip64 fields, with a comment, by the library."""
+    """Written without seeking (sizes after the data, in four forms), with zip64 fields, with a comment, by the library.
+
+    Those of Info-ZIP, 7-Zip, bsdtar and Java have these forms.
+    """
     path = tmp_path / "x.zip"
 
     class Unseekable(io.RawIOBase):
@@ -310,13 +375,16 @@ def test_zips_of_other_programs(tmp_path: Path) -> None:
     with zipfile.ZipFile(large, "w") as archive, archive.open("truth.csv", "w", force_zip64=True) as member:
         member.write(ROW)
     extra = struct.pack("<2H2Q", 1, 16, len(ROW), len(GOOD.packed))
+    stated = [struct.pack(f"<L2{size}", zlib.crc32(ROW), len(GOOD.packed), len(ROW)) for size in "LQ"]
+    descriptors = [magic + each for magic in (b"", b"PK\7\x08") for each in stated]
     zip64 = Part(b"truth.csv", ROW, size=0xFFFFFFFF, packed_size=0xFFFFFFFF, extra=extra)
     for data in (
         streamed.data,
         large.getvalue(),
         zip_of([zip64], before_end=zip64_records),
         by_the_library(**{"truth.csv": ROW}),
-        zip_of([GOOD], comment=b"PK\5\6 a comment"),
+        zip_of([GOOD], comment=b"PK a comment"),
+        *(zipped_before(each, flags=8) for each in descriptors),
         zip_of([zip64], count=0xFFFF, before_end=zip64_records),
     ):
         path.write_bytes(data)
@@ -337,6 +405,22 @@ def test_bombs(call: Call, tmp_path: Path, name: str) -> None:
     assert (ran.code, problem["code"]) == (1, "MC027")
     assert "more than 200 times its size" in problem["message"]
     assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize(("depth", "code"), [(500, "MC037"), (45, "MC004")])
+def test_deep_paths(call: Call, tmp_path: Path, depth: int, code: str) -> None:
+    """Names of some kilobytes do not take gigabytes of memory, and the other submissions are ranked."""
+    folders = "/".join(["é" * max(360 // depth, 1)] * depth)
+    path = pack(tmp_path / "deep.tar.gz", {f"{n}/{folders}/a.csv": b"" for n in range(1000)})
+    truth, sent = truth_file(tmp_path, "lesions"), sent_file(tmp_path / "crane", "lesions")
+    tracemalloc.start()
+    list_archive(str(path), (".csv",))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8_000_000
+    board = call("leaderboard", truth, path, sent, "--format", "json")
+    ranked, refused = board.json["submissions"]
+    assert (board.code, ranked["rank"], refused["problem"]["code"]) == (0, 1, code)
 
 
 @pytest.mark.parametrize("name", ["x.zip", "x.stored.zip", "x.tar", "x.tar.gz"])

@@ -245,7 +245,9 @@ ENTRIES = (
         "MC037", "Archive refused",
         "The archive is not read, for safety or because it is ambiguous: a path leads out of it or is not portable, "
         "two files have the same name (or names that differ in case only), files overlap, there are more than 10,000, "
-        "or it is encrypted, split or sparse.",
+        "their paths are nested too deep or too long together, it is encrypted, split or sparse, or other programs "
+        "would read other files in it: there is data before, between or after those in its directory, or it has two "
+        "end records.",
         "zip -P secret submission.zip predictions.csv",
         "zip submission.zip predictions.csv",
     ),

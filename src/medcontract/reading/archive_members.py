@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import stat
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from medcontract.problems import Finding, shorten
 from medcontract.reading.gunzip import Unreadable
-from medcontract.reading.limits import MAX_ARCHIVED, MAX_NAME
+from medcontract.reading.limits import MAX_ARCHIVED, MAX_FOLDERS, MAX_NAME, MAX_NAMES
 
 _AGAIN = "create the archive again from the folder with the files"
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -55,6 +56,8 @@ def safe_name(name: str) -> str:
     why = None
     if len(name) > MAX_NAME:
         why = f"is longer than {MAX_NAME:,} characters"
+    elif len(parts) > MAX_FOLDERS + 1:
+        why = f"is in more than {MAX_FOLDERS} nested folders"
     elif name.startswith("/"):
         why = "is absolute"
     elif ".." in parts:
@@ -82,11 +85,16 @@ def kind_refused(mode: int) -> Finding | None:
     return None if stat.S_ISREG(mode) or not stat.S_IFMT(mode) else DEVICE
 
 
-def visible(members: Iterable[Member]) -> dict[str, Member]:
-    """The files that count, by path. Raises `Unreadable` if two of them would be the same file on some system."""
+def visible(members: Sequence[Member]) -> dict[str, Member]:
+    """The files that count, by path. Raises `Unreadable` if two of them would be the same file on some system.
+
+    Memory is proportional to the names, whose total length is limited: a few compressed bytes can contain many.
+    """
+    if sum(len(member.name) for member in members) > MAX_NAMES:
+        hint = "use shorter names, or remove files that are not needed"
+        raise refuse(f"the paths in the archive have more than {MAX_NAMES:,} characters together", hint)
     found: dict[str, Member] = {}
     seen: dict[str, str] = {}
-    folders: set[str] = set()
     for member in members:
         if not member.name or is_hidden(member.name):
             continue
@@ -97,9 +105,10 @@ def visible(members: Iterable[Member]) -> dict[str, Member]:
             raise refuse(f"the archive {same} {second}", "remove one of them; names must differ in more than case")
         seen[key] = member.name
         found[member.name] = member
-        folders.update(key[: match.start()] for match in re.finditer("/", key))
-    for key in seen.keys() & folders:
-        raise refuse(f"{shorten(seen[key])} is both a file and a folder in the archive")
+    # a file precedes what is in a folder of the same name: a slash is sorted before all characters of names
+    for file, following in pairwise(sorted(seen, key=lambda key: key.replace("/", "\0"))):
+        if following.startswith(f"{file}/"):
+            raise refuse(f"{shorten(seen[file])} is both a file and a folder in the archive")
     return found
 
 

@@ -31,6 +31,12 @@ MAX_ARCHIVED = 10_000
 MAX_NAME = 1024
 """Characters in the path of a file in an archive."""
 
+MAX_NAMES = 2_000_000
+"""Characters in all these paths together: 200 for each of `MAX_ARCHIVED` files."""
+
+MAX_FOLDERS = 50
+"""Nested folders in an archive."""
+
 MAX_MEMBERS = 10_000
 """Header fields of a collection, or columns of a table."""
 

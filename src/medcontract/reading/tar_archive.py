@@ -12,6 +12,8 @@ from medcontract.reading.random_access import damaged
 _BLOCK = 512
 _MOST_METADATA = 1 << 20
 """Bytes in a header that extends another: long names."""
+_MOST_OCTAL = 0o77777777777
+"""The largest size that fits into a header."""
 _FILES, _LINKS, _DEVICES = b"0\0007", b"12", b"346"
 _FOLDER, _SPARSE, _LONG_NAME, _LONG_LINK, _FOR_NEXT, _FOR_ALL = b"5", b"S", b"L", b"K", b"xX", b"g"
 _WITHOUT_DATA = _LINKS + _DEVICES + _FOLDER
@@ -41,6 +43,8 @@ def read_headers(file: BinaryIO, size: int | None) -> list[Member]:
     while (header := _read_header(file, at)) is not None:
         count += 1
         check_count(count)
+        if extra.size is not None and extra.size != header.size and extra.size <= _MOST_OCTAL:
+            raise refuse("the archive states two sizes of a file: programs would read different files")
         data_at = at + _BLOCK
         length = header.size if extra.size is None or header.kind not in _FILES else extra.size
         at = data_at + (0 if header.kind in _WITHOUT_DATA else -(-length // _BLOCK) * _BLOCK)
@@ -52,8 +56,9 @@ def read_headers(file: BinaryIO, size: int | None) -> list[Member]:
         if member := _member(header, length, data_at, extra):
             members.append(member)
         extra = _Extra()
-    while file.read(1 << 20):
-        pass  # the checksum of a gzipped archive is at its end
+    while rest := file.read(1 << 20):  # all of it: the checksum of a gzipped archive is at its end
+        if rest.strip(b"\0"):
+            raise refuse("the archive continues after its end: programs would read different files")
     return members
 
 

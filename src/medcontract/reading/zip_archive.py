@@ -1,9 +1,13 @@
-"""The directory of a .zip file. Nothing in it is trusted: what is stated twice must agree, and no two files overlap."""
+"""The directory of a .zip file. Nothing in it is trusted: what is stated twice must agree.
+
+The files in the directory are all that is in the archive, one after the other: programs that read it from its start, or
+that search for another directory, would otherwise find other files.
+"""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import BinaryIO, NamedTuple
 
 from medcontract.problems import Finding, shorten
@@ -20,6 +24,8 @@ _STREAMED, _UTF8 = 1 << 3, 1 << 11
 _IN_ZIP64 = 0xFFFF_FFFF
 """Stated instead of a size that does not fit: the real one is in a zip64 field."""
 _MOST_COMMENT = 0xFFFF
+_MOST_DESCRIPTOR = 24
+"""Bytes that may follow a file."""
 
 _END = struct.Struct("<4s4H2LH")
 _LOCATOR = struct.Struct("<4sLQL")
@@ -69,9 +75,9 @@ def read_directory(file: BinaryIO, size: int) -> list[Member]:
         if any(entry.start > directory.start for entry in entries):
             raise damaged("the archive is damaged: a file is not where it is stated to be")
         starts = [_data_start(file, entry) for entry in entries]
+        _check_gaps(file, entries, starts, directory.start)
     except struct.error:
         raise damaged("the archive is truncated or damaged") from None
-    _check_overlaps(entries, starts, directory.start)
     members = [_member(entry, start) for entry, start in zip(entries, starts, strict=True)]
     return [member for member in members if member is not None]
 
@@ -89,6 +95,8 @@ def _find_directory(file: BinaryIO, size: int) -> _Directory:
             break
     else:
         raise damaged("the archive is truncated, or not a zip archive")
+    if tail.find(b"PK\5\6", at + 1) >= 0:
+        raise refuse("the archive has two end records: programs would read different files")
     if disk or first_disk or here != count:
         raise refuse("the archive is split into several files", "create a single archive")
     stated = _Directory(count, directory_size, start)
@@ -156,22 +164,41 @@ def _data_start(file: BinaryIO, entry: _Entry) -> int:
     """The offset of the bytes of a file, whose local header must agree with the directory."""
     file.seek(entry.start)
     magic, _, flags, method, _, _, crc, packed_size, size, name_size, extra_size = _LOCAL.unpack(file.read(_LOCAL.size))
-    name = file.read(name_size)
-    stated = (entry.crc, entry.packed_size, entry.size)
-    same_sizes = flags & _STREAMED or all(
-        mine in (theirs, _IN_ZIP64) for mine, theirs in zip((crc, packed_size, size), stated, strict=True)
-    )
+    name, extra = file.read(name_size), file.read(extra_size)
+    pairs = zip((crc, *_real_sizes(extra, size, packed_size)), (entry.crc, entry.size, entry.packed_size), strict=True)
+    same_sizes = all(mine == theirs or (flags & _STREAMED and not mine) for mine, theirs in pairs)
     if magic != b"PK\3\4" or name != entry.raw_name or method != entry.method or not same_sizes:
         raise damaged(f"the archive is damaged: two statements about {shorten(entry.name)} differ")
-    return file.tell() + int(extra_size)
+    return file.tell()
 
 
-def _check_overlaps(entries: Sequence[_Entry], starts: Sequence[int], directory: int) -> None:
-    """Raise `Unreadable` if files share bytes, which makes small archives of very large files possible."""
-    spans = sorted((entry.start, start + entry.packed_size) for entry, start in zip(entries, starts, strict=True))
-    borders = [*(start for start, _ in spans[1:]), directory]
-    if any(end > border for (_, end), border in zip(spans, borders, strict=False)):
+def _check_gaps(file: BinaryIO, entries: Sequence[_Entry], starts: Sequence[int], directory: int) -> None:
+    """Raise `Unreadable` if files share bytes, which makes small archives of very large files possible, or if there is
+    anything else between them.
+    """
+    end, descriptors = 0, {b""}
+    for entry, start in sorted(zip(entries, starts, strict=True), key=lambda pair: pair[1]):
+        _check_gap(file, end, entry.start, descriptors)
+        end, descriptors = start + entry.packed_size, _descriptors(entry)
+    _check_gap(file, end, directory, descriptors)
+
+
+def _check_gap(file: BinaryIO, start: int, end: int, allowed: Collection[bytes]) -> None:
+    if start > end:
         raise refuse("files in the archive overlap")
+    file.seek(start)
+    if file.read(min(end - start, _MOST_DESCRIPTOR + 1)) not in allowed:
+        raise refuse("the archive contains data that is not in its directory: programs would read different files")
+
+
+def _descriptors(entry: _Entry) -> set[bytes]:
+    """What may follow the bytes of a file: if it was written without seeking, its checksum and sizes."""
+    found = {b""}
+    if entry.flags & _STREAMED:
+        for sizes in ("2L", "2Q") if max(entry.size, entry.packed_size) < _IN_ZIP64 else ("2Q",):
+            stated = struct.pack(f"<L{sizes}", entry.crc, entry.packed_size, entry.size)
+            found |= {stated, b"PK\7\x08" + stated}
+    return found
 
 
 def _member(entry: _Entry, start: int) -> Member | None:
