@@ -444,8 +444,9 @@ def leaderboard(
 ) -> Leaderboard:
     """Score each submission (a folder, an archive or a file) against the truth (likewise), and rank them.
 
-    Submissions that are not valid are last, with reasons; the result is truthy if at least one is valid. A file that is
-    not a data file, such as a readme, is not a submission: it is ignored with a warning. `measured` is a folder with
+    Submissions that are not valid are last, with reasons; the result is truthy if at least one is valid. A link
+    out of its folder or to another submission, a pipe and a device are not read, and not valid. A file that is not a
+    data file, such as a readme, is not a submission: it is ignored with a warning. `measured` is a folder with
     your own measurements of each submission (telemetry, model file, runs, evidence), as `NAME/` or `NAME.json`; those
     of the submissions are then ignored. Options of tracks are those of `score`.
 

@@ -257,14 +257,18 @@ def test_links_that_stay_inside(call: Call, tmp_path: Path, command: str) -> Non
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_links_that_are_named(call: Call, tmp_path: Path, command: str) -> None:
-    """A link that the caller names is followed: to a file, or to a folder."""
+    """A link that the caller names is followed, to a file or a folder; but not a submission of a ranking: see there."""
     truth = truth_file(tmp_path, "lesions")
     folder = entry(tmp_path / "sub", "lesions")
     (tmp_path / "links").mkdir()
     (tmp_path / "links" / "folder").symlink_to(folder)
     (tmp_path / "links" / "sent.json").symlink_to(folder / "sent.json")
     for name in ("folder", "sent.json"):
-        assert told(call, command, truth, tmp_path / "links" / name)[0] == 0
+        code, out = told(call, command, truth, tmp_path / "links" / name)
+        assert (code, "MC028" in out) == ((1, True) if command == "leaderboard" else (0, False))
+        (tmp_path / "links" / truth.name).symlink_to(truth)
+        assert told(call, command, tmp_path / "links" / truth.name, folder)[0] == 0
+        (tmp_path / "links" / truth.name).unlink()
 
 
 def test_a_link_to_a_hidden_folder(tmp_path: Path) -> None:

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.commands import Call
 from tests.deadly import kill, kill_once, refuse
-from tests.scoring_files import CLASSES, drug, evidence, guess, image, pipeline_run, read, rx, write
+from tests.scoring_files import (
+    CLASSES,
+    document,
+    drug,
+    evidence,
+    guess,
+    image,
+    model,
+    pipeline_run,
+    read,
+    rx,
+    write,
+)
 
 from medcontract.errors import InvalidData
 from medcontract.evaluation import chunk_work, contest
@@ -167,6 +182,115 @@ def test_a_large_file_whose_worker_is_killed(call: Call, tmp_path: Path, monkeyp
     monkeypatch.setattr(chunks, "SMALLEST", 4096)
     monkeypatch.setattr(chunk_work, "read_chunk", kill)
     assert call("score", truth, sent, "--format", "json", "--jobs", "2") == alone
+
+
+# --- whose word it is -----------------------------------------------------------------------------
+
+LINKS = {
+    "another submission": ("crane", "another submission"),
+    "another submission, with a slash": ("crane/", "another submission"),
+    "a file of another submission": ("crane/lesions-predictions.json", "another submission"),
+    "another link": ("second", "another submission"),
+    "all submissions": (".", "out of its folder"),
+    "the truth": ("../lesions-truth.json", "out of its folder"),
+    "a folder of the organizer": ("../organizer", "out of its folder"),
+    "nothing outside": ("../nothing", "out of its folder"),
+    "nothing": ("nothing", "is broken"),
+    "itself": ("aaa", "out of its folder"),
+}
+
+
+@pytest.mark.parametrize("options", [(), ("--jobs", "2"), ("--cache", "cache")])
+@pytest.mark.parametrize("where", LINKS)
+def test_a_submission_that_is_a_link(call: Call, tmp_path: Path, where: str, options: tuple[str, ...]) -> None:
+    """It is refused and never read; the others have the ranks that they have without it, in any order of the call."""
+    target, message = LINKS[where]
+    competition(tmp_path, "subs", "subs/crane", "subs/heron", "organizer")
+    (tmp_path / "organizer" / "secret-name.json").write_text("{}")
+    (tmp_path / "subs" / "aaa").symlink_to(target)
+    given = ["subs/aaa/" if "slash" in where else "subs/aaa", "subs/crane", "subs/heron"]
+    if where == "another link":
+        (tmp_path / "subs" / "second").symlink_to("crane")
+        given.append("subs/second")
+    ran = call("leaderboard", "lesions-truth.json", *given, *options, "--reports", "reports", "--format", "json")
+    found = outcomes(ran.json)
+    assert (ran.code, found["crane"][0], found["heron"][0]) == (0, 1, 2)
+    (refused,) = (each for each in ran.json["submissions"] if each["name"] == "aaa")
+    assert refused["problem"]["code"] == ("MC003" if where == "nothing" else "MC028")
+    assert message in refused["problem"]["message"]
+    assert found["aaa"] == (None, [f"aaa cannot be read ({refused['problem']['message']})"])
+    report = (tmp_path / "reports" / "aaa.json").read_text()
+    assert refused["problem"]["message"] in report
+    assert "secret-name" not in ran.out + report
+    assert call("leaderboard", "lesions-truth.json", *reversed(given), "--format", "json") == ran
+
+
+def test_a_link_to_what_is_no_submission(call: Call, tmp_path: Path) -> None:
+    """Is followed in its folder, also if two lead there: neither can remove the other."""
+    competition(tmp_path, "subs", "subs/.data")
+    for name in ("a", "b"):
+        (tmp_path / "subs" / name).symlink_to(".data")
+    ran = call("leaderboard", "lesions-truth.json", "subs/a", "subs/b", "--format", "json")
+    assert outcomes(ran.json) == {"a": (1, []), "b": (2, [])}
+
+
+@contextmanager
+def never_opened(path: Path) -> Iterator[None]:
+    """A pipe that nobody may open meanwhile. If somebody does, it is empty instead of blocking."""
+    os.mkfifo(path)
+    writer = threading.Thread(target=lambda: path.open("wb").close(), daemon=True)
+    writer.start()
+    yield
+    assert writer.is_alive()
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    writer.join()
+    os.close(reader)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes as on Unix")
+@pytest.mark.parametrize("options", [(), ("--jobs", "2"), ("--cache", "cache"), ("--measured", "measured")])
+@pytest.mark.parametrize("name", ["pipe.json", "pipe", "pipe.zip", "link.json", "/dev/null"])
+def test_a_submission_that_is_no_file(call: Call, tmp_path: Path, name: str, options: tuple[str, ...]) -> None:
+    """A pipe, a device and a link to one are refused and never opened; the others are ranked."""
+    files = competition(tmp_path, "a", "measured", "z")
+    if name == "link.json":
+        (tmp_path / name).symlink_to("pipe")
+    with never_opened(tmp_path / (name if name.startswith("pipe") else "pipe")):
+        ran = call("leaderboard", files[0], "a", name, "z", *options, "--format", "json")
+    found = outcomes(ran.json)
+    assert (ran.code, found["a"][0], found["z"][0]) == (0, 1, 2)
+    message = "this is a pipe, a socket or a device, not a file"
+    assert found[Path(name).name] == (None, [f"{Path(name).name} cannot be read ({message})"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes as on Unix")
+@pytest.mark.parametrize("name", ["a.json", "a/model.json"])
+def test_a_measurement_that_is_no_file(call: Call, tmp_path: Path, name: str) -> None:
+    """A pipe in the folder of measurements is not opened either."""
+    files = competition(tmp_path, "a", "z", "measured")
+    (tmp_path / "measured" / name).parent.mkdir(exist_ok=True)
+    (tmp_path / "measured" / "lesions-predictions.json").unlink()
+    with never_opened(tmp_path / "measured" / name):
+        ran = call("leaderboard", *files[:3], "--measured", "measured", "--format", "json")
+    found = outcomes(ran.json)
+    assert found["z"][0] == 1
+    assert "this is a pipe, a socket or a device, not a file" in found["a"][1][0]
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_two_submissions_of_one_name(call: Call, tmp_path: Path, jobs: str) -> None:
+    """Measurements of this name are ambiguous, which concerns these two; without any, both are ranked."""
+    truth, *_ = competition(tmp_path, "crane", "heron")
+    (tmp_path / "heron.json").write_bytes((tmp_path / "heron" / "lesions-predictions.json").read_bytes())
+    call_of = ("leaderboard", truth, "crane", "heron", "heron.json", "--jobs", jobs, "--format", "json", "--measured")
+    for name in ("crane", "heron"):
+        document(tmp_path / "measured" / name, "model", model())
+    ran = call(*call_of, "measured")
+    assert ran.code == 0
+    reason = "2 submissions are named heron, so --measured is ambiguous (rename them)"
+    assert outcomes(ran.json) == {"crane": (1, []), "heron": (None, [reason]), "heron.json": (None, [reason])}
+    document(tmp_path / "other" / "crane", "model", model())
+    assert [entry["valid"] for entry in call(*call_of, "other").json["submissions"]] == [True] * 3
 
 
 # --- the cause that was found ---------------------------------------------------------------------

@@ -20,7 +20,8 @@ ENTRIES = (
     Entry(
         "MC003", "The file cannot be read",
         "The operating system could not open or read it: no permission, a device, a failing disk, a broken link. The "
-        "message says which. Also reported for subfolders that cannot be read, and for links and devices in archives.",
+        "message says which. Also reported for subfolders that cannot be read, for links and devices in archives, and "
+        "for a pipe, a socket or a device in a folder or among the submissions of a ranking, which is never opened.",
         "-rw------- root predictions.json",
         "chmod a+r predictions.json",
     ),
@@ -185,7 +186,8 @@ ENTRIES = (
     Entry(
         "MC028", "Link leads out of its folder",
         "Links in a folder that lead out of it are not followed: otherwise a submitted folder could have any file on "
-        "your machine read. A link that is itself an argument of the call is followed.",
+        "your machine read. A link that is itself an argument of the call is followed, unless it is a submission of a "
+        "ranking: such a link must stay in its folder, and must not lead to another submission.",
         "submission/predictions.json -> /home/ana/out/predictions.json",
         "cp /home/ana/out/predictions.json submission/",
     ),

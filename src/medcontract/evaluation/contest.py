@@ -29,7 +29,7 @@ from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth
 from medcontract.evaluation.plugin_checks import for_participants
 from medcontract.evaluation.score import Scored, protocol_for, score_against, track_of
 from medcontract.evaluation.sinks import options_for_workers
-from medcontract.evaluation.submissions import Submission
+from medcontract.evaluation.submissions import Submission, path_of
 from medcontract.evaluation.unused_files import reason_for, skipped_problems, unused_problems
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import FileReport
@@ -214,7 +214,8 @@ class Contest:
         if not submission.measured:
             files.notes.append("--measured contains nothing for this submission")
             return
-        given = gather([(path, None) for path in submission.measured], self.job.settings, submission.measured)
+        paths = [path_of(file) for file in submission.measured]
+        given = gather([(file, None) for file in submission.measured], self.job.settings, paths)
         files.unread += given.unread
         for name, parts in given.groups.items():
             if name in self.measured:
@@ -287,7 +288,7 @@ def _error_text(error: MedcontractError, submission: Submission) -> str:
     """The error with base names instead of paths: do not expose paths."""
     message, hint = error.as_options if isinstance(error, CallError) else (str(error), None)
     text = f"{message}{f' ({hint})' if hint else ''}"
-    for path in (*submission.paths, *(submission.measured or ())):
+    for path in (*submission.paths, *map(path_of, submission.measured or ())):
         text = text.replace(path, base_name(path))
     return text
 

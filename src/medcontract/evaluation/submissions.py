@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from medcontract.evaluation.inputs import GivenFile, base_name, has_data_extensi
 from medcontract.evaluation.skipped_files import SkippedFile, skipped
 from medcontract.reading.archive_paths import is_archive, open_source, split_member
 from medcontract.reading.exclude import Exclude
+from medcontract.reading.folders import why_refused, why_unreadable
 from medcontract.reading.limits import Limits
 from medcontract.reading.missing_files import missing_file_hint
 from medcontract.reading.source import Source
@@ -35,12 +37,12 @@ class Submission(Struct, frozen=True, kw_only=True):
     is_archive: bool = False
     skipped: tuple[SkippedFile, ...] = ()
     """Files in the folder that are not read, because of their names."""
-    measured: tuple[str, ...] | None = None
+    measured: tuple[str | Source, ...] | None = None
     """Files with measurements by the organizer; None if there are none for any submission."""
 
     @property
     def paths(self) -> frozenset[str]:
-        return frozenset(file.name if isinstance(file, Source) else file for file, _ in self.files)
+        return frozenset(map(path_of, (file for file, _ in self.files)))
 
     @property
     def plain_name(self) -> str:
@@ -48,21 +50,26 @@ class Submission(Struct, frozen=True, kw_only=True):
         return self.name if self.is_folder and not self.is_archive else without_extensions(self.name)
 
 
+def path_of(file: str | Source) -> str:
+    return file.name if isinstance(file, Source) else file
+
+
 class Measured(Struct, frozen=True, kw_only=True):
     """Measurements by the organizer (`--measured`): files, by name of the submission."""
 
-    files: dict[str, tuple[str, ...]]
+    files: dict[str, tuple[str | Source, ...]]
 
     def assigned_to(self, submissions: Sequence[Submission]) -> list[Submission]:
-        """The submissions with their measurements. Raises `CallError` if two have the same name."""
-        names = [submission.plain_name for submission in submissions]
-        for name in self.files:
-            if names.count(name) > 1:
-                raise CallError(f"two submissions are named {name}, so --measured is ambiguous")
-        return [
-            replace(submission, measured=self.files.get(name, ()))
-            for submission, name in zip(submissions, names, strict=True)
-        ]
+        """The submissions with their measurements; without files, if others have the same name."""
+        counts = Counter(submission.plain_name for submission in submissions)
+        return [self._assigned(submission, counts[submission.plain_name]) for submission in submissions]
+
+    def _assigned(self, submission: Submission, count: int) -> Submission:
+        name = submission.plain_name
+        if count > 1 and name in self.files:
+            error = f"{count} submissions are named {name}, so --measured is ambiguous (rename them)"
+            return replace(submission, files=(), error=error)
+        return replace(submission, measured=self.files.get(name, ()))
 
     def unknown(self, submissions: Sequence[Submission]) -> list[str]:
         """Warnings about measurements without a submission."""
@@ -73,10 +80,11 @@ class Measured(Struct, frozen=True, kw_only=True):
 def measured_in(folder: str, limits: Limits | None = None) -> Measured:
     """`folder/NAME/` and `folder/NAME.json` contain measurements of the submission NAME. Raises `CallError`."""
     folder = as_address(folder)
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, tuple[str | Source, ...]] = {}
     for entry, path, is_folder in _entries(folder):
         name = base_name(entry) if is_folder else without_extensions(base_name(entry))
-        files = (file.name if isinstance(file, Source) else file for file in expand(path, limits).files)
+        refused = None if isinstance(path, Address) else why_unreadable(path)
+        files = [Source(path, refused=refused)] if refused else expand(path, limits).files
         found[name] = (*found.get(name, ()), *files)
     return Measured(files=found)
 
@@ -114,16 +122,22 @@ def submissions_in(
 ) -> FoundSubmissions:
     """Each folder, archive or data file is a submission; it may have a contract, which is that of all its files.
 
-    Raises `CallError` if there are none.
+    A pipe, a device, and a link that leads out of its folder or to another submission are submissions that cannot be
+    read. Raises `CallError` if there are none.
     """
     found: list[Submission] = []
     notes: list[str] = []
-    unique = {real_path(path): (path, contract_id) for path, contract_id in reversed(given)}
-    for path, contract_id in reversed(unique.values()):
+    unique = {_place(path): (path, contract_id) for path, contract_id in reversed(given)}
+    for place, (path, contract_id) in reversed(unique.items()):
         if not _exists(path):
             raise CallError(f"{path}: no such file or folder", missing_file_hint(path))
-        reason = None if contract_id else _no_submission(path)
-        if reason:
+        is_local = not isinstance(path, Address) and not split_member(path)
+        refused = why_refused(path, [each for each in unique if each != place]) if is_local else None
+        reason = None if contract_id or refused else _no_submission(path)
+        if refused:
+            source = Source(place, refused=refused)
+            found.append(Submission(name=_name(path), files=((source, None),), is_folder=False))
+        elif reason:
             notes.append(f"{base_name(path)} is not a submission: ignored ({reason})")
         else:
             found.append(submission_at(path, contract_id, limits, exclude))
@@ -131,6 +145,18 @@ def submissions_in(
         hint = "; ".join(["pass each submission, a folder or a file, after the truth", *notes])
         raise CallError("there are no submissions to rank", hint)
     return FoundSubmissions(found, notes)
+
+
+def _place(path: str) -> str:
+    """A text that is the same for two paths of one submission, but not for a link and what it leads to."""
+    if isinstance(path, Address):
+        return real_path(path)
+    folder, name = os.path.split(os.path.abspath(path))
+    return os.path.join(real_path(folder), name)
+
+
+def _name(path: str) -> str:
+    return base_name(path.rstrip("/") if isinstance(path, Address) else os.path.abspath(path))
 
 
 def _exists(path: str) -> bool:
@@ -147,14 +173,14 @@ def submission_at(
     path: str, contract_id: str | None = None, limits: Limits | None = None, exclude: Exclude | None = None
 ) -> Submission:
     """The submission in a folder, an archive or a file."""
-    name = base_name(path.rstrip("/") if isinstance(path, Address) else os.path.abspath(path))
     inside = list_path(path, limits, exclude)
     files = tuple((file, contract_id) for file in inside.files)
     error = None if files else no_data_files(inside)
     is_folder = inside.files != [path]
     return Submission(
-        name=name, files=files, error=error, is_folder=is_folder, is_archive=inside.is_archive, skipped=inside.skipped
-    )
+        name=_name(path), files=files, error=error, is_folder=is_folder, is_archive=inside.is_archive,
+        skipped=inside.skipped,
+    )  # fmt: skip
 
 
 def _no_submission(path: str) -> str | None:

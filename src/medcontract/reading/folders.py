@@ -115,6 +115,30 @@ def leads_out_of(folder: str, path: str) -> bool:
         return False
 
 
+def why_refused(path: str, others: Collection[str]) -> Finding | None:
+    """Why a file or folder must not be read that somebody else has put into its folder; None if it may be.
+
+    `others`: the paths of the files and folders of others, which a link must not lead to. Nothing is opened.
+    """
+    place, real = os.path.abspath(path), _real(path)
+    if os.path.islink(place):
+        folder = os.path.dirname(place)
+        if leads_out_of(folder, place) or real == _real(folder):
+            return _OUTSIDE
+        folders = [os.path.join(other, "") for other in others]
+        if any(real.startswith(other) or other.startswith(real) for other in folders):
+            return _TAKEN
+    return why_unreadable(path)
+
+
+def why_unreadable(path: str) -> Finding | None:
+    """Why there is neither a file nor a folder at a path, such as a pipe; None if there is. Nothing is opened."""
+    try:
+        return None if os.path.isdir(path) else _kind_of_target(path)
+    except OSError as error:
+        return _cannot_be_read("the file", error)
+
+
 def _is_endless(path: str) -> bool:
     """Whether the operating system gives up on a path: cyclic links, or a chain that is too long for it."""
     try:
@@ -143,4 +167,5 @@ def _cannot_be_read(what: str, error: OSError) -> Finding:
 _NO_FILE = Finding("MC003", "this is a pipe, a socket or a device, not a file", "remove it from the folder")
 _NOWHERE = Finding("MC003", "this link is broken", "replace it by the file")
 _OUTSIDE = Finding("MC028", "this link leads out of its folder and is not followed", "replace it by the file")
+_TAKEN = Finding("MC028", "this link leads to another submission and is not followed", "replace it by the file")
 _HIDDEN = Finding("MC028", "this link leads to a hidden folder and is not followed", "replace it by the folder")
