@@ -398,7 +398,7 @@ def test_zips_of_other_programs(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["x.zip", "x.tar.gz"])
 def test_bombs(call: Call, tmp_path: Path, name: str) -> None:
     """What decompresses to 200 times its size is refused, before it is decompressed."""
-    path = pack(tmp_path / name, {"truth.jsonl": b"\n" * (32 << 20)})
+    path = pack(tmp_path / name, {"truth.jsonl": b" " * (32 << 20)})
     started = time.monotonic()
     ran = call("validate", path, "--format", "json")
     (problem,) = ran.json["files"][0]["problems"]
@@ -462,12 +462,11 @@ def test_very_many_empty_blocks(tmp_path: Path) -> None:
 def test_seeking(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any part of the data can be read in any order, also where decompression continues from a saved state."""
     monkeypatch.setattr(random_access, "SPACING", 1000)
-    monkeypatch.setattr(limits, "MAX_RATIO", 1000)
     data = random.Random(1).randbytes(3000) + bytes(9000) + random.Random(2).randbytes(3000)
     part = Part(b"x", data)
     packed = b"before" + part.packed + b"after"
     streams: list[Inflate | IndexedGunzip | Segments] = [
-        Inflate(io.BytesIO(packed), 6, len(part.packed), len(data), int(part.stated["crc"]), []),
+        Inflate(io.BytesIO(packed), 6, len(part.packed), len(data), int(part.stated["crc"]), [], 1 << 30),
         IndexedGunzip(io.BytesIO(gzip.compress(data[:7000]) + gzip.compress(data[7000:])), 1 << 30, []),
     ]
     gunzip = IndexedGunzip(io.BytesIO(gzip.compress(b"before" + data)), 1 << 30, [])

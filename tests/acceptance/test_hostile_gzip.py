@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.archive_files import pack
+from tests.commands import Call
 from tests.support import property_settings
 
 import medcontract
@@ -19,6 +21,7 @@ from medcontract.api import validate_files
 from medcontract.contracts.contract import Contract
 from medcontract.reading import gunzip
 from medcontract.reading.gunzip import Gunzip, Unreadable
+from medcontract.reading.source import Source
 
 _RECORD = b'{"image_id": "I-1", "label": "MEL"}\n'
 _EMPTY = gzip.compress(b"")
@@ -89,6 +92,67 @@ def test_very_many_empty_members(monkeypatch: pytest.MonkeyPatch) -> None:
     assert problem.message == "the gzip archive has more than 50 empty members in a row"
     report = medcontract.validate(gzip.compress(_RECORD) + _EMPTY * 51, "lesions/truth", name="x.jsonl.gz")
     assert [problem.code for problem in report.problems] == ["MC025"]
+
+
+def _rows(*, count: int) -> bytes:
+    return b"".join(b'{"image_id": "I-%06d", "label": "NV"}\n' % number for number in range(count))
+
+
+def _blanks(size: int) -> bytes:
+    return b'{"labels": []' + b" " * size + b"}"
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("x.json.gz", _blanks(15 << 20), None),
+        ("x.json.gz", _blanks(32 << 20), "more than 200 times its size"),
+        ("x.jsonl.gz", _rows(count=300_000), None),
+        ("x.jsonl.gz", _RECORD + b"\n" * 1_100_000, "too many short lines"),
+        ("x.json.gz", b'{"labels": [], "a": [' + b"{}," * 1_100_000 + b"{}]}", "too many short lines"),
+        ("x.csv.gz", b"image_id,label\r" + b"\r" * 1_100_000, "too many short lines"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("folder", ["", "x.zip", "x.tar.gz"])
+def test_work_in_proportion_to_the_size(
+    call: Call, tmp_path: Path, folder: str, name: str, data: bytes, message: str | None
+) -> None:
+    """Records that differ are read; 200 times the size, or very many short lines, are refused: they take hours."""
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(data))
+    if folder:
+        path = pack(tmp_path / folder, {name.removesuffix(".gz"): data})
+    ran = call("validate", path, "--contract", "lesions/truth", "--format", "json")
+    (file,) = ran.json["files"]
+    found = [problem["message"] for problem in file["problems"] if problem["code"] == "MC027"]
+    assert ([message in each for each in found], file["ok"]) == (([True], False) if message else ([], True))
+
+
+@pytest.mark.parametrize("ending", [".zip", ".tar"])
+def test_many_files_that_decompress_to_much(call: Call, tmp_path: Path, ending: str) -> None:
+    """What is harmless once is not so a thousand times: the files of an archive share what it may decompress to."""
+    one = gzip.compress(_blanks(15 << 20))
+    for count, code in ((1, []), (8, ["MC027"])):
+        packed = pack(tmp_path / f"packed{count}{ending}", {f"{n}.json.gz": one for n in range(count)})
+        ran = call("validate", packed, "--contract", "lesions/truth", "--format", "json")
+        assert [[problem["code"] for problem in file["problems"]] for file in ran.json["files"]] == [code] * count
+    plain = pack(tmp_path / "plain.zip", {f"{n}.json": _blanks(15 << 20) for n in range(2)})
+    (file,) = call("validate", plain, "--format", "json").json["files"]
+    assert "the archive decompresses to more than 200 times its size" in file["problems"][0]["message"]
+
+
+def test_excerpts_of_many_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are read in one pass: an archive is not decompressed again for each of them."""
+    wrong = b"".join(b'{"image_id": "W-%d", "label": "NV", "k%d": 1}\n' % (n, n) for n in range(300))
+    (tmp_path / "x.jsonl").write_bytes(_rows(count=3000) + wrong)
+    (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress((tmp_path / "x.jsonl").read_bytes()))
+    opened: list[Source] = []
+    original = Source.open
+    monkeypatch.setattr(Source, "open", lambda source: (opened.append(source), original(source))[1])
+    plain, packed = validate_files(sorted(tmp_path.iterdir()), excerpts=True, max_problems=1000).files
+    assert len(opened) < 30
+    assert [p._excerpt for p in packed.problems] == [p._excerpt for p in plain.problems]
+    assert [p._excerpt for p in packed.problems] == wrong.decode().splitlines()
 
 
 def test_many_bad_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -178,8 +178,10 @@ ENTRIES = (
     Entry(
         "MC027", "Decompressed size too large",
         "The gzip archive, the files of a .zip or .tar archive together, or the Parquet file decompress to more than "
-        "the limit (--max-unpacked), one page of a Parquet file to more than 128 MiB, or a file in an archive to more "
-        "than 200 times its compressed size. The limits protect against decompression bombs.",
+        "the limit (--max-unpacked), or one page of a Parquet file to more than 128 MiB. Or a gzip archive, an archive "
+        "or a file in one decompresses to more than 16 MiB and 200 times its compressed size, where each line and each "
+        "JSON object counts as 16 bytes more: decompress such a file first. The limits protect against decompression "
+        "bombs.",
         "medcontract validate bomb.json.gz",
         "medcontract validate --max-unpacked 20G large.json.gz",
     ),

@@ -21,8 +21,8 @@ from medcontract.reading.archive_members import Member, visible
 from medcontract.reading.archive_paths import SEPARATOR, member_path
 from medcontract.reading.exclude import Exclude
 from medcontract.reading.folders import Entry, Listing, has_ending
-from medcontract.reading.gunzip import MAGIC, Unreadable, size_text
-from medcontract.reading.limits import Limits
+from medcontract.reading.gunzip import MAGIC, Unreadable, size_text, too_compressed
+from medcontract.reading.limits import Limits, most_unpacked
 from medcontract.reading.random_access import IndexedGunzip, Inflate, Segments, Window
 from medcontract.reading.source import Source, Watched, open_file, unreadable
 
@@ -101,6 +101,7 @@ class ArchivedFile(Source):
         with self.reading():
             archive = _open_archive(self._path, self.limits)
             member = archive.members.get(self._member)
+            self._most = archive.most_unpacked(member) if member else None
             if member is None or (self._before and archive.identity != self._before):
                 raise self.changed()
             return io.BufferedReader(Watched(archive.open(member), self))
@@ -141,15 +142,22 @@ class Archive:
             size = file.seek(0, os.SEEK_END)
             members = zip_archive.read_directory(file, size) if self._is_zip else self._read_tar(file, size)
         self.members = visible(members)
+        self._most = most_unpacked(size)
+        self._data_size = sum(member.size for name, member in self.members.items() if has_ending(name, BY_ENDING))
 
     def check_size(self) -> None:
-        """Raise `Unreadable` if the data files are larger than the limit, all together."""
-        sizes = (member.size for name, member in self.members.items() if has_ending(name, BY_ENDING))
-        if sum(sizes) > self._limit:
+        """Raise `Unreadable` if the data files are larger than the limit, or than the archive allows, all together."""
+        if self._data_size > self._most:
+            raise too_compressed("the archive")
+        if self._data_size > self._limit:
             raise Unreadable(Finding(
                 "MC027", f"the archive decompresses to more than {size_text(self._limit)}",
                 "if this is expected, raise the limit with --max-unpacked",
             ))  # fmt: skip
+
+    def most_unpacked(self, member: Member) -> int:
+        """The share of a file in what the archive may decompress to: it may be one of thousands, and gzipped again."""
+        return self._most * member.size // max(self._data_size, 1)
 
     def open(self, member: Member) -> io.RawIOBase:
         file = self._open()
@@ -158,7 +166,8 @@ class Archive:
         if not self._is_zip or member.method == zip_archive.STORED:
             return Window(file, member.start, member.size, member.crc)
         states = self._states.setdefault(member.name, [])
-        return Inflate(file, member.start, member.packed_size, member.size, member.crc or 0, states)
+        most = self.most_unpacked(member)
+        return Inflate(file, member.start, member.packed_size, member.size, member.crc or 0, states, most)
 
     def _read_tar(self, file: BinaryIO, size: int) -> list[Member]:
         if not self._is_gzipped:

@@ -1,12 +1,14 @@
-"""A gzipped file as a stream of decompressed bytes, with a size limit."""
+"""A gzipped file as a stream of decompressed bytes, with limits on its size and on the work that it causes."""
 
 from __future__ import annotations
 
 import io
+import os
 import zlib
 from typing import BinaryIO
 
 from medcontract.problems import Finding
+from medcontract.reading.limits import LINE_COST, MAX_RATIO, most_unpacked
 
 MAGIC = b"\x1f\x8b"
 
@@ -32,13 +34,41 @@ class _Damaged(Exception):
     """Not a gzip archive, or a damaged one."""
 
 
-class Gunzip(io.RawIOBase):
-    """Reads all members of an archive. Seeking forward decompresses, seeking backward starts again."""
+def too_compressed(what: str, too_large: bool = True) -> Unreadable:
+    many = f"more than {MAX_RATIO} times its size" if too_large else "too many short lines or objects for its size"
+    return Unreadable(Finding("MC027", f"{what} decompresses to {many}", "if this is expected, decompress it first"))
 
-    def __init__(self, packed: BinaryIO, limit: int) -> None:
+
+class Expansion:
+    """Limits what decompressed data costs: its bytes, and its lines. Data that is read again counts once."""
+
+    def __init__(self, most: int, what: str) -> None:
+        self._most = most
+        self._what = what
+        self._at = self._lines = 0
+
+    def add(self, at: int, data: bytes) -> None:
+        """Count the data at an offset. Raises `Unreadable`."""
+        if at != self._at:
+            return
+        self._at += len(data)
+        self._lines += data.count(b"\n") + data.count(b"\r") + data.count(b"{")
+        if self._at + LINE_COST * self._lines > self._most:
+            raise too_compressed(self._what, too_large=self._at > LINE_COST * self._lines)
+
+
+class Gunzip(io.RawIOBase):
+    """Reads all members of an archive. Seeking forward decompresses, seeking backward starts again.
+
+    `limit` is that of the call; `most` follows from the size of the archive, unless it is given.
+    """
+
+    def __init__(self, packed: BinaryIO, limit: int, most: int | None = None) -> None:
         super().__init__()
         self.packed = packed
         self._limit = limit
+        most = most_unpacked(packed.seek(0, os.SEEK_END)) if most is None else most
+        self._expansion = Expansion(most, "the archive")
         self._rewind()
 
     def _rewind(self) -> None:
@@ -94,6 +124,7 @@ class Gunzip(io.RawIOBase):
                 "MC027", f"the archive decompresses to more than {size_text(self._limit)}",
                 "if this is expected, raise the limit with --max-unpacked",
             ))  # fmt: skip
+        self._expansion.add(self._at - len(data), data)
         return data
 
     def _unpacked(self, size: int) -> bytes:

@@ -20,10 +20,14 @@ MAX_UNPACKED = 4 << 30
 """Bytes that a gzipped file or an archive may decompress to, or that are read from a pipe, by default."""
 
 MAX_RATIO = 200
-"""How many times larger than its compressed form a file in an archive may be, if it is larger than `RATIO_FROM`."""
+"""How many times larger than its compressed form a gzipped file or an archive may be, if it is larger than
+`RATIO_FROM`."""
 
 RATIO_FROM = 16 << 20
 """Bytes; smaller files are harmless, however well they are compressed."""
+
+LINE_COST = 16
+"""Bytes that a line, and an object in JSON, count in addition: very short ones take more time than they have bytes."""
 
 MAX_ARCHIVED = 10_000
 """Files and folders in an archive."""
@@ -42,6 +46,11 @@ MAX_MEMBERS = 10_000
 
 MAX_DOCUMENT = 128 << 20
 """Bytes in a document, which is held in memory."""
+
+
+def most_unpacked(packed_size: int) -> int:
+    """The number of bytes that a compressed file of this size may decompress to."""
+    return max(RATIO_FROM, MAX_RATIO * packed_size)
 
 
 class Limits(NamedTuple):

@@ -93,23 +93,46 @@ def count_characters(text: bytes) -> int:
     return len(text) if text.isascii() else len(text.translate(None, _CONTINUATION))
 
 
-def excerpt(source: Source, offset: int, room: int = 100) -> tuple[str, int]:
-    """The source line around `offset`, cut to `room` characters, and the position of the offset in it."""
-    start = max(source.start, offset - _AROUND)
-    data = source.read(start, offset - start + _AROUND)
-    before, after = data[: offset - start], data[offset - start :]
-    cut = max(before.rfind(b"\n"), before.rfind(b"\r")) + 1
-    left = before[cut:].decode(errors="replace")
-    if cut == 0 and start > source.start:
-        left = left.lstrip("\ufffd")
-    right = after.replace(b"\r", b"\n").split(b"\n", 1)[0].decode(errors="replace")
-    keep_left = max(room * 3 // 5, room - len(right))
-    if len(left) > keep_left:
-        left = "…" + left[-keep_left + 1 :]
-    keep_right = room - len(left)
-    if len(right) > keep_right:
-        right = right[: keep_right - 1] + "…"
-    return _printable(left) + _printable(right), len(left)
+class Excerpts:
+    """Source lines around offsets, which ascend: a compressed file is then decompressed once, not for each of them."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._stream: BinaryIO | None = None
+        self._start = 0
+        self._data = b""
+        """The bytes that were read last, from `_start`. Seeking backward would decompress everything again."""
+
+    def close(self) -> None:
+        if self._stream:
+            self._stream.close()
+
+    def around(self, offset: int, room: int = 100) -> tuple[str, int]:
+        """The source line around `offset`, cut to `room` characters, and the position of the offset in it."""
+        start = max(self._source.start, offset - _AROUND)
+        data = self._read(start, offset + _AROUND)
+        before, after = data[: offset - start], data[offset - start :]
+        cut = max(before.rfind(b"\n"), before.rfind(b"\r")) + 1
+        left = before[cut:].decode(errors="replace")
+        if cut == 0 and start > self._source.start:
+            left = left.lstrip("\ufffd")
+        right = after.replace(b"\r", b"\n").split(b"\n", 1)[0].decode(errors="replace")
+        keep_left = max(room * 3 // 5, room - len(right))
+        if len(left) > keep_left:
+            left = "…" + left[-keep_left + 1 :]
+        keep_right = room - len(left)
+        if len(right) > keep_right:
+            right = right[: keep_right - 1] + "…"
+        return _printable(left) + _printable(right), len(left)
+
+    def _read(self, start: int, stop: int) -> bytes:
+        self._stream = self._stream or self._source.open()
+        self._data = self._data[start - self._start :]
+        self._start = start
+        if not self._data:
+            self._stream.seek(start)
+        self._data += self._stream.read(stop - start - len(self._data))
+        return self._data
 
 
 def _printable(text: str) -> str:

@@ -12,8 +12,7 @@ import zlib
 from typing import BinaryIO, NamedTuple
 
 from medcontract.problems import Finding
-from medcontract.reading.gunzip import Gunzip, Unreadable
-from medcontract.reading.limits import MAX_RATIO, RATIO_FROM
+from medcontract.reading.gunzip import Expansion, Gunzip, Unreadable
 
 SPACING = 4 << 20
 """Decompressed bytes between two saved states, each of which takes about 50 KB."""
@@ -24,13 +23,6 @@ _KEPT = 2
 
 def damaged(message: str) -> Unreadable:
     return Unreadable(Finding("MC036", message, "create the archive again, and check that it was copied completely"))
-
-
-def too_compressed(what: str) -> Unreadable:
-    return Unreadable(Finding(
-        "MC027", f"{what} decompresses to more than {MAX_RATIO} times its size",
-        "if this is expected, extract the archive and pass the folder",
-    ))  # fmt: skip
 
 
 class _Seekable(io.RawIOBase):
@@ -143,14 +135,20 @@ class _State(NamedTuple):
 
 
 class Inflate(_Seekable):
-    """A deflated part of a file. Its size and checksum are known in advance, and checked at its end."""
+    """A deflated part of a file. Its size and checksum are known in advance, and checked at its end.
 
-    def __init__(self, file: BinaryIO, start: int, packed_size: int, size: int, crc: int, states: list[_State]) -> None:
+    `most`: the number of bytes that it may decompress to, if they have no lines.
+    """
+
+    def __init__(
+        self, file: BinaryIO, start: int, packed_size: int, size: int, crc: int, states: list[_State], most: int
+    ) -> None:
         super().__init__(file, size)
         self._end = start + packed_size
         self._expected = crc
         self._start = start
         self._states = states
+        self._expansion = Expansion(most, "the file")
         self._continue_from(None)
 
     def _continue_from(self, state: _State | None) -> None:
@@ -177,6 +175,7 @@ class Inflate(_Seekable):
         data = b""
         while not data and self._position < self._size:
             data = self._step(size)
+        self._expansion.add(self._position, data)
         self._position += len(data)
         self._crc = zlib.crc32(data, self._crc)
         if self._position == self._size:
@@ -248,8 +247,6 @@ class IndexedGunzip(Gunzip):
     def _read(self, size: int) -> bytes:
         data = super()._read(size)
         packed_at = self.packed.tell()
-        if self._at > max(RATIO_FROM, MAX_RATIO * packed_at):
-            raise too_compressed("the archive")
         if self._at >= (self._states[-1].at if self._states else 0) + SPACING:
             member = self._member.copy() if self._member else None
             self._states.append(_GzipState(self._at, packed_at, self._input, member, self._empty, self._member_at))

@@ -74,6 +74,8 @@ class Source:
         self._written_to = False
         """Whether somebody wrote to the file while it was read from start to end."""
         self._packed_stream: BinaryIO | None = None
+        self._most: int | None = None
+        """The number of bytes that it may decompress to, if its size does not determine that."""
         self._refused = refused
         """Why it must not be opened."""
 
@@ -273,7 +275,7 @@ class Source:
         if not self.packed:
             return stream
         self._packed_stream = stream
-        return io.BufferedReader(Gunzip(stream, self.limits.unpacked), 1 << 18)
+        return io.BufferedReader(Gunzip(stream, self.limits.unpacked, self._most), 1 << 18)
 
     def done(self, offset: int) -> int:
         """The progress of reading, in bytes of the file itself."""

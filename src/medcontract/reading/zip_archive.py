@@ -12,8 +12,9 @@ from typing import BinaryIO, NamedTuple
 
 from medcontract.problems import Finding, shorten
 from medcontract.reading.archive_members import Member, check_count, kind_refused, refuse, safe_name
-from medcontract.reading.limits import MAX_RATIO, RATIO_FROM
-from medcontract.reading.random_access import damaged, too_compressed
+from medcontract.reading.gunzip import too_compressed
+from medcontract.reading.limits import most_unpacked
+from medcontract.reading.random_access import damaged
 
 STORED, DEFLATED = 0, 8
 _METHODS = {1: "Shrink", 6: "Implode", 9: "Deflate64", 12: "bzip2", 14: "LZMA", 93: "Zstandard", 95: "xz", 98: "PPMd"}
@@ -221,5 +222,5 @@ def _check_sizes(entry: _Entry) -> None:
     most = entry.packed_size if entry.method == STORED else _MOST_DEFLATED * (entry.packed_size + 1)
     if entry.size > most or (entry.method == STORED and entry.size != entry.packed_size):
         raise damaged(f"the archive is damaged: the stated size of {shorten(entry.name)} is not possible")
-    if entry.size > max(RATIO_FROM, MAX_RATIO * entry.packed_size):
+    if entry.size > most_unpacked(entry.packed_size):
         raise too_compressed(shorten(entry.name))

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from medcontract.problems import NO_CARET, Finding, Ref, pointer
 from medcontract.reading.json_pointer import Locator
 from medcontract.reading.json_scanner import Broken
-from medcontract.reading.line_index import Place, excerpt, places
+from medcontract.reading.line_index import Excerpts, Place, places
 from medcontract.reading.source import Source, Unreadable
 from medcontract.results.validation import FileReport, Problem
 from medcontract.validation.problem_collector import Likeness, ProblemCollector, likeness
@@ -55,30 +55,31 @@ def _problems(source: Source, findings: Sequence[Finding], collector: ProblemCol
     problems: list[Problem] = []
     left = dict(collector.totals)
     last: dict[Likeness, int] = {}
+    excerpts = Excerpts(source) if collector.excerpts else None
     for i in order:
         kind = likeness(findings[i], collector.spread)
         left[kind] = left.get(kind, 1) - 1
         last[kind] = len(problems)
-        problem = _problem(source, findings[i], offsets[i], found, collector.excerpts)
+        problem = _problem(findings[i], offsets[i], found, excerpts)
         has_cell = problem.line and problem.field is not None
         problems.append(replace(problem, _letter=letters.get(problem.field or "")) if has_cell else problem)
+    if excerpts:
+        excerpts.close()
     for kind, position in last.items():
         several = kind in collector.several
         problems[position] = replace(problems[position], _more=left[kind], _more_are="problem" if several else "record")
     return problems
 
 
-def _problem(
-    source: Source, finding: Finding, offset: int | None, found: dict[int, Place], with_excerpt: bool
-) -> Problem:
+def _problem(finding: Finding, offset: int | None, found: dict[int, Place], excerpts: Excerpts | None) -> Problem:
     ref = finding.ref or Ref(0, 0)
     place = None if offset is None else found[offset]
     line, column = (place.line, place.column) if place else (ref.line or None, None)
     text, caret = None, NO_CARET
-    if with_excerpt and offset is not None:
-        text, caret = excerpt(source, offset)
-    elif with_excerpt and ref.line:
-        text = excerpt(source, ref.offset)[0]
+    if excerpts and offset is not None:
+        text, caret = excerpts.around(offset)
+    elif excerpts and ref.line:
+        text = excerpts.around(ref.offset)[0]
     path = (*ref.prefix, *finding.path)
     field = finding.field if is_tabular(finding) else None
     return Problem(
