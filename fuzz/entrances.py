@@ -21,7 +21,7 @@ import pandas as pd
 from PIL import Image
 
 import medcontract
-from fuzz import growth, names, platforms, schemas, scoring, tables
+from fuzz import archives, growth, names, platforms, schemas, scoring, tables
 from fuzz.calling import Entrance, Ran, Trial, call, published
 from fuzz.material import PLUGIN, Text, a_text, a_value, as_json, changed_text, contract_ids, edited, seeds
 from medcontract.catalog import CATALOGUE
@@ -313,7 +313,7 @@ ENTRANCES: dict[Entrance, int] = {
     validate: 36, both_paths: 10, load: 8, plugin: 4, parquet: 6, frame: 6, same_rows: 3, any_schema: 9, command: 6,
     new_challenge: 4,
     standard_input: 2, schema_diff: 5, explain: 1, image: 2, scoring.one_score: 12, scoring.ranking: 6,
-    scoring.markers: 6, platforms.on_platform: 4, time_growth: 2, names.names: 4,
+    scoring.markers: 6, platforms.on_platform: 4, time_growth: 2, names.names: 4, archives.archive: 4,
 }  # fmt: skip
 """The weights with which they are chosen."""
 

@@ -289,7 +289,17 @@ HOSTILE: dict[str, tuple[str, bytes, str, str]] = {
         "x.tar",
         tar_of((tar_entry("x", tarfile.XHDTYPE), b"13 size=9999\n"), (tar_entry("truth.csv"), ROW)),
         "MC037",
-        "two sizes",
+        "two names or sizes",
+    ),
+    "two pax paths": (
+        "x.tar",
+        tar_of(
+            (tar_entry("x", tarfile.XHDTYPE), b"10 path=a\n"),
+            (tar_entry("x", tarfile.XHDTYPE), b"10 path=b\n"),
+            (tar_entry("truth.csv"), ROW),
+        ),
+        "MC037",
+        "two names or sizes",
     ),
     "huge pax size": (
         "x.tar",
@@ -297,6 +307,14 @@ HOSTILE: dict[str, tuple[str, bytes, str, str]] = {
         "MC036",
         "trunc",
     ),
+    "prefix of another format": (
+        "x.tar",
+        changed_header(changed_header(TAR, 345, b"folder"), 257, b"ustar  "),
+        "MC037",
+        "two names or sizes",
+    ),
+    "unknown kind": ("x.tar", one_in_tar("truth.csv", b"Z"), "MC037", "unknown kind"),
+    "file with a slash": ("x.tar", changed_header(TAR, 0, b"truth.csv/"), "MC037", "unknown kind"),
     "tar after its end": ("x.tar", TAR + one_in_tar("b.csv"), "MC037", "continues after its end"),
     "tar.gz after its end": ("x.tgz", gzip.compress(TAR) + gzip.compress(TAR), "MC037", "continues after its end"),
 }

@@ -146,11 +146,17 @@ def test_excerpts_of_many_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     wrong = b"".join(b'{"image_id": "W-%d", "label": "NV", "k%d": 1}\n' % (n, n) for n in range(300))
     (tmp_path / "x.jsonl").write_bytes(_rows(count=3000) + wrong)
     (tmp_path / "x.jsonl.gz").write_bytes(gzip.compress((tmp_path / "x.jsonl").read_bytes()))
-    opened: list[Source] = []
+    opened = 0
     original = Source.open
-    monkeypatch.setattr(Source, "open", lambda source: (opened.append(source), original(source))[1])
+
+    def counting(source: Source) -> Any:
+        nonlocal opened
+        opened += 1
+        return original(source)
+
+    monkeypatch.setattr(Source, "open", counting)
     plain, packed = validate_files(sorted(tmp_path.iterdir()), excerpts=True, max_problems=1000).files
-    assert len(opened) < 30
+    assert opened < 30
     assert [p._excerpt for p in packed.problems] == [p._excerpt for p in plain.problems]
     assert [p._excerpt for p in packed.problems] == wrong.decode().splitlines()
 

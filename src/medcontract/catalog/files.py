@@ -250,8 +250,8 @@ ENTRIES = (
         "The archive is not read, for safety or because it is ambiguous: a path leads out of it or is not portable, "
         "two files have the same name (or names that differ in case only), files overlap, there are more than 10,000, "
         "their paths are nested too deep or too long together, it is encrypted, split or sparse, or other programs "
-        "would read other files in it: there is data before, between or after those in its directory, or it has two "
-        "end records.",
+        "would read other files in it: there is data before, between or after those in its directory, it has two "
+        "end records, or states two names or sizes of a file.",
         "zip -P secret submission.zip predictions.csv",
         "zip submission.zip predictions.csv",
     ),

@@ -150,11 +150,11 @@ def _score_with(shared: _Shared, submission: Submission) -> Scored | Refused:
 
 
 def _absolute(files: Sequence[GivenFile]) -> tuple[GivenFile, ...]:
-    return tuple((path if isinstance(path, Source) else _absolute_path(path), name) for path, name in files)
+    return tuple((_absolute_path(path), name) for path, name in files)
 
 
-def _absolute_path(path: str) -> str:
-    return path if isinstance(path, Address) else os.path.abspath(path)
+def _absolute_path(path: str | Source) -> str | Source:
+    return path if isinstance(path, Address | Source) else os.path.abspath(path)
 
 
 def _anywhere(submission: Submission) -> Submission:

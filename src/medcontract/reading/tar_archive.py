@@ -7,6 +7,7 @@ from typing import BinaryIO, NamedTuple
 
 from medcontract.problems import Finding
 from medcontract.reading.archive_members import DEVICE, LINK, Member, check_count, refuse, safe_name
+from medcontract.reading.gunzip import Unreadable
 from medcontract.reading.random_access import damaged
 
 _BLOCK = 512
@@ -44,14 +45,16 @@ def read_headers(file: BinaryIO, size: int | None) -> list[Member]:
         count += 1
         check_count(count)
         if extra.size is not None and extra.size != header.size and extra.size <= _MOST_OCTAL:
-            raise refuse("the archive states two sizes of a file: programs would read different files")
+            raise _ambiguous()
         data_at = at + _BLOCK
         length = header.size if extra.size is None or header.kind not in _FILES else extra.size
         at = data_at + (0 if header.kind in _WITHOUT_DATA else -(-length // _BLOCK) * _BLOCK)
         if size is not None and at > size:
             raise damaged("the archive is truncated")
         if header.kind in (_LONG_NAME, _LONG_LINK, _FOR_ALL) or header.kind in _FOR_NEXT:
-            extra = _extended(extra, header.kind, _metadata(file, data_at, length))
+            before, extra = extra, _extended(extra, header.kind, _metadata(file, data_at, length))
+            if any(a not in (None, b) for a, b in zip(before[:2], extra[:2], strict=True)):
+                raise _ambiguous()
             continue
         if member := _member(header, length, data_at, extra):
             members.append(member)
@@ -60,6 +63,10 @@ def read_headers(file: BinaryIO, size: int | None) -> list[Member]:
         if rest.strip(b"\0"):
             raise refuse("the archive continues after its end: programs would read different files")
     return members
+
+
+def _ambiguous() -> Unreadable:
+    return refuse("the archive states two names or sizes of a file: programs would read different files")
 
 
 def _read_header(file: BinaryIO, at: int) -> _Header | None:
@@ -72,9 +79,10 @@ def _read_header(file: BinaryIO, at: int) -> _Header | None:
         what = "the archive is damaged" if at else "this is not a tar archive"
         raise damaged(f"{what}: a header is not valid")
     name = block[:100].partition(b"\0")[0]
-    if block[257:263] == b"ustar\0":
-        prefix = block[345:500].partition(b"\0")[0]
-        name = prefix + b"/" + name if prefix else name
+    prefix = block[345:500].partition(b"\0")[0]
+    if prefix and block[257:263] != b"ustar\0":
+        raise _ambiguous()
+    name = prefix + b"/" + name if prefix else name
     return _Header(name, _number(block[124:136]), block[156:157])
 
 
@@ -142,7 +150,7 @@ def _pax_fields(data: bytes) -> dict[bytes, bytes]:
 
 
 def _member(header: _Header, size: int, start: int, extra: _Extra) -> Member | None:
-    """A file; None for a folder and for entries that are not files."""
+    """A file; None for a folder. Raises `Unreadable` for what some programs take for a file, and others do not."""
     raw_name = (header.name if extra.name is None else extra.name).decode("utf-8", "surrogateescape")
     if header.kind == _SPARSE:
         raise refuse("the archive contains sparse files, which are not supported", "create it without --sparse")
@@ -151,6 +159,8 @@ def _member(header: _Header, size: int, start: int, extra: _Extra) -> Member | N
         return Member(name, 0, start, refused=LINK)
     if header.kind in _DEVICES:
         return Member(name, 0, start, refused=DEVICE)
-    if header.kind not in _FILES or raw_name.endswith("/"):
+    if header.kind == _FOLDER or (header.kind in _FILES and raw_name.endswith("/") and not size):
         return None
+    if header.kind not in _FILES or raw_name.endswith("/"):
+        raise refuse("the archive contains an entry of unknown kind: programs would read different files")
     return Member(name, size, start, refused=_SPARSE_FILE if extra.is_sparse else None)
