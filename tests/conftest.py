@@ -89,8 +89,8 @@ def forget_plugins() -> Iterator[None]:
         table.clear()
         table.update(before)
     sys.path[:] = path
-    for name in loaded:
-        sys.modules.pop(name, None)
+    for name in [name for name, module in sys.modules.items() if getattr(module, "__name__", None) in loaded]:
+        del sys.modules[name]
 
 
 @pytest.fixture

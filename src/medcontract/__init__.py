@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         list_protocols,
         load,
         load_plugin,
+        new_challenge,
         normalize,
         preflight,
         score,
@@ -132,8 +133,13 @@ def __getattr__(name: str) -> "Any":
         raise AttributeError(f"module 'medcontract' has no attribute '{name}'")
     from importlib import import_module
 
-    value = getattr(import_module(f"medcontract.{_MODULES.get(name, 'api')}"), name)
-    globals()[name] = value
+    module = import_module(f"medcontract.{_MODULES.get(name, 'api')}")
+    if name != "__version__":
+        from medcontract import signatures
+
+        for type_name in signatures.__all__:
+            vars(module).setdefault(type_name, getattr(signatures, type_name))
+    value = globals()[name] = getattr(module, name)
     return value
 
 

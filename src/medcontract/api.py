@@ -40,37 +40,40 @@ from typing import TYPE_CHECKING, Any
 from medcontract import arguments
 from medcontract.arguments import FileName, FileNames, Notice, Number, Progress
 from medcontract.errors import CallError, InvalidData, report_plugin_errors
-from medcontract.extras import is_frame
+from medcontract.extras import DataFrame, DataFrameSchema, is_frame
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pandas as pd
-    import pandera.pandas as pa
-
-    from medcontract.bundles.writing import Bundle
     from medcontract.cache import ResultCache
-    from medcontract.contracts.contract import Contract, Validated
     from medcontract.reading.limits import Limits
     from medcontract.reading.source import Source
     from medcontract.report_files import ReportFolder
-    from medcontract.results.cache import CacheInfo
-    from medcontract.results.comparison import Comparison
-    from medcontract.results.fix import Fix
-    from medcontract.results.leaderboard import Leaderboard
-    from medcontract.results.preflight import Preflight
-    from medcontract.results.reference import (
+    from medcontract.results.schemas import ContractSchema
+    from medcontract.scoring.track import Option
+    from medcontract.signatures import (
+        Bundle,
+        CacheInfo,
+        Comparison,
+        Contract,
         ContractList,
+        DataDictionary,
+        Draft,
         Explanation,
+        FileReport,
+        Fix,
+        Leaderboard,
         Normalization,
+        Path,
+        Preflight,
         Protocol,
         ProtocolCheck,
         ProtocolList,
+        SchemaCheck,
+        SchemaDiff,
+        SchemaExport,
+        Score,
+        Validated,
+        Validation,
     )
-    from medcontract.results.schemas import ContractSchema, DataDictionary, Draft, SchemaCheck, SchemaDiff, SchemaExport
-    from medcontract.results.score import Score
-    from medcontract.results.validation import FileReport, Validation
-    from medcontract.scoring.track import Option
 
 MAX_PROBLEMS = 10_000
 MAX_SCORE_PROBLEMS = arguments.MAX_SCORE_PROBLEMS
@@ -83,7 +86,7 @@ TEMPLATE_FORMATS = ("json", "jsonl", "csv")
 
 
 def validate(
-    file: FileName | bytes | pd.DataFrame,
+    file: FileName | bytes | DataFrame,
     contract: str | None = None,
     *,
     schema: FileName | None = None,
@@ -227,7 +230,7 @@ def validate_files(
 
 
 @report_plugin_errors()
-def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = MAX_PROBLEMS) -> FileReport:
+def validate_frame(frame: DataFrame, contract: str, *, max_problems: int = MAX_PROBLEMS) -> FileReport:
     """Check the rows of a DataFrame against a flat contract.
 
     The `record` of a problem is the position of its row, its `field` is the column. Missing values (None, NaN, NaT,
@@ -238,7 +241,7 @@ def validate_frame(frame: pd.DataFrame, contract: str, *, max_problems: int = MA
     return frames.validate_frame(frame, contract, max_problems=max_problems)
 
 
-def frame_schema(contract: str) -> pa.DataFrameSchema:
+def frame_schema(contract: str) -> DataFrameSchema:
     """The pandera schema of a flat contract. Needs the extra `pandas`."""
     from medcontract.contracts import pandera_schemas
 
@@ -256,7 +259,10 @@ def fix(file: FileName, contract: str | None = None, *, write: bool = False) -> 
     from medcontract.reading.folders import leads_out_of
     from medcontract.results.fix import Fix, RepairMade
 
-    (path, contract_id) = split(arguments.paths(file)[0], contract)
+    files = arguments.paths(file)
+    if len(files) != 1:
+        raise CallError(f"expected one file, got {len(files)}", "call fix for each file")
+    path, contract_id = split(files[0], contract)
     fixed = fix_file(path, contract_id)
     changed = bool(fixed.repairs)
     if write and changed:
@@ -285,7 +291,7 @@ def load(file: FileName | bytes, contract: str | None = None, *, name: str | Non
 
 
 def score(
-    *files: FileName | pd.DataFrame,
+    *files: FileName | DataFrame,
     contract: str | None = None,
     parameters: Mapping[str, Number] | None = None,
     protocol: FileName | Protocol | None = None,
@@ -359,7 +365,7 @@ def score(
 
 
 def preflight(
-    *files: FileName | pd.DataFrame,
+    *files: FileName | DataFrame,
     contract: str | None = None,
     images: FileName | None = None,
     jobs: int = 1,
@@ -434,6 +440,7 @@ def leaderboard(
     max_unpacked: int | None = None,
     plugins: str | Sequence[str] = (),
     exclude: str | Iterable[str] = (),
+    strict: bool = False,
     notice: Notice | None = None,
     progress: Progress | None = None,
     cache: FileName | None = None,
@@ -444,9 +451,10 @@ def leaderboard(
 ) -> Leaderboard:
     """Score each submission (a folder, an archive or a file) against the truth (likewise), and rank them.
 
-    Submissions that are not valid are last, with reasons; the result is truthy if at least one is valid. A link
-    out of its folder or to another submission, a pipe and a device are not read, and not valid. A file that is not a
-    data file, such as a readme, is not a submission: it is ignored with a warning. `measured` is a folder with
+    Submissions that are not valid are last, with reasons; the result is truthy if at least one is valid, and with
+    `strict` only if there are no warnings. A link out of its folder or to another submission, a pipe and a device are
+    not read, and not valid. A file that is not a data file, such as a readme, is not a submission: it is ignored with
+    a warning. `measured` is a folder with
     your own measurements of each submission (telemetry, model file, runs, evidence), as `NAME/` or `NAME.json`; those
     of the submissions are then ignored. Options of tracks are those of `score`.
 
@@ -458,6 +466,8 @@ def leaderboard(
     `cache` is a folder that scores are kept in: a submission that was already scored is not scored again if neither it
     nor the truth, the protocol, the settings or the versions have changed.
     """
+    from msgspec.structs import replace
+
     from medcontract.evaluation.arguments import given_files, matching, split_known
     from medcontract.evaluation.leaderboard import leaderboard as rank
     from medcontract.evaluation.submissions import measured_in, submissions_in
@@ -498,7 +508,7 @@ def leaderboard(
         )  # fmt: skip
     if folder is not None:
         folder.finish()
-    return board
+    return replace(board, _strict=strict)
 
 
 def _as_json(score: Score) -> str:
@@ -542,14 +552,17 @@ def compare(
     *,
     contract: str | None = None,
     protocol: FileName | Protocol | None = None,
+    strict: bool = False,
     max_record: int | None = None,
     max_unpacked: int | None = None,
 ) -> Comparison:
     """Compare two scores: results of `score`, or files written by `medcontract score --format json`.
 
     `contract` can only be "medcontract/score". Raises `CallError`, with the exact difference, if they are not
-    comparable, or were not made under `protocol`.
+    comparable, or were not made under `protocol`. With `strict`, the result is falsy if there are warnings.
     """
+    from msgspec.structs import replace
+
     from medcontract.evaluation import compare as comparing
     from medcontract.evaluation.arguments import stdin_once
 
@@ -557,10 +570,11 @@ def compare(
     both = [arguments.path_of_contract(each, _SCORE, contract) for each in (baseline, rerun)]
     stdin_once([*both, protocol])
     names = [_shown_name(each) for each in both]
-    return comparing.compare(
+    comparison = comparing.compare(
         _validated_score(both[0], limits), _validated_score(both[1], limits),
         [name for name in names if name is not None], arguments.frozen(protocol, limits=limits),
     )  # fmt: skip
+    return replace(comparison, _strict=strict)
 
 
 _SCORE = "medcontract/score"

@@ -6,27 +6,34 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from medcontract import api
+from medcontract.arguments import FileName, FileNames
 from medcontract.challenges.loading import load as load_scope
 from medcontract.contracts import registry
+from medcontract.contracts.registry import Scope
+from medcontract.extras import DataFrame, DataFrameSchema
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pandas as pd
-    import pandera.pandas as pa
-
-    from medcontract.arguments import FileName, FileNames
-    from medcontract.bundles.writing import Bundle
-    from medcontract.contracts.contract import Contract, Validated
-    from medcontract.contracts.registry import Scope
-    from medcontract.results.comparison import Comparison
-    from medcontract.results.fix import Fix
-    from medcontract.results.leaderboard import Leaderboard
-    from medcontract.results.preflight import Preflight
-    from medcontract.results.reference import ContractList, Protocol, ProtocolCheck, ProtocolList
-    from medcontract.results.schemas import DataDictionary, SchemaCheck, SchemaDiff, SchemaExport
-    from medcontract.results.score import Score
-    from medcontract.results.validation import FileReport, Validation
+    from medcontract.signatures import (
+        Bundle,
+        Comparison,
+        Contract,
+        ContractList,
+        DataDictionary,
+        FileReport,
+        Fix,
+        Leaderboard,
+        Path,
+        Preflight,
+        Protocol,
+        ProtocolCheck,
+        ProtocolList,
+        SchemaCheck,
+        SchemaDiff,
+        SchemaExport,
+        Score,
+        Validated,
+        Validation,
+    )
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -96,7 +103,7 @@ class Challenge:
     def _load_file(self, file: FileName | bytes, contract: str | None = None, **named: Any) -> Validated[Any]:
         return self._call(api.load, file, contract, **named)
 
-    def validate(self, file: FileName | bytes | pd.DataFrame, contract: str | None = None, **named: Any) -> FileReport:
+    def validate(self, file: FileName | bytes | DataFrame, contract: str | None = None, **named: Any) -> FileReport:
         """Check one file."""
         return self._call(api.validate, file, contract, **named)
 
@@ -104,19 +111,19 @@ class Challenge:
         """Check files and folders."""
         return self._call(api.validate_files, files, contract, **named)
 
-    def validate_frame(self, frame: pd.DataFrame, contract: str, **named: Any) -> FileReport:
+    def validate_frame(self, frame: DataFrame, contract: str, **named: Any) -> FileReport:
         """Check the rows of a DataFrame."""
         return self._call(api.validate_frame, frame, contract, **named)
 
-    def frame_schema(self, contract: str) -> pa.DataFrameSchema:
+    def frame_schema(self, contract: str) -> DataFrameSchema:
         """The pandera schema of a contract."""
         return self._call(api.frame_schema, contract)
 
-    def score(self, *files: FileName | pd.DataFrame, **named: Any) -> Score:
+    def score(self, *files: FileName | DataFrame, **named: Any) -> Score:
         """Score a submission against its truth."""
         return self._call(api.score, *files, **named)
 
-    def preflight(self, *files: FileName | pd.DataFrame, **named: Any) -> Preflight:
+    def preflight(self, *files: FileName | DataFrame, **named: Any) -> Preflight:
         """Check a submission."""
         return self._call(api.preflight, *files, **named)
 

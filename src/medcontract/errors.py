@@ -103,6 +103,8 @@ DEBUG = "MEDCONTRACT_DEBUG"
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 
 
+FILE_PLUGIN = "medcontract_plugin_"
+"""The names of modules that were loaded from a file start with it."""
 _plugin_modules: set[str] = set()
 """The names of modules that define contracts, rules or tracks of plugins."""
 _CALLING_PLUGINS = frozenset(
@@ -135,7 +137,8 @@ def plugin_failure(error: BaseException) -> BrokenPlugin | None:
     while trace is not None:
         module = trace.tb_frame.f_globals.get("__name__", "")
         if module in _plugin_modules or module.rpartition(".")[0] in _plugin_modules:
-            found = f"the plugin '{module}' failed in {trace.tb_frame.f_code.co_name}, line {trace.tb_lineno}"
+            name = module.removeprefix(FILE_PLUGIN)
+            found = f"the plugin '{name}' failed in {trace.tb_frame.f_code.co_name}, line {trace.tb_lineno}"
         elif module in _CALLING_PLUGINS and trace.tb_next is None and _plugin_modules:
             found = found or "a function of a plugin for records or rules failed, or returned a wrong value"
         trace = trace.tb_next
@@ -204,14 +207,14 @@ _IN_PYTHON: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"--contract ([a-z0-9-]+/[a-z0-9-]+)", r'contract="\1"'),
     (r"--draft ([\w-]+)", r'draft="\1"'),
     (r"--images DIR\b", "images=…"),
-    (r"--plugin\b", "medcontract.load_plugin()"),
+    (r"--plugin", "medcontract.load_plugin()"),
     (r"\bmedcontract schema list\b", "medcontract.list_contracts()"),
     (r"\bmedcontract schema show ([a-z0-9-]+/[a-z0-9-]+)", r'medcontract.json_schema("\1")'),
     (r"\bmedcontract protocol show ([a-z0-9-]+)", r'medcontract.get_protocol("\1")'),
     (r"\bmedcontract score --format json --out FILE\b", "medcontract.score(…).to_json()"),
-    (r"(?<![\w-])--(show-values|breakdown|force|participant)\b",
+    (r"--(show-values|breakdown|force|participant)",
      lambda m: f"{m[1].replace('-', '_')}=True"),
-    (r"(?<![\w-])--([a-z][a-z-]+)", lambda m: m[1].replace("-", "_")),
+    (r"--([a-z][a-z-]+)", lambda m: m[1].replace("-", "_")),
 )  # fmt: skip
 """Options and commands with their Python equivalents. The last line turns any other option into an argument."""
 
@@ -228,8 +231,6 @@ def in_python(text: str) -> str:
     """Translate a text for the command line to the Python API."""
     if "--" not in text and "medcontract " not in text:
         return text
-    for option, argument in _arguments.items():
-        text = re.sub(rf"(?<![\w-]){re.escape(option)}(?![\w-])", argument, text)
-    for pattern, python in _IN_PYTHON:
-        text = re.sub(pattern, python, text)
+    for pattern, python in (*((re.escape(option), name) for option, name in _arguments.items()), *_IN_PYTHON):
+        text = re.sub(rf"""(?<![^\s('"`]){pattern}(?![\w/\\-]|\.\w)""", python, text)  # not in paths: runs/--old.json
     return text

@@ -59,7 +59,8 @@ def _examples(track: str) -> dict[str, Path]:
     known = tracks()
     if track not in known:
         raise _unknown(track, {*built_in, *known})
-    files = {path.name: path for entry in known[track] if entry.contract for path in entry.contract.examples}
+    paths = [Path(path) for entry in known[track] if entry.contract for path in entry.contract.examples]
+    files = {path.name: path for path in paths}
     if not files:
         hint = "specify example files in its contracts: Contract(…, examples=(Path(…),))"
         raise CallError(f"the track '{track}' has no example files", hint)

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from medcontract.errors import CallError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from pandera.pandas import DataFrameSchema
+else:
+    DataFrame = DataFrameSchema = Any
+
+__all__ = ["DataFrame", "DataFrameSchema", "is_frame", "require"]
 
 
 def require(package: str, extra: str) -> None:

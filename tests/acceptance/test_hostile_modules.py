@@ -140,7 +140,7 @@ def test_a_plugin_of_the_current_folder(
     if name == "evil_plugin":
         assert "pass a path, ./evil_plugin.py" in error
         assert main(["validate", "--plugin", "./evil_plugin.py", "cases.csv"]) == 2
-        assert (folder / "RAN-evil_plugin").exists()
+        assert (folder / "RAN-medcontract_plugin_evil_plugin").exists()
 
 
 def test_what_a_plugin_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,6 +101,8 @@ def test_strict_leaderboard(call: Call, tmp_path: Path) -> None:
     assert [call(*each, "--strict").code for each in (without, warned)] == [0, 1]
     assert "warning:" in call(*warned).out
     assert call(*warned).out == call(*warned, "--strict").out
+    files = warned[1:]
+    assert (bool(medcontract.leaderboard(*files)), bool(medcontract.leaderboard(*files, strict=True))) == (True, False)
 
 
 def test_strict_compare(call: Call, tmp_path: Path) -> None:
@@ -112,6 +114,9 @@ def test_strict_compare(call: Call, tmp_path: Path) -> None:
     assert "warning:" in call("compare", "b.json", "b.json").out
     assert call("compare", "b.json", "b.json").code == 0
     assert call("compare", "--strict", "b.json", "b.json").code == 1
+    for name, ok in (("a.json", True), ("b.json", False)):
+        assert bool(medcontract.compare(name, name))
+        assert bool(medcontract.compare(name, name, strict=True)) == ok
 
 
 # --- --exclude

@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from medcontract.atomic_write import write_bytes
-from medcontract.bundles.plan import Plan
 from medcontract.contracts.suggestions import did_you_mean
 from medcontract.errors import CallError
+
+if TYPE_CHECKING:
+    from medcontract.bundles.plan import Plan
 
 PLATFORMS = {"codabench": "codabench", "grand-challenge": "grand_challenge", "evalai": "evalai"}
 """The platforms, and the module of each in this package."""

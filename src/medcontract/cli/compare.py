@@ -36,6 +36,6 @@ def command(
     """
     printer = output.Printer("Comparison", chosen, out, no_color)
     limits = {"max_record": max_record, "max_unpacked": max_unpacked}
-    comparison = api.compare(baseline, rerun, contract=contract, protocol=protocol, **limits)
+    comparison = api.compare(baseline, rerun, contract=contract, protocol=protocol, strict=strict, **limits)
     printer.print(comparison)
-    return 1 if strict and comparison.warnings else 0
+    return 0 if comparison else 1

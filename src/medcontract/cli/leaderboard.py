@@ -80,12 +80,12 @@ def command(
             engine=engine, scheduler=scheduler, broadcast_limit=broadcast_limit,
             max_record=max_record, parameters=parameters, protocol=protocol,
             max_unpacked=max_unpacked, measured=measured, plugin_errors=printer.plugin_errors and not reports,
-            exclude=exclude, notice=output.notice, progress=progress.show, reports=reports, cache=cache,
+            exclude=exclude, strict=strict, notice=output.notice, progress=progress.show, reports=reports, cache=cache,
             report_as=_report_as(report_format),
             max_alike=output.MAX_ALIKE if report_format == "text" else None, **options.given_by(track_options),
         )  # fmt: skip
     printer.print(board)
-    return 0 if board and not (strict and board.warned) else 1
+    return 0 if board else 1
 
 
 def _report_as(format_name: str) -> tuple[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
 from msgspec import Struct
@@ -12,8 +13,6 @@ from medcontract.contracts.rules import RecordRule, Rule
 from medcontract.problems import Finding
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pydantic import BaseModel, TypeAdapter
 
 Kind = Literal["collection", "document"]
@@ -55,7 +54,7 @@ class Contract(Struct, Generic[Model], frozen=True, kw_only=True, eq=False):
     """Whether medcontract itself writes such files."""
     result: bool = False
     """Whether it is the contract of `result` in a score of its track."""
-    examples: tuple[Path, ...] = ()
+    examples: tuple[PathLike[str], ...] = ()
     """Valid example files for `medcontract init`; the built-in tracks have separate folders."""
     version: int = 1
 

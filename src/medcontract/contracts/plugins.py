@@ -6,9 +6,9 @@ import sys
 from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import msgspec
 
@@ -16,7 +16,7 @@ from medcontract.contracts import registry
 from medcontract.contracts.contract import Contract
 from medcontract.contracts.custom_codes import register_codes, require_code
 from medcontract.contracts.rules import CollectionRule, Covers, CrossFileRule, RecordRule, Rule, built_in_kinds
-from medcontract.errors import CallError, name_plugin
+from medcontract.errors import FILE_PLUGIN, CallError, name_plugin
 from medcontract.lazy_patterns import lazy_pattern
 from medcontract.problems import is_cross_file
 from medcontract.results.validation import CODES_OF_MISSING_VALUES
@@ -233,7 +233,8 @@ def load_codes(module: ModuleType) -> None:
     codes: Any = getattr(module, "CODES", ())
     if not isinstance(codes, tuple | list) or hasattr(codes, "_fields"):
         raise CallError(
-            f"the plugin '{module.__name__}': CODES is not a tuple of codes", "write CODES = (ProblemCode(…),)"
+            f"the plugin '{module.__name__.removeprefix(FILE_PLUGIN)}': CODES is not a tuple of codes",
+            "write CODES = (ProblemCode(…),)",
         )
     register_codes(*codes)
 
@@ -283,7 +284,10 @@ def _from_name(name: str) -> ModuleType:
 
 
 def _from_file(name: str) -> ModuleType:
-    """Import a file as a module under its usual name, so that other imports of it get the same module."""
+    """Import a file as a module under a name that no other module has: `statistics.py` must not hide the standard one.
+
+    If no other module has its usual name, other imports of it get the same module.
+    """
     from pathlib import Path
 
     path = Path(name).expanduser().resolve()
@@ -291,20 +295,27 @@ def _from_file(name: str) -> ModuleType:
         instead = path.with_name(path.name + ".py")
         hint = f"did you mean {name}.py?" if instead.is_file() else "pass a .py file or a module name"
         raise CallError(f"the plugin '{name}' is not a Python file", hint)
-    known = sys.modules.get(path.stem)
-    if known is not None:
+    private = f"{FILE_PLUGIN}{path.stem}"
+    for known in (sys.modules.get(private), sys.modules.get(path.stem)):
         if Path(getattr(known, "__file__", None) or "").resolve() == path:
-            return known
-        raise CallError(f"the plugin '{name}' has the same name as the module {path.stem}", "rename the file")
+            return cast(ModuleType, known)
+    if private in sys.modules:
+        raise CallError(f"the plugin '{name}' has the same name as another plugin", "rename the file")
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))
-    spec = spec_from_file_location(path.stem, path)
+    names = [private]
+    if path.stem.isidentifier() and path.stem not in sys.modules:
+        usual = find_spec(path.stem)
+        names += [path.stem] if usual is None or Path(usual.origin or "").resolve() == path else []
+    spec = spec_from_file_location(private, path)
     assert spec and spec.loader  # noqa: S101, PT018  # always exists for .py
-    module = sys.modules[path.stem] = module_from_spec(spec)
+    module = module_from_spec(spec)
+    sys.modules.update(dict.fromkeys(names, module))
     try:
         spec.loader.exec_module(module)
     except BaseException:
-        del sys.modules[path.stem]
+        for each in names:
+            del sys.modules[each]
         raise
     return module
 

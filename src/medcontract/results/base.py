@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from msgspec import Struct
 
 from medcontract.errors import CallError
-from medcontract.extras import require
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from medcontract.extras import DataFrame, require
 
 Row = dict[str, Any]
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")

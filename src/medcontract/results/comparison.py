@@ -113,6 +113,8 @@ class Comparison(Result, frozen=True, kw_only=True):
     """The descriptions of the figures (`scoring.track.Figure`)."""
     _lower: frozenset[str] = frozenset()
     """The names of the figures that are better when lower."""
+    _strict: bool = False
+    """Whether warnings count as failures."""
 
     def _columns(self) -> tuple[str, ...]:
         return ("kind", "id", "figure", "before", "after", "delta")
@@ -120,6 +122,10 @@ class Comparison(Result, frozen=True, kw_only=True):
     def _rows(self, show_values: bool) -> list[Row]:
         whole = [_frame_row("submission", None, delta) for delta in self.figures]
         return whole + [_frame_row(row.kind, row.id, delta) for row in self.rows for delta in row.figures]
+
+    def __bool__(self) -> bool:
+        """With `strict`, there are no warnings."""
+        return not (self._strict and self.warnings)
 
     def _summary(self) -> str:
         changed = sum(delta.changed for delta in self.figures)

@@ -91,6 +91,8 @@ class Leaderboard(Result, frozen=True, kw_only=True):
     """Whether a lower headline is better."""
     _entrant: str = "team"
     """What the name of a submission refers to: a team or a model."""
+    _strict: bool = False
+    """Whether warnings count as failures."""
 
     def _columns(self) -> tuple[str, ...]:
         return ("rank", "name", "team_name", "valid", "headline")
@@ -113,8 +115,8 @@ class Leaderboard(Result, frozen=True, kw_only=True):
         return bool(self.warnings) or any(entry.warnings for entry in self.submissions)
 
     def __bool__(self) -> bool:
-        """At least one submission is valid."""
-        return any(entry.valid for entry in self.submissions)
+        """At least one submission is valid, and with `strict` there are no warnings."""
+        return any(entry.valid for entry in self.submissions) and not (self._strict and self.warned)
 
     def __len__(self) -> int:
         return len(self.submissions)

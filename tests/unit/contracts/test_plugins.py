@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import enum
+import importlib
 import json
 import os
 import re
@@ -615,7 +616,7 @@ def test_the_page_leads_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (tmp_path / "from_the_page.py").write_text("".join(blocks), encoding="utf-8")
     plugins.load_module(str(tmp_path / "from_the_page.py"))
     assert medcontract.validate(str(SEPSIS / "sepsis_data" / "alarms.csv")).contract == "sepsis/alarms"
-    del sys.modules["from_the_page"]
+    del sys.modules["medcontract_plugin_from_the_page"], sys.modules["from_the_page"]
     registry.compiled().pop("sepsis/alarms")
     shutil.copytree(SEPSIS, tmp_path / "sepsis")
     monkeypatch.chdir(tmp_path / "sepsis")
@@ -698,8 +699,7 @@ def test_a_plugin_file_imports_its_neighbours(tmp_path: Path) -> None:
     (tmp_path / "my-plugin.py").write_text("from neighbour_of_plugin import CONTRACTS\n")
     plugins.load_module(str(tmp_path / "my-plugin.py"))
     assert "sepsis/truth" in registry.compiled()
-    for name in ("my-plugin", "neighbour_of_plugin"):
-        del sys.modules[name]
+    del sys.modules["neighbour_of_plugin"]
 
 
 @pytest.mark.parametrize(
@@ -720,11 +720,29 @@ def test_what_is_no_plugin_file(
     assert re.search(words, capsys.readouterr().err)
 
 
-def test_a_plugin_file_with_a_taken_name(tmp_path: Path) -> None:
-    """A file that is called as a module that is in use is refused, not mixed up with it."""
-    (tmp_path / "json.py").write_text("CONTRACTS = ()")
-    with pytest.raises(medcontract.CallError, match="the same name as the module json"):
-        plugins.load_module(str(tmp_path / "json.py"))
+@pytest.mark.parametrize("name", ["json", "statistics", "pandera"])
+def test_a_plugin_file_with_a_taken_name(name: str, tmp_path: Path) -> None:
+    """A file with the name of another module, imported or not, is loaded without replacing that module."""
+    plugin = tmp_path / f"{name}.py"
+    plugin.write_text("CONTRACTS = ()")
+    code = (
+        f"import medcontract, sys; medcontract.load_plugin({str(plugin)!r}); import {name}; "
+        f"print(sys.modules['medcontract_plugin_{name}'].__file__, {name}.__file__, sep='\\n')"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded, imported = ran.stdout.splitlines()
+    assert (loaded, Path(imported).parent == tmp_path) == (str(plugin), False)
+
+
+def test_a_plugin_file_is_imported_once(tmp_path: Path) -> None:
+    """An import of the file by its usual name returns the plugin; another plugin of the same name is refused."""
+    (tmp_path / "other").mkdir()
+    for folder in (tmp_path, tmp_path / "other"):
+        (folder / "plugin_to_import.py").write_text("CONTRACTS = ()")
+    loaded = plugins.load_module(str(tmp_path / "plugin_to_import.py"))
+    assert importlib.import_module("plugin_to_import") is loaded
+    with pytest.raises(medcontract.CallError, match="the same name as another plugin"):
+        plugins.load_module(str(tmp_path / "other" / "plugin_to_import.py"))
 
 
 def test_init_of_a_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,54 @@
+"""The types in signatures of public functions and classes.
+
+Modules import them for type checkers only, to start quickly. `medcontract.__getattr__` adds them to the module of a
+public name, so that `typing.get_type_hints` and `help` can resolve them.
+"""
+
+from decimal import Decimal
+from pathlib import Path
+
+from medcontract.bundles.writing import Bundle
+from medcontract.contracts.contract import Contract, Validated
+from medcontract.results.cache import CacheInfo
+from medcontract.results.comparison import Comparison
+from medcontract.results.fix import Fix
+from medcontract.results.leaderboard import Leaderboard
+from medcontract.results.preflight import Preflight
+from medcontract.results.reference import (
+    ContractList,
+    Explanation,
+    Normalization,
+    Protocol,
+    ProtocolCheck,
+    ProtocolList,
+)
+from medcontract.results.schemas import DataDictionary, Draft, SchemaCheck, SchemaDiff, SchemaExport
+from medcontract.results.score import Score
+from medcontract.results.validation import FileReport, Validation
+
+__all__ = [
+    "Bundle",
+    "CacheInfo",
+    "Comparison",
+    "Contract",
+    "ContractList",
+    "DataDictionary",
+    "Decimal",
+    "Draft",
+    "Explanation",
+    "FileReport",
+    "Fix",
+    "Leaderboard",
+    "Normalization",
+    "Path",
+    "Preflight",
+    "Protocol",
+    "ProtocolCheck",
+    "ProtocolList",
+    "SchemaCheck",
+    "SchemaDiff",
+    "SchemaExport",
+    "Score",
+    "Validated",
+    "Validation",
+]
