@@ -409,6 +409,15 @@ def test_other_arrangements_of_a_table(content: bytes, contract: str, hint: str)
     assert hint in (problem.hint or "")
 
 
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("char", ["", "\x0c", "\x85", "\u2028"])
+def test_lines_above_the_header_are_counted_as_everywhere(line_end: str, char: str) -> None:
+    """Lines end with LF, CRLF or CR, and nothing else."""
+    text = line_end.join([f"Export{char} of June", "by us", "image_id,label", "I-1,NV", ""])
+    (problem,) = medcontract.validate(text.encode(), name="x.csv").problems
+    assert problem.message == "the column names are on line 3, not on the first line"
+
+
 @pytest.mark.parametrize(
     ("content", "contract"),
     [

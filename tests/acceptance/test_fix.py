@@ -193,6 +193,16 @@ def test_python(tmp_path: Path) -> None:
     assert medcontract.validate(path)
 
 
+@pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
+def test_lines_of_the_diff(line_end: str, call: Call) -> None:
+    """Only LF, CRLF and CR end a line, not the U+2028 in a text."""
+    lines = ["report_id,specialty,urgency,follow_up,processing_time_sec", "R\u20281,other,Urgent,true,0.5", ""]
+    Path("sent.csv").write_text(line_end.join(lines), encoding="utf-8", newline="")
+    fixed = medcontract.fix("sent.csv")
+    assert [line[0] for line in fixed.diff().split("\n")[2:-1]] == ["@", " ", "-", "+"]
+    assert call("fix", "sent.csv", "--show-values").out.count("1,other,Urgent") == 1
+
+
 @pytest.mark.parametrize("vector", vectors(), ids=lambda vector: vector.name)
 @pytest.mark.sampled(20)
 def test_vectors(tmp_path: Path, vector: Any) -> None:

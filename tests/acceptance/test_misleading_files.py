@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from tests.commands import SENT, Call, sent_file, truth_file
 from tests.scoring_files import CLASSES, GUID, response
@@ -115,6 +116,23 @@ def test_total_that_is_valid(name: str) -> None:
         for problem in report.problems:
             assert (problem.line, problem.record, problem.field, problem.severity) == (3, 1, "image_id", "warning")
             assert "mean" not in problem.message
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.parquet"])
+@pytest.mark.parametrize("good", [1, 3000])
+def test_total_is_the_last_problem(name: str, good: int, call: Call, tmp_path: Path) -> None:
+    """The warning follows the problems of earlier rows, and shows its own row."""
+    rows = [("I-1", "XX"), *((f"I-{number + 2}", "NV") for number in range(good)), ("total", "NV")]
+    frame = pd.DataFrame(rows, columns=["image_id", "label"])
+    if name.endswith(".csv"):
+        frame.to_csv(tmp_path / name, index=False)
+    else:
+        frame.to_parquet(tmp_path / name)
+    report = medcontract.validate(tmp_path / name)
+    found = [(problem.code, problem.record) for problem in report.problems]
+    assert found == [("MC104", 0), ("MC503", good + 1)]
+    if name.endswith(".csv"):
+        assert f" {good + 3} | total,NV\n" in call("validate", tmp_path / name, "--show-values").out
 
 
 def test_total_with_another_problem() -> None:

@@ -101,7 +101,7 @@ def test_strict_leaderboard(call: Call, tmp_path: Path) -> None:
     assert [call(*each, "--strict").code for each in (without, warned)] == [0, 1]
     assert "warning:" in call(*warned).out
     assert call(*warned).out == call(*warned, "--strict").out
-    files = warned[1:]
+    files = list(map(str, warned[1:]))
     assert (bool(medcontract.leaderboard(*files)), bool(medcontract.leaderboard(*files, strict=True))) == (True, False)
 
 

@@ -156,7 +156,10 @@ class SchemaSet:
             try:
                 read_pattern(pattern)
             except NoPattern as reason:
-                message, hint = f"not a regular expression: {reason}", "patterns are read by Python's re module"
+                message, hint = (
+                    f"not a regular expression: {reason}",
+                    "see docs/any-schema.md for the syntax of patterns",
+                )
                 raise node.error(place, message, hint) from None
 
     # --- references

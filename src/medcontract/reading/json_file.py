@@ -53,6 +53,10 @@ class Lines:
         """The offset of each record, from that of the first one."""
         return accumulate(map(len, self), initial=first)
 
+    def last_offset(self, first: int) -> int:
+        """The offset of the last record."""
+        return first + self._text.rfind(b"\n", 0, -1) + 1
+
 
 Block = tuple[Lines, int, list[Any]]
 """Consecutive decoded records: their bytes, the offset of the first one, their values."""

@@ -37,8 +37,9 @@ class Fix(Result, frozen=True, kw_only=True):
     def diff(self) -> str:
         """The changes as a unified diff. It contains values of records."""
         from difflib import unified_diff
+        from io import StringIO
 
-        sides = (self._before.splitlines(keepends=True), self._after.splitlines(keepends=True))
+        sides = [list(StringIO(text, newline="")) for text in (self._before, self._after)]
         lines = unified_diff(*sides, f"{self.path}", f"{self.path} (fixed)")
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 

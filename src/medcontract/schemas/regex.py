@@ -1,8 +1,8 @@
 """Untrusted patterns in user-supplied schemas: matching them must not take forever.
 
-Python's `re` backtracks: `^(a+)+$` takes twice as long with each letter. Patterns are therefore translated, from the
-tree that `re` itself parses, for the engine in pydantic, which takes linear time. Patterns that it does not support
-(lookaround, backreferences, flags) are left to `re` in a separate process, which is killed after a second.
+Engines that backtrack take twice as long for `^(a+)+$` with each letter. Patterns are therefore translated, from the
+tree that `re` parses, for the engine in pydantic, which takes linear time. Patterns that it does not support (lookaround,
+backreferences, flags), or that `re` does not know (`\\p{L}`), are left to `regex`, which gives up after a second.
 """
 
 from __future__ import annotations
@@ -12,33 +12,41 @@ import warnings
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from medcontract.schemas.regex_timeout import TooSlow, search_in_time
-
-__all__ = ["NoPattern", "TooSlow", "fits", "read_pattern"]
+SECONDS = 1.0
+"""The time limit of one search. On a busy computer a shorter one would reject harmless patterns."""
 
 
 class NoPattern(ValueError):
-    """A pattern that Python's `re` cannot compile; the message says why."""
+    """A pattern that cannot be compiled; the message says why."""
+
+
+class TooSlow(Exception):
+    """Matching the pattern takes too long."""
 
 
 @lru_cache(maxsize=1024)
-def read_pattern(pattern: str) -> re.Pattern[str]:
-    """Compile the pattern, without the warnings of `re`. Raises `NoPattern`."""
+def read_pattern(pattern: str) -> Any:
+    """Compile the pattern, without warnings. Raises `NoPattern`."""
+    import regex
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return re.compile(pattern)
-    except re.error as error:
+            return regex.compile(pattern)
+    except regex.error as error:
         raise NoPattern(error.msg) from None
     except (RecursionError, OverflowError):
         raise NoPattern("too large") from None
 
 
 def fits(pattern: str, text: str) -> bool:
-    """Whether `re.search` would find the pattern in the text. Raises `NoPattern`, and `TooSlow` after a second."""
+    """Whether the pattern is found in the text. Raises `NoPattern`, and `TooSlow` after a second."""
     linear = _linear(pattern)
     if linear is None or linear.size * len(text) > _MOST_WORK or (linear.needs_ascii and not text.isascii()):
-        return search_in_time(pattern, text)
+        try:
+            return read_pattern(pattern).search(text, timeout=SECONDS) is not None
+        except (TimeoutError, MemoryError):
+            raise TooSlow from None
     found: bool = linear.validator.isinstance_python(text)
     return found
 
@@ -65,7 +73,7 @@ def _linear(pattern: str) -> _Linear | None:
     try:
         translation = _Translation(pattern)
         validator = SchemaValidator(core_schema.str_schema(pattern=translation.text, strict=True))
-    except (_Unknown, SchemaError, RecursionError):
+    except (_Unknown, SchemaError, RecursionError, re.error):
         return None
     return _Linear(validator, translation.size, translation.needs_ascii)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Collection, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from medcontract.contracts.messages import LOCAL_BOOLEANS
@@ -91,7 +92,8 @@ def read_start(source: Source) -> _Start:
     except UnicodeDecodeError as error:
         encoding = encoding_of(raw, error.start) if len(raw) - error.start > 3 else None
         text = raw.decode(encoding.codec if encoding else "utf-8", "replace")
-    numbered = [(number, line) for number, line in enumerate(text.splitlines()[:_MOST_LINES], 1) if line.strip()]
+    lines = [line.rstrip("\n") for line in islice(io.StringIO(text, newline=None), _MOST_LINES)]
+    numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     return _Start([line for _, line in numbered], [number for number, _ in numbered], encoding)
 
 

@@ -60,8 +60,8 @@ class TableValidator(RecordsValidator):
         self._named: dict[Finding, Finding] = {}
         self.row_hint: str | None = None
         """The hint for all findings of the current row."""
-        self._last: tuple[bytes, Any] = b"", None
-        """The last row as JSON, if its value is None."""
+        self._last: tuple[bytes, Any, int] = b"", None, 0
+        """The last row: as JSON, if its value is None, its value, and its offset."""
         self.at_the_end = True
         """Whether the source ends where the file ends: false for chunks, except the last one."""
 
@@ -74,7 +74,7 @@ class TableValidator(RecordsValidator):
             yield self._cut(row, number)
 
     def _cut(self, row: Row, number: int) -> Cut:
-        self.line, self.number, self._last = row.line, number, (row.raw, row.value)
+        self.line, self.number, self._last = row.line, number, (row.raw, row.value, row.offset)
         if row.finding:
             self.bad_row = row.finding
         return row.raw, row.offset, row.value
@@ -167,11 +167,12 @@ class TableValidator(RecordsValidator):
 
     def _warn_of_total(self, name: str, index: int) -> None:
         """Warn about a last row that is valid, but probably a total."""
-        raw, value = self._last
+        raw, value, offset = self._last
         first = getattr(self.value_of(raw) if value is None else value, name, None)
         if isinstance(first, str) and is_total(first):
             message = "the last row seems to be a total"
-            self.add(Finding("MC503", message, _MAYBE_TOTAL, severity="warning", path=(name,), field=name), index, 0, 0)
+            finding = Finding("MC503", message, _MAYBE_TOTAL, severity="warning", path=(name,), field=name)
+            self.add(finding, index, offset, 0)
 
     def _repeats_header(self, raw: bytes) -> bool:
         """Whether the cells of a row are the column names: tables were joined with their headers."""
@@ -288,7 +289,8 @@ class CsvValidator(TableValidator):
                 yield self._cut(rows, number)
                 number += 1
             else:
-                self.line, self.number, self._last = rows.line, number, (b"", rows.values[-1])
+                last = rows.raws.last_offset(rows.offset)
+                self.line, self.number, self._last = rows.line, number, (b"", rows.values[-1], last)
                 yield rows.raws, rows.offset, rows.values
                 number += len(rows.raws)
 

@@ -170,7 +170,7 @@ class _CellsValidator(TableValidator):
             values = self._decoded(columns) if columns else None
             if columns and values:
                 last = number + len(values) - 1
-                self.line, self.number, self._last = 0, last, (b"", values[-1])
+                self.line, self.number, self._last = 0, last, (b"", values[-1], last)
                 yield _Rows(len(values), partial(self._written, columns)), number, values
                 number = last + 1
                 continue

@@ -66,6 +66,7 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     (*field("x = { one_of = ['a', 1] }"), "MC103", "prediction.x.one_of[1]: expected a string"),
     (*field("x = { type = 'text', pattern = '^a$' }"), "MC107", "prediction.x.pattern: the pat"),
     (*field("x = { type = 'text', pattern = '\\d' }"), "MC107", "prediction.x.pattern: the pat"),
+    (*field("x = { type = 'text', pattern = '\\p{L}' }"), "MC107", "prediction.x.pattern: the pat"),
     (*field("x = { type = 'text', pattern = '(a' }"), "MC107", "prediction.x.pattern: the pat"),
     (
         "[prediction]\n",

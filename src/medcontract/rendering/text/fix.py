@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from io import StringIO
 
 from medcontract.problems import plural
 from medcontract.rendering.text.validation import validation
@@ -30,6 +31,7 @@ def outcome(fixed: Fix) -> str:
 
 
 def _diff(fixed: Fix, style: Style) -> Iterator[str]:
-    for line in fixed.diff().splitlines():
+    for line in StringIO(fixed.diff(), newline=None):
+        line = line.rstrip("\n")
         role = _ROLES.get(line[:1])
         yield style(clean(line), role) if role else clean(line)
