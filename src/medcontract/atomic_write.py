@@ -28,10 +28,11 @@ def write_bytes(data: bytes, out: str | os.PathLike[str]) -> None:
         target = target.resolve() if target.is_symlink() else target
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
         try:  # its name is known before it exists, so that a signal at any moment leaves nothing
-            with os.fdopen(create(temporary), "wb") as stream:
+            mode = target.stat().st_mode & 0o777 if target.exists() else None
+            with os.fdopen(create(temporary, 0o666 if mode is None else 0o600), "wb") as stream:
                 stream.write(data)
-            mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-            temporary.chmod(mode)
+            if mode is not None:
+                temporary.chmod(mode)
             temporary.replace(target)
         except BaseException:
             temporary.unlink(missing_ok=True)
@@ -40,12 +41,6 @@ def write_bytes(data: bytes, out: str | os.PathLike[str]) -> None:
         raise CallError(f"cannot write {os.fspath(out)}: {(error.strerror or str(error)).lower()}") from None
 
 
-def create(path: Path) -> int:
-    """Create a file that only this user can read, and open it. Raises `OSError`, also if it exists."""
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
+def create(path: Path, mode: int) -> int:
+    """Create a file, with what the umask leaves of the mode, and open it. Raises `OSError`, also if it exists."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)

@@ -201,10 +201,11 @@ ALPHABET = "aabbcx1_- .@\n\t\x1c\x85é\u0301²³½٣Ⓐ\u200d漢~[]^{}/A"
 @pytest.mark.parametrize("pattern", [*PORTABLE, *SLOW])
 def test_patterns_mean_what_they_mean_to_python(pattern: str) -> None:
     """A translated pattern says of each text what `re.search` says, and so does one that has no translation."""
-    assert (regex._linear(pattern) is None) == (pattern in SLOW)
+    linear = regex._linear(pattern)
+    assert (linear is None) == (pattern in SLOW)
     source = random.Random(pattern)
     texts = ["", "a", "b", "a\n", "\n", "ab\n", "aa", "a\nb", "a\n\n", "a" * 15]
-    alphabet = COMMON if regex._linear(pattern) is None or regex._linear(pattern).needs_ascii else ALPHABET
+    alphabet = COMMON if linear is None or linear.needs_ascii else ALPHABET
     texts += ["".join(source.choices(alphabet, k=source.randrange(6))) for _ in range(400)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
-import threading
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any
 
 from referencing.exceptions import Unresolvable
 
@@ -16,16 +13,11 @@ from medcontract.errors import CallError, internal_error
 from medcontract.jsonschema_files.documents import SchemaFile, draft_of, read_schema
 from medcontract.jsonschema_files.drafts import Draft
 from medcontract.jsonschema_files.errors import explain
-from medcontract.jsonschema_files.keywords import Memo, TooMuchWork, validator_class
+from medcontract.jsonschema_files.keywords import Memo, TooMuchWork, in_new_thread, validator_class
 from medcontract.jsonschema_files.references import SchemaSet
 from medcontract.problems import Finding, Path, plural
 from medcontract.reading.limits import MAX_DEPTH
 from medcontract.schemas.regex import TooSlow
-
-_FRAMES = 40_000
-_STACK = 512 << 20
-"""Bytes of address space; only what is used is allocated."""
-Result = TypeVar("Result")
 
 
 class SchemaChecker:
@@ -58,7 +50,10 @@ class SchemaChecker:
     def findings(self, value: Any) -> list[Finding]:
         """The problems of a parsed value; empty if it matches the schema."""
         try:
-            return _with_deep_stack(lambda: self._findings(value))
+            try:
+                return self._findings(value)
+            except RecursionError:  # the stack of the caller may be deep
+                return in_new_thread(lambda: self._findings(value))
         except (TooMuchWork, TooSlow) as reason:
             what = "a pattern" if isinstance(reason, TooSlow) else "the references"
             hint = "simplify it, or split the file into records (.jsonl); see docs/any-schema.md"
@@ -94,18 +89,3 @@ def _check_schema(draft: Draft, file: SchemaFile, schema: Any, path: Path) -> No
     undeclared = not path and "$schema" not in schema
     hint = first.hint or (f"a schema without '$schema' is read as {draft.name}" if undeclared else None)
     raise file.error((*path, *first.path), f"not a valid schema of {draft.name}: {first.message}{more}", hint)
-
-
-def _with_deep_stack(work: Callable[[], Result]) -> Result:
-    """Do the work, if necessary again with a deeper stack: jsonschema recurses several times per level."""
-    try:
-        return work()
-    except RecursionError:
-        frames, stack = sys.getrecursionlimit(), threading.stack_size(_STACK)
-    sys.setrecursionlimit(max(_FRAMES, frames))
-    try:
-        with ThreadPoolExecutor(1) as pool:
-            return pool.submit(work).result()
-    finally:
-        sys.setrecursionlimit(frames)
-        threading.stack_size(stack)

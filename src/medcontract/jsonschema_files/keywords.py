@@ -6,13 +6,15 @@
 - `uniqueItems`: jsonschema compares objects in quadratic time.
 - `$ref`: alternatives and repeated references may apply the same schema to the same value exponentially often. So the
   errors of a schema for a value are cached, and the number of references that are followed is limited.
+  Deeply nested values exceed the stack, so that some references are followed in a new thread, which has one of its own.
 - `anyOf`, `oneOf`: see `alternatives`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from jsonschema.exceptions import ValidationError
 from jsonschema.protocols import Validator
@@ -24,8 +26,11 @@ from medcontract.schemas.regex import fits
 
 Errors = Iterator[ValidationError]
 Keyword = Callable[[Any, Any, Any, Any], Errors | None]
+Result = TypeVar("Result")
 
 MOST_STEPS, _MOST_STEPS_PER_VALUE = 50_000, 200
+MOST_NESTED, _NESTED_PER_THREAD = 2_000, 20
+"""References inside references; a new thread has room for some of them."""
 _MOST_CACHED = 200_000
 _MOST_AGAIN = 20
 """How many errors of a cached value are repeated: all were reported the first time."""
@@ -47,7 +52,7 @@ class Memo:
         """Start with a new value: clear the cache."""
         self.errors: dict[tuple[int, int], list[ValidationError]] = {}
         self.evaluated: dict[tuple[int, int], set[str]] = {}
-        self._value, self._left, self._extended = value, MOST_STEPS, False
+        self._value, self._left, self._extended, self._nested = value, MOST_STEPS, False, 0
 
     def step(self) -> None:
         """Count a reference that is followed. Raises `TooMuchWork`."""
@@ -59,6 +64,24 @@ class Memo:
         if len(self.errors) + len(self.evaluated) > _MOST_CACHED:
             self.errors.clear()
             self.evaluated.clear()
+
+    def follow(self, errors: Callable[[], Errors]) -> list[ValidationError]:
+        """The errors that following a reference yields. Raises `TooMuchWork`, and `RecursionError` if it is nested."""
+        self.step()
+        if self._nested > MOST_NESTED:
+            raise RecursionError
+        self._nested += 1
+        try:
+            if self._nested % _NESTED_PER_THREAD:
+                return list(errors())
+            return in_new_thread(lambda: list(errors()))
+        finally:
+            self._nested -= 1
+
+
+def in_new_thread(work: Callable[[], Result]) -> Result:
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(work).result()
 
 
 def _size(value: Any) -> int:
@@ -87,16 +110,17 @@ def validator_class(base: type[Validator], memo: Memo) -> type[Validator]:
 
 def _reference(original: Any, memo: Memo) -> Keyword:
     def keyword(validator: Any, ref: str, instance: Any, schema: Any) -> Errors:
-        memo.step()
         target = memo.targets.get(id(schema))
-        if target is None:
-            yield from original(validator, ref, instance, schema)
+        key = None if target is None else (id(instance), target)
+        if key in memo.errors:
+            memo.step()
+            yield from map(_copy, memo.errors[key][:_MOST_AGAIN])
             return
-        key, most = (id(instance), target), _MOST_AGAIN
-        if key not in memo.errors:
-            memo.errors[key], most = list(original(validator, ref, instance, schema)), -1
-        known = memo.errors[key]
-        yield from map(_copy, known if most < 0 else known[:most])
+        errors = memo.follow(lambda: original(validator, ref, instance, schema))
+        if key is not None:
+            memo.errors[key] = errors
+            errors = list(map(_copy, errors))
+        yield from errors
 
     return keyword
 

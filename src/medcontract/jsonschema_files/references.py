@@ -158,7 +158,7 @@ class SchemaSet:
             except NoPattern as reason:
                 message, hint = (
                     f"not a regular expression: {reason}",
-                    "see docs/any-schema.md for the syntax of patterns",
+                    "for the syntax see docs/any-schema.md",
                 )
                 raise node.error(place, message, hint) from None
 

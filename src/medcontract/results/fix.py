@@ -39,8 +39,8 @@ class Fix(Result, frozen=True, kw_only=True):
         from difflib import unified_diff
         from io import StringIO
 
-        sides = [list(StringIO(text, newline="")) for text in (self._before, self._after)]
-        lines = unified_diff(*sides, f"{self.path}", f"{self.path} (fixed)")
+        before, after = (list(StringIO(text, newline="")) for text in (self._before, self._after))
+        lines = unified_diff(before, after, f"{self.path}", f"{self.path} (fixed)")
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
 
     def __bool__(self) -> bool:

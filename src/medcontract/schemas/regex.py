@@ -1,8 +1,9 @@
 """Untrusted patterns in user-supplied schemas: matching them must not take forever.
 
 Engines that backtrack take twice as long for `^(a+)+$` with each letter. Patterns are therefore translated, from the
-tree that `re` parses, for the engine in pydantic, which takes linear time. Patterns that it does not support (lookaround,
-backreferences, flags), or that `re` does not know (`\\p{L}`), are left to `regex`, which gives up after a second.
+tree that `re` parses, for the engine in pydantic, which takes linear time. Patterns that it does not support
+(lookaround, backreferences, flags), or that `re` does not know (`\\p{L}`), are left to `regex`, which gives up after a
+second.
 """
 
 from __future__ import annotations

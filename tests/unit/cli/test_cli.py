@@ -784,16 +784,20 @@ def test_a_crash_leaves_the_old_file_whole(run: Run, good: Path, monkeypatch: py
     assert sorted(os.listdir()) == ["good.jsonl", "x.json"]
 
 
-def test_permissions_of_the_output(run: Run, good: Path) -> None:
-    """A file that was there keeps its permissions; a new one has those that the umask gives."""
+def test_permissions_of_the_output(run: Run, good: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that was there keeps its permissions; a new one has those that the umask gives, which nothing changes."""
     Path("old.json").write_bytes(b"")
     Path("old.json").chmod(0o604)
-    mask = os.umask(0o027)
+    set_umask = os.umask
+    changed: list[int] = []  # also affects other threads, which may create files at that moment
+    monkeypatch.setattr(os, "umask", lambda mask: changed.append(mask) or set_umask(mask))
+    mask = set_umask(0o027)
     try:
         run("validate", "--out", "old.json", good)
         run("validate", "--out", "new.json", good)
     finally:
-        os.umask(mask)
+        set_umask(mask)
+    assert changed == []
     assert stat.S_IMODE(os.stat("old.json").st_mode) == 0o604
     assert stat.S_IMODE(os.stat("new.json").st_mode) == 0o640
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import socket
+import sys
 import threading
 import tracemalloc
 from collections.abc import Callable
@@ -601,10 +602,10 @@ BROKEN: list[tuple[Any, str, str | None]] = [
     ({"properties": {"a": {"minLength": -1}}}, r"'minLength' must be at least 0 \(at /properties/a/minLength\)", None),
     ({"items": [{}]}, r"'items' must be an object or true or false, not a list", "read as 2020-12"),
     ({"required": True, "type": 3}, r"\(and 1 more problem\)", None),
-    ({"pattern": "("}, r"not a regular expression: .*\(at /pattern\)", "syntax of patterns"),
+    ({"pattern": "("}, r"not a regular expression: .*\(at /pattern\)", "for the syntax"),
     ({"pattern": "("*3000 + ")" * 3000}, r"not a regular expression", None),
-    ({"patternProperties": {"[": {}}}, r"not a regular expression: .*\(at /patternProperties/\[\)", "syntax of patterns"),
-    ({"pattern": r"\p{Q}"}, r"not a regular expression: unknown property", "syntax of patterns"),
+    ({"patternProperties": {"[": {}}}, r"not a regular expression: .*\(at /patternProperties/\[\)", "for the syntax"),
+    ({"pattern": r"\p{Q}"}, r"not a regular expression: unknown property", "for the syntax"),
     ({"$ref": "#/$defs/x"}, r"reference to '#/\$defs/x': it does not exist \(at /\$ref\)", "after"),
     ({"$ref": "#x"}, r"reference to '#x': it does not exist", None),
     ({"$ref": "#/required/x", "required": ["a"]}, r"it does not exist", None),
@@ -692,13 +693,25 @@ RECURSIVE = [
 
 
 @pytest.mark.parametrize("schema", RECURSIVE)
-def test_deep_documents(load: Load, schema: Any) -> None:
-    """A document of 100 levels is judged with a recursive schema, at any depth of the caller's own stack."""
+def test_deep_documents(load: Load, schema: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A document of 100 levels is judged with a recursive schema, without changes that other threads would notice."""
+    monkeypatch.setattr(sys, "setrecursionlimit", None)
+    monkeypatch.setattr(threading, "stack_size", None)
     loaded = load(schema)
     assert brief(loaded, nested(99, {"v": 1})) == [("MC103", "/c" * 99 + "/v")]
     assert brief(loaded, nested(99, {"v": None})) == []
     assert brief(loaded, nested(100, {"v": 1})) == [("MC019", "")]
     assert threading.active_count() == 1
+
+
+def test_deep_documents_on_a_deep_stack(load: Load) -> None:
+    """The stack of the caller does not matter."""
+    loaded = load(RECURSIVE[0])
+
+    def below(levels: int) -> Any:
+        return below(levels - 1) if levels else brief(loaded, nested(99, {"v": 1}))
+
+    assert below(600) == [("MC103", "/c" * 99 + "/v")]
 
 
 def test_deep_schema(load: Load) -> None:
@@ -710,8 +723,8 @@ def test_deep_schema(load: Load) -> None:
 
 
 def test_too_deep_for_the_schema(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where even the larger stack is too small there is a problem, not a crash."""
-    monkeypatch.setattr("medcontract.jsonschema_files.checker._FRAMES", 100)
+    """Where even many threads are too few there is a problem, not a crash."""
+    monkeypatch.setattr("medcontract.jsonschema_files.keywords.MOST_NESTED", 100)
     assert brief(load(RECURSIVE[-1]), nested(99, {"v": None})) == [("MC019", "")]
 
 
