@@ -37,10 +37,14 @@ def _affixes() -> frozenset[str]:
     return frozenset(_field_names().affixes)
 
 
-@lru_cache(4096)
 def folded(name: str) -> str:
     """The name without case, accents and separators."""
-    plain = unicodedata.normalize("NFKD", name[:_LONGEST_NAME].casefold())
+    return _folded(name[:_LONGEST_NAME])
+
+
+@lru_cache(4096)
+def _folded(name: str) -> str:
+    plain = unicodedata.normalize("NFKD", name.casefold())
     return "".join(char for char in plain if char.isalnum())
 
 
@@ -56,7 +60,7 @@ _WORD = re.compile(r"[^\W_]+")
 @lru_cache(4096)
 def _without_affixes(name: str) -> tuple[str, ...]:
     """The folded name without words that people add to it, at either end: `pred_specialty`, `prob_MEL`."""
-    words = [folded(word) for word in _WORD.findall(name[:_LONGEST_NAME])]
+    words = [folded(word) for word in _WORD.findall(name)]
     found = []
     for start in range(1, len(words)):
         if words[start - 1] not in _affixes():
@@ -104,7 +108,9 @@ def pair_alike(names: Iterable[str], fields: Collection[str]) -> dict[str, str]:
     pair(lambda name: spellings.get(folded(name), ()), left)
     pair(lambda name: translations.get(folded(name), ()), left)
     either = translations | spellings
-    pair(lambda name: [field for rest in _without_affixes(name) for field in either.get(rest, ())], left)
+    pair(
+        lambda name: [field for rest in _without_affixes(name[:_LONGEST_NAME]) for field in either.get(rest, ())], left
+    )
     pair(lambda name: [field for field in free if _is_near(folded(name), folded(field))], left[:_MOST_COMPARED])
     return pairs
 

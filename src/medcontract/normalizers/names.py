@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from medcontract.normalizers.text import normalize
+from medcontract.normalizers.text_cache import TextCache
 
 VERSION = 2
 """Incremented when the pairing changes; part of the protocols that use it."""
@@ -212,7 +213,7 @@ def _best_first(names: Sequence[str], others: Sequence[str], threshold: float) -
         yield (divmod(pair, width) for pair in levels.pop(score))
 
 
-@lru_cache(maxsize=1 << 12)
+@TextCache
 def _sorted_words(name: str) -> str:
     """Makes `ratio` equivalent to `token_sort_ratio`, so that the words of a name are sorted only once."""
     return " ".join(sorted(name.split()))
@@ -224,7 +225,7 @@ def _doses_agree(one: str, other: str) -> bool:
     return all(first[number] & second[number] for number in first.keys() & second.keys())
 
 
-@lru_cache(maxsize=1 << 14)
+@TextCache
 def _doses(name: str) -> dict[str, set[str]]:
     found: dict[str, set[str]] = defaultdict(set)
     for number, unit in _DOSE.findall(name):
@@ -234,7 +235,7 @@ def _doses(name: str) -> dict[str, set[str]]:
     return dict(found)
 
 
-@lru_cache(maxsize=1 << 14)
+@TextCache
 def _digit_groups(name: str) -> tuple[str, ...]:
     """The numbers in a name, in order: runs of digits, with signs before and inside them."""
     return tuple(filter(None, _DIGIT_GROUP.findall(name)))
@@ -262,7 +263,7 @@ def _by_word() -> dict[str, list[tuple[str, frozenset[str]]]]:
     return dict(found)
 
 
-@lru_cache(maxsize=1 << 14)
+@TextCache
 def _listed(name: str) -> frozenset[str]:
     """The look-alikes in a name: all their words occur in it, in any order, besides doses and dosage forms."""
     words = frozenset(name.split()).union(_WORD.findall(name))  # CITALOPRAM20MG contains a name, too

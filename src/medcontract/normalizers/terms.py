@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Container, Iterable, Mapping
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from medcontract.normalizers.folding import fold, fold_spaced
 from medcontract.normalizers.joints import Joints
 from medcontract.normalizers.markers import Found, Markers
 from medcontract.normalizers.phrases import Phrases, spaced
+from medcontract.normalizers.text_cache import TextCache
 
 VERSION = 2
 """Incremented when `fold` or the matching changes; part of the protocols that use it.
@@ -27,7 +28,6 @@ LEXICON = Path(__file__).parent / "data" / "lexicon.json"
 CATEGORIES = ("diagnoses", "treatments", "medications", "symptoms", "labs")
 
 _MARKERS = ("structure_markers", "evidence_markers", "fallacies")
-_KEPT = 1 << 15
 _LONGEST_KEPT = 200
 """Normalizations of texts up to this length are cached: names, diagnoses, short answers."""
 _MAX_QUOTED = 40
@@ -69,7 +69,7 @@ class Terms:
     def __init__(self, said: _Said) -> None:
         self._said = said
         self._spellings = Phrases(said.names)
-        self._short = lru_cache(maxsize=_KEPT)(self._normalize)
+        self._short = TextCache(self._normalize, _LONGEST_KEPT)
         self._names = Phrases({name: name for name in said.names.values()})
         self._markers = Markers(*[self._hidden_in_names(said.markers[kind]) for kind in _MARKERS])
         self._facts: dict[str, frozenset[str]] = {}
@@ -94,14 +94,14 @@ class Terms:
 
         Names stay unchanged. Results for short texts are cached.
         """
-        return self._short(text) if len(text) <= _LONGEST_KEPT else self._normalize(text)
+        return self._short[text]
 
     def _normalize(self, text: str) -> str:
         return _plain(self._spaced(text))
 
     def normalize_spaced(self, text: str) -> str:
         """Like `normalize`, but with a space on both sides of each word: faster for long texts that are searched."""
-        return spaced(self._short(text)) if len(text) <= _LONGEST_KEPT else self._spaced(text)
+        return spaced(self._short[text]) if len(text) <= _LONGEST_KEPT else self._spaced(text)
 
     def _spaced(self, text: str) -> str:
         return self.normalize_folded(fold_spaced(text))

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 from unicodedata import category
 from unicodedata import normalize as unicode_form
 
 from unidecode import unidecode
+
+from medcontract.normalizers.text_cache import TextCache
 
 VERSION = 2
 """Incremented when a step changes; part of the protocols that use it."""
@@ -52,7 +54,7 @@ def micro_signs(text: str) -> str:
     return _UPPER_CASE_MICRO.sub("u", _replace_each(text, _micro))
 
 
-@cache
+@lru_cache(maxsize=1 << 14)
 def _micro(char: str) -> str:
     return "u" if char == "\u00b5" or unicode_form("NFKC", char) == _MU else char
 
@@ -84,7 +86,7 @@ def punctuation_of_other_scripts(text: str) -> str:
     return text if text.isascii() else _replace_each(text, _sign)
 
 
-@cache
+@lru_cache(maxsize=1 << 14)
 def _sign(char: str) -> str:
     if char in _SIGNS:
         return _SIGNS[char]
@@ -99,7 +101,7 @@ def latin_upper_case(text: str) -> str:
     return (text if text.isascii() else _replace_each(text, _latin)).upper()
 
 
-@cache
+@lru_cache(maxsize=1 << 14)
 def _latin(char: str) -> str:
     if char.isascii():
         return char
@@ -141,12 +143,9 @@ STEPS: tuple[Callable[[str], str], ...] = (
 )
 
 
-_LONGEST_KEPT = 1000
-
-
 def normalize(text: str) -> str:
     """The normalized text. Results are cached, except for very long texts."""
-    return _cached_normalize(text) if len(text) <= _LONGEST_KEPT else _normalize(text)
+    return _normalized[text]
 
 
 def tight(text: str) -> str:
@@ -154,7 +153,7 @@ def tight(text: str) -> str:
 
     Slashes are never deleted (U/L is not UL), nor is a dot before a digit (B.12 is not B12).
     """
-    return _cached_tight(text) if len(text) <= _LONGEST_KEPT else _tight(text)
+    return _tightened[text]
 
 
 def equal(one: str, other: str) -> bool:
@@ -206,8 +205,7 @@ def _is_letter(char: str) -> bool:
 
 _FIRST_STEPS, _CHARACTER_STEPS, _LAST_STEPS = STEPS[:2], STEPS[2:4], STEPS[4:]
 """Before, in and after the steps that replace each character independently."""
-_cached_normalize = lru_cache(maxsize=1 << 18)(_normalize)
-_cached_tight = lru_cache(maxsize=1 << 16)(_tight)
+_normalized, _tightened = TextCache(_normalize), TextCache(_tight)
 
 
 class Step(NamedTuple):

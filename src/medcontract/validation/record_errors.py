@@ -276,7 +276,8 @@ def _renames(parsed: Any, path: Path, missing: set[str], schema: dict[str, Any])
     unknown = frozenset(parsed) - frozenset(known_keys(schema, path))
     if not unknown:
         return {}
-    pairs = _paired(unknown, frozenset(missing))
+    pair = _paired if sum(map(len, unknown)) <= _LONGEST_KNOWN else _paired.__wrapped__
+    pairs = pair(unknown, frozenset(missing))
     return pairs if path else {**pairs, **_renamed_list(parsed, unknown - pairs.keys(), missing, schema)}
 
 

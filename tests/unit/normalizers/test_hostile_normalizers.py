@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import json
 import re
+import sys
+import tracemalloc
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from unicodedata import category
@@ -17,8 +22,11 @@ from tests.commands import Call
 from tests.scoring_files import CONTRACTS, drug, read_rx, rx, write
 from tests.support import property_settings
 
+import medcontract
 from medcontract.contracts.rules.record import UniqueSpellings
 from medcontract.normalizers import folding, names
+from medcontract.normalizers.text import normalize
+from medcontract.normalizers.text_cache import TextCache
 
 _SIZE = 8_000
 
@@ -154,3 +162,39 @@ def test_a_name_of_the_lexicon_is_folded_once(monkeypatch: pytest.MonkeyPatch) -
     rule = UniqueSpellings(field="synonyms", code="MC220", message="")
     assert rule.check(SimpleNamespace(synonyms={"name": [f"spelling {number}" for number in range(50)]})) == []
     assert folded["name"] <= 3
+
+
+def _many_characters() -> None:
+    for start in range(0, 0x20000, 0x200):
+        normalize("".join(map(chr, range(start, start + 0x200))))
+
+
+def _many_texts() -> None:
+    for number in range(20_000):
+        normalize(f"{number} {'x' * 900}")
+
+
+def _many_keys() -> None:
+    """Records with a long key instead of the label."""
+    for number in range(60):
+        record = json.dumps({"image_id": f"I-{number}", f"{number}{'x' * 500_000}": "NV"})
+        assert not medcontract.validate(record.encode(), "lesions/truth", name="x.jsonl").ok
+
+
+@pytest.mark.parametrize("call", [_many_characters, _many_texts, _many_keys])
+def test_caches_are_limited_by_size(call: Callable[[], None]) -> None:
+    """Only a few megabytes of texts of patients stay in the process, however long or many they were."""
+    tracemalloc.start()
+    try:
+        call()
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] < 24 << 20
+    finally:
+        tracemalloc.stop()
+
+
+def test_caches_keep_what_fits() -> None:
+    """A text that was normalized is not normalized again."""
+    cache = TextCache(str.upper, longest=5)
+    assert [cache[text] for text in ("a", "b", "a", "abcdef")] == ["A", "B", "A", "ABCDEF"]
+    assert cache == {"a": "A", "b": "B"}

@@ -16,7 +16,7 @@ from tests.support import sample
 
 from medcontract.cli.main import main
 from medcontract.normalizers.numbers import close, number
-from medcontract.normalizers.text import _cached_normalize, _normalize, _tight, equal, normalize, steps, tight
+from medcontract.normalizers.text import _normalize, _normalized, _tight, equal, normalize, steps, tight
 
 TABLE = {
     "Metformína 5,0 mg.": "METFORMINA 5.0 MG",
@@ -305,10 +305,10 @@ def test_half_a_pair() -> None:
 
 def test_a_distinct_text_is_normalized_once() -> None:
     """A million fields of few texts take few steps."""
-    _cached_normalize.cache_clear()
+    _normalized.clear()
     for number_ in range(10_000):
-        normalize(f"cada {number_ % 7} horas")
-    assert _cached_normalize.cache_info().misses == 7
+        assert normalize(f"cada {number_ % 7} horas") is normalize(f"cada {number_ % 7} horas")
+    assert len(_normalized) == 7
 
 
 @pytest.mark.parametrize(("text", "found"), [("6,00", "6.00"), ("-2.5", "-2.5"), (" 5 ", "5"), (".5", "0.5")])
@@ -415,6 +415,6 @@ def test_close_with_very_many_digits(digits: int) -> None:
 
 def test_long_texts_are_not_kept() -> None:
     """A text of megabytes is normalized, and forgotten."""
-    _cached_normalize.cache_clear()
+    _normalized.clear()
     assert normalize("á" * 5_000) == "A" * 5_000
-    assert _cached_normalize.cache_info().currsize == 0
+    assert not _normalized

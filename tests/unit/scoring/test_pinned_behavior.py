@@ -52,6 +52,6 @@ def test_a_change_of_behavior_is_noticed(
 
 
 def _forget() -> None:
-    caches: tuple[Any, ...] = (text._cached_normalize, text._cached_tight, names._listed, terms._built_in)
-    for cached in caches:
-        cached.cache_clear()
+    for cached in (text._normalized, text._tightened, names._listed):
+        cached.clear()
+    terms._built_in.cache_clear()
