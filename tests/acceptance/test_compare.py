@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.commands import HEADLINES, SENT, TRACKS, TRUTH, Call, all_files, keeps, sent_file, truth_file
 from tests.scoring_files import reference, says, write
+from tests.unit.scoring.test_protocol import fingerprint
 
 
 def scored(call: Call, out: str, *files: Any) -> Path:
@@ -102,6 +103,26 @@ def test_other_protocol(call: Call, tmp_path: Path) -> None:
     ran = call("compare", before, after)
     assert ran.code == 2
     assert "weight_benign: 1 and 2" in ran.err
+
+
+@pytest.mark.parametrize("side", ["baseline", "rerun"])
+@pytest.mark.parametrize("extra", [(), ("--participant",)])
+def test_a_fingerprint_of_other_parameters(call: Call, tmp_path: Path, side: str, extra: tuple[str, ...]) -> None:
+    """A score that was edited to have the fingerprint of another one cannot be compared with it."""
+    files = all_files(tmp_path, "reports")
+    honest = scored(call, "honest.json", *files, *extra)
+    other = scored(call, "other.json", *files, "--parameter", "min_processed=0.5", *extra)
+    assert call("compare", honest, honest).code == 0
+    value = json.loads(honest.read_text())
+    forged = _changed(other, "forged.json", lambda score: score["protocol"].update(fingerprint=_fingerprint(value)))
+    both = (forged, honest) if side == "baseline" else (honest, forged)
+    ran = call("compare", *both)
+    assert (ran.code, ran.out) == (2, "")
+    assert f"the fingerprint of the {side} does not follow from its parameters" in ran.err
+
+
+def _fingerprint(score: Any) -> str:
+    return str(score["protocol"]["fingerprint"])
 
 
 def test_other_truth(call: Call, tmp_path: Path) -> None:
@@ -259,7 +280,7 @@ def test_a_version_that_is_not_known(call: Call, tmp_path: Path) -> None:
     before = scored(call, "a.json", truth_file(tmp_path, "lesions"), sent_file(tmp_path, "lesions"))
 
     def newer(data: Any) -> None:
-        data["protocol"] |= {"version": 2, "fingerprint": "0" * 64}
+        data["protocol"] |= {"version": 2, "fingerprint": fingerprint("lesions", 2, data["protocol"]["parameters"])}
 
     ran = call("compare", before, _changed(before, "b.json", newer))
     assert ran.code == 2

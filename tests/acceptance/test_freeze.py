@@ -13,6 +13,7 @@ from tests.scoring_files import drug, read_rx, rx
 from tests.unit.scoring.test_protocol import fingerprint
 
 import medcontract
+from medcontract.evaluation.frozen import pinned_sha256
 
 Edit = Callable[[Any], None]
 
@@ -31,11 +32,14 @@ def freeze(call: Call, tmp_path: Path) -> Callable[..., Path]:
 
 
 def edited(path: Path, edit: Edit) -> Path:
-    """A copy that was frozen by another medcontract: changed, with the fingerprint of what it contains now."""
+    """A copy that was frozen by another medcontract: changed, with the hashes of what it contains now."""
     value = json.loads(path.read_text())
     edit(value)
     value["fingerprint"] = fingerprint(
         value["id"], value["version"], {each["name"]: each["value"] for each in value["parameters"]}
+    )
+    value["pinned_sha256"] = pinned_sha256(
+        value["fingerprint"], {each["contract"]: each["content_sha256"] for each in value["truth"]}
     )
     copy = path.with_name("edited.json")
     copy.write_text(json.dumps(value))
@@ -58,6 +62,7 @@ def test_the_document(call: Call, freeze: Callable[..., Path], tmp_path: Path, t
     path = freeze(track, "--truth", files[0], "--note", "baseline of March")
     found = keeps(path.read_text(), "medcontract/protocol")
     shown = call("protocol", "show", track, "--format", "json").json
+    assert found.pop("pinned_sha256") != shown.pop("pinned_sha256")  # it has no truth
     assert {name: found[name] for name in shown} == shown
     inputs = call("score", *files, "--format", "json").json["inputs"]
     assert found["truth"] == [
@@ -230,11 +235,17 @@ def test_what_protocol_show_prints_is_enough(call: Call, tmp_path: Path) -> None
         lambda document: document["versions"].update(normalization="1"),
         lambda document: document["parameters"].append(document["parameters"][0]),
         lambda document: document.update(fingerprint="0" * 64),
+        lambda document: document.update(truth=[]),
+        lambda document: document.pop("truth"),
+        lambda document: [document.pop(name) for name in ("truth", "pinned_sha256")],
+        lambda document: document.update(truth=[], pinned_sha256=None),
+        lambda document: document["truth"][0].update(content_sha256="0" * 64),
+        lambda document: document["truth"].append(document["truth"][0]),
     ],
 )
 def test_an_edited_file(call: Call, freeze: Callable[..., Path], tmp_path: Path, edit: Edit) -> None:
-    """The fingerprint is that of the parameters, and the versions are among these."""
-    path = freeze("extraction")
+    """The fingerprint is that of the parameters, the versions are among these, and no truth can be removed."""
+    path = freeze("extraction", "--truth", all_files(tmp_path, "extraction")[0])
     value = json.loads(path.read_text())
     edit(value)
     path.write_text(json.dumps(value))

@@ -18,6 +18,7 @@ from medcontract.results.comparison import ComparedRow, Comparison, Delta, RowKi
 from medcontract.scoring import tracks
 from medcontract.scoring.comparison import RowGroup, without_metadata
 from medcontract.scoring.expected import validated
+from medcontract.scoring.protocol import fingerprint_of
 from medcontract.scoring.track import Track
 from medcontract.validation.dispatch import validate_source
 from medcontract.validation.problem_collector import ProblemCollector
@@ -85,6 +86,13 @@ def _state(score: Any) -> str:
 
 
 def _comparable(before: Any, after: Any) -> None:
+    for score, side in ((before, "baseline"), (after, "rerun")):
+        used = score.protocol
+        if used.fingerprint != fingerprint_of(score.track, used.version, used.parameters):
+            raise CallError(
+                f"the fingerprint of the {side} does not follow from its parameters, so it cannot be compared",
+                "the file was edited after it was written: score the submission again",
+            )
     if before.track != after.track:
         raise CallError(f"the scores are of different tracks: {before.track} and {after.track}")
     if before.protocol.fingerprint != after.protocol.fingerprint:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from medcontract.errors import CallError, InvalidData, MedcontractError, report_plugin_errors
 from medcontract.evaluation.build_results import versions
-from medcontract.evaluation.frozen import FrozenProtocol
+from medcontract.evaluation.frozen import FrozenProtocol, pinned_sha256
 from medcontract.evaluation.inputs import GivenFile, Settings, gather
 from medcontract.evaluation.loading import read_truth
 from medcontract.evaluation.score import changed_protocol, protocol_for, track_of
@@ -24,6 +24,7 @@ def document(track: Track, protocol: Protocol) -> reference.Protocol:
         id=protocol.id,
         version=protocol.version,
         fingerprint=protocol.fingerprint,
+        pinned_sha256=pinned_sha256(protocol.fingerprint, {}),
         parameters=tuple(
             reference.Parameter(name=p.name, value=p.number, about=p.about, source=p.source, _text=p.text)
             for p in protocol.parameters
@@ -50,10 +51,12 @@ def freeze(
     if note is not None and not note.strip():
         raise CallError("the note is blank", "say why the protocol is frozen, or remove --note")
     protocol = changed_protocol(track, changes, settings.scoring)
+    contents = tuple(_contents(track, protocol, truth, settings)) if truth else ()
     return replace(
         document(track, protocol),
+        pinned_sha256=pinned_sha256(protocol.fingerprint, {each.contract: each.content_sha256 for each in contents}),
         versions=protocol.versions,
-        truth=tuple(_contents(track, protocol, truth, settings)) if truth else (),
+        truth=contents,
         note=note,
         **versions(),
     )

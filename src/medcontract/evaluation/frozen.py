@@ -11,7 +11,7 @@ from medcontract.errors import CallError
 from medcontract.evaluation.build_results import versions
 from medcontract.results.score import Environment
 from medcontract.scoring.canonical import canonical, sha256
-from medcontract.scoring.protocol import Protocol
+from medcontract.scoring.protocol import Protocol, fingerprint_of
 from medcontract.scoring.track import Track
 
 Value = float | str | None
@@ -30,23 +30,30 @@ class FrozenProtocol(Struct, frozen=True, kw_only=True):
     """The content hash of each truth, by contract; empty if no truth was frozen."""
     environment: dict[str, str]
     edited: bool
-    """Its fingerprint or its versions are not those of its parameters."""
+    """Its fingerprint or its versions are not those of its parameters, or its truth is not what was frozen."""
 
     @classmethod
     def of(cls, document: Mapping[str, Any]) -> FrozenProtocol:
         """From a valid document of `medcontract/protocol`."""
-        listed = document["parameters"]
+        listed, truths = document["parameters"], document.get("truth") or ()
         parameters = {each["name"]: each["value"] for each in listed}
-        content = {"id": document["id"], "version": document["version"], "parameters": parameters}
+        truth = {each["contract"]: each["content_sha256"] for each in truths}
+        hashes = (
+            fingerprint_of(document["id"], document["version"], parameters),
+            pinned_sha256(document["fingerprint"], truth),
+        )
         wrong = any(parameters.get(name) != version for name, version in (document.get("versions") or {}).items())
         return cls(
             id=document["id"],
             version=document["version"],
             fingerprint=document["fingerprint"],
             parameters=parameters,
-            truth={each["contract"]: each["content_sha256"] for each in document.get("truth") or ()},
+            truth=truth,
             environment=document.get("environment") or {},
-            edited=wrong or len(listed) > len(parameters) or sha256(canonical(content)) != document["fingerprint"],
+            edited=wrong
+            or len(listed) > len(parameters)
+            or len(truths) > len(truth)
+            or hashes != (document["fingerprint"], document.get("pinned_sha256")),
         )
 
     def changes(self, track: Track) -> list[tuple[str, str]]:
@@ -69,7 +76,7 @@ class FrozenProtocol(Struct, frozen=True, kw_only=True):
     def differences(self, version: int, parameters: Mapping[str, Value]) -> Iterator[str]:
         """How a protocol of the same track differs from the frozen one."""
         if self.edited:
-            yield "the file was edited: its fingerprint or versions do not match its parameters"
+            yield "the file was edited: its hashes or versions do not match its parameters and truth"
         if version != self.version:
             yield f"version {self.version} is frozen, this is version {version}"
         for name in [*self.parameters, *(name for name in parameters if name not in self.parameters)]:
@@ -105,6 +112,11 @@ class FrozenProtocol(Struct, frozen=True, kw_only=True):
             for name, frozen, used in pairs
             if frozen is not None and frozen != used
         )
+
+
+def pinned_sha256(fingerprint: str, truth: Mapping[str, str]) -> str:
+    """The hash of a frozen protocol and its truths, so that none of these can be removed from a file unnoticed."""
+    return sha256(canonical({"fingerprint": fingerprint, "truth": dict(truth)}))
 
 
 _ABSENT = "absent"

@@ -12,7 +12,7 @@ _OF_ENTRY = 200
 
 
 class TextCache(dict[str, Result]):
-    """The results of a function, by text: `cache[text]` calls it if necessary. When the cache is full, it is emptied."""
+    """The results of a function by text: `cache[text]` calls it if necessary. When the cache is full, it is emptied."""
 
     def __init__(self, function: Callable[[str], Result], longest: int = 1000) -> None:
         """Results of texts with more than `longest` characters are not kept."""

@@ -157,6 +157,8 @@ class Protocol(Result, frozen=True, kw_only=True):
     """The version; incremented when a formula changes."""
     fingerprint: Sha256
     """SHA-256 of the canonical JSON (RFC 8785) of id, version and parameters."""
+    pinned_sha256: Sha256 | None = None
+    """SHA-256 of the canonical JSON (RFC 8785) of fingerprint and truth, an object of content hashes by contract."""
     parameters: tuple[Parameter, ...]
     """The parameters, in the order in which they are used."""
     figures: tuple[Formula, ...]
@@ -176,7 +178,9 @@ class Protocol(Result, frozen=True, kw_only=True):
     environment: Environment | None = None
     """If frozen: what it ran with."""
 
-    _optional = frozenset({"classes", "versions", "truth", "note", "medcontract_version", "environment"})
+    _optional = frozenset({
+        "pinned_sha256", "classes", "versions", "truth", "note", "medcontract_version", "environment",
+    })  # fmt: skip
 
     def _rows(self, show_values: bool) -> list[Row]:
         return [parameter.to_dict() for parameter in self.parameters]

@@ -102,8 +102,7 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 of the canonical JSON (RFC 8785) of id, version and parameters."""
-        return sha256(canonical({"id": self.id, "version": self.version, "parameters": self.values}))
+        return fingerprint_of(self.id, self.version, self.values)
 
     def describe(self) -> dict[str, Any]:
         """The protocol as included in every result."""
@@ -143,6 +142,11 @@ class Protocol(Struct, frozen=True, kw_only=True, dict=True):
     def _with(self, values: Mapping[str, Decimal | str]) -> Protocol:
         parameters = tuple(replace(p, value=values.get(p.name, p.value)) for p in self.parameters)
         return replace(self, parameters=parameters)
+
+
+def fingerprint_of(protocol_id: str, version: int, parameters: Mapping[str, int | float | str | None]) -> str:
+    """SHA-256 of the canonical JSON (RFC 8785) of id, version and parameters."""
+    return sha256(canonical({"id": protocol_id, "version": version, "parameters": dict(parameters)}))
 
 
 _MOST_LISTED = 12

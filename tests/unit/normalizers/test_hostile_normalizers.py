@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import re
-import sys
 import tracemalloc
 from collections import Counter, defaultdict
 from collections.abc import Callable

@@ -136,7 +136,7 @@ def test_show(show: Call, call: Call, track: str) -> None:
     assert (ran.code, ran.err) == (0, "")
     page = keeps(ran.out, "medcontract/protocol")
     classes = ["classes"] if track == "lesions" else []
-    assert list(page) == ["id", "version", "fingerprint", "parameters", "figures", *classes, "changes"]
+    assert list(page) == ["id", "version", "fingerprint", "pinned_sha256", "parameters", "figures", *classes, "changes"]
     assert page["id"] == track
     assert [change["version"] for change in page["changes"]] == list(range(1, page["version"] + 1))
     text = call("protocol", "show", track).out
