@@ -232,5 +232,5 @@ def in_python(text: str) -> str:
     if "--" not in text and "medcontract " not in text:
         return text
     for pattern, python in (*((re.escape(option), name) for option, name in _arguments.items()), *_IN_PYTHON):
-        text = re.sub(rf"""(?<![^\s('"`]){pattern}(?![\w/\\-]|\.\w)""", python, text)  # not in paths: runs/--old.json
+        text = re.sub(rf"""(?<![^\s('"`]){pattern}(?![\w/-]|[.\\]\w)""", python, text)  # not in paths: runs/--old.json
     return text

@@ -167,7 +167,7 @@ def _an_internal_error(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.F
 
 
 def _a_slow_pattern(folder: Path, patch: pytest.MonkeyPatch) -> medcontract.FileReport:
-    (folder / "schema.json").write_text('{"pattern": "^(?=(a+)+$)"}')
+    (folder / "schema.json").write_text('{"pattern": "^(?=(a|aa)+$)"}')
     return medcontract.validate(b'"%s!"' % (b"a" * 50), schema=folder / "schema.json", name="x.json")
 
 
