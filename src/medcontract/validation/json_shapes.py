@@ -254,7 +254,7 @@ def _inner_file(value: Any) -> tuple[str, str] | None:
     members = list(value.items())[:_MOST_CHECKED] if isinstance(value, dict) else []
     inside = [(key, inner) for key, inner in members if isinstance(inner, dict)]
     found = [(key, contract_id) for key, inner in inside if (contract_id := recognition.exact(_outline(inner)))]
-    if not found and len(value) == 1:
+    if not found and len(members) == 1:
         found = [(key, "") for key, inner in inside if any(isinstance(inner.get(name), list) for name in list_keys())]
     return found[0] if len(found) == 1 else None
 

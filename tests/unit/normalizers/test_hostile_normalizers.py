@@ -142,11 +142,12 @@ def test_a_document_with_too_many_names_is_reported(
     wrong = read_rx("d1", *(drug(f"ACETAMINOFEM {letter}") for letter in "ABC"))
     truth, predictions, _ = CONTRACTS["extraction"]
     files = write(tmp_path, truth, [label]), write(tmp_path, predictions, [wrong])
-    assert call("score", *files, "--match", "fuzzy", "--format", "json").json["warnings"] == []
+    few = call("score", *files, "--match", "fuzzy", "--format", "json").json["warnings"]
     monkeypatch.setattr(names, "MOST_COMPARISONS", 8)
     warnings = call("score", *files, "--match", "fuzzy", "--format", "json").json["warnings"]
-    assert warnings == ["1 document has too many names to compare: only equal names were paired there"]
-    assert call("score", *files, "--format", "json").json["warnings"] == []
+    message = "1 document has too many names to compare: only equal names were paired there"
+    exact = call("score", *files, "--format", "json").json["warnings"]
+    assert [message in found for found in (warnings, few, exact)] == [True, False, False]
 
 
 def test_a_name_of_the_lexicon_is_folded_once(monkeypatch: pytest.MonkeyPatch) -> None:
