@@ -27,6 +27,7 @@ from tests.scoring_files import (
     CONTRACTS,
     Record,
     answer,
+    case,
     document,
     drug,
     evidence,
@@ -60,6 +61,15 @@ def checked(call: Call) -> Call:
 def predicted(*groups: str) -> list[Record]:
     """The right triage responses with the same groups in each."""
     return [response(true, *groups) for true in TRUTH["triage"]]
+
+
+def test_examples_of_labels_are_sorted(check: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They do not depend on the seed of hashes, which differs from process to process."""
+    groups = ["Resuscitation", "Airway", "Medication", "Bleeding control"]
+    records = case("C-1", ("S-1", 0, 10, [(group, 15.0) for group in groups]))
+    files = write(tmp_path, CONTRACTS["triage"][0], records), sent_file(tmp_path, "triage", [response(records[0], "x")])
+    on_a_terminal(monkeypatch)
+    assert "in the truth: 'Airway', 'Bleeding control', 'Medication'" in check(*files).out
 
 
 # --- there is nothing to score ---------------------------------------------------------------------

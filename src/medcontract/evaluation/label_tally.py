@@ -28,9 +28,8 @@ class LabelTally:
         self._forms: set[str] = set()
 
     def expect(self, items: Iterable[Any]) -> None:
-        """Collect the labels of the truth."""
-        for item in items:
-            self.expected.update(dict.fromkeys(self.vocabulary.expected(item)))
+        """Collect the labels of the truth, sorted: a track may list those of an item as a set."""
+        self.expected = dict.fromkeys(sorted({label for item in items for label in self.vocabulary.expected(item)}))
         self._forms = {form for label in self.expected for form in self.vocabulary.forms(label)}
 
     def add(self, record: Any) -> None:
