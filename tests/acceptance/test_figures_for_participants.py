@@ -119,6 +119,16 @@ def test_four_decimals(track: str, tmp_path: Path, call: Call) -> None:
         assert not _LONG.search(json.dumps(shown))
 
 
+@pytest.mark.parametrize("more", [(), ("--participant",)])
+def test_reasons_of_gates(call: Call, more: tuple[str, ...]) -> None:
+    """4 decimals are 4 digits, not the 14 of the double that is nearest to them."""
+    folder = Path(medcontract.__file__).parent / "examples" / "extraction"
+    gates = call("score", folder, *more, "--format", "json").json["result"]["gates"]
+    reasons = " ".join(gate["reason"] for gate in gates)
+    assert "75.6667 % reaches the goal of 75" in reasons
+    assert not _LONG.search(reasons)
+
+
 def test_a_warning_about_a_headline(tmp_path: Path, call: Call) -> None:
     """A coefficient of −1/√6 is shown as −0.4082 there, too."""
     (tmp_path / "c.toml").write_text(SMALL.replace('kind = "accuracy"', 'kind = "mcc"'))

@@ -159,7 +159,7 @@ def distinguishable(measured: Fraction, goal: Fraction) -> str:
     shown, limit = coarse(rounded(measured)), rounded(goal)
     below = rounded(measured) < limit
     side = "" if (shown < limit) == below else "just below " if below else "just above "
-    return f"{side}{shown:.16g}"
+    return f"{side}{shown:.7g}"
 
 
 def _proofs(files: AuxiliaryFiles) -> Fraction | None:
