@@ -491,11 +491,12 @@ def test_nothing_parsed_without_a_truth(checked: Call, tmp_path: Path) -> None:
 
 
 def test_hint_for_scientific_notation(call: Call, tmp_path: Path) -> None:
-    """Each unknown id says so; an id that only resembles it does not."""
-    records = [*_scientific("lesions"), {**SENT["lesions"][2], "image_id": "1E5"}]
+    """Each unknown id says so, with a decimal comma, too; an id that only resembles it does not."""
+    others = [{**SENT["lesions"][n], "image_id": name} for n, name in ((2, "1E5"), (3, "1,2E+05"))]
+    records = [*_scientific("lesions"), *others]
     files = truth_file(tmp_path, "lesions"), sent_file(tmp_path, "lesions", records)
     unknown = [each for each in call("score", *files, "--format", "json").json["problems"] if each["code"] == "MC303"]
-    assert ["scientific notation" in each["hint"] for each in unknown] == [True, True, False]
+    assert ["scientific notation" in each["hint"] for each in unknown] == [True, True, False, True]
 
 
 class Occurs(NamedTuple):

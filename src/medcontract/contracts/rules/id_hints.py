@@ -8,7 +8,7 @@ from typing import Any
 
 _MOST_ZEROS = 10
 _NUMBER = re.compile(r"[0-9]+")
-_SCIENTIFIC = re.compile(r"[0-9](\.[0-9]+)?[eE]\+[0-9]{2,}")
+_SCIENTIFIC = re.compile(r"[0-9]([.,][0-9]+)?[eE]\+[0-9]{2,}")
 _KEEP_TEXT = "keep ids as text (in pandas: dtype=str; in Excel: format the column as Text)"
 _ZEROS = f"an expected id differs only in leading zeros; {_KEEP_TEXT}"
 _SCIENTIFIC_HINT = f"the id is in scientific notation, which spreadsheets write for long numbers; {_KEEP_TEXT}"
