@@ -63,12 +63,24 @@ def examples(folder: Path) -> dict[str, Result]:
         results[f"validate-{track}"] = medcontract.validate_files([files])
         results[f"compare-{track}"] = medcontract.compare(scored, scored)
         results[f"leaderboard-{track}"] = medcontract.leaderboard(files, files)
+    results["compare-worse"] = medcontract.compare(results["score-reports"], worse_reports(folder))
     results["refused"] = medcontract.score(*refused(folder))
     results["hostile"] = hostile_board(folder)
     results["invalid"] = medcontract.validate_files([invalid(folder / "invalid")])
     results["not-ready"] = medcontract.preflight(*refused(folder))
     results |= of_challenges(folder)
     return results
+
+
+def worse_reports(folder: Path) -> Result:
+    """The score of the example of reports, with one specialty in all predictions."""
+    example = EXAMPLES / "reports"
+    sent = json.loads((example / "predictions.json").read_text())
+    for record in sent["predictions"]:
+        record["specialty"] = "Oncology"
+    folder.mkdir(exist_ok=True)
+    (folder / "worse.json").write_text(json.dumps(sent))
+    return medcontract.score(example / "truth.json", example / "telemetry.json", folder / "worse.json")
 
 
 def invalid(folder: Path) -> Path:
