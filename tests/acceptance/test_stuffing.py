@@ -119,6 +119,14 @@ def test_participants(call: Call, tmp_path: Path, case: str, shown: bool) -> Non
             assert CODE in call(command, truth, sent, "--format", format_).out
 
 
+NOTE = (
+    "Vitals: temperature 39.2, heart rate 124, blood pressure 84/50, respiratory rate 30, oxygen saturation 86 %. Labs: "
+    "hemoglobin 10.2 g/dL, white blood cell count 21,000, platelets 88,000, sodium 129, potassium 5.4, creatinine 2.8, "
+    "urea 60, glucose 210, lactate 5.1, bilirubin 3.2, AST 90, ALT 75, albumin 2.4, CRP 280, procalcitonin 18, troponin "
+    "0.3, D-dimer 3.1, INR 1.8. The chest x-ray shows a consolidation; CT scan pending; ECG: sinus tachycardia. "
+    "According to the guideline, it is septic shock due to pneumonia. Therefore: first fluids, then norepinephrine. {}"
+)
+"""An honest note of intensive care: a marker for every 3 words."""
 REFUSAL = "I cannot determine the diagnosis from what is given."
 HONEST_ANSWERS: dict[str, list[str]] = {
     "about each case": [HONEST.format(n) for n in range(20)],
@@ -126,6 +134,7 @@ HONEST_ANSWERS: dict[str, list[str]] = {
     "blank": [" "] * 20,
     "some repeated": [STUFFED] * 9 + [HONEST.format(n) for n in range(11)],
     "one panel": [MARKERS] * 2 + [HONEST.format(n) for n in range(18)],
+    "values of intensive care": [NOTE.format(n) for n in range(20)],
     "a long one": [f"{MARKERS} {' '.join(f'word{k}' for k in range(200))} {n}" for n in range(20)],
 }
 

@@ -19,7 +19,7 @@ _FEWEST_MARKERS = 3
 """A repeated rationale with fewer markers, such as a refusal, gains next to nothing."""
 _SAME, _SHARE_SAME = 5, Fraction(1, 2)
 """Samples with the same rationale, and the share of all rationales that such samples make up."""
-_MANY_MARKERS, _DENSITY = 25, Fraction(1, 5)
+_MANY_MARKERS, _DENSITY = 25, Fraction(1, 2)
 """Different markers in a rationale, and per word."""
 _DENSE, _SHARE_DENSE = 3, Fraction(1, 10)
 """Samples with such rationales, and their share of all rationales."""
