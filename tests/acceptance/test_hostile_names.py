@@ -122,6 +122,7 @@ NAMES = {
     "command after a carriage return": "a\r::error::y",
     "escape sequence": "a\x1b[31mb",
     "control sequence": "a\x9b2Jb",
+    "text direction": "a\u202eb\u2066c\u200f",
     "row": "a\r=1+1",
     "formula": "=cmd|' _C calc'!A0",
     "formula after a tab": "\t=1+1",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from medcontract.problems import plural
 from medcontract.rendering.annotations import Annotation, Reviewed, annotated, not_listed, verdict
 from medcontract.rendering.view import View
@@ -30,12 +28,10 @@ def _command(each: Annotation) -> str:
     return f"::{each.level} {given}::{_data(each.text)}"
 
 
-_CONTROL = re.compile("[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e]")
-
-
 def _data(text: str) -> str:
     """Escape the message of a command. Other control characters are removed: a log would run escape sequences."""
-    return _CONTROL.sub("·", text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    shown = "".join(char if char.isprintable() or char in "\r\n" else "·" for char in text)
+    return shown.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:
