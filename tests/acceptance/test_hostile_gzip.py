@@ -141,6 +141,15 @@ def test_many_files_that_decompress_to_much(call: Call, tmp_path: Path, ending: 
     assert "the archive decompresses to more than 200 times its size" in file["problems"][0]["message"]
 
 
+def test_a_gzipped_file_beside_a_repetitive_one(call: Call, tmp_path: Path) -> None:
+    """It may decompress as if it were alone: the other file does not use up its share."""
+    rows = b"".join(b'{"image_id": "%d", "label": "NV"}\n' % (n * 7919**3 % 10**12) for n in range(50_000))
+    files = {"a.jsonl.gz": gzip.compress(rows), "b.json": _blanks(14 << 20)}
+    packed = pack(tmp_path / "packed.zip", files)
+    found = call("validate", packed, "--contract", "lesions/truth", "--format", "json").json["files"]
+    assert [(file["ok"], file["problems"]) for file in found] == [(True, [])] * 2
+
+
 def test_excerpts_of_many_problems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are read in one pass: an archive is not decompressed again for each of them."""
     wrong = b"".join(b'{"image_id": "W-%d", "label": "NV", "k%d": 1}\n' % (n, n) for n in range(300))

@@ -22,7 +22,7 @@ from medcontract.reading.archive_paths import SEPARATOR, member_path
 from medcontract.reading.exclude import Exclude
 from medcontract.reading.folders import Entry, Listing, has_ending
 from medcontract.reading.gunzip import MAGIC, Unreadable, size_text, too_compressed
-from medcontract.reading.limits import Limits, most_unpacked
+from medcontract.reading.limits import MAX_RATIO, Limits, most_unpacked
 from medcontract.reading.random_access import IndexedGunzip, Inflate, Segments, Window
 from medcontract.reading.source import Source, Watched, open_file, unreadable
 
@@ -157,7 +157,7 @@ class Archive:
 
     def most_unpacked(self, member: Member) -> int:
         """The share of a file in what the archive may decompress to: it may be one of thousands, and gzipped again."""
-        return self._most * member.size // max(self._data_size, 1)
+        return max(self._most * member.size // max(self._data_size, 1), MAX_RATIO * member.packed_size)
 
     def open(self, member: Member) -> io.RawIOBase:
         file = self._open()
