@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import gzip
+import io
 import json
 import os
 import subprocess
@@ -284,6 +285,22 @@ def test_very_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: 
         assert len(os.listdir("/proc/self/fd")) < before + 10
     finally:
         gc.enable()
+
+
+def test_headers_of_a_tar_are_not_files(call: Call, tmp_path: Path) -> None:
+    """Python adds one to each file, for the exact time: 6,000 files are not more than 10,000. Endless ones are refused."""
+    with tarfile.open(tmp_path / "x.tar", "w", format=tarfile.PAX_FORMAT) as archive:
+        for number in range(6000):
+            file = tarfile.TarInfo(f"{number}.txt")
+            file.mtime = number + 0.5
+            archive.addfile(file)
+        file = tarfile.TarInfo("x.csv")
+        file.size = len(ROW)
+        archive.addfile(file, io.BytesIO(ROW))
+    assert call("validate", tmp_path / "x.tar").code == 0
+    header = tar_entry("x", kind=tarfile.XGLTYPE).tobuf()
+    (tmp_path / "y.tar").write_bytes(header * 40_000 + bytes(1024))
+    assert "more than 10,000" in call("validate", tmp_path / "y.tar").out
 
 
 def test_a_large_tar_is_decompressed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,8 @@ from medcontract.reading.random_access import damaged
 _BLOCK = 512
 _MOST_METADATA = 1 << 20
 """Bytes in a header that extends another: long names."""
+_MOST_EXTENDED = 3
+"""Such headers for each file: Python and macOS write one for each, in addition to those of long names."""
 _MOST_OCTAL = 0o77777777777
 """The largest size that fits into a header."""
 _FILES, _LINKS, _DEVICES = b"0\0007", b"12", b"346"
@@ -40,10 +42,8 @@ def read_headers(file: BinaryIO, size: int | None) -> list[Member]:
     """The files in the archive. `size`: that of the file, if it is not gzipped. Raises `Unreadable`."""
     members: list[Member] = []
     extra = _Extra()
-    at = count = 0
+    at = files = headers = 0
     while (header := _read_header(file, at)) is not None:
-        count += 1
-        check_count(count)
         if extra.size is not None and extra.size != header.size and extra.size <= _MOST_OCTAL:
             raise _ambiguous()
         data_at = at + _BLOCK
@@ -55,7 +55,11 @@ def read_headers(file: BinaryIO, size: int | None) -> list[Member]:
             before, extra = extra, _extended(extra, header.kind, _metadata(file, data_at, length))
             if any(a not in (None, b) for a, b in zip(before[:2], extra[:2], strict=True)):
                 raise _ambiguous()
+            headers += 1
+            check_count(headers // _MOST_EXTENDED)
             continue
+        files += 1
+        check_count(files)
         if member := _member(header, length, data_at, extra):
             members.append(member)
         extra = _Extra()
