@@ -270,6 +270,20 @@ def test_patterns_that_are_stopped(call: Call, tmp_path: Path, pattern: str) -> 
     assert (good["ok"], ran.code) == (True, 1)
 
 
+@pytest.mark.parametrize("pattern", [
+    "((a{500}){500}){500}", r"(?=((\p{L}{500}){500}){500})", "(?<n>(a{500,}){500}){500}",
+    "(?x)((a{500} # (\n){500}){500}", r"\p{L}(?|((a{500}){500}){500})",
+])  # fmt: skip
+def test_patterns_that_would_be_huge(call: Call, tmp_path: Path, pattern: str) -> None:
+    """Repeats of repeats are copied when they are compiled: 20 characters would take gigabytes."""
+    (tmp_path / "schema.json").write_text(json.dumps({"items": {"pattern": pattern}}))
+    (tmp_path / "x.json").write_text('["a"]')
+    ran = call("validate", "--schema", tmp_path / "schema.json", "x.json")
+    assert ran.code == 2
+    assert "not a regular expression: " in ran.err
+    assert fits(r"^(?:[a-z]{4}){500}$", "abcd" * 500)
+
+
 def test_pattern_properties_that_backtrack(tmp_path: Path) -> None:
     """Patterns of keys are no other: beside `additionalProperties` and `unevaluatedProperties`, too."""
     key = "a" * 60 + "!"

@@ -120,10 +120,10 @@ def test_participants(call: Call, tmp_path: Path, case: str, shown: bool) -> Non
 
 
 NOTE = (
-    "Vitals: temperature 39.2, heart rate 124, blood pressure 84/50, respiratory rate 30, oxygen saturation 86 %. Labs: "
+    "Vitals: temperature 39.2, heart rate 124, blood pressure 84/50, respiratory rate 30, oxygen saturation 86 %. Lab: "
     "hemoglobin 10.2 g/dL, white blood cell count 21,000, platelets 88,000, sodium 129, potassium 5.4, creatinine 2.8, "
-    "urea 60, glucose 210, lactate 5.1, bilirubin 3.2, AST 90, ALT 75, albumin 2.4, CRP 280, procalcitonin 18, troponin "
-    "0.3, D-dimer 3.1, INR 1.8. The chest x-ray shows a consolidation; CT scan pending; ECG: sinus tachycardia. "
+    "urea 60, glucose 210, lactate 5.1, bilirubin 3.2, AST 90, ALT 75, albumin 2.4, CRP 280, procalcitonin 18, "
+    "troponin 0.3, D-dimer 3.1, INR 1.8. The chest x-ray shows a consolidation; ECG: sinus tachycardia. "
     "According to the guideline, it is septic shock due to pneumonia. Therefore: first fluids, then norepinephrine. {}"
 )
 """An honest note of intensive care: a marker for every 3 words."""

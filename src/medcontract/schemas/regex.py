@@ -31,13 +31,47 @@ def read_pattern(pattern: str) -> Any:
     import regex
 
     try:
+        if _compiled_size(_parsed(_KNOWN_TO_REGEX.sub(_in_re, pattern))) > _MOST_COMPILED:
+            raise NoPattern("too large")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return regex.compile(pattern)
-    except regex.error as error:
+    except (re.error, regex.error) as error:
         raise NoPattern(error.msg) from None
     except (RecursionError, OverflowError):
         raise NoPattern("too large") from None
+
+
+_MOST_COMPILED = 1_000_000
+"""The maximum size of a compiled pattern, which takes about 100 MB."""
+_KNOWN_TO_REGEX = re.compile(r"\\[pP](?:\{[^{}]*\}|[A-Z])|\(\?<(?=\w)|\\.", re.DOTALL)
+"""Unicode properties and named groups, which `re` does not know or spells differently; and other escapes."""
+
+
+def _in_re(found: re.Match[str]) -> str:
+    """A syntax of the same size for `re`."""
+    text = found.group()
+    return r"\w" if text[:2] in (r"\p", r"\P") else "(?P<" if text == "(?<" else text
+
+
+def _parsed(pattern: str) -> Any:
+    """The tree of a pattern. Raises `re.error`."""
+    from re import _parser  # type: ignore[attr-defined]  # the tree has no public name
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return _parser.parse(pattern)
+
+
+def _compiled_size(part: Any) -> int:
+    """The size of a part of a tree if required repeats are copied, as `regex` does."""
+    if not hasattr(part, "__len__"):
+        return 1
+    if isinstance(part, tuple) and str(part[0]).endswith("_REPEAT"):
+        return max(1, part[1][0]) * _compiled_size(part[1][2])
+    if isinstance(part, tuple) and str(part[0]) == "IN":
+        return len(part[1])
+    return 1 + sum(map(_compiled_size, part))
 
 
 def fits(pattern: str, text: str) -> bool:
@@ -101,11 +135,7 @@ class _Translation:
     """Translate a pattern for Rust's `regex`. Raises `_Unknown`."""
 
     def __init__(self, pattern: str) -> None:
-        from re import _parser  # type: ignore[attr-defined]  # the tree has no public name
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = _parser.parse(pattern)
+        tree = _parsed(pattern)
         if tree.state.flags != _PLAIN_FLAGS:
             raise _Unknown
         self.needs_ascii = False
