@@ -13,6 +13,7 @@ from tests.support import ROOT
 import medcontract
 from medcontract import Challenge
 from medcontract.results.base import Result
+from medcontract.results.score import Score
 
 EXAMPLES = Path(medcontract.__file__).parent / "examples"
 TRACKS = ("benchmark", "extraction", "lesions", "reports", "triage")
@@ -63,7 +64,7 @@ def examples(folder: Path) -> dict[str, Result]:
         results[f"validate-{track}"] = medcontract.validate_files([files])
         results[f"compare-{track}"] = medcontract.compare(scored, scored)
         results[f"leaderboard-{track}"] = medcontract.leaderboard(files, files)
-    results["compare-worse"] = medcontract.compare(results["score-reports"], worse_reports(folder))
+    results["compare-worse"] = medcontract.compare(medcontract.score(EXAMPLES / "reports"), worse_reports(folder))
     results["refused"] = medcontract.score(*refused(folder))
     results["hostile"] = hostile_board(folder)
     results["invalid"] = medcontract.validate_files([invalid(folder / "invalid")])
@@ -72,7 +73,7 @@ def examples(folder: Path) -> dict[str, Result]:
     return results
 
 
-def worse_reports(folder: Path) -> Result:
+def worse_reports(folder: Path) -> Score:
     """The score of the example of reports, with one specialty in all predictions."""
     example = EXAMPLES / "reports"
     sent = json.loads((example / "predictions.json").read_text())

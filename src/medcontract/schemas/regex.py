@@ -68,7 +68,8 @@ def _compiled_size(part: Any) -> int:
     if not hasattr(part, "__len__"):
         return 1
     if isinstance(part, tuple) and str(part[0]).endswith("_REPEAT"):
-        return max(1, part[1][0]) * _compiled_size(part[1][2])
+        least: int = part[1][0]
+        return max(1, least) * _compiled_size(part[1][2])
     if isinstance(part, tuple) and str(part[0]) == "IN":
         return len(part[1])
     return 1 + sum(map(_compiled_size, part))
