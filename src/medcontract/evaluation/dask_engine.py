@@ -388,8 +388,8 @@ _NO_PAGES: dict[str, Any] = {"distributed.scheduler.http.routes": [], "distribut
 def _local(workers: int) -> Iterator[Client]:
     """A cluster of processes on this machine, which ends with this context.
 
-    It listens on ports that every user of the machine can reach, and runs what it is sent: so it only answers whoever
-    has the certificate, which is made for this call and kept in memory. Its HTTP servers, which do not ask for one,
+    It listens on ports that every user of the machine can reach, and runs what it is sent: so it only answers clients
+    with the certificate, which is made for this call and kept in memory. Its HTTP servers, which do not ask for one,
     have no pages.
     """
     import dask

@@ -46,7 +46,7 @@ def rounded_or_none(value: Fraction | None) -> float | None:
 def coarse(value: Any) -> Any:
     """Round every float of a result, as participants see it: with all its digits, a figure can spell out the truth.
 
-    To 4 decimals and at most 7 significant digits, half to even, of the shortest decimal that stands for the double:
+    To 4 decimals and at most 7 significant digits, half to even, of the shortest decimal that represents the double:
     that is what the organizer sees.
     """
     if isinstance(value, dict):
