@@ -127,7 +127,7 @@ def report_prediction(rng: random.Random, number: int) -> Record:
 def write_collection(out: TextIO, header: Record, list_key: str, records: Iterator[Record]) -> None:
     """A `.json` collection with one record per line."""
     out.write(json.dumps(header, ensure_ascii=False)[:-1])
-    out.write(f', "{list_key}": [')
+    out.write(f'{", " if header else ""}"{list_key}": [')
     for number, record in enumerate(records):
         out.write(",\n" if number else "\n")
         out.write(json.dumps(record, ensure_ascii=False))
@@ -165,11 +165,59 @@ def write_triage_truth(path: Path, segments: int) -> None:
         write_collection(out, {"event": EVENT}, "ground_truth", records)
 
 
+FAILED, UNKNOWN, REPEATED = 0.01, 0.001, 5
+"""Shares of records of a file as people send it that failed or have an unknown id, and how many occur twice at most."""
+
+
+def as_sent(records: list[Record], key: str, failed: Callable[[Record], Record]) -> list[Record]:
+    """The records as people send them: in any order; some failed, some have an unknown id, a few occur twice."""
+    rng = random.Random(SEED)
+    found = list(records)
+    for place in range(len(found)):
+        chance = rng.random()
+        if chance < FAILED:
+            found[place] = failed(found[place])
+        elif chance < FAILED + UNKNOWN:
+            found[place] = {**found[place], key: f"other-{found[place][key]}"}
+    found += [found[rng.randrange(len(found))] for _ in range(min(REPEATED, len(found) // 200))]
+    rng.shuffle(found)
+    return found
+
+
+def write_as_sent(
+    path: Path, key: str, header: Record, list_key: str, failed: Callable[[Record], Record], lines: bool = True
+) -> list[Path]:
+    """Write the file as people send it, and both as `.json`; without `lines`, it is one already."""
+    with path.open(encoding="utf-8") as stream:
+        records = [json.loads(line) for line in stream] if lines else json.load(stream)[list_key]
+    sent = as_sent(records, key, failed)
+    written = []
+    for stem, some in ((path.stem, records), (f"{path.stem}_as_sent", sent)):
+        if lines and some is sent:
+            written.append(path.with_name(f"{stem}.jsonl"))
+            with open_for_writing(written[-1]) as out:
+                out.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in some)
+        if lines or some is sent:
+            written.append(path.with_name(f"{stem}.json"))
+            with open_for_writing(written[-1]) as out:
+                write_collection(out, header, list_key, iter(some))
+    return written
+
+
+def failed_prediction(record: Record) -> Record:
+    return {"image_id": record["image_id"], "error": "CUDA out of memory"}
+
+
 def triage_embeddings(folder: Path, sizes: Sizes) -> list[Path]:
     """A triage/response with embeddings, and the triage/ground-truth of the same segments."""
     response, truth = folder / "triage_100mb.json", folder / "triage_100mb_gt.json"
     write_triage_truth(truth, write_response(response, sizes.embeddings_mb, embeddings=True))
-    return [response, truth]
+    header = {"team_name": "Team Example", "event": EVENT, "evaluation_date": "2026-03-14"}
+    sent = write_as_sent(
+        response, "segment_id", header, "responses",
+        lambda record: {**record, "model_predictions": [], "error": "time out"}, lines=False,
+    )  # fmt: skip
+    return [response, truth, *sent]
 
 
 def triage_plain(folder: Path, sizes: Sizes) -> list[Path]:
@@ -202,7 +250,9 @@ def write_lesion_truth(path: Path, count: int) -> Path:
 def lesion_lines(folder: Path, sizes: Sizes) -> list[Path]:
     """Many records, and the lesions/truth of the same images."""
     truth = write_lesion_truth(folder / "lesions_1m_truth.csv", sizes.lesions)
-    return [*write_lesion_lines(folder / "lesions_1m.jsonl", sizes.lesions), truth]
+    path = folder / "lesions_1m.jsonl"
+    write_lesion_lines(path, sizes.lesions)
+    return [path, truth, *write_as_sent(path, "image_id", {"team_name": "T"}, "predictions", failed_prediction)]
 
 
 def submissions(folder: Path, sizes: Sizes) -> list[Path]:
@@ -212,7 +262,15 @@ def submissions(folder: Path, sizes: Sizes) -> list[Path]:
     teams.mkdir()
     for number in range(1, sizes.submissions + 1):
         write_lesion_lines(teams / f"team-{number:03d}.jsonl", sizes.submission_lesions, SEED + number)
-    return [teams, truth]
+    as_sent_by_teams = folder / "leaderboard_100_as_sent"
+    as_sent_by_teams.mkdir()
+    for path in sorted(teams.iterdir()):
+        for written in write_as_sent(path, "image_id", {"team_name": path.stem}, "predictions", failed_prediction):
+            if written.name == f"{path.stem}_as_sent.jsonl":
+                written.replace(as_sent_by_teams / path.name)
+            else:
+                written.unlink()
+    return [teams, truth, as_sent_by_teams]
 
 
 CHALLENGE = f"""\
@@ -257,7 +315,8 @@ def challenge_lines(folder: Path, sizes: Sizes) -> list[Path]:
             probability = round(rng.betavariate(4, 2) if true == "MEL" else rng.betavariate(2, 4), 6)
             labels.write(f"img-{number:07d},{true}\n")
             out.write(f'{{"image_id": "img-{number:07d}", "label": "{said}", "probability": {probability}}}\n')
-    return [path, truth, challenge]
+    sent = write_as_sent(path, "image_id", {"team_name": "T"}, "predictions", failed_prediction)
+    return [path, truth, challenge, *sent]
 
 
 def lesion_lines_small(folder: Path, sizes: Sizes) -> list[Path]:
@@ -324,7 +383,11 @@ def prescriptions(folder: Path, sizes: Sizes) -> list[Path]:
             truth.write(json.dumps(prescription_label(label_rng, predicted), ensure_ascii=False) + "\n")
     with path.open("rb") as plain, gzip.GzipFile(packed, "wb", mtime=0) as archive:
         shutil.copyfileobj(plain, archive)
-    return [path, packed, labels]
+    sent = write_as_sent(
+        path, "doc_id", {}, "documents",
+        lambda record: {"doc_id": record["doc_id"], "parse_success": False, "exception": "no JSON in the answer"},
+    )  # fmt: skip
+    return [path, packed, labels, *sent]
 
 
 def model_answers(folder: Path, sizes: Sizes) -> list[Path]:

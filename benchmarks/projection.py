@@ -73,18 +73,16 @@ def worker_seconds(run: Run) -> float:
 
 
 def truth(results: Results) -> str:
-    """The memory of a truth with a billion records: all of it on each worker, or a part."""
+    """The memory of a truth with a billion records on each worker."""
 
     def line(row: Result) -> list[str]:
         each = bytes_per_record(row, start_up_mb(results))
         if each is None:
-            return [kind(row), NONE, NONE, NONE]
-        everything = each * BILLION / 1e9
-        return [kind(row), number(each), number(everything), number(everything / MANY)]
+            return [kind(row), NONE, NONE]
+        return [kind(row), number(each), number(each * BILLION / 1e9)]
 
     rows = [row for row in results.rows if row.id in _SHOWN and row.truth_megabytes]
-    header = ["truth of", "bytes per record", "GB on each worker, if broadcast"]
-    return table([*header, f"GB on each of {MANY} workers, if partitioned"], map(line, rows))
+    return table(["truth of", "bytes per record", "GB on each worker"], map(line, rows))
 
 
 def start_up_mb(results: Results) -> float:

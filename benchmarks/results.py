@@ -57,7 +57,7 @@ class Result(msgspec.Struct, frozen=True):
     """The size of the submissions, in millions of bytes."""
     truth_megabytes: float
     runs: dict[str, Run]
-    """By label: baseline, one, two, default, dask, instead; for some rows also limit and limit twice."""
+    """By label: baseline, one, two, default, dask, instead; for some rows also reference and reference twice."""
     same_output: bool
     """Whether all engines printed the same bytes."""
     cluster_seconds: float

@@ -13,16 +13,15 @@ PATIENCE = 60.0
 PEER_RUNS = 3
 """And otherwise at most this many times, to save time."""
 
-LIMIT, TWICE = "limit", "limit twice"
+REFERENCE, TWICE = "reference", "reference twice"
 """The labels of the library calls alone: in one process, and in two that do the same at the same time."""
 
 
-class Target(NamedTuple):
-    """Ratios to the baseline, and memory, that should not be exceeded. None: there is no target."""
-
-    one: float | None
-    two: float | None
-    memory_mb: float | None
+LARGE = 60
+"""Megabytes. Two processes should pay off for larger files."""
+TWO, SLOWER, ON_DASK, AS_CLEAN = 0.85, 1.05, 1.8, 1.3
+"""Bounds, relative to one process: of two processes for large files, of two processes and the default for any, of Dask
+with two workers; and of a file as people send it, relative to the clean one."""
 
 
 class Row(NamedTuple):
@@ -39,25 +38,30 @@ class Row(NamedTuple):
     options: tuple[str, ...]
     """Of the command; `{data}` is the folder of the files."""
     baseline: str
-    """A script in peers/ or `validate`."""
+    """A script in peers/ or `validate`; for a file as people send it, the clean file of the same size."""
     instead: tuple[str, ...]
-    """What a user would write: a script in peers/ and its arguments before the files."""
+    """What a user would write: a script in peers/ and its arguments before the files. None if it needs a clean file."""
     instead_with: str
     """The packages that it uses."""
-    target: Target
+    memory_mb: float | None
+    """Memory that should not be exceeded with one or two processes."""
     success: tuple[int, ...] = (0,)
-    limit: str | None = None
-    """What peers/limits.py does with the same files, if it can."""
+    reference: str | None = None
+    """What peers/references.py does with the same files, if it can."""
+
+    @property
+    def as_sent(self) -> bool:
+        """Whether the files are as people send them."""
+        return "_as_sent" in self.submission
 
     def needed(self, data: Path) -> list[Path]:
         """All files that it reads."""
-        names = [self.submission, *([self.truth] if self.truth else [])]
+        names = [self.submission, *([self.truth] if self.truth else []), *([self.baseline] if self.as_sent else [])]
         options = [Path(each.format(data=data)) for each in self.options if "{data}" in each]
         return [*(data / name for name in names), *options]
 
     def submissions(self, data: Path) -> list[Path]:
-        path = data / self.submission
-        return sorted(path.iterdir()) if path.is_dir() else [path]
+        return _files(data / self.submission)
 
     def commands(self, data: Path, scheduler: str) -> list[Command]:
         """The commands to compare, labeled as in the results."""
@@ -66,27 +70,39 @@ class Row(NamedTuple):
         options = [each.format(data=data) for each in self.options]
         ours = (*MEDCONTRACT, self.command, *files, *options)
         on_cluster = ("--engine", "dask", "--scheduler", scheduler)
-        script, *arguments = self.instead
         return [
-            Command("baseline", self._baseline(sent)),
+            Command("baseline", self._baseline(sent, data), self.success if self.as_sent else (0,)),
             Command("one", (*ours, "--jobs", "1"), self.success),
             Command("two", (*ours, "--jobs", "2"), self.success),
             Command("default", ours, self.success),
             Command(CLUSTER, (*ours, *on_cluster), self.success),
-            Command("instead", python_peer(script, *arguments, *files), patience=PATIENCE, most=PEER_RUNS),
-            *(self._limits(self.limit, files) if self.limit else ()),
+            *(self._instead(files)),
+            *(self._references(self.reference, files) if self.reference else ()),
         ]
 
-    def _limits(self, kind: str, files: Sequence[str]) -> Iterator[Command]:
+    def _instead(self, files: Sequence[str]) -> Iterator[Command]:
+        if self.instead:
+            script, *arguments = self.instead
+            yield Command("instead", python_peer(script, *arguments, *files), patience=PATIENCE, most=PEER_RUNS)
+
+    def _references(self, kind: str, files: Sequence[str]) -> Iterator[Command]:
         """The library calls alone, once and twice at the same time."""
-        argv = python_peer("limits.py", kind, *files)
-        yield Command(LIMIT, argv)
+        argv = python_peer("references.py", kind, *files)
+        yield Command(REFERENCE, argv)
         yield Command(TWICE, python_peer("twice.py", *argv[1:]))
 
-    def _baseline(self, sent: Sequence[str]) -> tuple[str, ...]:
+    def _baseline(self, sent: Sequence[str], data: Path) -> tuple[str, ...]:
+        if self.as_sent:
+            clean = [str(path) for path in _files(data / self.baseline)]
+            options = [each.format(data=data) for each in self.options]
+            return (*MEDCONTRACT, self.command, str(data / (self.truth or "")), *clean, *options, "--jobs", "1")
         if self.baseline == "validate":
             return (*MEDCONTRACT, "validate", *sent, "--jobs", "1")
         return python_peer(self.baseline, *sent)
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(path.iterdir()) if path.is_dir() else [path]
 
 
 OURS = ("one", "two", "default", CLUSTER)
@@ -94,46 +110,67 @@ OURS = ("one", "two", "default", CLUSTER)
 _ORJSON = "orjson_script.py"
 _SKLEARN = "orjson, pandas, scikit-learn"
 
-ROWS = (
+_CLEAN_FILES: tuple[Row, ...] = (
     Row(
         "score-lesions", "`score`, {records} lesions", "lesions_1m", "score", "lesions_1m.jsonl",
-        "lesions_1m_truth.csv", (), _ORJSON, ("score_lesions.py",), _SKLEARN, Target(4.0, 2.5, 350), limit="lesions",
+        "lesions_1m_truth.csv", (), _ORJSON, ("score_lesions.py",), _SKLEARN, 350, reference="lesions",
     ),
     Row(
         "score-triage", "`score`, {records} triage responses with embeddings", "triage_100mb", "score",
         "triage_100mb.json", "triage_100mb_gt.json", (), _ORJSON, ("score_triage.py",), "orjson",
-        Target(1.2, 0.9, 120),
+        120,
     ),
     Row(
         "score-prescriptions", "`score`, {records} prescriptions", "prescriptions_100k", "score",
         "prescriptions_100k.jsonl", "prescriptions_100k_labels.jsonl", (), _ORJSON, ("score_prescriptions.py",),
-        "orjson", Target(6.0, 3.5, 250), (0, 1),  # without evidence it is NO-GO
-        limit="prescriptions",
+        "orjson", 250, (0, 1),  # without evidence it is NO-GO
+        reference="prescriptions",
     ),
     Row(
         "score-answers", "`score`, {records} answers with rationales", "answers_20k", "score", "answers_20k.jsonl",
         "answers_20k_references.jsonl", ("--set", "model_id=m"), _ORJSON, ("score_answers.py",), "orjson, rapidfuzz",
-        Target(15, 9, 250), limit="answers",
+        250, reference="answers",
     ),
     Row(
         "leaderboard", "`leaderboard`, {files} submissions of {each} lesions", "leaderboard_100", "leaderboard",
         "leaderboard_100", "leaderboard_100_truth.csv", (), "validate", ("score_lesions.py",), _SKLEARN,
-        Target(1.2, 0.7, 200), limit="lesions",
+        200, reference="lesions",
     ),
     Row(
         "score-challenge", "`score --challenge`, {records} predictions", "challenge_1m", "score", "challenge_1m.jsonl",
         "challenge_1m_truth.csv", ("--challenge", "{data}/challenge_1m.toml"), _ORJSON, ("score_challenge.py",),
-        _SKLEARN, Target(None, None, None),
+        _SKLEARN, None,
     ),
     Row(
         "validate-lesions", "`validate`, {records} lesions", "lesions_1m", "validate", "lesions_1m.jsonl", None, (),
-        _ORJSON, ("pydantic_script.py", "lesions"), "pydantic", Target(2.0, 1.2, 150),
+        _ORJSON, ("pydantic_script.py", "lesions"), "pydantic", 150,
     ),
     Row(
         "validate-csv", "`validate`, {records} rows of CSV", "lesions_100k.csv", "validate", "lesions_100k.csv", None,
-        (), "csv_script.py", ("check_lesions.py",), "pandas", Target(3.0, None, 80),
+        (), "csv_script.py", ("check_lesions.py",), "pandas", 80,
     ),
 )  # fmt: skip
+_AS_SENT = (
+    ("score-lesions", "lesions_1m.jsonl"), ("score-lesions", "lesions_1m.json"),
+    ("score-triage", "triage_100mb.json"),
+    ("score-prescriptions", "prescriptions_100k.jsonl"), ("score-prescriptions", "prescriptions_100k.json"),
+    ("score-challenge", "challenge_1m.jsonl"), ("score-challenge", "challenge_1m.json"),
+    ("leaderboard", "leaderboard_100"),
+)  # fmt: skip
+"""The rows that are also measured with files as people send them, and their clean files."""
+
+
+def _as_sent(row: Row, clean: str) -> Row:
+    stem, dot, ending = clean.partition(".")
+    return row._replace(
+        id=f"{row.id}-as-sent{f'-{ending}' if ending == 'json' and row.submission != clean else ''}",
+        title=f"{row.title}, as sent{f' ({dot}{ending})' if ending else ''}", submission=f"{stem}_as_sent{dot}{ending}",
+        baseline=clean, instead=(), instead_with="", memory_mb=row.memory_mb, reference=None,
+    )  # fmt: skip
+
+
+_BY_ID = {row.id: row for row in _CLEAN_FILES}
+ROWS = (*_CLEAN_FILES, *(_as_sent(_BY_ID[name], clean) for name, clean in _AS_SENT))
 BY_ID = {row.id: row for row in ROWS}
 
 

@@ -1,8 +1,8 @@
 """The library calls that a checked, exact and documented score cannot do without, and nothing between them.
 
-limits.py lesions TRUTH FILE...
-limits.py prescriptions LABELS FILE
-limits.py answers REFERENCES FILE
+references.py lesions TRUTH FILE...
+references.py prescriptions LABELS FILE
+references.py answers REFERENCES FILE
 
 All bytes are read and hashed, records are decoded into checked types, and the canonical text of the truth is hashed.
 
@@ -12,7 +12,7 @@ All bytes are read and hashed, records are decoded into checked types, and the c
   of the model, and the words of the rationales are counted. Spellings are not replaced, and no score is computed.
 
 Any other order of records, any mistake and anything to report is left out: what a complete program adds to this is
-above the limit.
+above it.
 """
 
 from __future__ import annotations
