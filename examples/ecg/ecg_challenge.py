@@ -196,10 +196,6 @@ class OnsetInside(CrossFileRule, frozen=True, kw_only=True):
 
     kind: ClassVar = "onset-inside"
 
-    @property
-    def record_fields(self) -> tuple[str, ...]:
-        return "recording_id", "onset_s"
-
     def record_check(self, other: OtherFile) -> Any:
         find = other.find
         if find is None:
@@ -312,7 +308,7 @@ class EcgScorer(Scorer):
     pairs = (
         Pair(
             truth="ecg/truth", submission="ecg/predictions", key=("recording_id",), run="run",
-            item=_expected, measure=_measure, compares=False,
+            item=_expected, measure=_measure,
         ),
     )  # fmt: skip
 

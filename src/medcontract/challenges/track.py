@@ -205,7 +205,7 @@ def _make_scorer(definition: Definition, metrics: tuple[Metric, ...]) -> type[Ch
 
     pair = Pair(
         truth=ids.truth, submission=ids.predictions, key=definition.key, item=attrgetter(*truth_fields),
-        measure=measure, measure_all=measure_all, compares=False,
+        measure=measure, measure_all=measure_all,
     )  # fmt: skip
     return type(
         "Scorer",

@@ -4,7 +4,7 @@ A msgspec type is derived from the record's JSON Schema. It may reject a valid r
 in `medcontract.contracts.error_mapping` decides), but it never accepts an invalid one:
 
 - a schema with an unsupported keyword has no fast path;
-- of the two variants of a record, only the first (answered) is supported;
+- of the two variants of a record, many at once are decoded only if all are of the first (answered);
 - `1.0` for an integer is left to the slow path;
 - strings that are blank according to `str.isspace` are left to the slow path;
 - values of any type are accepted up to a few levels of nesting, deeper ones are left to the slow path;
@@ -78,10 +78,23 @@ def row_decoders(schema: dict[str, Any], undecoded: bool = False) -> RowDecoders
     `undecoded`: members with any content are decoded when they are read.
     """
     try:
-        spec = _Compiler(schema).object_spec(schema, undecoded)
+        first, *others = _Compiler(schema).object_specs(schema, undecoded)
     except (_NotFast, RecursionError):  # or a recursive model
         return None
-    return RowDecoders(_one_decoder(spec), _when_called(lambda: _all_lines_decoder(spec)))
+    one = _one_decoder(first)
+    for spec in others:
+        one = _either(one, _one_decoder(spec))
+    return RowDecoders(one, _when_called(lambda: _all_lines_decoder(first)))
+
+
+def _either(first: Callable[[bytes], Any], second: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
+    """Decode a record of one of two variants."""
+
+    def decode(raw: bytes) -> Any:
+        row = first(raw)
+        return second(raw) if row is None else row
+
+    return decode
 
 
 def _all_lines_decoder(spec: _ObjectSpec) -> DecodeLines:
@@ -119,6 +132,35 @@ def _one_decoder(spec: _ObjectSpec) -> Callable[[bytes], Any]:
     ]
     decode_row: Callable[[bytes], Any] = _function(lines, names)
     return decode_row
+
+
+@cache
+def key_decoders(fields: tuple[str, ...]) -> RowDecoders | None:
+    """Return functions that decode nothing but these fields of a record, whatever else it contains.
+
+    None if there is no fast path. Only for records of which it is known, or checked later, that they are valid: keys
+    are single values.
+    """
+    if not all(name.isidentifier() and not keyword.iskeyword(name) for name in fields):
+        return None
+    decoder = msgspec.json.Decoder(
+        defstruct("Key", [(name, None | bool | int | float | str, None) for name in fields], gc=False)
+    )
+
+    def one(raw: bytes) -> Any:
+        try:
+            return decoder.decode(raw)
+        except _NOT_JSON:
+            return None
+
+    def lines(text: bytes) -> list[Any] | None:
+        try:
+            rows = decoder.decode_lines(text)
+        except _NOT_JSON:
+            return None
+        return rows if _one_object_per_line(text, len(rows)) else None
+
+    return RowDecoders(one, lines)
 
 
 DecodeLines = Callable[[bytes], list[Any] | None]
@@ -440,17 +482,17 @@ class _Compiler:
         self._list_checks[check] = spec.check_list()
         return spec.struct, check
 
-    def object_spec(self, schema: dict[str, Any], undecoded: bool = False) -> _ObjectSpec:
-        """How to decode the objects of a schema."""
+    def object_specs(self, schema: dict[str, Any], undecoded: bool = False) -> list[_ObjectSpec]:
+        """How to decode the objects of a schema: one for each variant."""
         keywords = {key: value for key, value in schema.items() if key not in _IGNORED}
         if "$ref" in keywords:
-            return self.object_spec(self._defs[keywords["$ref"].rpartition("/")[2]], undecoded)
+            return self.object_specs(self._defs[keywords["$ref"].rpartition("/")[2]], undecoded)
         if "oneOf" in keywords:
-            return self.object_spec(keywords["oneOf"][0], undecoded)
+            return [spec for variant in keywords["oneOf"] for spec in self.object_specs(variant, undecoded)]
         if keywords.get("type") != "object" or not set(keywords) <= _OBJECT_KEYWORDS:
             raise _NotFast
         closed = keywords.get("additionalProperties") is False
-        return self._struct(keywords.get("properties", {}), set(keywords.get("required", ())), closed, undecoded)
+        return [self._struct(keywords.get("properties", {}), set(keywords.get("required", ())), closed, undecoded)]
 
     def _struct(
         self, properties: dict[str, Any], required: set[str], closed: bool, undecoded: bool = False

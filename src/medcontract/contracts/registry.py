@@ -8,7 +8,7 @@ wrong with a file.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, cached_property
@@ -99,6 +99,12 @@ class CompiledContract(msgspec.Struct, dict=True):
     def decode_lines(self) -> Callable[[bytes], list[Any] | None]:
         """The fast path for records, one per line: their values, or None if in doubt about any of them."""
         return self._record_decoders.lines if self._record_decoders else _in_doubt
+
+    def decode_keys(self, fields: Iterable[str]) -> RowDecoders | None:
+        """Return the fast path for some fields of records that are valid. None if there is none."""
+        from medcontract.contracts.fast_decoder import key_decoders
+
+        return key_decoders(tuple(dict.fromkeys(fields))) if self._record_decoders else None
 
     @cached_property
     def _record_decoders(self) -> RowDecoders | None:

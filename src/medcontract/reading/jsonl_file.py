@@ -47,13 +47,19 @@ def records_in_blocks(source: Source, decode: Decode, decode_lines: DecodeLines)
 
 
 def _lines_or_cuts(text: bytes, offset: int, decode: Decode) -> Iterator[Cut | Block]:
-    """The lines of a text that cannot be decoded at once."""
-    values = list(map(decode, text.splitlines(keepends=True)))
-    if values and all(values):
-        yield Lines(text, len(values)), offset, values
-    else:
-        known = iter(values)
-        yield from _cuts(text, offset, lambda line: next(known))
+    """The lines of a text that cannot be decoded at once: those between two that the decoder leaves are a block."""
+    lines = text.splitlines(keepends=True)
+    values = list(map(decode, lines))
+    start = 0
+    for end in [*(place for place, value in enumerate(values) if value is None), len(lines)]:
+        if start < end:
+            block = b"".join(lines[start:end])
+            yield Lines(block, end - start), offset, values[start:end]
+            offset += len(block)
+        for line in lines[end : end + 1]:
+            yield from _cuts(line, offset, lambda line: None)
+            offset += len(line)
+        start = end + 1
 
 
 def _cuts(text: bytes, offset: int, decode: Decode) -> Iterator[Cut]:

@@ -58,46 +58,17 @@ class Expected(Generic[Item]):
         self._index: dict[Key, int] = {}
 
     @classmethod
-    def of(cls, pair: Pair[Item, Any], keys: list[Key], items: list[Item], ascending: bool) -> Expected[Item]:
-        """The expected items that another process read."""
+    def of(cls, pair: Pair[Item, Any], items: ExpectedItems) -> Expected[Item]:
+        """Return the expected items that another process read."""
         expected = cls(pair.key, pair.item)
-        expected.keys, expected.items = keys, items
-        if not ascending:
-            expected._index.update(zip(keys, count()))
+        expected.keys, expected.items = items.keys, items.items
+        if not items.ascending:
+            expected._index.update(zip(items.keys, count()))
         return expected
 
-    @property
-    def can_split(self) -> bool:
-        """Whether chunks of the records may be read separately."""
-        return type(self) is Expected
-
-    def fresh(self) -> Expected[Item]:
-        """A sink of the same kind for other records."""
-        return Expected(self.key, self._item, self.checks, self._wanted)
-
-    def export(self) -> ExpectedState:
-        """What was read, for another process."""
-        return ExpectedState(self.keys, self.items, not self._index, self._content)
-
-    def absorb(self, state: ExpectedState) -> None:
-        """Add the records that follow, which were read separately."""
-        if state.ascending and not self._index and is_ascending([*self.keys[-1:], *state.keys[:1]]):
-            self.keys += state.keys
-            self.items += state.items
-        else:
-            for key, item in zip(state.keys, state.items, strict=True):
-                self.add(key, item)
-        self._content.absorb(state.content)
-
-    def settle(self) -> None:
-        """Called once all chunks were read: nothing to do."""
-
-    def conflict(self, state: ExpectedState) -> None:
-        """What was reported about records never depends on earlier ones."""
-        return
-
-    def follow(self, earlier: Any) -> None:
-        """Nothing to do."""
+    def export(self) -> ExpectedItems:
+        """Return the items for another process."""
+        return ExpectedItems(self.keys, self.items, not self._index)
 
     @property
     def total(self) -> int:
@@ -197,24 +168,23 @@ class _Ids(Collection[Key]):
         return len(self._expected.items)
 
 
-class ExpectedState(NamedTuple):
-    """What `Expected` read of a chunk, in a form that is quick to send."""
+class ExpectedItems(NamedTuple):
+    """The expected ids and items, in a form that is quick to send."""
 
     keys: list[Key]
     items: list[Any]
     ascending: bool
     """Whether each key is larger than the one before it."""
-    content: ContentHash
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Most keys are strings: one text is far quicker to send than a million objects."""
         text = joined(self.keys)
-        return _expected_state, (self.keys if text is None else text, *self[1:])
+        return _expected_items, (self.keys if text is None else text, *self[1:])
 
 
-def _expected_state(keys: list[Any] | str, *others: Any) -> ExpectedState:
+def _expected_items(keys: list[Any] | str, *others: Any) -> ExpectedItems:
     known: list[Any] = split(keys) if isinstance(keys, str) else keys
-    return ExpectedState(known, *others)
+    return ExpectedItems(known, *others)
 
 
 class AnyId(Expected[None]):

@@ -198,7 +198,7 @@ class LesionsScorer(Scorer):
     pairs = (
         Pair(
             truth="lesions/truth", submission="lesions/predictions", key=("image_id",),
-            item=_true_class, measure=_measure, measure_all=_measure_all, compares=False,
+            item=_true_class, measure=_measure, measure_all=_measure_all,
         ),
     )  # fmt: skip
 

@@ -1,169 +1,188 @@
-"""The marks of the items of a truth, in compact form."""
+"""The marks of the expected items, in compact form."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
-from itertools import chain, count
+from array import array
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 
 class Unscored(NamedTuple):
-    """Takes the place of the mark of an item that has records, but is not processed."""
+    """The mark of an item that has records, but is not processed."""
 
     why: Literal["failed", "invalid", "repeated"]
     error: str = ""
 
 
-def all_scored(marks: Iterable[Any]) -> bool:
-    """Whether none of the marks is `Unscored`."""
-    return Unscored not in set(map(type, marks))
+INVALID, REPEATED = Unscored("invalid"), Unscored("repeated")
 
 
-class Marks(MutableMapping[int, Any]):
-    """The mark of each expected item, by its index. Items without a record are absent.
+class Marks:
+    """The mark of each expected item that has a record, by the index of the item.
 
-    Most files have the order of the truth. So the marks of consecutive items are kept in a list, which takes a tenth of
-    the memory of a dict, and far less time to fill and to send to another process. All others are in a dict.
-    Consecutive marks that were added as bytes are kept as bytes, which take even less.
+    Marks are kept in the order of the file: in a list, or as bytes if they are added as bytes. The indexes of their
+    items are a range while the file has the order of the truth, then an array. So a million marks take a few megabytes
+    in any order, and little time to send to another process. Items that are not processed are kept apart: they are few.
     """
 
-    __slots__ = ("_consecutive", "_others", "_start", "may_be_unscored")
+    def __init__(self) -> None:
+        self._numbers: range | array[int] = range(0)
+        self._marks: list[Any] | bytearray = bytearray()
+        self._seen = bytearray()
+        """Whether each item has a mark; only used once the indexes are an array."""
+        self.unscored: dict[int, Unscored] = {}
+        self._hidden: set[int] = set()
+        """Items whose mark does not count, because they also have another record."""
 
-    def __init__(self, marks: Mapping[int, Any] | None = None) -> None:
-        self.may_be_unscored: bool = marks.may_be_unscored if isinstance(marks, Marks) else bool(marks)
-        """Whether one may be `Unscored`: so that all of them need not be searched."""
-        self._start = 0
-        """The index of the item of the first of the consecutive marks."""
-        self._consecutive: list[Any] | bytearray = []
-        self._others: dict[int, Any] = {}
-        if isinstance(marks, Marks):
-            self._start, self._consecutive, self._others = marks._start, marks._consecutive[:], dict(marks._others)
-        elif marks:
-            self._others.update(marks)
+    def copy(self) -> Marks:
+        other = Marks()
+        other._numbers, other._marks, other._seen = self._numbers[:], self._marks[:], self._seen[:]
+        other.unscored, other._hidden = dict(self.unscored), set(self._hidden)
+        return other
 
     def __len__(self) -> int:
-        return len(self._consecutive) + len(self._others)
+        """Return the number of items that have a record."""
+        return self.processed + len(self.unscored)
 
-    def __iter__(self) -> Iterator[int]:
-        return chain(self._numbers, self._others)
+    @property
+    def processed(self) -> int:
+        return len(self._numbers) - len(self._hidden)
 
-    def __contains__(self, number: object) -> bool:
-        return number in self._numbers or number in self._others
+    @property
+    def end(self) -> int | None:
+        """The index after the last item, if the marks are those of consecutive items."""
+        return self._numbers.stop if isinstance(self._numbers, range) and not self.unscored else None
 
-    def __getitem__(self, number: int) -> Any:
-        at = number - self._start
-        return self._consecutive[at] if 0 <= at < len(self._consecutive) else self._others[number]
+    def __contains__(self, number: int) -> bool:
+        return number in self.unscored or self._is_marked(number)
 
-    def __setitem__(self, number: int, mark: Any) -> None:
-        self.may_be_unscored = self.may_be_unscored or type(mark) is Unscored
-        if number in self._numbers:
-            self._listed_consecutive()[number - self._start] = mark
+    def _is_marked(self, number: int) -> bool:
+        if isinstance(self._numbers, range):
+            return number in self._numbers
+        return number < len(self._seen) and bool(self._seen[number])
+
+    def are_new(self, numbers: Sequence[Any]) -> bool:
+        """Return whether these are different items, none of which has a record."""
+        if None in numbers or len(set(numbers)) < len(numbers) or not self.unscored.keys().isdisjoint(numbers):
+            return False
+        return not any(map(self._seen_up_to(numbers).__getitem__, numbers))
+
+    def missing(self, items: int) -> list[int]:
+        """Return which of the first `items` items have no record."""
+        found = bytearray(items)
+        if isinstance(self._numbers, range):
+            found[self._numbers.start : self._numbers.stop] = b"\1" * len(self._numbers)
         else:
-            self._others[number] = mark
+            found[: len(self._seen)] = self._seen
+        for number in self.unscored:
+            found[number] = 1
+        return [number for number, seen in enumerate(found) if not seen] if 0 in found else []
 
-    def __delitem__(self, number: int) -> None:
-        if number not in self._others:
-            self._others.update(zip(self._numbers, self._consecutive, strict=True))
-            self._consecutive = []
-        del self._others[number]
+    def get(self, number: int) -> Any:
+        """Return the mark of an item; None without a record. Slow for many items: see `listed`."""
+        if number in self.unscored:
+            return self.unscored[number]
+        return self._marks[self._numbers.index(number)] if self._is_marked(number) else None
 
-    def values(self) -> Any:
-        return [*self._consecutive, *self._others.values()]
-
-    def items(self) -> Any:
-        return chain(zip(count(self._start), self._consecutive), self._others.items())
-
-    @property
-    def consecutive(self) -> list[Any] | bytearray:
-        """The marks of consecutive items: all marks, if each was added for the item after the last one."""
-        return self._consecutive
-
-    @property
-    def _numbers(self) -> range:
-        return range(self._start, self._start + len(self._consecutive))
-
-    def add(self, numbers: Sequence[int], marks: Iterable[Any], is_scored: bool = False) -> None:
-        """Add the marks of new items. A range of items that follows the last one is the fastest, and bytes as marks.
-
-        `is_scored`: none of them is `Unscored`, as is already known.
-        """
+    def add(self, numbers: Sequence[int], marks: Iterable[Any]) -> None:
+        """Add the marks of items that have no record yet; a range that continues the last one is the fastest."""
         if not isinstance(marks, bytes | bytearray):
             marks = list(marks)
-            self.may_be_unscored = self.may_be_unscored or not (is_scored or all_scored(marks))
-        if not isinstance(numbers, range) or not self._is_followed_by(numbers):
-            self._others.update(zip(numbers, marks, strict=True))
-            return
-        if not self._consecutive:
-            self._start = numbers.start
-            self._consecutive = marks if isinstance(marks, list) else bytearray(marks)
-        elif isinstance(self._consecutive, bytearray) and not isinstance(marks, list):
-            self._consecutive.extend(marks)
-        else:
-            self._listed_consecutive().extend(marks)
-        if len(self._numbers) != numbers.stop - self._start:
+            if Unscored in set(map(type, marks)):
+                numbers, marks = self._without_unscored(numbers, marks)
+        if len(marks) != len(numbers):
             raise ValueError("expected one mark for each item")
+        self._add_numbers(numbers)
+        if isinstance(marks, list) and not isinstance(self._marks, list):
+            self._marks = list(self._marks)
+        self._marks.extend(marks)
 
-    def _listed_consecutive(self) -> list[Any]:
-        """The consecutive marks as a list, from now on: any mark can be put into it."""
-        if isinstance(self._consecutive, bytearray):
-            self._consecutive = list(self._consecutive)
-        return self._consecutive
+    def _without_unscored(self, numbers: Sequence[int], marks: list[Any]) -> tuple[list[int], list[Any]]:
+        pairs = list(zip(numbers, marks, strict=True))
+        self.unscored.update((number, mark) for number, mark in pairs if type(mark) is Unscored)
+        rest = [(number, mark) for number, mark in pairs if type(mark) is not Unscored]
+        return [number for number, _ in rest], [mark for _, mark in rest]
 
-    def _is_followed_by(self, numbers: range) -> bool:
-        return not self._others and (not self._consecutive or self._numbers.stop == numbers.start)
+    def _add_numbers(self, numbers: Sequence[int]) -> None:
+        known = self._numbers
+        if isinstance(known, range) and isinstance(numbers, range) and (not known or known.stop == numbers.start):
+            self._numbers = range(known.start if known else numbers.start, numbers.stop)
+            return
+        seen = self._seen_up_to(numbers)
+        for number in numbers:
+            seen[number] = 1
+        self._numbers.extend(numbers)  # type: ignore[union-attr]  # an array
 
-    def has_any(self, numbers: Iterable[int]) -> bool:
-        """Whether any of these items has a mark."""
-        if not self._consecutive:
-            return not self._others.keys().isdisjoint(numbers)
-        return any(number in self for number in numbers)
+    def _seen_up_to(self, numbers: Sequence[int]) -> bytearray:
+        """Return which items have a mark, with room for these. From now on, the indexes are an array."""
+        known, seen = self._numbers, self._seen
+        if isinstance(known, range):
+            self._numbers = array("q", known)
+            seen += bytes(known.start) + b"\1" * len(known)
+        seen += bytes(max(max(numbers, default=-1) + 1 - len(seen), 0))
+        return seen
 
-    def common(self, other: Marks) -> set[int]:
-        """The items that have a mark in both."""
-        mine, theirs = self._numbers, other._numbers
-        both = set(range(max(mine.start, theirs.start), min(mine.stop, theirs.stop)))
-        both.update(number for number in self._others if number in other)
-        both.update(number for number in other._others if number in mine)
-        return both
+    def note(self, number: int, why: Unscored) -> None:
+        """Note that an item is not processed, whatever its mark is."""
+        if number not in self.unscored and self._is_marked(number):
+            self._hidden.add(number)
+        self.unscored[number] = why
 
-    def merged(self, other: Marks, repeated: Any) -> Marks:
-        """All marks, with the mark `repeated` for items that have one in both."""
-        one, two = (self, other) if self._start <= other._start else (other, self)
-        result = Marks(one)
-        result.may_be_unscored = one.may_be_unscored or two.may_be_unscored
-        if not one._others and not two._others and one._is_followed_by(two._numbers):
-            result.add(two._numbers, two._consecutive)
-            return result
-        both = self.common(other)
-        result._others.update((number, mark) for number, mark in two.items() if number not in both)
+    def merge(self, other: Marks) -> None:
+        """Add the marks of other records: an item that has a record in both is repeated."""
+        both = self._in_both(other)
+        for number, why in other.unscored.items():
+            self.note(number, REPEATED if number in self else why)
+        numbers, marks = other._numbers, other._marks
+        if both:
+            places = [place for place, number in enumerate(numbers) if number not in both]
+            numbers, marks = array("q", [numbers[place] for place in places]), [marks[place] for place in places]
+        self.add(numbers, marks)
         for number in both:
-            result[number] = repeated
-        return result
+            self.note(number, REPEATED)
 
-    def moved(self, by: int) -> Marks:
-        """The same marks, of items whose indexes are larger by this number."""
-        result = Marks()
-        result.may_be_unscored = self.may_be_unscored
-        result._start, result._consecutive = self._start + by, self._consecutive
-        result._others = {number + by: mark for number, mark in self._others.items()}
-        return result
+    def _in_both(self, other: Marks) -> set[int]:
+        """Return the items with a mark in `other` that have a record here."""
+        mine, theirs = self._numbers, other._numbers
+        if isinstance(mine, range) and isinstance(theirs, range):
+            both = set(range(max(mine.start, theirs.start), min(mine.stop, theirs.stop)))
+        else:
+            both = {number for number in theirs if self._is_marked(number)}
+        return both | {number for number in self.unscored if other._is_marked(number)} | other._hidden
+
+    def values(self) -> list[Any]:
+        """Return all marks, also those that are `Unscored`."""
+        hidden = self._hidden
+        marks = zip(self._numbers, self._marks, strict=True)
+        found = [mark for number, mark in marks if number not in hidden] if hidden else list(self._marks)
+        return [*found, *self.unscored.values()]
 
     def listed(self, items: int) -> list[Any]:
-        """The marks of all of so many items; None for those without one."""
-        found: list[Any] = list(map(self._others.get, range(items))) if self._others else [None] * items
-        found[self._start : self._numbers.stop] = self._consecutive
+        """Return the marks of the first `items` items; None for those without a record."""
+        found: list[Any] = [None] * items
+        if isinstance(self._numbers, range):
+            found[self._numbers.start : self._numbers.stop] = self._marks
+        else:
+            for number, mark in zip(self._numbers, self._marks, strict=True):
+                found[number] = mark
+        for number, why in self.unscored.items():
+            found[number] = why
         return found
 
     def as_bytes(self, items: int, unprocessed: int) -> bytes:
-        """Like `listed`, for marks that are integers below 256: `unprocessed` stands for `Unscored` and None."""
-        if self._others or isinstance(self._consecutive, list):
-            found = self.listed(items)
-            return bytes([unprocessed if mark is None or type(mark) is Unscored else mark for mark in found])
-        before, after = self._start, items - self._numbers.stop
-        return bytes((unprocessed,)) * before + self._consecutive + bytes((unprocessed,)) * after
+        """Return the marks of the first `items` items, which are integers below 256; `unprocessed` for the others."""
+        found = bytearray((unprocessed,)) * items
+        if isinstance(self._numbers, range):
+            found[self._numbers.start : self._numbers.stop] = self._marks
+        else:
+            for number, mark in zip(self._numbers, self._marks, strict=True):
+                found[number] = mark
+        for number in self.unscored:
+            found[number] = unprocessed
+        return bytes(found)
 
-    def __getstate__(self) -> tuple[int, list[Any] | bytearray, dict[int, Any], bool]:
-        return self._start, self._consecutive, self._others, self.may_be_unscored
-
-    def __setstate__(self, state: tuple[int, list[Any] | bytearray, dict[int, Any], bool]) -> None:
-        self._start, self._consecutive, self._others, self.may_be_unscored = state
+    def changed(self, mark: Any) -> Marks:
+        """Return the marks with a function applied to each that is not `Unscored`."""
+        other = self.copy()
+        other._marks = list(map(mark, self._marks))
+        return other

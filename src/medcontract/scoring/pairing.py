@@ -24,20 +24,16 @@ from medcontract.contracts.rules import (
     record_checks,
     run_checks,
 )
-from medcontract.contracts.rules.collection import joined
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.problems import Finding
 from medcontract.scoring.expected import Expected, Item, read_field, validated
-from medcontract.scoring.marks import Marks, Unscored
+from medcontract.scoring.marks import INVALID, REPEATED, Marks, Unscored
 
 Mark = TypeVar("Mark")
 MOST_EXAMPLES = 1000
 
 
 get_error = attrgetter("error")
-
-
-INVALID, REPEATED = Unscored("invalid"), Unscored("repeated")
 
 
 def _only_equal(label: str) -> tuple[str, ...]:
@@ -73,10 +69,6 @@ class Pair(Struct, Generic[Item, Mark], frozen=True, kw_only=True):
     """Extracts what scoring needs from a processed record of the submission: its mark."""
     measure_all: Callable[[Iterable[Item], Sequence[Any]], Iterable[Mark]] | None = None
     """Like `measure`, for many records, if that is faster."""
-    compares: bool = True
-    """Whether `measure` uses the item. If not, a submission can be read before its truth."""
-    slim: Callable[[Item], Item] | None = None
-    """Drops what only `measure` needs of an item, so that it need not be sent to another process."""
     run: str | None = None
     """The field with the run of a record."""
     default_run: str = ""
@@ -95,11 +87,6 @@ def measured_mark(pair: Pair[Item, Mark], item: Item, record: Any) -> Mark | Uns
     return Unscored("failed", error) if error is not None and error.strip(BLANKS) else pair.measure(item, record)
 
 
-def merge(a: Marks, b: Marks) -> Marks:
-    """Merge marks of different records; an item that has both is repeated. Associative, commutative, exact."""
-    return a.merged(b, REPEATED)
-
-
 class PairingState(NamedTuple):
     """What `Pairing` read of a chunk."""
 
@@ -108,13 +95,6 @@ class PairingState(NamedTuple):
     unknown: list[Key]
     unknown_count: int
     bad: dict[str, set[int]]
-    order: list[OrderState]
-
-
-class EarlierRecords(NamedTuple):
-    """What reports about the next records depend on."""
-
-    marks_by_run: dict[str, Marks]
     order: list[OrderState]
 
 
@@ -180,45 +160,29 @@ class Pairing(Generic[Item, Mark]):
         order = [check.state for check in self._ordered]
         return PairingState(self.marks_by_run, self.named, self.unknown, self.unknown_count, self._bad, order)
 
-    def conflict(self, state: PairingState) -> EarlierRecords | None:
-        """What a chunk of the following records must know to report right; None if it depends on nothing.
+    def absorb(self, state: PairingState) -> bool:
+        """Merge the marks of the records that follow, which were read separately.
 
-        A record of an item that has an earlier record is reported only if one of the two is not valid.
+        False if what was reported about them is not right: a record of an item that has an earlier record is reported
+        if one of the two is not valid, and some rules are about the order of records.
         """
-        known: dict[str, Marks] = {}
+        orders = zip(self._ordered, state.order, strict=True)
+        right = all(check.state.absorb(theirs) for check, theirs in orders)
         for run, theirs in state.marks_by_run.items():
-            mine, bad = self.marks_by_run.get(run, Marks()), state.bad.get(run, ())
-            both = mine.common(theirs)
-            wrong = {number for number in both if mine[number] == INVALID or number in bad}
-            if wrong:
-                known[run] = Marks({number: INVALID if mine[number] == INVALID else REPEATED for number in wrong})
-        pairs = list(zip(self._ordered, state.order, strict=True))
-        right = [check.state.copy().absorb(theirs) for check, theirs in pairs]
-        if not known and all(right):
-            return None
-        return EarlierRecords(known, [check.state.of_groups(theirs.latest) for check, theirs in pairs])
-
-    def follow(self, earlier: EarlierRecords) -> None:
-        """Start with what is known of earlier records."""
-        self.marks_by_run = {run: Marks(marks) for run, marks in earlier.marks_by_run.items()}
+            mine, bad = self.marks_of(run), state.bad.get(run, ())
+            right = right and not any(number in mine for number in bad)
+            right = right and not any(number in theirs for number in self._bad.get(run, ()))
+            mine.merge(theirs)
+            self._bad.setdefault(run, set()).update(bad)
         self._in_order = False
-        for check, state in zip(self._ordered, earlier.order, strict=True):
-            check.state = state
-
-    def absorb(self, state: PairingState) -> None:
-        """Merge the marks of the records that follow, which were read separately."""
-        for check, theirs in zip(self._ordered, state.order, strict=True):
-            check.state.absorb(theirs)
-        self._in_order = False
-        mine = self.marks_by_run
-        self.marks_by_run |= {run: merge(mine.get(run, Marks()), marks) for run, marks in state.marks_by_run.items()}
         self.named |= state.named
         self.unknown += state.unknown[: MOST_EXAMPLES - len(self.unknown)]
         self.unknown_count += state.unknown_count
+        return right
 
     def begin(self) -> None:
         """Save the current state: the marks of a file that cannot be read completely are dropped."""
-        marks_by_run = {run: Marks(marks) for run, marks in self.marks_by_run.items()}
+        marks_by_run = {run: marks.copy() for run, marks in self.marks_by_run.items()}
         self._before = marks_by_run, set(self.named), len(self.unknown), self.unknown_count
 
     def end(self, complete: bool) -> None:
@@ -229,37 +193,47 @@ class Pairing(Generic[Item, Mark]):
 
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
         rows = validated(records)
-        if not self.is_simple or not self._take_all_new(rows):
-            return self._take_each(rows)
-        return ()
+        if not self.is_simple:
+            return self._take_each(range(len(rows)), rows)
+        numbers = self._items_of(rows)
+        odd = self._odd_records(numbers, rows)
+        if not odd:
+            self._add(numbers, rows)
+            return ()
+        rest = [position for position in range(len(rows)) if position not in odd]
+        if rest:
+            self._add([numbers[position] for position in rest], [rows[position] for position in rest])
+        return self._take_each(sorted(odd), rows)
 
-    def _take_all_new(self, rows: Sequence[Any]) -> bool:
-        """The fast path for records of expected items that have no record yet. False if it does not apply."""
-        if self.pair.can_fail and [record.error for record in rows].count(None) < len(rows):
-            return False
-        numbers = self._new_items_of(rows)
-        if numbers is None:
-            return False
-        self.add_marks(numbers, self._measure_all(numbers, rows))
-        return True
-
-    def _new_items_of(self, rows: Sequence[Any]) -> Sequence[int] | None:
+    def _items_of(self, rows: Sequence[Any]) -> Sequence[Any]:
+        """Return the index of the item of each record; None for an id that is not expected."""
         compared, self._compared = self._compared, None
         if compared and compared[0] is rows:
             return compared[1]
-        return self.new_items(reader(*self.pair.key)(rows))
-
-    def new_items(self, keys: Sequence[Key]) -> Sequence[int] | None:
-        """The indexes of the items with these ids in the default run. None if one is not expected, or has a record."""
+        keys = reader(*self.pair.key)(rows)
         consecutive = self._consecutive_items(keys)
-        if consecutive is not None:
-            return consecutive
-        numbers: Any = list(map(self.expected.number_of, keys))
-        marks = self.default_marks
-        return None if None in numbers or marks.has_any(numbers) or len(set(numbers)) < len(numbers) else numbers
+        return list(map(self.expected.number_of, keys)) if consecutive is None else consecutive
+
+    def _odd_records(self, numbers: Sequence[Any], rows: Sequence[Any]) -> set[int]:
+        """Return the positions of records that failed, are not expected, or whose item has another record."""
+        odd: set[int] = set()
+        if self.pair.can_fail:
+            errors = [record.error for record in rows]
+            if errors.count(None) < len(rows):
+                odd.update(position for position, error in enumerate(errors) if error is not None)
+        marks = self.marks_of(self.pair.default_run)
+        if isinstance(numbers, range) or marks.are_new(numbers):  # a range continues the order of the truth
+            return odd
+        known = set[int | None]((None,))
+        for position, number in enumerate(numbers):
+            if number in known or number in marks:
+                odd.add(position)
+            elif position not in odd:
+                known.add(number)
+        return odd
 
     def _consecutive_items(self, keys: Sequence[Key]) -> range | None:
-        """Like `new_items`. None also if they are not the next ones of the truth."""
+        """Return the indexes of the items with these ids; None if they are not the next ones of the truth."""
         if self._start is None:
             self._start = self.expected.place_of(keys[0])
         start = self._start + len(self.marks_by_run.get(self.pair.default_run, ()))
@@ -283,36 +257,25 @@ class Pairing(Generic[Item, Mark]):
         """The ids of all records that continued the order of the truth."""
         return self.expected.keys[self._start : self._passed]
 
-    def next_items(self, text: str, count: int) -> range | None:
-        """Like `new_items`, for so many ids as one text (`joined`). None if they are not the next ones of the truth."""
-        start = 0 if self._start is None else self._start + len(self.default_marks)
-        end = start + count
-        if not self._in_order or joined(self.expected.keys[start:end]) != text:
-            return None
-        self._start = self._start or 0
-        return range(start, end)
-
-    @property
-    def default_marks(self) -> Marks:
-        """The marks of the default run."""
-        marks = self.marks_by_run.get(self.pair.default_run)
+    def marks_of(self, run: str) -> Marks:
+        marks = self.marks_by_run.get(run)
         if marks is None:
-            marks = self.marks_by_run[self.pair.default_run] = Marks()
+            marks = self.marks_by_run[run] = Marks()
         return marks
 
-    def add_marks(self, numbers: Sequence[int], marks: Iterable[Mark | Unscored], is_scored: bool = False) -> None:
-        """Add the marks of items without a record in the default run (`Marks.add`)."""
-        self.default_marks.add(numbers, marks, is_scored)
-        self.named.add(self.pair.default_run)
-
-    def _measure_all(self, numbers: Sequence[int], rows: Sequence[Any]) -> Iterable[Mark]:
+    def _add(self, numbers: Sequence[int], rows: Sequence[Any]) -> None:
+        """Add the marks of items without a record in the default run."""
         items = map(self.expected.items.__getitem__, numbers)
-        return self.pair.measure_all(items, rows) if self.pair.measure_all else map(self.pair.measure, items, rows)
+        pair = self.pair
+        marks = pair.measure_all(items, rows) if pair.measure_all else map(pair.measure, items, rows)
+        self.marks_of(pair.default_run).add(numbers, marks)
+        self.named.add(pair.default_run)
 
-    def _take_each(self, rows: Sequence[Any]) -> Sequence[tuple[int, Finding]]:
+    def _take_each(self, positions: Iterable[int], rows: Sequence[Any]) -> Sequence[tuple[int, Finding]]:
         reported: list[tuple[int, Finding]] = []
         number_of = self.expected.number_of
-        for position, record in enumerate(rows):
+        for position in positions:
+            record = rows[position]
             number = number_of(self.key(record))
             run = self._run_of(record)
             findings = run_checks(self._checks, record)
@@ -326,19 +289,19 @@ class Pairing(Generic[Item, Mark]):
     def _enter(self, record: Any, number: int, run: str, bad: bool) -> Sequence[Finding]:
         """Keep the mark of an expected record. Returns findings if it repeats an invalid record."""
         self.named.add(run)
-        self._in_order = False
-        run_marks = self.marks_by_run.setdefault(run, Marks())
+        marks = self.marks_of(run)
         if bad:
             self._bad.setdefault(run, set()).add(number)
-        if number not in run_marks:
-            run_marks[number] = INVALID if bad else self._mark(record, number)
-            return ()
-        repeats_invalid = run_marks[number] == INVALID
-        run_marks[number] = REPEATED
-        return self._repeated() if repeats_invalid else ()
-
-    def _mark(self, record: Any, number: int) -> Mark | Unscored:
-        return measured_mark(self.pair, self.expected.items[number], record)
+        if number in marks:
+            repeats_invalid = marks.unscored.get(number) == INVALID
+            marks.note(number, REPEATED)
+            return self._repeated() if repeats_invalid else ()
+        mark: Any = INVALID if bad else measured_mark(self.pair, self.expected.items[number], record)
+        if type(mark) is Unscored:
+            marks.note(number, mark)
+        else:
+            marks.add((number,), (mark,))
+        return ()
 
     def _run_of(self, record: Any) -> str:
         if self.pair.run is None:
@@ -365,20 +328,18 @@ class Pairing(Generic[Item, Mark]):
         number = self.expected.number_of(key if len(key) > 1 else key[0])
         if number is None:
             return ()
-        self._in_order = False
-        run_marks = self.marks_by_run.setdefault(run, Marks())
-        again = number in run_marks
-        run_marks[number] = REPEATED if again else INVALID
+        marks = self.marks_of(run)
+        again = number in marks
+        self._start = number if self._start is None else self._start
+        self._in_order = self._in_order and number == self._start + len(marks)
+        marks.note(number, REPEATED if again else INVALID)
         self._bad.setdefault(run, set()).add(number)
         return self._repeated() if again else ()
 
     def changed(self, mark: Callable[[Any], Any]) -> Pairing[Item, Any]:
-        """A copy with a function applied to each mark."""
+        """Return a copy with a function applied to each mark."""
         other = copy(self)
-        other.marks_by_run = {
-            run: Marks({n: each if type(each) is Unscored else mark(each) for n, each in run_marks.items()})
-            for run, run_marks in self.marks_by_run.items()
-        }
+        other.marks_by_run = {run: marks.changed(mark) for run, marks in self.marks_by_run.items()}
         return other
 
     def runs(self) -> dict[str, Marks]:
@@ -396,18 +357,19 @@ class Pairing(Generic[Item, Mark]):
         runs = [marks for marks in self.runs().values() if len(marks) < self.expected.total]
         if not runs:
             return []
-        return [key for key, number in self.expected.index.items() if any(number not in marks for marks in runs)]
+        numbers = {number for marks in runs for number in marks.missing(self.expected.total)}
+        return [self.expected.keys[number] for number in sorted(numbers)]
 
 
 def marks(pairing: Pairing[Any, Any], run: str) -> list[Any]:
-    """The mark of each expected item; None for items that are not processed."""
+    """Return the mark of each expected item; None for items that are not processed."""
     run_marks = pairing.marks_by_run.get(run, Marks())
     found = run_marks.listed(len(pairing.expected.items))
-    if run_marks.may_be_unscored:
-        return [None if type(mark) is Unscored else mark for mark in found]
+    for number in run_marks.unscored:
+        found[number] = None
     return found
 
 
 def marks_as_bytes(pairing: Pairing[Any, Any], run: str, unprocessed: int) -> bytes:
-    """Like `marks`, for marks that are integers below 256: `unprocessed` takes the place of None."""
+    """Return what `marks` does, for marks that are integers below 256: `unprocessed` instead of None."""
     return pairing.marks_by_run.get(run, Marks()).as_bytes(len(pairing.expected.items), unprocessed)

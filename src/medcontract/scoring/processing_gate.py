@@ -6,13 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from math import ceil
-from operator import countOf
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from medcontract.problems import plural
-from medcontract.scoring.marks import Marks, Unscored
 from medcontract.scoring.pairing import Pairing
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import TooLarge, rounded
@@ -150,11 +148,7 @@ def below_the_gate(gate: Processing, run: str) -> str:
 
 def processed_counts(pairing: Pairing[Any, Any]) -> dict[str, int]:
     """How many expected items were processed, by run."""
-    return {run: processed(marks) for run, marks in pairing.runs().items()}
-
-
-def processed(marks: Marks) -> int:
-    return len(marks) - (countOf(map(type, marks.values()), Unscored) if marks.may_be_unscored else 0)
+    return {run: marks.processed for run, marks in pairing.runs().items()}
 
 
 def percent(share: Fraction, minimum: Fraction | None = None) -> str:

@@ -206,7 +206,7 @@ class TriageScorer(Scorer):
     pairs = (
         Pair(
             truth="triage/ground-truth", submission="triage/response", key=("segment_id",), item=_segment,
-            measure=_measure, compares=False, vocabularies=(_GROUPS,),
+            measure=_measure, vocabularies=(_GROUPS,),
         ),
     )  # fmt: skip
     result_below_gate = True

@@ -283,8 +283,8 @@ class CsvValidator(TableValidator):
 
     def blocks(self) -> Iterator[Cut | Block]:
         number = 0
-        table, contract = CsvFile(self.source), self.contract
-        for rows in table.rows_in_blocks(self.columns, contract.open, self.decode, contract.decode_lines):
+        table = CsvFile(self.source)
+        for rows in table.rows_in_blocks(self.columns, self.contract.open, self.decode, self.decode_lines):
             if isinstance(rows, Row):
                 yield self._cut(rows, number)
                 number += 1

@@ -182,7 +182,7 @@ class _CellsValidator(TableValidator):
         """The values of rows, or None if in doubt about any of them."""
         texts = [cells_json(column, self.nan_is_missing) for column in columns]
         lines = None if None in texts else self.layout.lines([text for text in texts if text is not None])
-        values = self.contract.decode_lines(lines) if lines and self.fits(len(lines)) else None
+        values = self.decode_lines(lines) if lines and self.fits(len(lines)) else None
         if lines and values:
             self.add_size(len(lines))
         return values

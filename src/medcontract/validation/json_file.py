@@ -33,6 +33,7 @@ def _first_keys(seen: Outline, contract: CompiledContract, found: Recognized) ->
 
 
 class JsonValidator(RecordsValidator):
+    is_json = True
     depth = 2
     file: JsonFile
 

@@ -40,6 +40,8 @@ _MOST_LINES = 50
 
 
 class JsonLinesValidator(RecordsValidator):
+    is_json = True
+
     @classmethod
     def recognise(cls, source: Source) -> Recognized:
         for number, (raw, offset, _) in enumerate(islice(jsonl_file.records(source, lambda raw: None), 1000)):
@@ -98,7 +100,7 @@ class JsonLinesValidator(RecordsValidator):
         return jsonl_file.records(self.source, self.decode)
 
     def blocks(self) -> Iterator[Cut | Block]:
-        return jsonl_file.records_in_blocks(self.source, self.decode, self.contract.decode_lines)
+        return jsonl_file.records_in_blocks(self.source, self.decode, self.decode_lines)
 
     def examine_record(self, raw: bytes) -> Examined:
         """Like the base method, but a syntax error makes only this line invalid."""

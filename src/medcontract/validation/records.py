@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,8 @@ from medcontract.validation.value_hints import list_of_names_hint
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+    from medcontract.contracts.fast_decoder import RowDecoders
 
 _BATCH = 256
 """Valid records that are passed to scoring at a time, unless they are large."""
@@ -54,6 +56,8 @@ class RecordsValidator:
 
     depth = 0
     """The nesting depth of a record in this container."""
+    is_json = False
+    """Whether the bytes of a record are its JSON text."""
 
     def __init__(
         self,
@@ -80,6 +84,8 @@ class RecordsValidator:
         self.header: Any = None
         """The header, if the container has one and it is valid; for documents, the document."""
         self.bad_header = False
+        self._keys: RowDecoders | None = None
+        """Set while only the keys of records are read."""
         self._held: list[Any] = []
         self._held_refs: list[Ref] = []
         self._held_size = 0
@@ -113,7 +119,11 @@ class RecordsValidator:
 
     @property
     def decode(self) -> Decode:
-        return self.contract.decode_record
+        return self._keys.one if self._keys else self.contract.decode_record
+
+    @property
+    def decode_lines(self) -> Callable[[bytes], list[Any] | None]:
+        return self._keys.lines if self._keys else self.contract.decode_lines
 
     def cuts(self) -> Iterator[Cut]:
         """The records of the file. May raise `Broken` or `TooLarge`."""
@@ -353,11 +363,9 @@ class RecordsValidator:
         self.collector.new_series()
         repeats = Repeats(self, indexes, part)
         try:
-            for number, raw, offset, value in self.one_by_one():
+            for number, raw, offset, value in self.suspicious(indexes, found):
                 if number in found:
                     found[number] = self.ref(number, offset, len(raw))
-                if value is None and indexes and raw:
-                    value = self.value_of(raw)
                 if value is not None:
                     repeats.see(value, number, offset, len(raw))
         except (Broken, TooLarge, Unreadable):
@@ -365,17 +373,41 @@ class RecordsValidator:
         repeats.finish()
         self.collector.place_deferred(found)
 
-    def one_by_one(self) -> Iterator[tuple[int, bytes, int, Any]]:
-        """The index, bytes, offset and value of each record; like `cuts`, but valid ones are read in blocks."""
-        number = 0
-        for raw, offset, value in self.blocks():
-            if isinstance(raw, bytes):
-                yield number, raw, offset, value
-                number += 1
-                continue
-            for line, at, one in zip(raw, raw.offsets(offset), value):  # noqa: B905  # there is one more offset
-                yield number, line, at, one
-                number += 1
+    def suspicious(
+        self, indexes: Sequence[UniqueIndex | None], numbers: Collection[int] = ()
+    ) -> Iterator[tuple[int, bytes, int, Any]]:
+        """Yield the index, bytes, offset and value of valid records whose keys may be repeated, and of those `numbers`.
+
+        Of the others, no more than the keys is decoded, if that is possible.
+        """
+        wanted = [index for index in indexes if index]
+        fields = [name for index in wanted for name in index.rule.fields]
+        self._keys = self.contract.decode_keys(fields) if self.is_json and fields else None
+        places, number = sorted(numbers), 0
+        try:
+            for raw, offset, value in self.blocks():
+                if isinstance(raw, bytes):
+                    rows: Iterable[Cut] = ((raw, offset, value),)
+                    end = number + 1
+                else:
+                    rows = zip(raw, raw.offsets(offset), value)  # noqa: B905  # there is one more offset
+                    end = number + len(raw)
+                    near = bisect_left(places, number) < bisect_left(places, end)
+                    if not near and not any(index.are_suspect(value) for index in wanted):
+                        number = end
+                        continue
+                for line, at, one in rows:
+                    if line and wanted and (one is None or any(index.are_suspect([one]) for index in wanted)):
+                        yield number, line, at, self._complete(line) if one is None or self._keys else one
+                    elif places:
+                        yield number, line, at, None
+                    number += 1
+        finally:
+            self._keys = None
+
+    def _complete(self, raw: bytes) -> Any:
+        """Return the value of a record; None if it is invalid."""
+        return self.contract.decode_record(raw) or self.value_of(raw.rstrip(b"\r\n"))
 
     def settle(self, finding: Finding) -> None:
         """Add a finding that is known only at the end of the collection."""

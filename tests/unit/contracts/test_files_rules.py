@@ -25,8 +25,9 @@ from medcontract.contracts.rules import (
     run_checks,
 )
 from medcontract.problems import reveals_truth
-from medcontract.scoring.expected import Expected
-from medcontract.scoring.pairing import INVALID, Pair, Pairing
+from medcontract.scoring.expected import Expected, ExpectedItems
+from medcontract.scoring.marks import INVALID
+from medcontract.scoring.pairing import Pair, Pairing
 
 _WORDS: dict[str, Any] = {"other": "x/truth", "code": "MC303", "message": "wrong"}
 
@@ -153,7 +154,7 @@ _PAIR: Pair[Any, Any] = Pair(
 
 
 def _expected() -> Expected[Any]:
-    expected: Expected[Any] = Expected.of(_PAIR, [], [], ascending=False)
+    expected: Expected[Any] = Expected.of(_PAIR, ExpectedItems([], [], ascending=False))
     for number, name in enumerate("abc"):
         expected.index[name] = number
         expected.items.append(_record(id=name, case="A"))
@@ -169,7 +170,7 @@ def test_pairing_reports_the_same_either_way(rules: tuple[CrossFileRule, ...]) -
         pairing = Pairing(_PAIR, expected, rules, {"x/truth": expected.as_other_file()})
         found = pairing.take(mark_validated([_record(id=name, case="A") for name in ids], "x/answers"))
         assert [position for position, _ in found] == ([2] if "z" in ids else [])
-        assert sorted(pairing.runs()[""]) == [0, 1]
+        assert pairing.runs()[""].listed(3) == ["mark", "mark", None]
         assert pairing.unknown == (["z"] if "z" in ids else [])
 
 
@@ -179,7 +180,7 @@ def test_many_good_records_are_paired_at_once(submission: str, monkeypatch: pyte
     rules = find(submission).file_rules
     (key,) = {rule.id_fields for rule in rules if isinstance(rule, Reference)}
     pair = replace(_PAIR, truth=rules[0].other, submission=submission, key=key)
-    expected: Expected[Any] = Expected.of(pair, [], [], ascending=False)
+    expected: Expected[Any] = Expected.of(pair, ExpectedItems([], [], ascending=False))
     rows = [_record(**dict.fromkeys(key, str(number))) for number in range(3)]
     for number, row in enumerate(rows):
         expected.index[attrgetter(*key)(row)] = number
@@ -199,4 +200,4 @@ def test_a_record_that_breaks_a_rule_about_another_file_is_not_processed(severit
     pairing = Pairing(_PAIR, expected, [listed], others)
     found = pairing.take(mark_validated([_record(id="a"), _record(id="b")], "x/answers"))
     assert [(position, finding.code) for position, finding in found] == [(1, "MC308")]
-    assert pairing.runs()[""] == {0: "mark", 1: mark}
+    assert pairing.runs()[""].listed(2) == ["mark", mark]

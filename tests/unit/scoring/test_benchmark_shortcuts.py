@@ -13,7 +13,8 @@ from tests.support import property_settings
 
 from medcontract.scoring.benchmark import PREDICTIONS, REFERENCES, TRACK, samples
 from medcontract.scoring.benchmark.metrics import SHARES, Settings, _weighted
-from medcontract.scoring.pairing import REPEATED, Pair
+from medcontract.scoring.marks import REPEATED
+from medcontract.scoring.pairing import Pair
 from medcontract.scoring.scorer import NO_OPTIONS
 
 TEXTS = [

@@ -16,7 +16,7 @@ from tests.support import property_settings
 from medcontract.normalizers.names import near_misses, pair_exact, pair_fuzzy, pair_rest, too_many_to_compare
 from medcontract.normalizers.numbers import close
 from medcontract.normalizers.text import equal, normalize, tight
-from medcontract.scoring.expected import Expected
+from medcontract.scoring.expected import Expected, ExpectedItems
 from medcontract.scoring.extraction import TRACK, name_pairs
 from medcontract.scoring.extraction.comparing import Comparer, Options
 from medcontract.scoring.extraction.differences import difference, miss_finder
@@ -34,7 +34,6 @@ from medcontract.scoring.extraction.explanations import failure_modes
 from medcontract.scoring.extraction.figures import DocumentFigures, Documents, is_processed
 from medcontract.scoring.extraction.name_pairs import NamePairer, are_equal
 from medcontract.scoring.extraction.tables import lowest
-from medcontract.scoring.marks import Marks
 from medcontract.scoring.pairing import Pairing
 from medcontract.scoring.rational import rounded
 from medcontract.scoring.scorer import NO_OPTIONS
@@ -188,9 +187,10 @@ def documents_of(kind: Kind, found: list[Any]) -> Documents:
     pair = next(each for each in scorer.pairs if each.truth == kind.labels)
     labels = [read(label_record(kind, labeled)) for labeled, *_ in found]
     keys: list[Any] = [f"D{number * 7 % 11}" for number in range(len(found))]
-    pairing: Pairing[Any, Any] = Pairing(pair, Expected.of(pair, keys, labels, ascending=False))
-    marks = comparer.measure_all(labels, [prediction(kind, *rest) for _, *rest in found])
-    pairing.marks_by_run[""] = Marks({number: mark for number, mark in enumerate(marks) if number % 3 != 2})
+    pairing: Pairing[Any, Any] = Pairing(pair, Expected.of(pair, ExpectedItems(keys, labels, ascending=False)))
+    marks = list(comparer.measure_all(labels, [prediction(kind, *rest) for _, *rest in found]))
+    numbers = [number for number in range(len(marks)) if number % 3 != 2]
+    pairing.marks_of("").add(numbers, [marks[number] for number in numbers])
     return Documents.of(kind, pairing)
 
 

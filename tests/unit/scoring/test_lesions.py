@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from medcontract.contracts.lesion_classes import CLASSES
-from medcontract.scoring.expected import Expected
+from medcontract.scoring.expected import Expected, ExpectedItems
 from medcontract.scoring.lesions import LesionsScorer
 from medcontract.scoring.marks import Unscored
 from medcontract.scoring.pairing import Pairing
@@ -34,12 +34,14 @@ def test_the_classes_of_many_images(lists: list[list[float]]) -> None:
 def test_the_confusion_matrix(images: list[tuple[int, Any]]) -> None:
     processed = [type(answer) is int for _, answer in images]
     keys: list[Any] = [str(number) for number in range(len(images))]
-    pairing = Pairing(_PAIR, Expected.of(_PAIR, keys, [true for true, _ in images], ascending=False))
+    pairing = Pairing(_PAIR, Expected.of(_PAIR, ExpectedItems(keys, [true for true, _ in images], ascending=False)))
+    marks = pairing.marks_of("")
     if all(processed):
-        pairing.add_marks(range(len(images)), bytes(answer for _, answer in images))
-    for number, (_, answer) in enumerate(images):
-        if answer is not None and not all(processed):
-            pairing.default_marks[number] = answer
+        marks.add(range(len(images)), bytes(answer for _, answer in images))
+    else:
+        numbers = [number for number, (_, answer) in enumerate(images) if answer is not None]
+        marks.add(numbers, [images[number][1] for number in numbers])
+    pairing.named.add("")
     answers = Answers(pairings={"lesions/truth": pairing}, documents={}, headers={}, names={})
     counts = LesionsScorer(track("lesions").protocol, NO_OPTIONS, ()).count(answers)
     wanted = Counter((true, answer if type(answer) is int else None) for true, answer in images)

@@ -46,17 +46,9 @@ class Accumulator(Protocol):
     def absorb(self, other: Any, move: Move) -> bool:
         """Merge the state after the records that follow, which were read separately; `move` adjusts their places.
 
-        False if what was reported about them is not right, because it depends on earlier records: they have to be
-        read again by an accumulator that was told so (`follow`). The merged state is right in any case.
+        False if what was reported about them is not right, because it depends on earlier records: then one process
+        reads all of them.
         """
-        ...
-
-    def known(self) -> Any:
-        """What reports about the next records depend on; None if they depend on nothing."""
-        ...
-
-    def follow(self, known: Any) -> None:
-        """Start with what is known of earlier records."""
         ...
 
 
@@ -160,7 +152,7 @@ class UniqueIndex:
         if self.order and self.order.continues(values):
             return True
         self._leave_order()
-        self._add(list(map(self.key, values)) if self.rule.defaults else reader(*self.rule.fields)(values))
+        self._add(self._keys_of(values))
         return True
 
     def _leave_order(self) -> None:
@@ -224,12 +216,6 @@ class UniqueIndex:
         self.suspects = self.suspects | other.suspects
         return True
 
-    def known(self) -> None:
-        return None
-
-    def follow(self, known: Any) -> None:
-        """Nothing to do, as in `absorb`."""
-
     def keys(self) -> KeyHashes:
         """The keys as hashes, to be compared with those of other chunks."""
         self._leave_order()
@@ -239,6 +225,13 @@ class UniqueIndex:
 
     def is_suspect(self, key: Any) -> bool:
         return self.hash(key) in self.suspects
+
+    def are_suspect(self, values: Sequence[Any]) -> bool:
+        """Return whether the key of any of these records is a suspect."""
+        return not self.suspects.isdisjoint(map(self.hash, self._keys_of(values)))
+
+    def _keys_of(self, values: Sequence[Any]) -> list[Any]:
+        return list(map(self.key, values)) if self.rule.defaults else reader(*self.rule.fields)(values)
 
     def find_first(self, key: Any, ref: Ref, part: Part = (0, "")) -> tuple[Ref, Part] | None:
         """The second pass over a record with this key: the place of an earlier one, if there is one.
@@ -356,12 +349,6 @@ class _Plain:
     def miss(self, parsed: Any) -> None:
         return None
 
-    def known(self) -> Any:
-        return None
-
-    def follow(self, known: Any) -> None:
-        return None
-
 
 class _ConstantCheck(_Plain):
     def __init__(self, rule: Constant) -> None:
@@ -388,12 +375,6 @@ class _ConstantCheck(_Plain):
         right = not differs and not (self.done and other.done)
         self.done = self.done or other.done or differs
         return right
-
-    def known(self) -> tuple[Any, bool]:
-        return self.first, self.done
-
-    def follow(self, known: tuple[Any, bool]) -> None:
-        self.first, self.done = known
 
     def finish(self) -> Iterator[Finding]:
         return iter(())

@@ -43,11 +43,6 @@ class CrossFileRule(Rule, frozen=True, kw_only=True):
     scope: ClassVar = "files"
     other: str
 
-    @property
-    def record_fields(self) -> tuple[str, ...] | None:
-        """The fields of a record that `record_check` reads. None: unknown, so that it needs the whole record."""
-        return None
-
     def record_check(self, other: OtherFile) -> RecordCheck | None:
         """The check of one record. None: there is nothing to check, or the summary of the other file lacks it."""
         return None
@@ -95,10 +90,6 @@ class Equal(CrossFileRule, frozen=True, kw_only=True):
     kind: ClassVar = "equal"
     field: str
 
-    @property
-    def record_fields(self) -> tuple[str, ...]:
-        return ()
-
     def check_header(self, header: Any, other: OtherFile) -> Finding | None:
         mine, theirs = getattr(header, self.field, None), getattr(other.header, self.field, None)
         if mine is None or theirs is None or mine == theirs:
@@ -132,10 +123,6 @@ class Reference(CrossFileRule, frozen=True, kw_only=True):
     def id_fields(self) -> tuple[str, ...]:
         others = self.with_fields if self.with_field is None else (self.with_field,)
         return (*others, self.field)
-
-    @property
-    def record_fields(self) -> tuple[str, ...]:
-        return self.id_fields
 
     def record_check(self, other: OtherFile) -> RecordCheck | None:
         ids, id_of = other.ids, self._id_of()
@@ -174,10 +161,6 @@ class Excludes(CrossFileRule, frozen=True, kw_only=True):
     kind: ClassVar = "excludes"
     field: str
 
-    @property
-    def record_fields(self) -> tuple[str, ...]:
-        return (self.field,)
-
     def record_check(self, other: OtherFile) -> RecordCheck | None:
         ids, id_of = other.ids, attrgetter(self.field)
         if ids is None:
@@ -193,10 +176,6 @@ class Covers(CrossFileRule, frozen=True, kw_only=True):
     with_field: str | None = None
     with_fields: tuple[str, ...] = ()
 
-    @property
-    def record_fields(self) -> tuple[str, ...]:
-        return ()
-
     def check_missing(self, ids: Iterable[Key]) -> Iterator[Finding]:
         return (self.finding(())._replace(value=_shown(missing)) for missing in ids)
 
@@ -207,10 +186,6 @@ class SameValue(CrossFileRule, frozen=True, kw_only=True):
     kind: ClassVar = "same-value"
     key: str
     field: str
-
-    @property
-    def record_fields(self) -> tuple[str, ...]:
-        return self.key, self.field
 
     def record_check(self, other: OtherFile) -> RecordCheck | None:
         find, id_of, value_of = other.find, attrgetter(self.key), attrgetter(self.field)
@@ -232,10 +207,6 @@ class SameOrder(CrossFileRule, frozen=True, kw_only=True):
     key: str
     group: str
     by: tuple[str, ...]
-
-    @property
-    def record_fields(self) -> tuple[str, ...]:
-        return (self.key,)
 
     def record_check(self, other: OtherFile) -> RecordCheck | None:
         return None if other.find is None else OrderCheck(self, other.find)
@@ -289,18 +260,6 @@ class OrderState:
                 self.reported.add(group)
         self.reported |= other.reported
         return right
-
-    def copy(self) -> OrderState:
-        other = OrderState()
-        other.earliest, other.latest, other.reported = dict(self.earliest), dict(self.latest), set(self.reported)
-        return other
-
-    def of_groups(self, groups: Iterable[Any]) -> OrderState:
-        """Only what later records of these groups depend on."""
-        some = OrderState()
-        some.latest = {group: self.latest[group] for group in groups if group in self.latest}
-        some.reported = self.reported.intersection(groups)
-        return some
 
 
 def _shown(key: Key) -> str:

@@ -44,14 +44,13 @@ from medcontract.scoring.benchmark.samples import (
     checked_custom_metrics,
     has_answer,
     item_of,
-    without_texts,
 )
 from medcontract.scoring.benchmark.tables import tables
 from medcontract.scoring.comparison import Comparison
 from medcontract.scoring.custom_metrics import custom_metrics
 from medcontract.scoring.marks import Unscored
 from medcontract.scoring.pairing import Pair, Pairing
-from medcontract.scoring.processing_gate import Verdict, processed
+from medcontract.scoring.processing_gate import Verdict
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ZERO, exact_sum, mean, rounded, total
 from medcontract.scoring.scorer import Answers, Counts, Finished, Remark, Scorer, ScoringOptions
@@ -109,7 +108,7 @@ class BenchmarkScorer(Scorer):
         pair = Pair(
             truth=truth, submission=submission, key=KEY, item=item,
             measure=measuring.measure, measure_all=measuring.measure_all,
-            own_truth=partial(OwnTruth, item) if truth == submission else None, slim=without_texts,
+            own_truth=partial(OwnTruth, item) if truth == submission else None,
         )  # fmt: skip
         self.pairs = (pair,)
         self._computed = settings.computed
@@ -131,7 +130,8 @@ class BenchmarkScorer(Scorer):
     def count(self, answers: Answers) -> Counts:
         pairing = answers.pairing()
         sheet = pairing.runs()[""]
-        marks = [(item, sheet.get(number)) for number, item in enumerate(pairing.expected.items)]
+        items = pairing.expected.items
+        marks = list(zip(items, sheet.listed(len(items)), strict=True))
         given: dict[str, int] = defaultdict(int)
         for _, mark in marks:
             for name in mark.given if isinstance(mark, Mark) else ():
@@ -151,7 +151,7 @@ class BenchmarkScorer(Scorer):
             warnings.append(f"scores in the submission are ignored: {plural(ignored, 'sample')} (given_scores)")
         rationales = [mark.rationale for _, mark in marks if isinstance(mark, Mark) and mark.rationale]
         return Counts(
-            expected=len(marks), processed={"": processed(sheet)}, data=data, warnings=tuple(warnings),
+            expected=len(marks), processed={"": sheet.processed}, data=data, warnings=tuple(warnings),
             remarks=tuple(stuffing.remarks(pairing.pair.submission, rationales)),
         )  # fmt: skip
 

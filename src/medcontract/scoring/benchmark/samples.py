@@ -30,8 +30,7 @@ from medcontract.scoring.benchmark.stuffing import Rationale, rationale_of
 from medcontract.scoring.canonical import ContentHash
 from medcontract.scoring.custom_metrics import custom_metrics
 from medcontract.scoring.expected import Expected, read_field, validated
-from medcontract.scoring.marks import Unscored
-from medcontract.scoring.pairing import REPEATED
+from medcontract.scoring.marks import REPEATED, Unscored
 from medcontract.scoring.processing_gate import shown_id
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import rounded
@@ -79,11 +78,6 @@ def item_of(terms: Terms, settings: Settings, keep: bool, record: Any) -> Item:
     side = reference_side(terms, settings, record.reference)
     requires = required_metrics(settings, side)
     return Item(record.task_id, record.sample_id, side, requires, record.reference if keep else None)
-
-
-def without_texts(item: Item) -> Item:
-    """What is counted of an expected answer once it was compared."""
-    return item._replace(side=None, said=None)
 
 
 def has_answer(record: Any) -> bool:

@@ -36,7 +36,6 @@ from medcontract.scoring.extraction.documents import (
     Label,
     failed,
     label_reader,
-    without_texts,
 )
 from medcontract.scoring.extraction.explanations import breakdown, failure_modes, hints
 from medcontract.scoring.extraction.figures import (
@@ -180,7 +179,6 @@ class ExtractionScorer(Scorer):
             Pair(
                 truth=each.kind.labels, submission=each.kind.predictions, key=("doc_id",), can_fail=False,
                 item=label_reader(each.kind), measure=each.measure, measure_all=each.measure_all,
-                slim=None if options.breakdown else without_texts,
                 vocabularies=() if fuzzy else (_names_of(each.kind),),  # fuzzy names need not be equal
             )
             for each in comparers

@@ -132,17 +132,6 @@ def label_reader(kind: Kind) -> Callable[[Any], Label]:
     return label_of
 
 
-@lru_cache(maxsize=1 << 10)
-def _nameless(items: int, fields: int) -> Label:
-    return ((),) * items, fields
-
-
-def without_texts(label: Label) -> Label:
-    """What is counted of a label once it was compared: how many items and fields it has."""
-    items, fields = label
-    return _nameless(len(items), fields)
-
-
 def failed(record: Any) -> bool:
     return not record.parse_success or bool(record.exception and record.exception.strip(BLANKS))
 

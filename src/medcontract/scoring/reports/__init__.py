@@ -50,7 +50,7 @@ class ReportsScorer(Scorer):
     pairs = (
         Pair(
             truth="reports/truth", submission="reports/predictions", key=("report_id",), run="run_id", default_run="1",
-            item=labels_of, measure=_measure, compares=False,
+            item=labels_of, measure=_measure,
         ),
     )  # fmt: skip
 
