@@ -21,16 +21,16 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from fuzz.calling import call
 from fuzz.engine_files import CONTAINERS, TRACKS, Collection, Material, containers_of, content, header_of, spoil
+from fuzz.pickled import Pickled
 from medcontract import arguments
-from medcontract import workers as processes
-from medcontract.evaluation import engine, shared_memory
+from medcontract.parallel import pool, processes
 from medcontract.reading import chunks
 
 ENGINES = {"one process": 1, "pickled": 1, "jobs 2": 2, "jobs 3": 4, "spawned": 40, "dask": 2}
@@ -153,26 +153,6 @@ def _options(rng: random.Random, command: str, track: str) -> Iterator[str]:
 # --- engines ---------------------------------------------------------------------------------------
 
 
-class Pickled(engine.SerialEngine):
-    """Reads chunks in this process, as if they came from others: everything is pickled on its way."""
-
-    def __init__(self, workers: int) -> None:
-        self.workers = workers
-        self.stable = workers % 2 == 0
-
-    def map(self, work: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any]) -> Iterator[Any]:
-        try:
-            pickled = pickle.dumps(shared)
-        except (pickle.PicklingError, TypeError, AttributeError) as error:
-            raise engine.EngineFailed from error
-        for item in items:
-            yield _sent(work(pickle.loads(pickled), _sent(item)))  # noqa: S301  # written a moment ago
-
-
-def _sent(value: Any) -> Any:
-    return pickle.loads(pickle.dumps(value))  # noqa: S301  # written a moment ago
-
-
 @contextlib.contextmanager
 def using(name: str, workers: int, client: Any = None) -> Iterator[tuple[str, ...]]:
     """Run commands on an engine. Returns the options that they need for it."""
@@ -180,24 +160,24 @@ def using(name: str, workers: int, client: Any = None) -> Iterator[tuple[str, ..
         if name == "pickled":
             stack.enter_context(_replaced(arguments, "engine", _as_engine(Pickled(workers))))
         elif name == "spawned":
-            for module in (processes, engine):
+            for module in (processes, pool):
                 stack.enter_context(_replaced(module, "can_fork", lambda: False))
         elif name == "dask":
-            from medcontract.evaluation import dask_engine
+            from medcontract.parallel import dask_pool
 
             @contextlib.contextmanager
             def connected(*_: object) -> Iterator[Any]:
                 yield client
 
-            stack.enter_context(_replaced(dask_engine, "connected", connected))
+            stack.enter_context(_replaced(dask_pool, "connected", connected))
         yield {"dask": ("--engine", "dask"), "jobs 3": ("--jobs", "3")}.get(
             name, ("--jobs", "2") if name in ("jobs 2", "spawned") else ("--jobs", "1")
         )
 
 
-def _as_engine(chosen: engine.Engine) -> Any:
+def _as_engine(chosen: pool.Pool) -> Any:
     @contextlib.contextmanager
-    def replacement(*_: object) -> Iterator[engine.Engine]:
+    def replacement(*_: object) -> Iterator[pool.Pool]:
         yield chosen
 
     return replacement
@@ -224,7 +204,6 @@ def _cut_at_random(rng: random.Random, few: bool) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         for name, size in sizes.items():
             stack.enter_context(_replaced(chunks, name, size))
-        stack.enter_context(_replaced(shared_memory, "LARGE", rng.choice((0, shared_memory.LARGE))))
         yield
 
 
@@ -279,7 +258,7 @@ def serve(name: str, folder: Path, cases: Sequence[int]) -> None:
     with contextlib.ExitStack() as stack:
         client = None
         if name == "dask":
-            from medcontract.evaluation.dask_engine import connected
+            from medcontract.parallel.dask_pool import connected
 
             client = stack.enter_context(connected(None, 2))
         for number in cases:
@@ -325,8 +304,9 @@ def compare(folder: Path, number: int, name: str, table: Table) -> list[str]:
     case = folder / f"{number}"
     track, runs = (json.loads((case / "case.json").read_text(encoding="utf-8"))[key] for key in ("track", "runs"))
     expected, found = (
-        pickle.loads((case / f"{each}.outcomes").read_bytes()) for each in ("one process", name)  # noqa: S301
-    )  # fmt: skip
+        pickle.loads((case / f"{each}.outcomes").read_bytes())  # noqa: S301  # written by this program
+        for each in ("one process", name)
+    )
     differ = []
     for place, (run, one, other) in enumerate(zip(runs, expected, found, strict=True)):
         table.add(track, run, name, one == other)

@@ -14,6 +14,9 @@ class Task:
         self._pickled = pickle.dumps(value)
         self.key = key
 
+    def cancel(self) -> None:
+        """It has already run."""
+
     def result(self, timeout: float) -> Any:
         return pickle.loads(self._pickled)  # noqa: S301  # written a moment ago
 
@@ -38,14 +41,11 @@ class Cluster:
     def submit(self, function: Callable[..., Any], *arguments: Any, **how: Any) -> Task:
         return self._task(function(*map(_opened, arguments)))
 
-    def cancel(self, tasks: list[Task]) -> None:
-        """They have already run."""
+    def get_executor(self, **how: Any) -> Cluster:
+        return self
 
     def wait_for_workers(self, count: int, timeout: float) -> None:
         """There is always one."""
-
-    def gather(self, tasks: list[Task]) -> list[Any]:
-        return [task.result(0) for task in tasks]
 
     def _task(self, value: Any) -> Task:
         self._count += 1

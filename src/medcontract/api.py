@@ -25,8 +25,6 @@ Several functions share these arguments:
 - `engine`, `scheduler`, `client`: `engine="dask"` reads large files on the Dask cluster of a scheduler, given by its
   address, or on a local one; `client` is a `distributed.Client` of your own. The result is the same. Needs the extra
   `dask`
-- `broadcast_limit`: a truth whose files are larger, in bytes, stays on the workers of the cluster, divided by its ids,
-  instead of being sent to each of them; by default 256 MiB
 - `notice`: a function that is called with messages about the call, such as an `exclude` pattern that matches nothing
 - `progress`: a function that is called with the current step, the work done, and the total work
 """
@@ -304,7 +302,6 @@ def score(
     engine: str | None = None,
     scheduler: str | None = None,
     client: Any = None,
-    broadcast_limit: int | None = None,
     max_problems: int = MAX_SCORE_PROBLEMS,
     max_alike: int | None = None,
     excerpts: bool = False,
@@ -346,13 +343,12 @@ def score(
         max_problems, max_alike, excerpts, max_record, max_unpacked, participant, plugins,
         breakdown=breakdown, values=show_values, plugin_errors=plugin_errors, options=options,
     )._replace(jobs=jobs, progress=arguments.stage(progress, "scoring"), frozen=frozen)  # fmt: skip
-    limit = arguments.broadcast_limit(broadcast_limit, engine, client)
-    with arguments.engine(engine, scheduler, client, jobs, limit) as chosen:
+    with arguments.engine(engine, scheduler, client, jobs) as chosen:
         scored = score_files(
             given.files,
             found=given.found,
             skipped=given.skipped,
-            settings=settings._replace(engine=chosen),
+            settings=settings._replace(pool=chosen),
             parameters=changes,
             header=arguments.mapping(header, "header"),
         )
@@ -435,7 +431,6 @@ def leaderboard(
     engine: str | None = None,
     scheduler: str | None = None,
     client: Any = None,
-    broadcast_limit: int | None = None,
     max_record: int | None = None,
     max_unpacked: int | None = None,
     plugins: str | Sequence[str] = (),
@@ -495,13 +490,12 @@ def leaderboard(
     inputs = [split_known(truth)[0], *([] if measured is None else [measured])]
     paths = [path for path, _ in split]
     folder = None if reports is None else _report_folder(reports, names, extension, inputs, paths)
-    limit = arguments.broadcast_limit(broadcast_limit, engine, client)
     with (
-        arguments.engine(engine, scheduler, client, jobs, limit) as chosen,
+        arguments.engine(engine, scheduler, client, jobs) as chosen,
         arguments.result_cache(cache, [*inputs, *paths], notice, beside=True) as results,
     ):
         board = rank(
-            given.files, found.submissions, settings=settings._replace(engine=chosen), parameters=changes,
+            given.files, found.submissions, settings=settings._replace(pool=chosen), parameters=changes,
             header=arguments.mapping(header, "header"), jobs=jobs, progress=arguments.stage(progress, "scoring"),
             measured=referenced, notes=found.notes, cache=results,
             feedback=None if folder is None else lambda number, score: folder.write(number, render(score)),

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from medcontract.cache import ResultCache
     from medcontract.evaluation.arguments import GivenFiles
-    from medcontract.evaluation.engine import Engine
     from medcontract.evaluation.frozen import FrozenProtocol
     from medcontract.evaluation.inputs import Settings
+    from medcontract.parallel.pool import Pool
     from medcontract.reading.exclude import Exclude
     from medcontract.reading.limits import Limits
     from medcontract.reading.source import Source
@@ -201,11 +201,11 @@ def validator_for(
     referenced: ReferencedFiles | None,
     allow_refs: FileNames,
     jobs: int | None = None,
-    engine: Engine | None = None,
+    pool: Pool | None = None,
 ) -> Callable[..., FileReport]:
     """The function that checks files, by contract or by schema. Raises `CallError` if the schema is not valid.
 
-    `jobs` is the number of processes that check a large file, unless an engine does.
+    `jobs` is the number of processes that check a large file, unless a pool does.
     """
     allowed = paths(allow_refs)
     if allowed and schema is None:
@@ -213,7 +213,7 @@ def validator_for(
     if schema is None:
         from medcontract.validation.dispatch import validate_source
 
-        return partial(validate_source, referenced=referenced, run=partial(_run_validator, jobs=jobs, engine=engine))
+        return partial(validate_source, referenced=referenced, run=partial(_run_validator, jobs=jobs, pool=pool))
     require_local(schema, "--schema", "download the schema first")
     if referenced is not None:
         wanted = " or ".join(referenced.contracts())
@@ -286,21 +286,8 @@ def _size(path: str | Source) -> int:
     return os.path.getsize(path) if is_file else 0  # type: ignore[arg-type]  # a str
 
 
-_BROADCAST_LIMIT = 256 << 20
-
-
-def broadcast_limit(given: int | None, name: str | None, client: Any) -> int:
-    """The maximum size of a truth that is sent to each worker of a cluster, in bytes. Raises `CallError`."""
-    require_at_least(0, broadcast_limit=given)
-    if given is not None and name is None and client is None:
-        raise CallError("--broadcast-limit requires --engine dask")
-    return _BROADCAST_LIMIT if given is None else given
-
-
 @contextmanager
-def engine(
-    name: str | None, scheduler: str | None, client: Any, jobs: int | None, broadcast_limit: int | None = None
-) -> Iterator[Engine | None]:
+def engine(name: str | None, scheduler: str | None, client: Any, jobs: int | None) -> Iterator[Pool | None]:
     """What reads large files, if the caller chose it. Raises `CallError`."""
     if name not in (None, "dask"):
         raise CallError(f"unknown engine '{name}'", "use dask")
@@ -314,27 +301,30 @@ def engine(
     require("distributed", "dask")
     if scheduler is None and client is None:
         require("cryptography", "dask")  # for the certificate of a local cluster
-    from medcontract.evaluation.dask_engine import DaskEngine, check_client, connected
+    from medcontract.parallel.dask_pool import DaskPool, check_client, connected
 
     if client is not None:
         check_client(client)
     connection = nullcontext(client) if client is not None else connected(scheduler, jobs)
-    with connection as its_client, DaskEngine(its_client, broadcast_limit) as found:
+    with connection as its_client, DaskPool(its_client) as found:
         yield found
 
 
-def _run_validator(validator: RecordsValidator, jobs: int | None, engine: Engine | None) -> RecordsValidator:
+def _run_validator(validator: RecordsValidator, jobs: int | None, pool: Pool | None) -> RecordsValidator:
     """Check a file, in several processes if it is large."""
+    from medcontract.parallel.cpus import workers_for
     from medcontract.reading import chunks
 
     size = validator.source.size
-    if size < 2 * chunks.SMALLEST or (not engine and chunks.workers_for(jobs, size) < 2):
-        validator.run()
-        return validator
-    from medcontract.evaluation.inputs import Settings
-    from medcontract.evaluation.parallel import run_validator
+    if size >= 2 * chunks.SMALLEST and (pool or workers_for(jobs, size) > 1):
+        from medcontract.parallel.merge import run_validator
+        from medcontract.parallel.pool import pool_for
 
-    return run_validator(validator, Settings(jobs=jobs, engine=engine))
+        pool = pool or pool_for(jobs, size)
+        if pool:
+            return run_validator(validator, pool)
+    validator.run()
+    return validator
 
 
 def stage(progress: Progress | None, name: str) -> Callable[[int, int], None] | None:

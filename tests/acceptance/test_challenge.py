@@ -25,7 +25,8 @@ from tests.support import published
 import medcontract
 from medcontract import Challenge
 from medcontract.contracts import registry
-from medcontract.evaluation import ahead, engine, parallel
+from medcontract.parallel import merge as parallel
+from medcontract.parallel import pool
 from medcontract.reading import chunks
 from medcontract.scoring import tracks
 
@@ -361,23 +362,20 @@ def test_out_is_not_the_challenge(folder: Path, call: Call) -> None:
     assert (folder / "challenge.toml").read_text() == STROKE
 
 
-@pytest.mark.parametrize("is_ahead", [True, False])
 @pytest.mark.parametrize("fork", [True, False])
-def test_jobs(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch, fork: bool, is_ahead: bool) -> None:
+def test_jobs(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch, fork: bool) -> None:
     """Large files are read in two processes, with the same output."""
     if not fork:
-        monkeypatch.setattr(engine, "can_fork", lambda: False)
+        monkeypatch.setattr(pool, "can_fork", lambda: False)
     monkeypatch.setattr(chunks, "SMALLEST", 4096)
-    monkeypatch.setattr(ahead, "_is_shorter", lambda *arguments: is_ahead)
     in_workers: list[bool] = []
-    real = parallel.read_prepared
+    real = parallel.read_in_chunks
 
     def read(*arguments: Any) -> bool:
         in_workers.append(real(*arguments))
         return in_workers[-1]
 
-    monkeypatch.setattr(parallel, "read_prepared", read)
-    monkeypatch.setattr(ahead, "read_prepared", read)
+    monkeypatch.setattr(parallel, "read_in_chunks", read)
     truth, predictions = [], []
     labels = ("ischemic", "hemorrhagic", "none")
     for number in range(500):
@@ -390,7 +388,7 @@ def test_jobs(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch, fork: b
     one, two = call(*arguments, "--jobs", "1"), call(*arguments, "--jobs", "2")
     assert one.code == 0
     assert one == two
-    assert in_workers == ([True] if is_ahead else [True, True])  # the predictions, and the truth if it is read first
+    assert in_workers == [True]
 
 
 # --- truth and predictions that look alike ----------------------------------------------------------------------------

@@ -25,18 +25,16 @@ from tests.acceptance.test_metric_plugins import BREVITY, PREDICTIONS, REFERENCE
 from tests.challenge_files import SMALL
 from tests.challenge_files import write as write_challenge
 from tests.commands import Call
+from tests.random_files import MAKERS, spoiled, write_files
 from tests.remote_files import forget_connections, web_server
 from tests.scoring_files import repeats, write
 from tests.unit.evaluation.test_chunks_of_containers import as_row, write_parquet, zipped
-from tests.unit.evaluation.test_cluster_scores import ranked
-from tests.unit.evaluation.test_joined_rankings import spoiled_folders
-from tests.unit.evaluation.test_joining import MAKERS, files, score, spoiled
 
 import medcontract
 from medcontract.errors import CallError
-from medcontract.evaluation import dask_engine, parallel
-from medcontract.evaluation.contest import Contest
 from medcontract.modeling import Contract, Document, ListOf, Str, StrictModel, register
+from medcontract.parallel import dask_pool, versions
+from medcontract.parallel import merge as parallel
 from medcontract.reading import chunks
 from medcontract.scoring import custom_metrics, tracks
 
@@ -52,7 +50,7 @@ MAIN = "import sys; from medcontract.cli.main import main; sys.exit(main())"
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    with dask_engine.connected(None, 2) as connection:
+    with dask_pool.connected(None, 2) as connection:
         yield connection
 
 
@@ -61,14 +59,19 @@ def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "SMALLEST", 700)
 
 
+def score(given: list[str], **how: Any) -> list[str]:
+    try:
+        return medcontract.score(*given, excerpts=True, **how).to_json(show_values=True).splitlines()
+    except medcontract.MedcontractError as error:
+        return [str(error)]
+
+
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("track", MAKERS)
 def test_same_bytes(track: str, seed: int, tmp_path: Path, client: Any) -> None:
-    """Of `validate`, and of `score` with a truth that is sent to all workers, or stays on them."""
-    given = files(random.Random(f"{track} {seed}"), track, tmp_path)
-    expected = score(given, jobs=1)
-    assert score(given, client=client) == expected
-    assert score(given, client=client, broadcast_limit=1) == expected
+    """Of `validate`, and of `score`."""
+    given = write_files(random.Random(f"{track} {seed}"), track, tmp_path)
+    assert score(given, client=client) == score(given, jobs=1)
     validation = medcontract.validate_files(given, jobs=1).to_json(show_values=True)
     assert medcontract.validate_files(given, client=client).to_json(show_values=True) == validation
 
@@ -82,11 +85,9 @@ def test_a_challenge(tmp_path: Path, client: Any) -> None:
     given = [f"risk/truth={paths[0]}", f"risk/predictions={paths[1]}"]
     challenge = medcontract.Challenge.load(SMALL.encode())
     expected = challenge.score(*given, jobs=1).to_json()
-    assert challenge.score(*given, client=client, broadcast_limit=1).to_json() == expected
+    assert challenge.score(*given, client=client).to_json() == expected
     board = challenge.leaderboard(paths[0], paths[1], paths[1], jobs=1).to_json()
-    for limit in (None, 1):
-        found = challenge.leaderboard(paths[0], paths[1], paths[1], client=client, broadcast_limit=limit)
-        assert found.to_json() == board
+    assert challenge.leaderboard(paths[0], paths[1], paths[1], client=client).to_json() == board
 
 
 def lesions(folder: Path, count: int = 3000, repeated: bool = True) -> tuple[Path, Path]:
@@ -97,15 +98,6 @@ def lesions(folder: Path, count: int = 3000, repeated: bool = True) -> tuple[Pat
     if repeated:
         sent[-1] = dict(sent[0])
     return write(folder, "lesions/truth", truth, "csv"), write(folder, "lesions/predictions", sent, "jsonl")
-
-
-def test_repeated_ids_are_found_by_the_workers(tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By partition: this process never gets the hashes of all ids."""
-    _, sent = lesions(tmp_path)
-    expected = medcontract.validate(sent, jobs=1)
-    monkeypatch.setattr(dask_engine, "repeated_hashes", None)
-    assert medcontract.validate(sent, client=client).to_json() == expected.to_json()
-    assert [problem.record for problem in expected] == [2999]
 
 
 def test_other_containers(tmp_path: Path, client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +124,7 @@ def test_other_containers(tmp_path: Path, client: Any, monkeypatch: pytest.Monke
             assert medcontract.score(truth, path, client=client).to_json() == expected
             assert medcontract.score(truth, f"{start}/{path.name}", client=client).to_json() == expected
     forget_connections()
-    assert read == [True] * 12
+    assert read == [True] * 6
     assert "MARKER" not in f"{client.get_worker_logs()}{client.get_scheduler_logs()}"
 
 
@@ -151,42 +143,6 @@ def test_a_ranking(call: Call, tmp_path: Path, client: Any) -> None:
         )
         assert board.to_json() == alone.to_json()
     assert medcontract.cache_info(tmp_path / "kept").count == 4
-
-
-@pytest.mark.parametrize("track", MAKERS)
-def test_a_ranking_with_a_large_truth(track: str, tmp_path: Path, client: Any) -> None:
-    """It stays on the workers; submissions have invalid, repeated and unknown records, and one cannot be read."""
-    truth, teams = spoiled_folders(random.Random(track), track, tmp_path)
-    alone = ranked(truth, teams, jobs=1)
-    assert '"rank": 1' in "".join(alone)
-    assert ranked(truth, teams, client=client, broadcast_limit=1) == alone
-
-
-@pytest.mark.parametrize("victims", [1, 2])
-def test_a_ranking_whose_workers_are_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, victims: int) -> None:
-    """Between two submissions: what is lost of the truth is read again."""
-    truth, sent = lesions(tmp_path)
-    data = sent.read_bytes()
-    teams = [tmp_path / name for name in ("a.jsonl", "b.jsonl", "c.jsonl")]
-    for number, team in enumerate(teams):
-        team.write_bytes(data.replace(b"I-7", b"I-%d" % number))
-    alone = ranked(truth, teams, jobs=1)
-    monkeypatch.setattr(chunks, "SMALLEST", 8_000)
-    scored: list[str] = []
-    real = Contest.score
-    with dask_engine.connected(None, 2) as client:
-        running = list(client.run(os.getpid).values())
-
-        def killing(contest: Contest, submission: Any) -> Any:
-            if len(scored) == 1:
-                for process in running[:victims]:
-                    os.kill(process, signal.SIGKILL)
-            scored.append(submission.name)
-            return real(contest, submission)
-
-        monkeypatch.setattr(Contest, "score", killing)
-        assert ranked(truth, teams, client=client, broadcast_limit=1) == alone
-    assert len(scored) >= len(teams)
 
 
 POISON = """
@@ -217,7 +173,7 @@ def test_a_poisoned_submission(tmp_path: Path) -> None:
     submissions[1].write_bytes(submissions[1].read_bytes().replace(b'"gout"', b'"poison"'))
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 0}),
-        dask_engine.connected(None, 2) as client,
+        dask_pool.connected(None, 2) as client,
     ):
         board = medcontract.leaderboard(*given, client=client)
     entries = {entry.name: entry for entry in board.submissions}
@@ -241,7 +197,6 @@ def test_metrics_reach_the_workers(tmp_path: Path, client: Any) -> None:
     assert alone.result
     assert "brevity" in alone.result["overall_scores"]
     assert medcontract.score(*given, client=client).to_json() == alone.to_json()
-    assert medcontract.score(*given, client=client, broadcast_limit=1).to_json() == alone.to_json()
     tracks.loaded_plugins.clear()  # as in another process, which has not loaded it
     custom_metrics._metrics.clear()
     assert medcontract.score(*given, client=client).to_json() == without
@@ -292,17 +247,15 @@ def test_a_contract_that_workers_cannot_know(tmp_path: Path, client: Any) -> Non
     assert medcontract.validate(rows, "by-call/rows", client=client).to_json() == alone.to_json()
 
 
-@pytest.mark.parametrize(("delay", "limit"), [(0.0, None), (0.3, None), (0.3, 1)])
-def test_a_worker_that_is_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, delay: float, limit: int | None
-) -> None:
+@pytest.mark.parametrize("delay", [0.0, 0.3])
+def test_a_worker_that_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, delay: float) -> None:
     """Others do its work, and the result has the same bytes."""
     given = [str(path) for path in lesions(tmp_path, 12_000)]
     expected = medcontract.score(*given, jobs=1).to_json()
     monkeypatch.setattr(chunks, "SMALLEST", 20_000)
     monkeypatch.setattr(chunks, "LARGEST", 40_000)
-    real = dask_engine.DaskEngine.map
-    with dask_engine.connected(None, 2) as client:
+    real = dask_pool.DaskPool.map
+    with dask_pool.connected(None, 2) as client:
         victims = list(client.run(os.getpid).values())
         killer = threading.Timer(delay, os.kill, (victims[0], signal.SIGKILL))
 
@@ -311,8 +264,8 @@ def test_a_worker_that_is_killed(
                 killer.start()
             return real(*arguments)
 
-        monkeypatch.setattr(dask_engine.DaskEngine, "map", then_kill)
-        assert medcontract.score(*given, client=client, broadcast_limit=limit).to_json() == expected
+        monkeypatch.setattr(dask_pool.DaskPool, "map", then_kill)
+        assert medcontract.score(*given, client=client).to_json() == expected
         killer.join()
         assert victims[0] not in client.run(os.getpid, on_error="ignore").values()
 
@@ -397,14 +350,14 @@ def test_a_scheduler_that_goes(
     monkeypatch.setattr(chunks, "SMALLEST", 20_000)
     monkeypatch.setattr(chunks, "LARGEST", 20_000)
     address, running = scheduler
-    real = dask_engine.DaskEngine.map
+    real = dask_pool.DaskPool.map
 
     def gone(*arguments: Any) -> Any:
         running.kill()
         running.wait()
         return real(*arguments)
 
-    monkeypatch.setattr(dask_engine.DaskEngine, "map", gone)
+    monkeypatch.setattr(dask_pool.DaskPool, "map", gone)
     with dask.config.set({"distributed.comm.timeouts.connect": "2s"}):
         ran = call("score", truth, sent, "--engine", "dask", "--scheduler", address)
     assert (ran.code, ran.out) == (2, "")
@@ -422,7 +375,7 @@ def test_a_scheduler_that_goes(
     ],
 )
 def test_no_scheduler(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: list[str], said: str) -> None:
-    monkeypatch.setattr(dask_engine, "TIMEOUT", 1)
+    monkeypatch.setattr(dask_pool, "TIMEOUT", 1)
     _, sent = lesions(tmp_path, 10)
     ran = call("validate", sent, *given)
     assert (ran.code, ran.out) == (2, "")
@@ -442,9 +395,11 @@ def test_no_client(client: Any, tmp_path: Path) -> None:
 
 def test_other_versions(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, sent = lesions(tmp_path, 10)
-    monkeypatch.setattr(dask_engine, "__version__", "0.0.1")
-    with pytest.raises(CallError, match=r"has medcontract .*, this process 0\.0\.1"):
-        medcontract.validate(sent, client=client)
+    mine = versions.result_versions()
+    for name in ("medcontract", "Unidecode"):
+        monkeypatch.setattr(dask_pool, "_mine", lambda name=name: {**mine, name: "0.0.1"})
+        with pytest.raises(CallError, match=rf"has {name} .*, this process 0\.0\.1"):
+            medcontract.validate(sent, client=client)
 
 
 @pytest.mark.parametrize("package", ["distributed", "cryptography"])
@@ -457,7 +412,7 @@ def test_without_the_extra(package: str, tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_chunk_that_cannot_be_read(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is a problem of the file."""
-    from medcontract.evaluation import parallel
+    from medcontract.parallel import merge as parallel
 
     _, sent = lesions(tmp_path, 300)
     real = parallel._begin
@@ -493,10 +448,10 @@ def test_a_terminated_call_leaves_no_processes(tmp_path: Path) -> None:
 
 WAITING = """
 import time
-from medcontract.evaluation import dask_engine
+from medcontract.parallel import dask_pool
 if __name__ == "__main__":
     try:
-        with dask_engine.connected(None, 1):
+        with dask_pool.connected(None, 1):
             print("ready", flush=True)
             time.sleep(60)
     except KeyboardInterrupt:

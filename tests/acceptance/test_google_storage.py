@@ -17,7 +17,7 @@ from tests.commands import SENT, Call, all_files
 from tests.remote_files import forget_connections
 
 import medcontract
-from medcontract.evaluation import parallel
+from medcontract.parallel import merge as parallel
 from medcontract.reading import chunks
 
 emulator = pytest.importorskip("gcp_storage_emulator.server", reason="gcp-storage-emulator is not installed")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -25,7 +26,7 @@ from tests.unit.evaluation.test_changing_files import (
 )
 
 import medcontract
-from medcontract.evaluation import dask_engine
+from medcontract.parallel import dask_pool
 from medcontract.reading import chunks
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
@@ -75,7 +76,7 @@ def program(tmp_path: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    with dask_engine.connected(None, 2) as connection:
+    with dask_pool.connected(None, 2) as connection:
         yield connection
 
 
@@ -90,7 +91,7 @@ def test_workers_of_a_cluster_that_are_killed(files: list[str]) -> None:
     """At random moments: others do the work, with the same bytes."""
     expected = scored(files, jobs=1)
     chance = random.Random(5)
-    with dask_engine.connected(None, 4) as client:
+    with dask_pool.connected(None, 4) as client:
         started = time.monotonic()
         assert scored(files, client=client) == expected
         usual = time.monotonic() - started
@@ -117,8 +118,9 @@ def test_forked_workers_that_are_killed(files: list[str], program: list[str]) ->
                 seen |= {child.pid for child in children(running.pid)}
             time.sleep(0.05 * chance.random())
             for child in children(running.pid)[: chance.choice((1, 2))]:
-                child.kill()
-                killed += 1
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    child.kill()
+                    killed += 1
             out, err = running.communicate(timeout=60)
         assert (running.returncode, out, err) == (expected.returncode, expected.stdout, expected.stderr)
     assert killed

@@ -15,7 +15,7 @@ from tests.scoring_files import CLASSES, guess, image
 from medcontract.cli.main import main
 from medcontract.contracts.plugins import load_module
 from medcontract.errors import CallError
-from medcontract.workers import Workers
+from medcontract.parallel.processes import Workers
 
 SCRIPT = Path(sys.executable).with_name("medcontract")
 PACKAGES = (
@@ -164,12 +164,13 @@ import sys
 import threading
 
 import medcontract
-from medcontract import cpus, workers
+from medcontract.parallel import cpus
+from medcontract.parallel import processes as workers
 from medcontract.reading import chunks
 
 print("started")
-cpus.free = lambda: 2
-chunks.SMALLEST, chunks.WORTH_IT, chunks.CELLS_WORTH_SPAWNING = 1000, 1000, 100
+cpus.allowed = lambda: 2
+chunks.SMALLEST, chunks.WORTH_IT = 1000, 1000
 real, count = workers._SafeProcess.start, 0
 
 
@@ -189,7 +190,7 @@ print(count, *map(bool, results[0]))
 
 
 def test_workers_by_default_do_not_run_a_script_again(tmp_path: Path) -> None:
-    """Also if they are spawned, and the script has no `if __name__ == "__main__"`."""
+    """None is spawned: a script may have no `if __name__ == "__main__"`."""
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
     sent: dict[str, list[Any]] = {"image_id": [f"I-{n}" for n in range(200)]}
@@ -201,4 +202,4 @@ def test_workers_by_default_do_not_run_a_script_again(tmp_path: Path) -> None:
         [sys.executable, "script.py", "truth.csv", "sent.parquet"], cwd=tmp_path, capture_output=True, text=True,
         check=False,
     )  # fmt: skip
-    assert (ran.stdout, ran.stderr) == ("started\n4 True True\n", "")
+    assert (ran.stdout, ran.stderr) == ("started\n0 True True\n", "")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from tests.commands import Call
-from tests.deadly import kill, kill_once, refuse
+from tests.deadly import kill, kill_once, kill_some, refuse
 from tests.scoring_files import (
     CLASSES,
     document,
@@ -29,11 +29,13 @@ from tests.scoring_files import (
 )
 
 from medcontract.errors import InvalidData
-from medcontract.evaluation import chunk_work, contest
+from medcontract.evaluation import contest
 from medcontract.evaluation.score import score_against
+from medcontract.parallel import chunk as chunk_work
+from medcontract.parallel.pool import ProcessPool, WorkerDied
+from medcontract.parallel.processes import Workers
 from medcontract.reading import chunks
 from medcontract.validation import dispatch
-from medcontract.workers import WorkerDied, Workers
 
 needs_kill = pytest.mark.skipif(sys.platform == "win32", reason="a signal that cannot be caught")
 TROUBLE = """
@@ -43,7 +45,7 @@ from medcontract.evaluation import contest
 real = contest.score_against
 
 def score_against(truth, files, *more):
-    name = os.path.dirname(files.parts()[0].source.name)
+    name = os.path.basename(os.path.dirname(files.parts()[0].source.name))
     if name == "crashes":
         raise ZeroDivisionError("MARIA")
     is_worker = multiprocessing.parent_process() is not None
@@ -145,10 +147,17 @@ def test_workers_that_are_killed_while_they_start(tmp_path: Path) -> None:
     mark = str(tmp_path / "mark")
     with Workers(1, kill_once, mark) as workers:
         assert workers.submit(len, "abc").result() == 3
-        assert workers.alone(kill_once, str(tmp_path / "other")) == str(tmp_path / "other")
-        assert isinstance(workers.alone(kill, ""), WorkerDied)
     with pytest.raises(RuntimeError, match="terminated abruptly"):
         Workers(1, kill, "")
+
+
+@needs_kill
+def test_work_that_kills_its_worker(tmp_path: Path) -> None:
+    """It is repeated, with what else was in progress, but not for ever."""
+    work = {"once": str(tmp_path / "mark")}
+    found = list(ProcessPool(2, chosen=True).each(kill_some, work, ["once", "never", "always", "never"]))
+    assert [isinstance(each, WorkerDied) for each in found] == [False, False, True, False]
+    assert found[0] == str(tmp_path / "mark")
 
 
 def test_what_a_preparation_raises(tmp_path: Path) -> None:
@@ -169,7 +178,7 @@ def test_a_ranking_without_workers(
     def fail(*_: object, fork: bool) -> None:
         raise error
 
-    monkeypatch.setattr("medcontract.workers.Workers", fail)
+    monkeypatch.setattr("medcontract.parallel.pool.Workers", fail)
     assert call("leaderboard", *files, "--jobs", "2") == alone
 
 

@@ -73,7 +73,6 @@ def on_a_terminal(folder: Path, arguments: Sequence[object]) -> list[tuple[int, 
         ("score", "scoring", ["--jobs", "1"]),
         ("score", "scoring", ["--jobs", "2"]),
         ("score", "scoring", ["--jobs", "2", "--engine", "dask"]),
-        ("score", "scoring", ["--jobs", "2", "--engine", "dask", "--broadcast-limit", "1"]),
         ("preflight", "checking", []),
     ],
 )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from fuzz import engine_files, engines
 
-from medcontract.evaluation import parallel
+from medcontract.parallel import merge as parallel
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="runs each case in a forked process")
 

@@ -17,6 +17,7 @@ from tests.commands import Call
 from tests.scoring_files import write
 from tests.support import ROOT
 
+from medcontract.parallel import cpus
 from medcontract.reading import chunks
 from medcontract.reading.limits import Limits
 
@@ -32,7 +33,7 @@ def test_limits() -> None:
     assert f"chunks of {smallest} to {largest} MiB" in PAGE
     assert f"chunks of at most {largest} MiB" in PAGE
     assert f"Files below {2 * smallest} MiB are read by one process" in PAGE
-    assert f"by default, also those below {2 * chunks.WORTH_IT >> 20} MiB" in PAGE
+    assert f"by default, also those below {2 * cpus.WORTH_IT >> 20} MiB" in PAGE
     assert f"`--max-record` ({Limits().record >> 20} MiB)" in PAGE
 
 

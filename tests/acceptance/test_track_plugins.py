@@ -303,17 +303,16 @@ def test_large_files_in_workers(tmp_path: Path) -> None:
     assert ran[0].json["result"]["robust_accuracy"] == 1
 
 
-@pytest.mark.parametrize("is_ahead", [True, False])
 @pytest.mark.parametrize("fork", [True, False])
-def test_workers_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fork: bool, is_ahead: bool) -> None:
+def test_workers_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fork: bool) -> None:
     """They can load what the process that starts them sends; otherwise it would silently read the file itself."""
-    from medcontract.evaluation import ahead, engine, parallel
+    from medcontract.parallel import merge as parallel
+    from medcontract.parallel import pool
     from medcontract.reading import chunks
 
     if not fork:
-        monkeypatch.setattr(engine, "can_fork", lambda: False)
+        monkeypatch.setattr(pool, "can_fork", lambda: False)
     monkeypatch.setattr(chunks, "SMALLEST", 4096)
-    monkeypatch.setattr(ahead, "_is_shorter", lambda *given: is_ahead)
     outcomes: list[bool] = []
 
     def noted(real: Callable[..., bool]) -> Callable[..., bool]:
@@ -324,7 +323,6 @@ def test_workers_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fork:
         return read
 
     monkeypatch.setattr(parallel, "read_in_chunks", noted(parallel.read_in_chunks))
-    monkeypatch.setattr(ahead, "read_prepared", noted(parallel.read_prepared))
     monkeypatch.chdir(tmp_path)
     medcontract.load_plugin(str(MODULE))
     medcontract.score(*_many(tmp_path, 400), header={"team_name": "x"}, jobs=2)

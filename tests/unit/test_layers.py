@@ -23,7 +23,6 @@ MAY_IMPORT: dict[str, set[str]] = {
     "addresses": {"errors", "lazy_patterns"},
     "catalog": {"catalog"},
     "containers": set(),
-    "cpus": set(),
     "errors": set(),
     "extras": {"errors"},
     "isolated": {"errors"},
@@ -31,8 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "problems": set(),
     "types": {"problems"},
     "reading": {
-        "addresses", "containers", "cpus", "errors", "extras", "isolated", "lazy_patterns", "problems", "reading",
-        "types",
+        "addresses", "containers", "errors", "extras", "isolated", "lazy_patterns", "problems", "reading", "types",
     },
     "contracts": {
         "catalog", "containers", "contracts", "errors", "extras", "lazy_patterns", "normalizers", "problems", "results",
@@ -48,8 +46,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "example_files": {"atomic_write", "contracts", "errors"},
     "results": {"errors", "extras", "problems", "rendering", "results"},  # rendering: to_html, to_markdown, notebooks
     "rendering": {"_version", "catalog", "problems", "rendering", "results"},
-    "images": {"errors", "images", "isolated", "problems", "workers"},
-    "workers": {"cpus", "errors"},
+    "images": {"errors", "images", "isolated", "parallel", "problems"},
+    "parallel": {
+        "_version", "challenges", "containers", "contracts", "errors", "parallel", "problems", "reading", "scoring",
+        "validation",
+    },
     "validation": {
         "containers", "contracts", "errors", "extras", "lazy_patterns", "problems", "reading", "results", "types",
         "validation",
@@ -65,15 +66,15 @@ MAY_IMPORT: dict[str, set[str]] = {
         "reading", "results", "scoring", "validation",
     },
     "evaluation": {
-        "_version", "addresses", "cache", "catalog", "challenges", "containers", "contracts", "cpus", "errors",
-        "evaluation", "images", "problems", "reading", "results", "scoring", "validation", "workers",
+        "_version", "addresses", "cache", "catalog", "challenges", "containers", "contracts", "errors", "evaluation",
+        "images", "parallel", "problems", "reading", "results", "scoring", "validation",
     },
     "fixing": {"addresses", "containers", "contracts", "errors", "fixing", "reading", "results", "types", "validation"},
     "arguments": {
-        "addresses", "cache", "contracts", "errors", "evaluation", "extras", "jsonschema_files", "reading", "results",
-        "schemas", "scoring", "validation",
+        "addresses", "cache", "contracts", "errors", "evaluation", "extras", "jsonschema_files", "parallel", "reading",
+        "results", "schemas", "scoring", "validation",
     },
-    "bundles": {"_version", "atomic_write", "bundles", "contracts", "errors", "evaluation"},
+    "bundles": {"_version", "atomic_write", "bundles", "contracts", "errors", "evaluation", "parallel"},
     "platforms": {"api", "bundles", "errors", "platforms", "rendering", "results"},
     "api": {
         "addresses", "arguments", "atomic_write", "bundles", "cache", "catalog", "challenges", "contracts", "errors",

@@ -16,7 +16,7 @@ import os, sys, time
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import Connection
 import medcontract
-from medcontract import workers
+from medcontract.parallel import processes as workers
 from medcontract.reading import chunks
 
 LARGE = 1000

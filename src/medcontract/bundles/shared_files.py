@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from medcontract.bundles.plan import Plan
-from medcontract.evaluation.build_results import versions
+from medcontract.parallel.versions import result_versions
 
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
 """That of the organizer: its Unicode data can change how texts are compared."""
@@ -18,8 +18,9 @@ NOT_TRIED = (
 
 def requirements(plan: Plan) -> bytes:
     """What pip installs: this medcontract, and the packages that can change a score, in these versions."""
-    unidecode = versions()["environment"].unidecode
-    return f"medcontract[parquet]=={plan.settings.medcontract_version}\nUnidecode=={unidecode}\n".encode()
+    own = ("medcontract", "Python", "Unicode")
+    packages = [f"{name}=={version}\n" for name, version in result_versions().items() if version and name not in own]
+    return f"medcontract[parquet]=={plan.settings.medcontract_version}\n{''.join(packages)}".encode()
 
 
 WHEELS = b"""# Wheels

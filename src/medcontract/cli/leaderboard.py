@@ -48,7 +48,6 @@ Examples:
 @options.jobs("Score in N processes.")
 @options.cache
 @options.engine
-@options.broadcast_limit
 @options.participant
 @options.plugins
 @options.exclude
@@ -59,7 +58,7 @@ def command(
     truth: str, submissions: tuple[str, ...], contract: str | None, parameters: dict[str, str],
     protocol: str | None,
     header: dict[str, str], measured: str | None, reports: str | None, jobs: int | None,
-    engine: str | None, scheduler: str | None, broadcast_limit: int | None,
+    engine: str | None, scheduler: str | None,
     cache: str | None, participant: bool, chosen: str | None, out: str | None, no_color: bool,
     max_record: int | None, max_unpacked: int | None, exclude: tuple[str, ...], strict: bool,
     **track_options: Any,
@@ -77,7 +76,7 @@ def command(
     with output.Progress("submissions") as progress:
         board = api.leaderboard(
             truth, *submissions, contract=contract, header=header, participant=participant, jobs=jobs,
-            engine=engine, scheduler=scheduler, broadcast_limit=broadcast_limit,
+            engine=engine, scheduler=scheduler,
             max_record=max_record, parameters=parameters, protocol=protocol,
             max_unpacked=max_unpacked, measured=measured, plugin_errors=printer.plugin_errors and not reports,
             exclude=exclude, strict=strict, notice=output.notice, progress=progress.show, reports=reports, cache=cache,

@@ -173,13 +173,6 @@ def engine(command: F) -> F:
     )(command)
 
 
-def broadcast_limit(command: F) -> F:
-    return click.option(
-        "--broadcast-limit", type=Size(), metavar="SIZE",
-        help="Divide a larger truth among the workers of a cluster instead of sending it to each (default: 256M).",
-    )(command)  # fmt: skip
-
-
 def cache(command: F) -> F:
     """--cache DIR: kept results."""
     return click.option(

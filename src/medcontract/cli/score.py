@@ -35,7 +35,6 @@ Examples:
 @click.option("--result-only", is_flag=True, help="Print only the result, as JSON.")
 @options.jobs("Read large files in N processes.")
 @options.engine
-@options.broadcast_limit
 @options.participant
 @options.plugins
 @options.exclude
@@ -47,7 +46,7 @@ def command(
     files: tuple[str, ...], contract: str | None, parameters: dict[str, str], breakdown: bool,
     protocol: str | None,
     header: dict[str, str], result_only: bool, jobs: int | None,
-    engine: str | None, scheduler: str | None, broadcast_limit: int | None,
+    engine: str | None, scheduler: str | None,
     participant: bool, chosen: str | None, out: str | None,
     no_color: bool, max_problems: int | None, show_values: bool, max_record: int | None, max_unpacked: int | None,
     exclude: tuple[str, ...], strict: bool, **track_options: Any,
@@ -64,7 +63,7 @@ def command(
             *files, contract=contract, parameters=parameters, protocol=protocol,
             header=header, breakdown=breakdown, participant=participant,
             show_values=show_values or (printer.show_values and not result_only), jobs=jobs,
-            engine=engine, scheduler=scheduler, broadcast_limit=broadcast_limit,
+            engine=engine, scheduler=scheduler,
             plugin_errors=printer.plugin_errors, max_record=max_record,
             max_unpacked=max_unpacked, exclude=exclude, strict=strict, notice=output.notice,
             progress=progress.show, **settings, **options.given_by(track_options),

@@ -12,14 +12,6 @@
     leaderboard    scores and ranks many submissions against one truth
     preflight      runs every check of a submission
     compare        compares two scores
-    engine         runs work in this process or in worker processes
-    shared_memory  what workers return large results in
-    environment    the plugins that other processes load
-    dask_engine    runs work on a Dask cluster
-    joining        pairs chunks with a truth that stays on the workers of a cluster
-    cluster_scores scores the submissions of a ranking on a cluster
-    chunk_work     reads one chunk of a file
-    parallel       reads large files in chunks, on any engine, and merges them
-    sinks          what happens to the records of a chunk, in any process
+    sent_contest   scores the submissions of a ranking in other processes
     build_results  builds the public results
 """

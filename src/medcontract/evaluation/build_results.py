@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
-from importlib.util import find_spec
 from typing import Any
 from unicodedata import unidata_version
 
 from medcontract._version import __version__
 from medcontract.catalog import CATALOGUE
 from medcontract.errors import BrokenPlugin, report_plugin_errors
+from medcontract.parallel.versions import result_versions
 from medcontract.results.score import (
     Environment,
     Processing,
@@ -38,29 +37,9 @@ def versions() -> dict[str, Any]:
     return {
         "medcontract_version": __version__,
         "environment": Environment(
-            python=platform.python_version(), unicode=unidata_version, unidecode=_unidecode_version()
+            python=platform.python_version(), unicode=unidata_version, unidecode=result_versions()["Unidecode"] or ""
         ),
     }
-
-
-def _unidecode_version() -> str:
-    """Taken from the name of its metadata folder: importing `importlib.metadata` would double the start-up time."""
-    spec = find_spec("unidecode")
-    home = os.path.dirname(os.path.dirname(spec.origin)) if spec and spec.origin else "."
-    folders = [name.removesuffix(".dist-info") for name in _names_in(home) if name.endswith(".dist-info")]
-    found = [name.partition("-")[2] for name in folders if name.startswith(("Unidecode-", "unidecode-"))]
-    if len(found) == 1:
-        return found[0]
-    from importlib.metadata import version
-
-    return version("Unidecode")
-
-
-def _names_in(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:  # a package in an archive
-        return []
 
 
 @report_plugin_errors()

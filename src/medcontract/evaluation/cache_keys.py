@@ -21,15 +21,11 @@ from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.errors import FileChanged, plugin_modules
 from medcontract.evaluation.build_results import versions
+from medcontract.parallel.versions import result_versions
 from medcontract.reading.archive_paths import open_source, split_member
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import STDIN, Source, Unreadable, file_state
 
-_PACKAGES = (
-    "ahocorasick-rs", "msgspec", "pyahocorasick", "pyarrow", "pydantic", "pydantic-core", "rapidfuzz", "rfc8785",
-    "Unidecode",
-)  # fmt: skip
-"""Packages whose versions may change a result."""
 _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 State = tuple[object, ...]
@@ -97,23 +93,9 @@ def _state(path: str) -> State:
 @cache
 def environment() -> dict[str, Any]:
     """The versions of everything that takes part, and a hash of our own code, which changes during development."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    found: dict[str, Any] = {}
-    for name in _PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = None
     files = (os.path.join(folder, name) for folder, _, names in os.walk(_HOME) for name in names)
     own = sorted(file for file in files if file.endswith(_DATA_OF_MODULES))
-    ours = versions()
-    return {
-        **found,
-        "medcontract": ours["medcontract_version"],
-        "environment": ours["environment"].to_dict(),
-        "code": _hash_files(own),
-    }
+    return {**result_versions(), "environment": versions()["environment"].to_dict(), "code": _hash_files(own)}
 
 
 def _plugins() -> list[tuple[str, str]]:

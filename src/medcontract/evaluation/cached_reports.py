@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from medcontract.cache import ResultCache
 from medcontract.evaluation.cache_keys import Uncacheable, hashed, key_of
-from medcontract.evaluation.inputs import base_name
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import Source
 from medcontract.results.validation import FileReport
+from medcontract.validation.parts import base_name
 
 KIND = "validate"
 _NOT_KEPT = ("MC003", "MC029")

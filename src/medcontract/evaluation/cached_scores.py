@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from medcontract.cache import ResultCache
 from medcontract.evaluation.cache_keys import FileContent, Uncacheable, hashed, key_of
 from medcontract.evaluation.contest import Contest, Refused, scores
-from medcontract.evaluation.inputs import base_name
 from medcontract.evaluation.score import Scored
 from medcontract.evaluation.submissions import Submission
 from medcontract.scoring.scorer import Counts
+from medcontract.validation.parts import base_name
 
 KIND = "leaderboard"
 
@@ -49,7 +49,7 @@ def cached_scores(
 def _known(contest: Contest, submissions: Iterable[Submission]) -> Iterator[_Known | None]:
     """The key of each submission; None if its score cannot be kept."""
     job = contest.job
-    settings = job.settings._replace(progress=None, jobs=1, engine=None)
+    settings = job.settings._replace(progress=None, jobs=1, pool=None)
     truth = [(part.contract.id, part.name, part.source.sha256()) for part in contest.parts]
     common = (contest.track.id, contest.scorer.protocol.fingerprint, truth, job.parameters, job.header, job.complete)
     for submission in submissions:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-import time
 from collections.abc import Iterator, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from medcontract import cpus
 from medcontract.contracts import registry
 from medcontract.errors import (
     BrokenPlugin,
@@ -22,20 +21,24 @@ from medcontract.errors import (
     internal_error,
     plugin_failure,
 )
-from medcontract.evaluation.engine_errors import EngineError, WorkKilled
-from medcontract.evaluation.environment import Environment
-from medcontract.evaluation.inputs import Files, GivenFile, HeaderOverrides, Settings, base_name, gather
+from medcontract.evaluation.inputs import Files, GivenFile, HeaderOverrides, Settings, gather
 from medcontract.evaluation.loading import Truth, read_auxiliary, read_truth
 from medcontract.evaluation.plugin_checks import for_participants
 from medcontract.evaluation.score import Scored, protocol_for, score_against, track_of
-from medcontract.evaluation.sinks import options_for_workers
 from medcontract.evaluation.submissions import Submission, path_of
 from medcontract.evaluation.unused_files import reason_for, skipped_problems, unused_problems
+from medcontract.parallel import cpus
+from medcontract.parallel.errors import PoolError, WorkKilled
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import FileReport
+from medcontract.scoring import tracks
 from medcontract.scoring.rational import rounded_or_none
 from medcontract.scoring.scorer import Counts, Scorer
 from medcontract.scoring.track import Track
+from medcontract.validation.parts import base_name
+
+if TYPE_CHECKING:
+    from medcontract.parallel.pool import Pool
 
 _WORKER_DIED = "scoring it terminated its process repeatedly: it ran out of memory or was killed"
 
@@ -51,8 +54,6 @@ class Job(Struct, kw_only=True):
     """Return complete scores, for reports, not only what a ranking needs."""
     digests: tuple[str, ...] = ()
     """The hashes of the truth files, for workers that read them again."""
-    jobs: int | None = 1
-    """Processes that read a large truth. None: as many as pay off."""
 
 
 class Refused(Struct, kw_only=True):
@@ -84,10 +85,7 @@ class Contest:
         _check_has_truth(self.track, files)
         names = [name for pair in self.scorer.pairs for name in (pair.truth, pair.submission)]
         HeaderOverrides(job.header).check_names([registry.find(name) for name in names])
-        self.truth: Truth = read_truth(
-            self.track, self.scorer, files, HeaderOverrides(job.header), job.settings.frozen,
-            job.settings._replace(jobs=job.jobs),
-        )  # fmt: skip
+        self.truth = read_truth(self.track, self.scorer, files, HeaderOverrides(job.header), job.settings.frozen)
         self.measured: Sequence[str] = self.roles.auxiliaries("submission")
         self.identifying = [each.contract for each in self.roles.auxiliary if each.names_team]
         shared = [name for name in self.measured if name not in self.identifying and name in files.groups]
@@ -169,7 +167,7 @@ class Contest:
             self._use_measured(submission, files)
             given = HeaderOverrides(self.job.header, strict=False)
             return self._with_advice(score_against(self.truth, files, self.job.settings, given), submission, files)
-        except EngineError:
+        except PoolError:
             raise
         except MedcontractError as error:
             problems = _problems_of(error) or unused_problems(files)
@@ -299,26 +297,6 @@ def _check_has_truth(track: Track, files: Files) -> None:
         raise CallError("the first argument contains no truth", f"are truth and submissions swapped? {found}")
 
 
-_contest: Contest | None = None
-"""The contest of worker processes: set before they are forked, or when they are prepared."""
-_WORTH_IT = 32 << 20
-"""The minimum size of all submissions, in bytes, for which workers are started at once by default."""
-_LONG = 0.5
-"""Seconds. If scoring the other submissions will take longer than this, workers are started by default."""
-
-
-_active: Any = None
-"""In a worker that was not forked: its environment, until it ends."""
-
-
-def _prepare(job: Job, environment: Environment) -> None:
-    """Read the truth again, in a worker that was not forked."""
-    global _contest, _active  # noqa: PLW0603  # initializes a worker process
-    _active = environment.active()
-    _active.__enter__()
-    _contest = read_again(job)
-
-
 def read_again(job: Job) -> Contest:
     """The contest in another process, which reads the truth once more, and checks that it is the same."""
     contest = Contest(job)
@@ -328,35 +306,35 @@ def read_again(job: Job) -> Contest:
     return contest
 
 
-def _score_in_worker(submission: Submission) -> Scored | Refused:
-    if _contest is None:
-        raise RuntimeError("the worker was not prepared")
-    return _contest.score(submission)
+def scores(contest: Contest, submissions: Sequence[Submission], jobs: int | None) -> Iterator[Scored | Refused]:
+    """The score of each submission, in order."""
+    pool = _pool_for(contest, submissions, jobs)
+    done = 0
+    if pool:
+        from medcontract.evaluation.sent_contest import scores_on
+        from medcontract.parallel.pool import PoolFailed
+
+        with suppress(PoolFailed):
+            for outcome in scores_on(pool, contest, submissions):
+                done += 1
+                yield outcome
+            return
+    yield from map(contest.score, submissions[done:])
 
 
-def _free_workers() -> int:
-    """The number of workers that can be started by default."""
-    from medcontract.workers import can_fork  # slow to import, and not needed for one process
+def _pool_for(contest: Contest, submissions: Sequence[Submission], jobs: int | None) -> Pool | None:
+    """Choose what scores the submissions. None: this process, which alone knows a track that a call registered."""
+    known = tracks.plugins_for_workers(contest.track.id, ()) is not None
+    size = sum(_size(path) for submission in submissions for path in submission.paths)
+    if len(submissions) < 2 or not known or jobs == 1:
+        return None
+    if contest.job.settings.pool:
+        return contest.job.settings.pool
+    if jobs is None and cpus.workers_for(None, size) < 2:
+        return None
+    from medcontract.parallel.pool import ProcessPool, pool_for  # slow to import
 
-    return cpus.free() if can_fork() else 1
-
-
-def _are_large(submissions: Sequence[Submission]) -> bool:
-    return sum(_size(path) for submission in submissions for path in submission.paths) >= _WORTH_IT
-
-
-def _scores_by_default(contest: Contest, submissions: Sequence[Submission]) -> Iterator[Scored | Refused]:
-    """The scores, in as many processes as pay off. If the files are small, that is seen while scoring some of them."""
-    started, decided = time.perf_counter(), False
-    for done, submission in enumerate(submissions):
-        needed = (time.perf_counter() - started) / (done or 1) * (len(submissions) - done)
-        if not decided and (needed > _LONG if done else _are_large(submissions)):
-            decided = True
-            count = min(_free_workers(), len(submissions) - done)
-            if count > 1:
-                yield from _in_workers(contest, submissions[done:], count)
-                return
-        yield contest.score(submission)
+    return pool_for(None, size) if jobs is None else ProcessPool(min(jobs, len(submissions)), chosen=True)
 
 
 def _size(path: str) -> int:
@@ -364,47 +342,6 @@ def _size(path: str) -> int:
         return os.path.getsize(path)
     except (OSError, ValueError):
         return 0
-
-
-def scores(contest: Contest, submissions: Sequence[Submission], jobs: int | None) -> Iterator[Scored | Refused]:
-    """The score of each submission, in order."""
-    engine = contest.job.settings.engine
-    options = options_for_workers(contest.track, contest.job.settings.scoring)
-    if engine and options and len(submissions) > 1:
-        from medcontract.evaluation.cluster_scores import scores_on
-
-        yield from scores_on(engine, contest, submissions)
-        return
-    if options is None or min(jobs or 2, len(submissions)) < 2:
-        yield from map(contest.score, submissions)
-    elif jobs is None:
-        yield from _scores_by_default(contest, submissions)
-    else:
-        yield from _in_workers(contest, submissions, min(jobs, len(submissions)))
-
-
-def _in_workers(contest: Contest, submissions: Sequence[Submission], count: int) -> Iterator[Scored | Refused]:
-    global _contest  # noqa: PLW0603  # forked workers inherit it
-    from concurrent.futures.process import BrokenProcessPool
-
-    from medcontract.workers import WorkerDied, Workers
-
-    digests = tuple(part.source.sha256() for part in contest.parts)
-    scoring = options_for_workers(contest.track, contest.job.settings.scoring) or contest.job.settings.scoring
-    settings = contest.job.settings._replace(scoring=scoring)
-    _contest = contest
-    try:
-        job = replace(contest.job, digests=digests, jobs=1, settings=settings)
-        try:
-            workers = Workers(count, _prepare, job, Environment.current(), fork=True)
-        except (BrokenProcessPool, OSError, ImportError):  # no semaphores, no memory: try with one process
-            yield from map(contest.score, submissions)
-            return
-        with workers:
-            for _, outcome in workers.each(_score_in_worker, submissions):
-                yield worker_died() if isinstance(outcome, WorkerDied) else outcome
-    finally:
-        _contest = None
 
 
 def worker_died() -> Refused:

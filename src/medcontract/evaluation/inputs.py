@@ -6,7 +6,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -18,23 +17,22 @@ from medcontract.contracts.contract import RecordSink
 from medcontract.contracts.recognition import is_truth_or_submission, other_role
 from medcontract.contracts.registry import CompiledContract, scope
 from medcontract.errors import CallError, NotRecognised
+from medcontract.parallel import cpus
 from medcontract.problems import Finding
-from medcontract.reading import chunks
 from medcontract.reading.archive_paths import open_source, without_ending
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import STDIN, Source
 from medcontract.results.validation import FileReport, Problem
 from medcontract.scoring.scorer import NO_OPTIONS, ScoringOptions
 from medcontract.validation.dispatch import Identified, container_for, identify, validator_for
+from medcontract.validation.parts import Part, base_name, report_read
 from medcontract.validation.problem_collector import ProblemCollector
-from medcontract.validation.records import Progress, RecordsValidator, run_parts
+from medcontract.validation.records import Progress, run_parts
 
 if TYPE_CHECKING:
-    from medcontract.evaluation.ahead import Ahead
-    from medcontract.evaluation.aligned import Aligned
-    from medcontract.evaluation.engine import Engine
     from medcontract.evaluation.frozen import FrozenProtocol
     from medcontract.evaluation.skipped_files import SkippedFile
+    from medcontract.parallel.pool import Pool
 
 Header = dict[str, Any]
 _UNREADABLE = ("MC001", "MC002", "MC003")
@@ -53,12 +51,8 @@ class Settings(NamedTuple):
     """Gets the bytes that were read of all files, and their total (`report_progress`)."""
     jobs: int | None = 1
     """Worker processes for large files. None: as many as pay off."""
-    engine: Engine | None = None
+    pool: Pool | None = None
     """Reads large files, instead of worker processes."""
-    ahead: Ahead | None = None
-    """The submission that workers are already reading."""
-    aligned: Aligned | None = None
-    """The truth and the submission, if they are read together."""
     participant: bool = False
     """The output must not reveal the truth."""
 
@@ -70,60 +64,19 @@ class Settings(NamedTuple):
     def collector(self) -> ProblemCollector:
         return ProblemCollector(self.keep, self.alike, self.excerpts, self.participant)
 
-    def engine_for(self, parts: Sequence[Part], keeps_records: bool = False) -> Engine | None:
-        """What reads these files in chunks. None: it is not worth it.
-
-        `keeps_records`: what is kept of each record is sent between processes.
-        """
-        if self.engine:
-            return self.engine
+    def pool_for(self, parts: Sequence[Part]) -> Pool | None:
+        """What reads these files in chunks. None: it is not worth it."""
+        if self.pool:
+            return self.pool
         size = sum(part.source.size for part in parts)
-        if chunks.workers_for(self.jobs, size) < 2:
+        if cpus.workers_for(self.jobs, size) < 2:
             return None
-        if keeps_records and self.jobs is None and all(chunks.has_small_records(part.source) for part in parts):
-            return None
-        from medcontract.evaluation.engine import engine_for  # slow to import
+        from medcontract.parallel.pool import pool_for  # slow to import
 
-        return engine_for(self.jobs, size, partial(chunks.workers_to_spawn, [part.source for part in parts]))
+        return pool_for(self.jobs, size)
 
 
 DEFAULT = Settings()
-
-
-class Part:
-    """One file whose contract is known."""
-
-    def __init__(
-        self, source: Source, contract: CompiledContract, collector: ProblemCollector, how: str | None = None
-    ) -> None:
-        self.source = source
-        self.contract = contract
-        self.collector = collector
-        self.how = how
-        """How the contract is known, such as `recognized by its columns`."""
-        self.alias = ""
-        """What is shown in place of its name, if that must not be shown."""
-        self.progress: Progress | None = None
-        """Gets the bytes of this file that were read, and its size."""
-        self.validator: RecordsValidator | None = None
-        self._report: FileReport | None = None
-
-    @property
-    def name(self) -> str:
-        """The base name, as text: do not expose paths."""
-        return self.alias or base_name(self.source.name)
-
-    @property
-    def report(self) -> FileReport:
-        """Built on first access: until then, findings may be added to the collector."""
-        if self._report is None:
-            validator = self.validator or validator_for(self.source, self.contract, self.collector)
-            self._report = replace(validator.report(), _how=self.how)
-        return self._report
-
-
-def base_name(path: str) -> str:
-    return os.path.basename(path).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def without_extensions(name: str) -> str:
@@ -344,16 +297,6 @@ def report_progress(progress: Progress | None, parts: Sequence[Part]) -> None:
 
     for part in parts:
         part.progress = of_file()
-
-
-def report_read(parts: Sequence[Part], done: int | None = None) -> None:
-    """Report that so many bytes of these files were read, from the first file on; without a number, all of them."""
-    left = sum(part.source.size for part in parts) if done is None else done
-    for part in parts:
-        size = part.source.size
-        if part.progress and left > 0:
-            part.progress(min(left, size), size)
-        left -= size
 
 
 def read(parts: Sequence[Part], sink: RecordSink | None = None) -> None:

@@ -79,7 +79,6 @@ def leaderboard(
         header=dict(header or {}),
         settings=settings._replace(progress=None, jobs=jobs if len(submissions) == 1 else 1),
         complete=feedback is not None,
-        jobs=jobs,
     )
     contest = Contest(job)
     with ExitStack() as stack:

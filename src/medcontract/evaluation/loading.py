@@ -13,17 +13,17 @@ from medcontract.contracts.compile import variants_of
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.rules import OtherFile, RecordCheck, Unique, record_checks, run_checks
 from medcontract.errors import CallError
-from medcontract.evaluation.inputs import DEFAULT, Files, Header, HeaderOverrides, Part, Settings, header_of, read
+from medcontract.evaluation.inputs import Files, Header, HeaderOverrides, Settings, header_of, read
 from medcontract.evaluation.unused_files import describe_unused
 from medcontract.problems import Finding, Ref, plural
 from medcontract.scoring.expected import Expected, read_field, validated
 from medcontract.scoring.pairing import Pair, Pairing
 from medcontract.scoring.scorer import Scorer
 from medcontract.scoring.track import Auxiliary, Roles, Track
+from medcontract.validation.parts import Part
 from medcontract.validation.problem_collector import ProblemCollector
 
 if TYPE_CHECKING:
-    from medcontract.evaluation.chunk_work import Sinks
     from medcontract.evaluation.frozen import FrozenProtocol
 
 
@@ -83,7 +83,6 @@ def read_truth(
     files: Files,
     given: HeaderOverrides | None = None,
     frozen: FrozenProtocol | None = None,
-    settings: Settings = DEFAULT,
 ) -> Truth:
     """Read the truth among the files. Raises `CallError` if there is none.
 
@@ -99,7 +98,7 @@ def read_truth(
         if pair.own_truth:
             _read_as_truth(pair.truth, pair.own_truth(), parts, truth)
             continue
-        _read_expected(pair, parts, truth, given or HeaderOverrides(), settings)
+        _read_expected(pair, parts, truth, given or HeaderOverrides())
         reasons += _errors("the truth", parts)
         if not reasons and not truth.expected[pair.truth].total:
             reasons.append(f"{Expected.empty}: {', '.join(part.name for part in parts)}")
@@ -122,54 +121,17 @@ def _read_referenced(wanted: Sequence[Pair[Any, Any]], files: Files, truth: Trut
     return reasons
 
 
-def _read_expected(
-    pair: Pair[Any, Any], parts: Sequence[Part], truth: Truth, given: HeaderOverrides, settings: Settings
-) -> None:
+def _read_expected(pair: Pair[Any, Any], parts: Sequence[Part], truth: Truth, given: HeaderOverrides) -> None:
     """Read the records of a truth, and its header."""
     contract = parts[0].contract
     others = other_files(truth, truth.documents)
-    expected = _read_truth_records(pair, parts, truth, others, settings)
+    expected = Expected(pair.key, pair.item, record_checks(contract.file_rules, others))
+    read(parts, expected)
     truth.parts += parts
     truth.expected[pair.truth] = expected
     truth.content[pair.truth] = expected.content_sha256()
     header = truth.headers[pair.truth] = given.complete(header_of(parts), contract)
     _compare_headers(parts[0], SimpleNamespace(**header), others)
-
-
-def _sink_for(
-    pair: Pair[Any, Any], parts: Sequence[Part], checks: Sequence[RecordCheck], settings: Settings
-) -> Expected[Any]:
-    engine = settings.engine_for(parts, keeps_records=True)
-    keep = engine.keeper(sum(part.source.size for part in parts)) if engine else None
-    if keep is None:
-        return Expected(pair.key, pair.item, checks)
-    from medcontract.evaluation.joining import KeptExpected
-
-    return KeptExpected(pair.key, pair.item, checks, keep)
-
-
-def _read_truth_records(
-    pair: Pair[Any, Any], parts: Sequence[Part], truth: Truth, others: dict[str, OtherFile], settings: Settings
-) -> Expected[Any]:
-    """Read the records of a truth: together with the submission, or in chunks, if that pays off."""
-    expected = _sink_for(pair, parts, record_checks(parts[0].contract.file_rules, others), settings)
-    engine = settings.engine_for(parts, keeps_records=True)
-    if engine or settings.aligned:
-        from medcontract.evaluation.sinks import ExpectedSinks, can_split_truth
-
-        sinks = ExpectedSinks(truth.track, truth.scorer, pair.truth, expected, others)
-        can_split = can_split_truth(expected)
-        aligned = settings.aligned.read(parts, sinks) if settings.aligned and can_split else None
-        if aligned:
-            return aligned
-        if engine and can_split:
-            from medcontract.evaluation.parallel import read_in_chunks
-
-            if read_in_chunks(parts, expected, sinks, engine):
-                expected.settle()
-                return expected
-    read(parts, expected)
-    return expected
 
 
 def other_files(truth: Truth, documents: Mapping[str, Any]) -> dict[str, OtherFile]:
@@ -323,7 +285,7 @@ def read_submission(
         pairing = pairings[pair.truth] = _pairing(pair, truth, others)
         headers[pair.submission] = {}
         if parts:
-            pairing = pairings[pair.truth] = _read_pair(parts, pairing, truth, settings)
+            _read_pair(parts, pairing, truth, settings)
             header = headers[pair.submission] = given.complete(header_of(parts), parts[0].contract)
             reasons += [f"the header is not valid ({p.name})" for p in parts if p.validator and p.validator.bad_header]
             reasons += _compare_headers(parts[0], SimpleNamespace(**header), others)
@@ -348,36 +310,16 @@ def _pairing(pair: Pair[Any, Any], truth: Truth, others: Mapping[str, OtherFile]
     return Pairing(pair, truth.expected[pair.truth], contract.file_rules, others, unique)
 
 
-def _read_pair(
-    parts: Sequence[Part], pairing: Pairing[Any, Any], truth: Truth, settings: Settings
-) -> Pairing[Any, Any]:
+def _read_pair(parts: Sequence[Part], pairing: Pairing[Any, Any], truth: Truth, settings: Settings) -> None:
     """Pair the records with their truth, in chunks if that pays off."""
-    aligned = settings.aligned.pairing(parts) if settings.aligned else None
-    if aligned:
-        return aligned
-    paired = settings.ahead.pair(parts, pairing) if settings.ahead else None
-    if paired:
-        return paired
-    engine = settings.engine_for(parts, keeps_records=True)
-    if engine and not truth.pairs:
-        from medcontract.evaluation.parallel import read_in_chunks
+    pool = settings.pool_for(parts)
+    if pool and not truth.pairs:
+        from medcontract.parallel.merge import read_in_chunks
+        from medcontract.parallel.sinks import PairingSinks, can_send
 
-        sinks = _sinks_for(pairing, truth)
-        if sinks and read_in_chunks(parts, pairing, sinks, engine):
-            return pairing
+        if can_send(pairing) and read_in_chunks(parts, pairing, PairingSinks(truth.track, truth.scorer, pairing), pool):
+            return
     read(parts, pairing)
-    return pairing
-
-
-def _sinks_for(pairing: Pairing[Any, Any], truth: Truth) -> Sinks | None:
-    """What makes sinks for chunks of a submission. None if they cannot be sent to other processes."""
-    from medcontract.evaluation.joining import JoiningSinks, kept_truth
-    from medcontract.evaluation.sinks import PairingSinks, can_send
-
-    kept = kept_truth(pairing)
-    if kept:
-        return JoiningSinks(truth.track, truth.scorer, pairing, kept)
-    return PairingSinks(truth.track, truth.scorer, pairing) if can_send(pairing) else None
 
 
 def _compare_headers(part: Part, header: Any, others: Mapping[str, OtherFile]) -> list[str]:

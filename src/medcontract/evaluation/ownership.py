@@ -6,8 +6,9 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from medcontract.errors import CallError
-from medcontract.evaluation.inputs import Files, Part
+from medcontract.evaluation.inputs import Files
 from medcontract.scoring.track import Roles
+from medcontract.validation.parts import Part
 
 _NAMED, _ORGANIZER, _WITH_TRUTH, _SUBMISSION = range(4)
 """Where a file comes from, in order of precedence: named by the caller, from a folder without a submission, from a

@@ -10,16 +10,7 @@ from msgspec.structs import replace
 from medcontract.contracts import registry
 from medcontract.errors import BrokenPlugin, CallError, WrongWeights, report_plugin_errors
 from medcontract.evaluation.build_results import score_result
-from medcontract.evaluation.inputs import (
-    Files,
-    GivenFile,
-    Part,
-    Settings,
-    base_name,
-    gather,
-    header_fields,
-    set_options,
-)
+from medcontract.evaluation.inputs import Files, GivenFile, Settings, gather, header_fields, set_options
 from medcontract.evaluation.loading import no_submission
 from medcontract.evaluation.plugin_checks import checked
 from medcontract.evaluation.preflight_answers import (
@@ -49,6 +40,7 @@ from medcontract.results.score import FileProblem, in_file
 from medcontract.scoring.processing_gate import Processing, below_the_gate, gate_of, processed_by_run
 from medcontract.scoring.scorer import Limit
 from medcontract.scoring.track import Track
+from medcontract.validation.parts import Part, base_name
 from medcontract.validation.referenced_files import ReferencedFiles
 
 _FEW_FILES = 4

@@ -7,7 +7,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from medcontract.evaluation.inputs import Part
 from medcontract.evaluation.label_tally import LabelTally
 from medcontract.evaluation.near_misses import differences, near_pairs, shown_key
 from medcontract.evaluation.preflight_problems import error, in_files, warning
@@ -20,6 +19,7 @@ from medcontract.results.score import FileProblem
 from medcontract.results.validation import Problem
 from medcontract.scoring.marks import Unscored
 from medcontract.scoring.pairing import Pair, Pairing
+from medcontract.validation.parts import Part
 
 _EXAMPLES = 3
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from medcontract.addresses import Address
-from medcontract.evaluation.inputs import Part
 from medcontract.evaluation.preflight_problems import count_of, error, problems_of
 from medcontract.evaluation.preflight_session import Session
 from medcontract.problems import plural
@@ -18,6 +17,7 @@ from medcontract.results.preflight import Check
 from medcontract.results.score import in_file
 from medcontract.results.validation import NamedFiles, Problem
 from medcontract.scoring.track import NamedFile
+from medcontract.validation.parts import Part
 from medcontract.validation.referenced_files import ReferencedFiles, check_referenced_files
 
 _MB = 1_000_000

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from medcontract.evaluation.inputs import Part
 from medcontract.problems import reveals_truth
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import Problem
+from medcontract.validation.parts import Part
 
 
 def error(code: str, message: str, hint: str | None = None, value: str | None = None) -> Problem:

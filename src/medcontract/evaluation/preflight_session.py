@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from medcontract.contracts.contract import Validated
 from medcontract.evaluation.frozen import FrozenProtocol
-from medcontract.evaluation.inputs import Files, HeaderOverrides, Part, Settings, read, report_progress
+from medcontract.evaluation.inputs import Files, HeaderOverrides, Settings, read, report_progress
 from medcontract.evaluation.label_tally import LabelTally
 from medcontract.evaluation.loading import InvalidIds, Truth, read_truth
 from medcontract.evaluation.plugin_checks import checked
@@ -20,6 +20,7 @@ from medcontract.scoring.marks import Unscored
 from medcontract.scoring.pairing import Pair
 from medcontract.scoring.scorer import Remark, Scorer
 from medcontract.scoring.track import ExpectedIds, Track
+from medcontract.validation.parts import Part
 
 
 class _Probed(NamedTuple):

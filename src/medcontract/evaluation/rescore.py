@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from medcontract.evaluation.inputs import Files, HeaderOverrides, Part, Settings, base_name, read
+from medcontract.evaluation.inputs import Files, HeaderOverrides, Settings, read
 from medcontract.evaluation.loading import Truth
 from medcontract.evaluation.plugin_checks import check_result
 from medcontract.evaluation.score import Scored, input_file, set_by_caller, teams_of
@@ -14,6 +14,7 @@ from medcontract.results.score import in_file
 from medcontract.scoring.processing_gate import Verdict
 from medcontract.scoring.scorer import Scorer
 from medcontract.scoring.track import Track
+from medcontract.validation.parts import Part, base_name
 
 
 def rescore(track: Track, scorer: Scorer, files: Files, settings: Settings, given: HeaderOverrides) -> Scored:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,9 +19,7 @@ from medcontract.evaluation.inputs import (
     GivenFile,
     Header,
     HeaderOverrides,
-    Part,
     Settings,
-    base_name,
     gather,
     report_progress,
 )
@@ -42,20 +39,17 @@ from medcontract.evaluation.remarks import as_problem, on_answers, on_headline, 
 from medcontract.evaluation.skipped_files import SkippedFile
 from medcontract.evaluation.unused_files import describe_unused, hide_organizers_files, notes_on_files
 from medcontract.problems import is_cross_file, plural
-from medcontract.reading import chunks
 from medcontract.results.score import FailureMode, FileProblem, InputFile, ItemBreakdown, in_file
 from medcontract.results.validation import FileReport, Problem
 from medcontract.scoring import tracks
+from medcontract.scoring.marks import REPEATED
 from medcontract.scoring.pairing import Pairing
 from medcontract.scoring.processing_gate import Processing, Verdict, refused_by_gate
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import coarse, rounded_or_none
 from medcontract.scoring.scorer import NO_OPTIONS, Answers, Counts, Remark, Scorer, ScoringOptions
 from medcontract.scoring.track import Figure, Roles, Track
-
-if TYPE_CHECKING:
-    from medcontract.evaluation.ahead import Ahead
-    from medcontract.evaluation.aligned import Aligned
+from medcontract.validation.parts import Part, base_name
 
 MOST_PROBLEMS = 100
 _FLAGS = {"MC506"}
@@ -170,36 +164,8 @@ def score_files(
         return rescore(track, scorer, files, settings, given_header)
     check_possible_fields(track, scorer, files, given_header)
     report_progress(settings.progress, files.take(sorted(used_contracts(track.roles, scorer))).parts())
-    with _reading_ahead(track, scorer, files, settings) as ahead:
-        aligned = None if ahead else _aligned(track, scorer, files, settings)
-        settings = settings._replace(ahead=ahead, aligned=aligned)
-        for_truth = settings._replace(jobs=1) if ahead else settings
-        truth = read_truth(track, scorer, files, given_header, settings.frozen, for_truth)
-        return score_against(truth, files, settings, given_header)
-
-
-def _reading_ahead(
-    track: Track, scorer: Scorer, files: Files, settings: Settings
-) -> AbstractContextManager[Ahead | None]:
-    """Start to read a large submission, while its truth is being read."""
-    if not _may_use_workers(files, settings):
-        return nullcontext()
-    from medcontract.evaluation.ahead import reading_ahead  # slow to import
-
-    return reading_ahead(track, scorer, files, settings)
-
-
-def _aligned(track: Track, scorer: Scorer, files: Files, settings: Settings) -> Aligned | None:
-    """What reads a large truth and its submission together."""
-    if not _may_use_workers(files, settings):
-        return None
-    from medcontract.evaluation.aligned import align  # slow to import
-
-    return align(track, scorer, files, settings)
-
-
-def _may_use_workers(files: Files, settings: Settings) -> bool:
-    return chunks.workers_for(settings.jobs, sum(part.source.size for part in files.parts())) > 1
+    truth = read_truth(track, scorer, files, given_header, settings.frozen)
+    return score_against(truth, files, settings, given_header)
 
 
 def select_files(track: Track, files: Files, found: Mapping[str, str], settings: Settings) -> None:
@@ -474,7 +440,7 @@ def _wrong_files(verdict: Verdict, pairings: Mapping[str, Pairing[Any, Any]], fi
                 "no id of the submission is in the truth: check how they are written, and that it is the right truth"
             )
         parts = files.groups.get(pairing.pair.submission, [])
-        repeated = sum(mark == ("repeated", "") for marks in pairing.marks_by_run.values() for mark in marks.values())
+        repeated = sum(why == REPEATED for marks in pairing.marks_by_run.values() for why in marks.unscored.values())
         if len(parts) > 1 and repeated:
             names = ", ".join(part.name for part in parts)
             are = "are" if repeated > 1 else "is"

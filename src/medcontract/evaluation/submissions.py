@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from medcontract.addresses import Address, as_address, real_path
 from medcontract.errors import CallError
 from medcontract.evaluation.arguments import expand, list_path, no_data_files
-from medcontract.evaluation.inputs import GivenFile, base_name, has_data_extension, without_extensions
+from medcontract.evaluation.inputs import GivenFile, has_data_extension, without_extensions
 from medcontract.evaluation.skipped_files import SkippedFile, skipped
 from medcontract.reading.archive_paths import is_archive, open_source, split_member
 from medcontract.reading.exclude import Exclude
@@ -22,6 +22,7 @@ from medcontract.reading.limits import Limits
 from medcontract.reading.missing_files import missing_file_hint
 from medcontract.reading.source import Source
 from medcontract.validation.dispatch import Identified, identify
+from medcontract.validation.parts import base_name
 from medcontract.validation.problem_collector import ProblemCollector
 
 

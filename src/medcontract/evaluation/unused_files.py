@@ -7,13 +7,14 @@ from collections.abc import Collection, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from medcontract.evaluation.inputs import Files, base_name, without_contract_option
+from medcontract.evaluation.inputs import Files, without_contract_option
 from medcontract.evaluation.skipped_files import MOST_LISTED, SkippedFile, describe_skipped, notes_on_skipped
 from medcontract.problems import plural
 from medcontract.reading.archive_paths import SEPARATOR
 from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import FileReport
 from medcontract.scoring.track import Track
+from medcontract.validation.parts import base_name
 
 
 def notes_on_files(files: Files, used: Collection[str], track: Track) -> list[str]:

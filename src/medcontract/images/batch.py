@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sized
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence, Sized
 from contextlib import closing
-from functools import partial
 from itertools import chain, islice
 from typing import NamedTuple
 
 from medcontract.errors import CallError
 from medcontract.images.errors import ImageProblem
 from medcontract.images.image import check_image, require_pillow
+from medcontract.parallel.pool import PoolFailed, ProcessPool, WorkerDied
+from medcontract.parallel.processes import processors
 from medcontract.problems import Finding, Ref, shorten
-from medcontract.workers import WorkerDied, Workers, processors
 
 Case = tuple[int, str, str]
 """The index of the record, its `image_id`, its `image_path`."""
@@ -103,13 +102,7 @@ def _outcomes(cases: Iterator[Case], root: str, jobs: int | None) -> Outcomes:
     count = jobs or (processors() if len(first) > FEW else 1)
     if count == 1:
         return _alone(cases, root)
-    try:
-        workers = Workers(count)
-    except (ImportError, OSError, BrokenProcessPool):  # no semaphores, as in some sandboxes, or no memory
-        if jobs:
-            raise CallError("worker processes cannot be started here", "use jobs=1") from None
-        return _alone(cases, root)
-    return _together(cases, root, workers)
+    return _together(cases, root, ProcessPool(count, chosen=True), jobs)
 
 
 def _alone(cases: Iterator[Case], root: str) -> Outcomes:
@@ -117,7 +110,7 @@ def _alone(cases: Iterator[Case], root: str) -> Outcomes:
         yield case, check_image(case[2], root)
 
 
-def _together(cases: Iterator[Case], root: str, workers: Workers) -> Outcomes:
+def _together(cases: Iterator[Case], root: str, pool: ProcessPool, jobs: int | None) -> Outcomes:
     chunks: deque[list[Case]] = deque()
 
     def paths() -> Iterator[list[str]]:
@@ -125,23 +118,24 @@ def _together(cases: Iterator[Case], root: str, workers: Workers) -> Outcomes:
             chunks.append(chunk)
             yield [path for _, _, path in chunk]
 
-    check = partial(check_chunk, root=root)
-    with workers:
-        for _, problems in workers.each(check, paths()):
+    try:
+        for problems in pool.each(check_chunk, root, paths()):
             chunk = chunks.popleft()
             if isinstance(problems, WorkerDied):  # one at a time, to find the image that crashes the worker
-                yield from ((case, _by_itself(case, check, workers)) for case in chunk)
+                yield from zip(chunk, _one_by_one(chunk, root), strict=True)
             else:
                 yield from zip(chunk, problems, strict=True)
+    except PoolFailed:  # no semaphores, as in some sandboxes, or no memory
+        if jobs:
+            raise CallError("worker processes cannot be started here", "use jobs=1") from None
+        yield from _alone(chain(*chunks, cases), root)
 
 
-def _by_itself(
-    case: Case, check: Callable[[list[str]], list[ImageProblem | None]], workers: Workers
-) -> ImageProblem | None:
-    problems = workers.alone(check, [case[2]])
-    return _FELL if isinstance(problems, WorkerDied) else problems[0]
+def _one_by_one(chunk: Sequence[Case], root: str) -> Iterator[ImageProblem | None]:
+    for problems in ProcessPool(1, chosen=True).each(check_chunk, root, ([path] for _, _, path in chunk)):
+        yield _FELL if isinstance(problems, WorkerDied) else problems[0]
 
 
-def check_chunk(paths: list[str], root: str) -> list[ImageProblem | None]:
+def check_chunk(root: str, paths: list[str]) -> list[ImageProblem | None]:
     """Runs in a worker."""
     return [check_image(path, root) for path in paths]

@@ -9,15 +9,14 @@ end where a record ends. A `.parquet` is split between row groups.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, islice
 from typing import BinaryIO, cast
 
 import msgspec
 
-from medcontract import cpus
 from medcontract.addresses import Address
-from medcontract.containers import PARQUET, Container, with_magic
+from medcontract.containers import Container
 from medcontract.reading.json_file import JsonFile, TooLarge
 from medcontract.reading.json_scanner import Broken
 from medcontract.reading.slices import Span
@@ -25,17 +24,6 @@ from medcontract.reading.source import Source, Unreadable
 
 SMALLEST = 3 << 20
 """The minimum size of a slice, in bytes."""
-WORTH_IT = 16 << 20
-"""The minimum size of the files, in bytes, for each worker that is started by default: one process reads a small file
-in the time that it takes to start workers."""
-WORTH_SPAWNING = 1 << 30
-"""Like `WORTH_IT`, for workers that cannot be forked, since this process has threads. To start two of them takes a
-second of CPU time, in which one process reads 100 to 300 MB of text."""
-CELLS_WORTH_SPAWNING = 6_000_000
-"""The same for Parquet, in cells of about 0.6 µs each: 6,000,000 take 3.6 seconds, to start a worker 0.8."""
-SMALL_RECORD = 256
-"""Bytes. To score smaller records is not worth workers by default: to send what is kept of each takes as long."""
-_SAMPLE = 64 << 10
 LARGEST = 64 << 20
 """The maximum size of a slice, in bytes, apart from the search for a border."""
 _ROUNDS = 3
@@ -43,56 +31,6 @@ _ROUNDS = 3
 _BLOCK = 1 << 20
 _NEAR_BORDER = 128 << 10
 """Bytes that are requested at a time to find a border in a file at an address."""
-_WINDOW = 1 << 20
-"""How far, in bytes, a record may be from its place in another file."""
-_TRIES = 8
-"""How many records, and how many places of each, are tried to find the same record in two files."""
-
-
-def workers_for(jobs: int | None, size: int) -> int:
-    """The number of processes that read files of so many bytes. Without `jobs`: as many as pay off.
-
-    That is on CPUs that nobody else uses, and only for large files: otherwise they would make it slower.
-    """
-    most = size // (SMALLEST if jobs else WORTH_IT)
-    return min(most, jobs or cpus.free()) if most > 1 and jobs != 1 else 1
-
-
-def workers_to_spawn(sources: Sequence[Source]) -> int:
-    """Like `workers_for` without `jobs`, for workers that cannot be forked.
-
-    One for a text at an address that is hashed, too: each byte would be transferred twice.
-    """
-    tables = [source for source in sources if _is_parquet(source)]
-    texts = [source for source in sources if source not in tables]
-    if any(source.address and source.watched for source in texts):
-        return 1
-    size = sum(source.size for source in texts)
-    most = size / WORTH_SPAWNING + sum(map(_cells, tables)) / CELLS_WORTH_SPAWNING
-    return min(int(most), cpus.free()) if most >= 2 else 1
-
-
-def _is_parquet(source: Source) -> bool:
-    return with_magic(source.head) is PARQUET
-
-
-def _cells(source: Source) -> int:
-    """The number of cells of a Parquet file; 0 if it is damaged."""
-    from medcontract.reading.parquet_file import count_cells
-
-    try:
-        return count_cells(source)
-    except Unreadable:
-        return 0
-
-
-def has_small_records(source: Source) -> bool:
-    """Whether the first lines are short, so that to send what is kept of each record takes as long as to read it."""
-    if source.path is None or source.packed or _is_parquet(source):
-        return False
-    with source.reading(), open(source.path, "rb") as stream:
-        start = stream.read(_SAMPLE)
-    return start.count(b"\n") * SMALL_RECORD > len(start)
 
 
 def spans(source: Source, container: Container, list_key: str | None, workers: int) -> list[Span]:
@@ -113,60 +51,6 @@ def spans(source: Source, container: Container, list_key: str | None, workers: i
         if isinstance(location, Address):
             return _at_likely_row_ends(data, source.start, count) or whole
         return _at_row_ends(data, source.start, count) or whole
-
-
-KeyOf = Callable[[bytes], tuple[str, ...] | None]
-"""Returns the key of the record in a line, if it has one."""
-
-
-def aligned_spans(one: Source, other: Source, workers: int, key_of: KeyOf) -> list[tuple[Span, Span]]:
-    """Slices of two `.jsonl` files, of which each pair starts with records of the same key.
-
-    Empty if they are small, or if their records do not seem to have the same order.
-    """
-    count = _count(one.size + other.size, workers)
-    if one.location is None or other.location is None:
-        return []
-    borders = [(0, 0)]
-    with one.reading(), _open(one.location) as first, other.reading(), _open(other.location) as second:
-        data, others = _Bytes(first, one.size), _Bytes(second, other.size)
-        for number in range(1, count):
-            found = _same_record(data, others, number, count, key_of)
-            if found is None or found[0] <= borders[-1][0] or found[1] <= borders[-1][1]:
-                return []
-            borders.append(found)
-    ends = [*borders[1:], (one.size, other.size)]
-    return [(Span(a, b), Span(c, d)) for (a, c), (b, d) in zip(borders, ends, strict=True)] if count > 1 else []
-
-
-def _same_record(data: _Bytes, others: _Bytes, number: int, count: int, key_of: KeyOf) -> tuple[int, int] | None:
-    """Where two files have lines with the same key, near the given border."""
-    at = data.find(b"\n", *_target(data, number, count)) + 1
-    start = max(_target(others, number, count)[0] - _WINDOW, 0)
-    text = others.between(start, start + 2 * _WINDOW)
-    for line in islice(data.lines(at), _TRIES if at else 0):
-        if not line.endswith(b"\n"):  # a part of a long line
-            return None
-        key = key_of(line)
-        place = _line_with(key, text, key_of) if key else None
-        if place is not None:
-            return at, start + place
-        at += len(line)
-    return None
-
-
-def _line_with(key: tuple[str, ...], text: bytes, key_of: KeyOf) -> int | None:
-    """Where the line with this key starts."""
-    wanted = msgspec.json.encode(key[-1])
-    at = -1
-    for _ in range(_TRIES):
-        at = text.find(wanted, at + 1)
-        line_at, end = text.rfind(b"\n", 0, max(at, 0)) + 1, text.find(b"\n", at)
-        if at < 0 or end < 0:
-            return None
-        if line_at and key_of(text[line_at:end]) == key:
-            return line_at
-    return None
 
 
 def _open(location: str) -> BinaryIO:

@@ -58,16 +58,6 @@ def _row_group(group: Any) -> RowGroup:
     return RowGroup(group.num_rows, min(offsets, default=0), size)
 
 
-def count_cells(source: Source) -> int:
-    """The number of rows times that of the columns. Raises `Unreadable` if the file is damaged."""
-    return next(_isolated(_count_cells, source))  # type: ignore[no-any-return]
-
-
-def _count_cells(stream: BinaryIO) -> Iterator[int]:
-    metadata = _open(stream).metadata
-    yield metadata.num_rows * metadata.num_columns
-
-
 def columns(source: Source) -> list[str]:
     """The column names of a Parquet file. Raises `Unreadable` if it is damaged, `ImportError` without pyarrow."""
     return next(_isolated(_read_columns, source))

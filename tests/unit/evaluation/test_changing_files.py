@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fuzz.pickled import Pickled
 from tests.scoring_files import guess, image, write
-from tests.unit.evaluation.test_chunks import Pieces
 
 import medcontract
-from medcontract.evaluation import engine, parallel
+from medcontract.parallel import merge as parallel
+from medcontract.parallel import pool
 from medcontract.reading import chunks
 
 MOMENTS = ("_begin", "_run", "_merge_states", "_find_repeats")
@@ -107,23 +108,5 @@ def test_a_file_that_changes(
 ) -> None:
     files = [Path(file) for file in lesions(tmp_path, 200)]
     monkeypatch.setattr(chunks, "SMALLEST", 500)
-    monkeypatch.setattr(engine, "engine_for", lambda jobs, size, to_spawn: Pieces(2))
+    monkeypatch.setattr(pool, "pool_for", lambda jobs, size: Pickled(2))
     check_accident(files, monkeypatch, moment, accident, jobs=2)
-
-
-class Forgetful(Pieces):
-    """Loses the hashes of ids, as a cluster does whose worker is killed."""
-
-    def repeated(self, keys: Sequence[Sequence[Any]]) -> list[set[int]]:
-        raise engine.EngineFailed
-
-
-@pytest.mark.parametrize("workers", [2, 3])
-def test_lost_hashes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
-    """The chunks are read again."""
-    files = lesions(tmp_path, 200)
-    expected = medcontract.score(*files, jobs=1)
-    monkeypatch.setattr(chunks, "SMALLEST", 500)
-    monkeypatch.setattr(engine, "engine_for", lambda jobs, size, to_spawn: Forgetful(workers))
-    assert medcontract.score(*files, jobs=2).to_json() == expected.to_json()
-    assert any(problem.code == "MC201" for problem in expected)

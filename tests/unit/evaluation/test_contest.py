@@ -29,7 +29,7 @@ def test_one_process_starts_quickly(tmp_path: Path) -> None:
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     names = ran.stdout.split()
     assert "medcontract.evaluation.contest" in names
-    assert {"medcontract.workers", "multiprocessing", "concurrent.futures", "tempfile"}.isdisjoint(names)
+    assert {"medcontract.parallel.processes", "multiprocessing", "concurrent.futures", "tempfile"}.isdisjoint(names)
 
 
 @pytest.mark.parametrize(("has_model", "times"), [(False, 1), (True, 2)])

@@ -10,11 +10,11 @@ from tests.acceptance.test_metric_plugins import BREVITY, PREDICTIONS, REFERENCE
 from tests.scoring_files import repeats, write
 
 import medcontract
-from medcontract import workers
 from medcontract.contracts import registry
 from medcontract.errors import CallError
-from medcontract.evaluation import engine
-from medcontract.evaluation.environment import Environment
+from medcontract.parallel import pool
+from medcontract.parallel import processes as workers
+from medcontract.parallel.environment import Environment
 from medcontract.reading import chunks
 from medcontract.scoring import custom_metrics, tracks
 
@@ -94,7 +94,7 @@ def test_plugins_of_other_calls(plugin: Path, tmp_path: Path) -> None:
 def test_spawned_workers(plugin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A plugin of an earlier call counts in worker processes as it does here."""
     medcontract.load_plugin(str(plugin))
-    for module in (engine, workers):
+    for module in (pool, workers):
         monkeypatch.setattr(module, "can_fork", lambda: False)
     monkeypatch.setattr(chunks, "SMALLEST", 1000)
     truth, sent = samples(60)
@@ -113,6 +113,6 @@ def _sum(shared: int, item: int) -> int:
 def test_work_for_workers_in_this_process() -> None:
     """A cluster with `processes=False` gets it without pickling."""
     pytest.importorskip("distributed")
-    from medcontract.evaluation.dask_tasks import SharedWork, run_task
+    from medcontract.parallel.dask_pool import SharedWork, run_task
 
     assert run_task(SharedWork(_sum, 1), 2) == 3

@@ -18,7 +18,7 @@ import medcontract
 from medcontract.contracts.contract import mark_validated
 from medcontract.contracts.rules import UniqueIndex
 from medcontract.reading import jsonl_file
-from medcontract.scoring.expected import Expected
+from medcontract.scoring.expected import Expected, ExpectedItems
 from medcontract.scoring.pairing import Pair, Pairing
 
 Record = dict[str, Any]
@@ -109,7 +109,7 @@ def test_only_the_records_whose_ids_were_compared_are_taken_as_such() -> None:
     pair: Pair[int, str] = Pair(
         truth="t", submission="s", key=("image_id",), item=int, measure=lambda item, row: row.image_id, can_fail=False
     )
-    pairing = Pairing(pair, Expected.of(pair, list("abcd"), [1, 2, 3, 4], ascending=True))
+    pairing = Pairing(pair, Expected.of(pair, ExpectedItems(list("abcd"), [1, 2, 3, 4], ascending=True)))
     assert pairing.continues([_Row("a"), _Row("b")])
     pairing.take(mark_validated([_Row("d"), _Row("c")], "s"))
     assert pairing.marks_by_run[""].listed(4) == [None, None, "c", "d"]

@@ -10,19 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import medcontract
 from medcontract.cli.main import main
 from medcontract.containers import BY_ENDING
-from medcontract.evaluation import ahead, parallel
+from medcontract.parallel import merge as parallel
 from medcontract.reading import chunks
 from medcontract.reading.limits import Limits
 from medcontract.reading.slices import Slice, Span
 from medcontract.reading.source import Source
-from medcontract.scoring.marks import Marks
-from medcontract.scoring.pairing import REPEATED, merge
 
 Record = dict[str, Any]
 COUNT = 400
@@ -115,10 +111,9 @@ def test_workers_do_it(ending: str, quick: bool, tmp_path: Path, monkeypatch: py
         return seen[-1]
 
     monkeypatch.setattr(parallel, "read_in_chunks", read)
-    monkeypatch.setattr(ahead, "_is_shorter", lambda *arguments: False)
     files = lesions(tmp_path, spoil([lesion(number) for number in range(COUNT)], "invalid"), ending)
     assert medcontract.score(*files, jobs=2).valid
-    assert seen == [quick] * 2  # the truth and the submission
+    assert seen == [quick]
 
 
 @pytest.mark.sampled(6)
@@ -213,30 +208,6 @@ def test_parts_in_workers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
         parts[1].write_text("".join(lines[250:]) + extra)
         files = (truth, *parts)
         assert out(capsys, files, "--format", "json", "--jobs", "2") == out(capsys, files, "--format", "json")
-
-
-@st.composite
-def sheets(draw: st.DrawFn) -> Marks:
-    """Marks of consecutive items, in their order, and of others."""
-    sheet = Marks()
-    start = draw(st.integers(0, 5))
-    for size in draw(st.lists(st.integers(0, 3), max_size=2)):
-        sheet.add(range(start, start + size), [draw(st.integers(0, 3)) for _ in range(size)])
-        start += size
-    for number, mark in draw(st.dictionaries(st.integers(0, 9), st.integers(0, 3), max_size=4)).items():
-        sheet[number] = mark
-    return sheet
-
-
-@given(sheets(), sheets(), sheets())
-def test_sheets_merge_in_any_order(a: Marks, b: Marks, c: Marks) -> None:
-    """Associative and commutative; what is in two sheets is repeated, what is in one stays."""
-    assert merge(a, b) == merge(b, a)
-    assert merge(merge(a, b), c) == merge(a, merge(b, c))
-    assert merge(a, Marks()) == a
-    both = a.keys() & b.keys()
-    assert a.common(b) == both
-    assert {number for number, mark in merge(a, b).items() if mark == REPEATED} == both
 
 
 def test_a_slice_reads_as_a_file(tmp_path: Path) -> None:

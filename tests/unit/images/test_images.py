@@ -36,9 +36,10 @@ from medcontract.catalog import CATALOGUE
 from medcontract.cli.main import main
 from medcontract.errors import CallError
 from medcontract.images import MAX_PIXELS, CaseProblem, ImageProblem, batch, check_image, check_images, image_io, jpeg
+from medcontract.parallel import pool
+from medcontract.parallel.pool import AHEAD
 from medcontract.problems import Finding, Ref
 from medcontract.results.validation import FileReport
-from medcontract.workers import AHEAD
 
 COMMAND = [sys.executable, "-m", "medcontract"]
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -624,11 +625,11 @@ def test_workers_only_for_many(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     """Few cases are checked in this process, many in as many as there are processors."""
     started: list[int] = []
 
-    def start(count: int) -> None:
+    def start(count: int, *arguments: object, **named: object) -> None:
         started.append(count)
         raise OSError
 
-    monkeypatch.setattr(batch, "Workers", start)
+    monkeypatch.setattr(pool, "Workers", start)
     monkeypatch.setattr(batch, "processors", lambda: 7)
     assert finish(check_images(some_cases(batch.FEW), folder))[1] == batch.FEW
     assert started == []
@@ -652,7 +653,7 @@ DEADLY = """
 import os, signal
 from medcontract.images import check_image
 
-def check_chunk(paths, root):
+def check_chunk(root, paths):
     if "deadly.jpg" in paths:
         os.kill(os.getpid(), signal.SIGKILL)
     return [check_image(path, root) for path in paths]
@@ -719,10 +720,12 @@ def test_no_worker_is_left(how: str, folder: Path) -> None:
 
 
 def test_script_without_a_guard(folder: Path) -> None:
-    """A script that is run again by its own workers gets a clear error, and no image is blamed."""
+    """One that its own workers run again, since threads prevent forking, gets a clear error: no image is blamed."""
     script = folder / "script.py"
     script.write_text(
-        "from medcontract.images import check_images\nprint(list(check_images([(0, 'I', 'good.jpg')], '.', jobs=2)))\n"
+        "import threading\nfrom medcontract.images import check_images\n"
+        "threading.Thread(target=threading.Event().wait, daemon=True).start()\n"
+        "print(list(check_images([(0, 'I', 'good.jpg')], '.', jobs=2)))\n"
     )
     done = subprocess.run(
         [sys.executable, script.name], cwd=folder, capture_output=True, text=True, check=False, timeout=60

@@ -8,10 +8,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from medcontract.contracts import registry
-from medcontract.contracts.rules import CrossFileRule, OrderCheck, OtherFile, Unique, record_checks
+from medcontract.contracts.rules import CrossFileRule, OtherFile, Unique
 from medcontract.scoring import tracks
-from medcontract.scoring.expected import Expected
+from medcontract.scoring.expected import Expected, ExpectedItems
 from medcontract.scoring.pairing import Pair, Pairing
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.scorer import Scorer, ScoringOptions
@@ -23,12 +22,6 @@ class NoSink:
 
     def fresh(self) -> None:
         return None
-
-
-def options_for_workers(track: Track, options: ScoringOptions) -> ScoringOptions | None:
-    """The options with all plugins that worker processes need. None if they cannot know the track."""
-    plugins = tracks.plugins_for_workers(track.id, options.plugins)
-    return None if plugins is None else replace(options, plugins=plugins)
 
 
 class Recipe(Struct, frozen=True):
@@ -61,31 +54,6 @@ def _without_headers(others: dict[str, OtherFile]) -> dict[str, OtherFile]:
     return {name: replace(other, header=None) for name, other in others.items()}
 
 
-class ExpectedSinks:
-    """For the records of a truth."""
-
-    def __init__(
-        self, track: Track, scorer: Scorer, truth: str, expected: Expected[Any], others: dict[str, OtherFile]
-    ) -> None:
-        self._recipe = Recipe.of(track, scorer, truth)
-        self._contract = truth
-        self._expected = expected
-        self._others = others
-
-    def __getstate__(self) -> tuple[Recipe, str, dict[str, OtherFile], type[Expected[Any]]]:
-        self._recipe.check()
-        return self._recipe, self._contract, _without_headers(self._others), type(self.fresh())
-
-    def __setstate__(self, state: tuple[Recipe, str, dict[str, OtherFile], type[Expected[Any]]]) -> None:
-        self._recipe, self._contract, self._others, kind = state
-        pair = self._recipe.find_pair()
-        checks = record_checks(registry.find(self._contract).file_rules, self._others)
-        self._expected = kind(pair.key, pair.item, checks)
-
-    def fresh(self) -> Expected[Any]:
-        return self._expected.fresh()
-
-
 class PairingSinks:
     """For the records of a submission, which are paired with a truth that was read before."""
 
@@ -99,30 +67,21 @@ class PairingSinks:
         own = pairing.pair.truth
         others = {rule.other: pairing.others[rule.other] for rule in pairing.rules if rule.other != own}
         return (
-            self._recipe, self.truth_for_workers(), pairing.rules, _without_headers(others), pairing.unique,
+            self._recipe, pairing.expected.export(), pairing.rules, _without_headers(others), pairing.unique,
         )  # fmt: skip
 
-    def truth_for_workers(self) -> tuple[list[Any], list[Any], bool]:
-        """The ids and items that each worker gets, and whether the ids ascend."""
-        return self._pairing.expected.export()[:3]
-
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        truth: tuple[list[Any], list[Any], bool]
+        truth: ExpectedItems
         rules: tuple[CrossFileRule, ...]
         others: dict[str, OtherFile]
         unique: tuple[Unique, ...]
         self._recipe, truth, rules, others, unique = state
         pair = self._recipe.find_pair()
-        expected: Expected[Any] = Expected.of(pair, *truth)
+        expected: Expected[Any] = Expected.of(pair, truth)
         self._pairing = Pairing(pair, expected, rules, {**others, pair.truth: expected.as_other_file()}, unique)
 
     def fresh(self) -> Pairing[Any, Any]:
         return self._pairing.fresh()
-
-
-def can_split_truth(expected: Expected[Any]) -> bool:
-    """Whether the records of a truth may be read in chunks."""
-    return expected.can_split and not any(isinstance(check, OrderCheck) for check in expected.checks)
 
 
 def can_send(pairing: Pairing[Any, Any]) -> bool:

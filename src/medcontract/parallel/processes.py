@@ -8,26 +8,22 @@ import signal
 import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
 from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.process import BaseProcess
-from types import ModuleType, TracebackType
+from types import TracebackType
 from typing import Any, ParamSpec, Self, TypeVar
 
-from medcontract import cpus
 from medcontract.errors import CallError, plugin_failure, report_plugin_errors
+from medcontract.parallel import cpus
 
 P = ParamSpec("P")
 T = TypeVar("T")
-A = TypeVar("A")
-AHEAD = 3
-"""Items per worker that are submitted in advance."""
 _MOST_WORKERS = 61
 """The maximum on Windows."""
 _TRIES = 3
@@ -39,17 +35,13 @@ _PATIENCE = 100
 _GC_THRESHOLDS = 500_000, 20, 50
 """Workers create millions of records and marks, none of them in cycles."""
 _SAFE_PATH = "PYTHONSAFEPATH"
-_HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 """The folder that medcontract is imported from."""
 
 
 def processors() -> int:
     """The number of CPUs that this process may use."""
     return cpus.allowed()
-
-
-class WorkerDied:
-    """Returned instead of a result: the work killed its worker, even when it was retried in a separate one."""
 
 
 class Workers:
@@ -63,28 +55,18 @@ class Workers:
     at once. They import nothing from the current folder. `prepare` is called first in each worker; its exceptions are
     raised here. May raise `OSError` or `ImportError` if there are no semaphores, as in some sandboxes, and
     `BrokenProcessPool` if the system kills all workers.
-
-    `with_main`: spawned workers import the main module of this process, as is usual in Python. It may have registered
-    contracts, but it may also be a script that does not expect to run again.
     """
 
     def __init__(
-        self,
-        count: int,
-        prepare: Callable[..., object] | None = None,
-        *arguments: Any,
-        fork: bool = False,
-        with_main: bool = True,
+        self, count: int, prepare: Callable[..., object] | None = None, *arguments: Any, fork: bool = False
     ) -> None:
         if sys.flags.ignore_environment and not sys.flags.safe_path:
             raise OSError("with python -E, workers would import modules from the current folder; use python -I")
         self.count = min(count, _MOST_WORKERS)
         self._prepare = prepare, arguments
         self._fork = fork
-        self._with_main = with_main
-        self._context: Any = _Spawning(with_main)
+        self._context: Any = _Spawning()
         self._theirs, self._mine = self._context.Pipe(duplex=False)
-        self._alone: Workers | None = None
         try:
             self._pool = self._start()
         except BaseException:
@@ -101,8 +83,6 @@ class Workers:
         if kind is not None:  # their results are not needed any more
             self._mine.close()
             self._end()
-        if self._alone:
-            self._alone.__exit__(kind, error, trace)
         self._pool.shutdown(cancel_futures=True)
         self._mine.close()
         self._theirs.close()
@@ -137,40 +117,6 @@ class Workers:
         with suppress(AttributeError):  # another version of Python
             self._pool._result_queue._writer.close()  # type: ignore[attr-defined]
 
-    def each(self, function: Callable[[A], T], items: Iterable[A]) -> Iterator[tuple[A, T | WorkerDied]]:
-        """Every item with its result, in order. The items are consumed lazily.
-
-        If a worker dies, all items in progress are retried one by one in a separate worker, to identify the one that
-        killed it: its result is `WorkerDied`.
-        """
-        remaining = iter(items)
-        waiting: deque[tuple[A, Future[T]]] = deque()
-        while True:
-            while len(waiting) < AHEAD * self.count:
-                try:
-                    item = next(remaining)
-                except StopIteration:
-                    break
-                waiting.append((item, self.submit(function, item)))
-            if not waiting:
-                return
-            item, future = waiting.popleft()
-            try:
-                outcome: T | WorkerDied = self.result(future)
-            except BrokenProcessPool:
-                outcome = self.alone(function, item)
-            yield item, outcome
-
-    def alone(self, function: Callable[[A], T], item: A) -> T | WorkerDied:
-        """The result for an item that was in progress when a worker died."""
-        for _ in range(_TRIES - 1):
-            self._alone = self._alone or Workers(
-                1, self._prepare[0], *self._prepare[1], fork=self._fork, with_main=self._with_main
-            )
-            with suppress(BrokenProcessPool):
-                return self._alone.result(self._alone.submit(function, item))
-        return WorkerDied()
-
     def _start(self) -> ProcessPoolExecutor:
         """A pool that is known to work, so that later failures are caused by the work itself."""
         for attempt in range(_TRIES):
@@ -200,7 +146,7 @@ class Workers:
         if sys.platform != "win32" and self._fork and can_fork():
             self._context = _Forking()
             return ProcessPoolExecutor(self.count, self._context, _begin_forked, (self._theirs, self._mine))
-        self._context = _Spawning(self._with_main)
+        self._context = _Spawning()
         arguments = (self._theirs, os.environ.get(_SAFE_PATH), *self._prepare)
         with safe_path():  # this may start the resource tracker process
             return ProcessPoolExecutor(self.count, self._context, _begin_worker, arguments)
@@ -209,10 +155,8 @@ class Workers:
 class _SafeProcess(SpawnProcess):
     """A worker that imports nothing from the current folder, which contains data."""
 
-    with_main = True
-
     def start(self) -> None:
-        with safe_path(), nullcontext() if self.with_main else _hidden_main():
+        with safe_path():
             super().start()
 
 
@@ -229,13 +173,8 @@ class _Started:
 
 
 class _Spawning(_Started, SpawnContext):
-    def __init__(self, with_main: bool) -> None:
-        super().__init__()
-        self._with_main = with_main
-
     def Process(self, *arguments: Any, **named: Any) -> _SafeProcess:  # type: ignore[override]  # noqa: N802
         process = _SafeProcess(*arguments, **named)
-        process.with_main = self._with_main
         self.started.append(process)
         return process
 
@@ -292,18 +231,6 @@ def safe_path() -> Iterator[None]:
         finally:
             sys.path = path
             _restore(before)
-
-
-@contextmanager
-def _hidden_main() -> Iterator[None]:
-    """Python processes that are started in this context do not import the main module of this one."""
-    with _starting:
-        main = sys.modules["__main__"]
-        sys.modules["__main__"] = ModuleType("__main__")
-        try:
-            yield
-        finally:
-            sys.modules["__main__"] = main
 
 
 def _restore(safe_path: str | None) -> None:

@@ -1,14 +1,9 @@
-"""Reads large files in chunks, on any engine, and merges the outcomes.
+"""Reads large files in chunks, on any pool, and merges the outcomes.
 
-The result is the same, byte for byte, as if one process had read the files from start to end:
-
-- A chunk that does not end where a record ends shows that its border was wrong: from its start on, the file is read as
-  one chunk.
-- A report that depends on records in earlier chunks, such as one about an item with two records, is made again: the
-  chunk is read once more, knowing what it has to know of them.
-- Repeated ids are found by their hashes, then located in a second pass, also in chunks.
-
-If that is not possible, because a file changes or the engine fails, one process reads the files.
+The result is the same, byte for byte, as if one process had read the files from start to end. Repeated ids are found by
+their hashes, then located in a second pass, also in chunks. One process reads the files again if the outcome of a chunk
+depends on others (it does not end where a record ends, or reports something about an item that another chunk has, too),
+and if a file changes or the pool fails. That is simple, right, and rare.
 """
 
 from __future__ import annotations
@@ -16,15 +11,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from copy import deepcopy
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from medcontract.containers import BY_ENDING
-from medcontract.contracts.rules import Accumulator, UniqueIndex
-from medcontract.errors import FileChanged
-from medcontract.evaluation.chunk_work import Chunk, ChunkSink, Outcome, Sinks, WholeFile, do, find_repeats, read_chunk
-from medcontract.evaluation.engine import Engine, EngineFailed, SerialEngine
-from medcontract.evaluation.inputs import Part, Settings, report_read
-from medcontract.evaluation.sinks import NoSink
+from medcontract.contracts.rules import Accumulator, KeyHashes, UniqueIndex, is_ascending
+from medcontract.parallel.chunk import Chunk, ChunkSink, Outcome, Sinks, WholeFile, do, find_repeats
+from medcontract.parallel.pool import Pool, PoolFailed
+from medcontract.parallel.sinks import NoSink
 from medcontract.problems import Finding, Ref
 from medcontract.reading.chunks import spans
 from medcontract.reading.json_file import JsonFile
@@ -34,6 +28,7 @@ from medcontract.reading.source import Unreadable
 from medcontract.validation.csv_file import TableValidator
 from medcontract.validation.dispatch import container_for, validator_for
 from medcontract.validation.json_file import JsonValidator
+from medcontract.validation.parts import Part, report_read
 from medcontract.validation.problem_collector import MOST_KINDS
 from medcontract.validation.records import RecordsValidator, Repeats, settle_parts
 
@@ -138,54 +133,51 @@ class Prepared(NamedTuple):
         return [*self.whole, *self.chunks]
 
 
-def prepare(parts: Sequence[Part], engine: Engine, found: Sequence[Sequence[Span]] | None = None) -> Prepared | None:
-    """Divide files into chunks, at given borders if there are any. None if one process must read them."""
-    if any(part.source.location is None for part in parts) or parts[0].contract.kind == "document":
-        return None
-    found = found or [_spans(part, engine) for part in parts]
-    if sum(map(len, found)) < 2:
-        return None
-    begun = [_begin(part) for part in parts]
-    if not all(begun) or not engine.is_ready():
-        return None
-    plans = [_chunks(part, each, engine) for part, each in zip(parts, found, strict=True)]
-    return Prepared(parts, [each for each in begun if each], plans)
-
-
-def read_in_chunks(parts: Sequence[Part], sink: ChunkSink | None, sinks: Sinks, engine: Engine) -> bool:
+def read_in_chunks(parts: Sequence[Part], sink: ChunkSink | None, sinks: Sinks, pool: Pool) -> bool:
     """Check files as parts of one collection. False if one process must do it; then nothing has changed."""
-    prepared = prepare(parts, engine)
-    return prepared is not None and read_prepared(prepared, sink, sinks, engine)
-
-
-def read_prepared(prepared: Prepared, sink: ChunkSink | None, sinks: Sinks, engine: Engine) -> bool:
-    """Like `read_in_chunks`."""
-    parts = prepared.parts
+    prepared = _prepare(parts, pool)
+    if prepared is None:
+        return False
+    merged = sinks.fresh()
     try:
-        outcomes = _run(prepared, sinks, engine)
-    except EngineFailed:
+        outcomes = _run(prepared, sinks, pool)
+        if outcomes is None:
+            _refuse_changed(parts)
+            return False
+        if _too_many_kinds(outcomes) or any(map(_is_too_large, outcomes)):
+            return False
+        files = [_File(*each) for each in zip(parts, outcomes, strict=True)]
+        accumulators = _merge_states(files, merged)
+        repeats = None if accumulators is None else _find_repeats(files, accumulators, pool)
+    except PoolFailed:
         return False
-    if outcomes is None:
-        _refuse_changed(parts)
+    if accumulators is None or repeats is None:
         return False
-    if _too_many_kinds(outcomes) or any(map(_is_too_large, outcomes)):
-        return False
-    files = [_File(*each) for each in zip(parts, outcomes, strict=True)]
-    accumulators, all_complete = _merge_states(files, sink, sinks, engine)
-    if not all_complete:
-        accumulators = []
-    indexes = [each for each in accumulators if isinstance(each, UniqueIndex)]
-    repeats = _find_repeats(files, indexes, engine) if indexes else []
+    if sink and merged:
+        sink.absorb(merged.export())
     _report(files, prepared.begun, accumulators, repeats)
     return True
 
 
-def run_validator(validator: RecordsValidator, settings: Settings) -> RecordsValidator:
-    """Check one file, in chunks if that pays off. Returns the validator that has the findings."""
+def _prepare(parts: Sequence[Part], pool: Pool) -> Prepared | None:
+    """Divide files into chunks. None if one process must read them."""
+    if any(part.source.location is None for part in parts) or parts[0].contract.kind == "document":
+        return None
+    found = [_spans(part, pool) for part in parts]
+    if sum(map(len, found)) < 2:
+        return None
+    begun = [_begin(part) for part in parts]
+    if not all(begun) or not pool.is_ready():
+        return None
+    plans = [_chunks(part, each, pool) for part, each in zip(parts, found, strict=True)]
+    return Prepared(parts, [each for each in begun if each], plans)
+
+
+def run_validator(validator: RecordsValidator, pool: Pool) -> RecordsValidator:
+    """Check one file, in chunks if that is possible. Returns the validator that has the findings."""
     part = Part(validator.source, validator.contract, validator.collector)
     part.progress = validator.progress
-    engine = settings.engine_for([part])
-    if engine and read_in_chunks([part], None, NoSink(), engine) and part.validator:
+    if read_in_chunks([part], None, NoSink(), pool) and part.validator:
         return part.validator
     validator.run()
     return validator
@@ -208,18 +200,18 @@ def _is_too_large(pieces: Sequence[_Piece]) -> bool:
     return sum(piece.outcome.unpacked for piece in pieces) > pieces[0].chunk.limits.unpacked
 
 
-def _spans(part: Part, engine: Engine) -> list[Span]:
-    return spans(part.source, container_for(part.source, part.contract), part.contract.list_key, engine.workers)
+def _spans(part: Part, pool: Pool) -> list[Span]:
+    return spans(part.source, container_for(part.source, part.contract), part.contract.list_key, pool.workers)
 
 
-def _chunks(part: Part, found: Sequence[Span], engine: Engine) -> list[Chunk]:
+def _chunks(part: Part, found: Sequence[Span], pool: Pool) -> list[Chunk]:
     source = part.source
     container = container_for(source, part.contract)
     name = source.name if source.ending in BY_ENDING else f"{source.name}{container.endings[0]}"
     return [
         Chunk(
             path=source.location or "", version=source.version, name=name, contract=part.contract.id, span=span,
-            limits=source.limits, collector=part.collector.like(), stable=engine.stable, last=span is found[-1],
+            limits=source.limits, collector=part.collector.like(), stable=pool.stable, last=span is found[-1],
             whole=len(found) == 1, watched=source.watched,
         )
         for span in found
@@ -235,13 +227,13 @@ def _begin(part: Part) -> RecordsValidator | None:
         return None
 
 
-def _run(prepared: Prepared, sinks: Sinks, engine: Engine) -> list[list[_Piece]] | None:
+def _run(prepared: Prepared, sinks: Sinks, pool: Pool) -> list[list[_Piece]] | None:
     """The chunks of each file and their outcomes. None if a file changed."""
     parts, plans, work = prepared.parts, prepared.plans, prepared.work
     results: list[Any] = []
     done = 0
-    for item, result in zip(work, engine.map(do, sinks, work), strict=True):
-        if result is None:
+    for item, result in zip(work, pool.map(do, sinks, work), strict=True):
+        if result is None or (isinstance(result, Outcome) and not result.complete):
             return None
         results.append(result)
         done += item.span.end - item.span.start if isinstance(item, Chunk) else 0
@@ -252,11 +244,6 @@ def _run(prepared: Prepared, sinks: Sinks, engine: Engine) -> list[list[_Piece]]
     files = [[_Piece(chunk, next(outcomes)) for chunk in plan] for plan in plans]
     for number, part in enumerate(parts):
         found = next(hashes) if _is_hashed_apart(plans[number]) else None
-        if not all(piece.outcome.complete for piece in files[number]):
-            rest = _read_rest(part, files[number], sinks, engine)
-            if rest is None:
-                return None
-            files[number], found = rest
         if not _is_unchanged(part, files[number], found):
             return None
     return files
@@ -269,23 +256,6 @@ def _is_hashed_apart(plan: Sequence[Chunk]) -> bool:
 
 def _whole(plan: Sequence[Chunk]) -> WholeFile:
     return WholeFile(plan[0].path, plan[0].version, [chunk.span for chunk in plan])
-
-
-def _read_rest(
-    part: Part, pieces: Sequence[_Piece], sinks: Sinks, engine: Engine
-) -> tuple[list[_Piece], tuple[str, list[str]] | None] | None:
-    """Read a file as one chunk from the first one that is not complete on. Also returns the new hashes."""
-    first = next(number for number, piece in enumerate(pieces) if not piece.outcome.complete)
-    chunk = pieces[first].chunk
-    span = chunk.span._replace(end=part.source.size, suffix=b"")
-    rest = chunk._replace(span=span, last=True, whole=first == 0)
-    chunks = [*(piece.chunk for piece in pieces[:first]), rest]
-    apart = _is_hashed_apart(chunks)
-    work: list[Chunk | WholeFile] = [rest, _whole(chunks)] if apart else [rest]
-    results = list(engine.map(do, sinks, work))
-    if None in results:
-        return None
-    return [*pieces[:first], _Piece(rest, results[0])], results[1] if apart else None
 
 
 def _is_unchanged(part: Part, pieces: Sequence[_Piece], hashes: tuple[str, list[str]] | None) -> bool:
@@ -306,32 +276,12 @@ def _is_unchanged(part: Part, pieces: Sequence[_Piece], hashes: tuple[str, list[
     return True
 
 
-def _retry_here(engine: Engine, work: Callable[[Any, Chunk], Any], shared: Any, chunks: Sequence[Chunk]) -> list[Any]:
-    """Results for which it is too late to start again: if the engine fails, this process computes them.
+def _merge_states(files: Sequence[_File], sink: ChunkSink | None) -> list[Accumulator] | None:
+    """Merge what accumulators and sinks know; None if a chunk reports something that depends on others.
 
-    Raises `FileChanged` if a file cannot be read any more.
-    """
-    try:
-        results = list(engine.map(work, shared, chunks))
-    except EngineFailed:
-        results = [None] * len(chunks)
-    for number, chunk in enumerate(chunks):
-        if results[number] is None:
-            results[number] = work(shared, chunk)
-        if results[number] is None:
-            raise FileChanged(f"{chunk.name}: the file changed while it was being read")
-    return results
-
-
-def _merge_states(
-    files: Sequence[_File], sink: ChunkSink | None, sinks: Sinks, engine: Engine
-) -> tuple[list[Accumulator], bool]:
-    """Merge what accumulators and sinks know, and read again the chunks that report something wrong.
-
-    Also returns whether all files can be read completely.
+    The list is empty if a file cannot be read completely.
     """
     accumulators = [rule.begin() for rule in files[0].part.contract.list_rules]
-    again: list[tuple[_Piece, Chunk]] = []
     base, all_complete = 0, True
     for file in files:
         file.base, complete = base, not file.is_broken()
@@ -339,59 +289,50 @@ def _merge_states(
             sink.begin()
         for piece in file.pieces:
             outcome, move = piece.outcome, piece.move_in_collection(base)
-            known = [each.known() for each in accumulators]
             right = [mine.absorb(theirs, move) for mine, theirs in zip(accumulators, outcome.accumulators, strict=True)]
-            earlier = sink.conflict(outcome.sink) if sink else None
-            if earlier is not None or not all(right):
-                again.append((piece, piece.chunk._replace(earlier=(known, earlier))))
-            if sink:
-                sink.absorb(outcome.sink)
+            if not all(right) or (sink and not sink.absorb(outcome.sink)):
+                return None
         if sink:
             sink.end(complete)
         base += file.records if complete else 0
         all_complete = all_complete and complete
-    if again:
-        results = _retry_here(engine, do, sinks, [chunk for _, chunk in again])
-        for (piece, _), result in zip(again, results, strict=True):
-            piece.outcome = piece.outcome._replace(collector=result.collector, lacking=result.lacking)
-        _check_unchanged(files)
-    return accumulators, all_complete
-
-
-def _check_unchanged(files: Sequence[_File]) -> None:
-    """Raise `FileChanged` if a file changed since its chunks were read first: what was read again may not match."""
-    for file in files:
-        if not file.part.source.is_unchanged():
-            raise file.part.source.changed()
+    return accumulators if all_complete else []
 
 
 Found = list[tuple[int, Any, Ref]]
 """The number of a rule, a key and its place in a chunk."""
 
 
-def _find_repeats(files: Sequence[_File], indexes: Sequence[UniqueIndex], engine: Engine) -> list[Found]:
-    """For each chunk, the records whose keys may be repeated; nothing if there are none."""
+def _find_repeats(files: Sequence[_File], accumulators: Sequence[Accumulator], pool: Pool) -> list[Found] | None:
+    """For each chunk, the records whose keys may be repeated; nothing if there are none. None if a file changed."""
+    indexes = [each for each in accumulators if isinstance(each, UniqueIndex)]
+    if not indexes:
+        return []
     pieces = [piece for file in files for piece in file.pieces]
-    for index, repeated in zip(indexes, _repeated_hashes(pieces, engine), strict=True):
+    for index, keys in zip(indexes, zip(*(piece.outcome.keys for piece in pieces), strict=True), strict=True):
+        repeated = _repeated_hashes(keys)
         index.suspects = index.suspects | repeated
     wanted = [index if index.suspects else None for index in indexes]
     if not any(wanted):
         return []
-    found = _retry_here(engine, find_repeats, wanted, [piece.chunk for piece in pieces])
-    _check_unchanged(files)
-    return found
+    results = list(pool.map(find_repeats, wanted, [piece.chunk for piece in pieces]))
+    _refuse_changed([file.part for file in files])
+    found = [result for result in results if result is not None]
+    return found if len(found) == len(pieces) else None
 
 
-def _repeated_hashes(pieces: Sequence[_Piece], engine: Engine) -> list[set[int]]:
-    """For each rule, the hashes of keys in more than one chunk. If they are lost, the chunks are read again."""
-    try:
-        return engine.repeated([piece.outcome.keys for piece in pieces])
-    except EngineFailed:
-        here = SerialEngine()
-        again = list(here.map(read_chunk, NoSink(), [piece.chunk for piece in pieces]))
-        if None in again:
-            raise FileChanged(f"{pieces[0].chunk.name}: the file changed while it was being read") from None
-        return here.repeated([outcome.keys for outcome in again if outcome])
+def _repeated_hashes(chunks: Sequence[KeyHashes]) -> set[int]:
+    """Return the hashes that occur in more than one chunk."""
+    found = [chunk for chunk in chunks if chunk]
+    ends = [chunk.ends for chunk in found if chunk.ends]
+    if len(ends) == len(found) and all(is_ascending([one[1], two[0]]) for one, two in pairwise(ends)):
+        return set()  # all keys ascend, so none is repeated
+    seen: set[int] = set()
+    repeated: set[int] = set()
+    for chunk in found:
+        repeated |= seen.intersection(chunk.hashes)
+        seen.update(chunk.hashes)
+    return repeated
 
 
 def _report(

@@ -34,16 +34,8 @@ class ChunkSink(RecordSink, Protocol):
         """The state, in a form that can be sent to another process."""
         ...
 
-    def absorb(self, state: Any) -> None:
-        """Merge the state after the records that follow."""
-        ...
-
-    def conflict(self, state: Any) -> Any:
-        """What the chunk with that state must know of earlier records to report right. None: nothing."""
-        ...
-
-    def follow(self, earlier: Any) -> None:
-        """Start with what is known of earlier records."""
+    def absorb(self, state: Any) -> bool:
+        """Merge the state after the records that follow. False if what was reported about them is not right."""
         ...
 
 
@@ -72,8 +64,6 @@ class Chunk(NamedTuple):
     whole: bool
     """Whether it is the whole file, which may be compressed, or in an archive."""
     watched: bool
-    earlier: tuple[Sequence[Any], Any] | None = None
-    """What accumulators and sink must know of earlier records."""
 
 
 class Outcome(NamedTuple):
@@ -147,12 +137,6 @@ def _outcome(chunk: Chunk, sink: ChunkSink | None) -> Outcome:
     for accumulator in accumulators:
         if isinstance(accumulator, UniqueIndex) and chunk.stable:
             accumulator.hash = stable_hash
-    if chunk.earlier:
-        for accumulator, known in zip(accumulators, chunk.earlier[0], strict=True):
-            if known is not None:
-                accumulator.follow(known)
-        if sink and chunk.earlier[1] is not None:
-            sink.follow(chunk.earlier[1])
     validator.stream(accumulators)
     if chunk.span.groups and validator.broken:
         raise validator.source.changed()  # or damaged: then no row of the file counts
@@ -200,12 +184,9 @@ def find_repeats(indexes: Sequence[UniqueIndex | None], chunk: Chunk) -> list[tu
     except (Unreadable, FileChanged):
         return None
     try:
-        for number, raw, offset, value in validator.one_by_one():
-            checked = validator.value_of(raw) if value is None and raw else value
-            if checked is None:
-                continue
-            for rule, index in enumerate(indexes):
-                key = index.key(checked) if index else None
+        for number, raw, offset, value in validator.suspicious(indexes):
+            for rule, index in enumerate(indexes if value is not None else ()):
+                key = index.key(value) if index else None
                 if index and index.is_suspect(key):
                     found.append((rule, key, validator.ref(number, offset, len(raw))))
     except (Broken, TooLarge, Unreadable):

@@ -11,13 +11,14 @@ import pytest
 from tests.challenge_files import SMALL
 from tests.challenge_files import write as write_challenge
 from tests.fake_cluster import Cluster, Task
+from tests.random_files import MAKERS, spoiled
 from tests.scoring_files import document, model, telemetry, weights, write
 from tests.scoring_files import run as measured_run
-from tests.unit.evaluation.test_joining import MAKERS, spoiled
 
 import medcontract
-from medcontract.evaluation import cluster_scores, dask_engine
+from medcontract.evaluation import sent_contest
 from medcontract.evaluation.contest import Contest
+from medcontract.parallel import dask_pool, pool
 
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 SEEDS = {"extraction": 2, "benchmark": 10, "lesions": 6, "triage": 7, "reports": 8}
@@ -28,7 +29,7 @@ TEAMS = ("crane", "heron", "stork")
 @pytest.fixture(autouse=True)
 def _read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """No worker reads the truth."""
-    monkeypatch.setattr(cluster_scores, "read_again", None)
+    monkeypatch.setattr(sent_contest, "read_again", None)
 
 
 def contest(folder: Path, track: str) -> tuple[Path, list[Path]]:
@@ -146,7 +147,7 @@ class _Empty(Cluster):
 
 def test_no_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An error, not a hang."""
-    monkeypatch.setattr(dask_engine, "PATIENCE", 0)
+    monkeypatch.setattr(dask_pool, "PATIENCE", 0)
     truth, teams = contest(tmp_path, "lesions")
     with pytest.raises(medcontract.MedcontractError, match="no workers any more"):
         medcontract.leaderboard(truth, *teams, client=_Empty())
@@ -164,7 +165,7 @@ def test_finished_submissions_are_kept(tmp_path: Path, monkeypatch: pytest.Monke
             raise KeyboardInterrupt
         return real(self, submission)
 
-    monkeypatch.setattr(dask_engine, "AHEAD", 1)
+    monkeypatch.setattr(pool, "AHEAD", 1)
     monkeypatch.setattr(Cluster, "nthreads", lambda cluster: {"here": 1})
     monkeypatch.setattr(Contest, "score", stop_at_the_third)
     with pytest.raises(KeyboardInterrupt):

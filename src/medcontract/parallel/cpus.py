@@ -1,26 +1,28 @@
-"""How many CPUs this process may use, and how many of them are free: more workers than that only cost time."""
+"""How many processes to use: it follows from the CPUs that this process may use and the size of the files."""
 
 from __future__ import annotations
 
 import math
 import os
-import time
 from collections.abc import Iterator
 
-_SAMPLES = 3
-_PAUSE = 0.001
-"""Seconds between two samples."""
+from medcontract.reading import chunks
+
+WORTH_IT = 16 << 20
+"""The minimum size of the files, in bytes, for each worker that is started by default: one process reads a small file
+in the time that it takes to start workers."""
+
+
+def workers_for(jobs: int | None, size: int) -> int:
+    """Return the number of processes that read files of `size` bytes; without `jobs`, it follows from the CPUs."""
+    most = size // (chunks.SMALLEST if jobs else WORTH_IT)
+    return min(most, jobs or allowed()) if most > 1 and jobs != 1 else 1
 
 
 def allowed() -> int:
     """The number of CPUs that this process may use: by its affinity, and by the quota of its control groups."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, math.floor(min(count, _quota())))
-
-
-def free() -> int:
-    """The number of CPUs that this process may use and that nobody else uses now; at least 1."""
-    return max(1, min(allowed(), (os.cpu_count() or 1) - _busy_elsewhere()))
 
 
 def _quota(groups: str = "/sys/fs/cgroup", own: str = "/proc/self/cgroup") -> float:
@@ -62,25 +64,3 @@ def _content(path: str) -> str:
             return stream.read().strip()
     except OSError:
         return ""
-
-
-def _busy_elsewhere() -> int:
-    """The number of threads of other processes that run or wait for a CPU now: the median of a few samples."""
-    samples: list[int] = []
-    for number in range(_SAMPLES):
-        if number:
-            time.sleep(_PAUSE)
-        running = _running()
-        if running is None:
-            return 0
-        samples.append(max(0, running - 1))
-    return sorted(samples)[_SAMPLES // 2]
-
-
-def _running(path: str = "/proc/stat") -> int | None:
-    """The number of threads that run or wait for a CPU, this one included. None if it is not known."""
-    for line in _content(path).splitlines():
-        name, _, value = line.partition(" ")
-        if name == "procs_running" and value.isdecimal():
-            return int(value)
-    return None

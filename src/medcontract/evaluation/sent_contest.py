@@ -1,7 +1,6 @@
-"""Scores the submissions of a ranking on an engine.
+"""Scores the submissions of a ranking in other processes.
 
-The truth is read once, and sent to the workers: each submission is scored by one of them. A larger truth stays on the
-workers (`joining`): then submissions are scored one after the other, and each is read by all workers.
+The truth is read once, and sent to the workers: each submission is scored by one of them.
 """
 
 from __future__ import annotations
@@ -17,23 +16,19 @@ from msgspec.structs import replace
 from medcontract.addresses import Address
 from medcontract.contracts import registry
 from medcontract.evaluation.contest import Contest, Job, Refused, read_again, worker_died
-from medcontract.evaluation.engine import Engine
-from medcontract.evaluation.engine_errors import TruthLost
-from medcontract.evaluation.inputs import GivenFile, Part
-from medcontract.evaluation.joining import KeptExpected, is_kept
+from medcontract.evaluation.inputs import GivenFile
 from medcontract.evaluation.loading import InvalidIds, Truth
 from medcontract.evaluation.score import Scored
 from medcontract.evaluation.submissions import Submission
+from medcontract.parallel.pool import Pool, WorkerDied
 from medcontract.reading.source import Source
 from medcontract.results.validation import FileReport
 from medcontract.scoring import tracks
-from medcontract.scoring.expected import Expected
+from medcontract.scoring.expected import Expected, ExpectedItems
 from medcontract.scoring.protocol import Protocol
+from medcontract.validation.parts import Part
 from medcontract.validation.problem_collector import ProblemCollector
-from medcontract.workers import WorkerDied
 
-_TRIES = 3
-"""How often a submission is scored if the truth is lost with its workers."""
 _NOT_SENDABLE = (pickle.PicklingError, TypeError, AttributeError)
 
 
@@ -80,7 +75,7 @@ class _SentContest(Struct):
     track: str
     protocol: Protocol
     contracts: tuple[str, ...]
-    expected: dict[str, tuple[list[Any], list[Any], bool]]
+    expected: dict[str, ExpectedItems]
     files: list[_SentFile]
     headers: dict[str, dict[str, Any]]
     content: dict[str, str]
@@ -92,9 +87,9 @@ class _SentContest(Struct):
     def of(cls, contest: Contest) -> _SentContest | None:
         """None if the truth is not one that any process can have."""
         truth = contest.truth
-        if any(type(each) not in (Expected, KeptExpected) for each in truth.expected.values()) or truth.pairs:
+        if any(type(each) is not Expected for each in truth.expected.values()) or truth.pairs:
             return None
-        expected = {name: each.export()[:3] for name, each in truth.expected.items()}
+        expected = {name: each.export() for name, each in truth.expected.items()}
         return cls(
             job=_for_worker(contest), track=contest.track.id, protocol=contest.scorer.protocol,
             contracts=tuple(truth.expected), expected=expected,
@@ -106,7 +101,7 @@ class _SentContest(Struct):
         track = tracks.track(self.track)
         scorer = track.scorer(self.protocol, self.job.settings.scoring, self.contracts)
         pairs = {pair.truth: pair for pair in scorer.pairs}
-        expected = {name: Expected.of(pairs[name], *each) for name, each in self.expected.items()}
+        expected = {name: Expected.of(pairs[name], each) for name, each in self.expected.items()}
         truth = Truth(
             track=track, scorer=scorer, parts=[file.open() for file in self.files], expected=expected,
             headers=self.headers, content=self.content, documents=self.documents, invalid_ids=self.invalid_ids,
@@ -116,16 +111,13 @@ class _SentContest(Struct):
 
 def _for_worker(contest: Contest) -> Job:
     job = contest.job
-    settings = job.settings._replace(engine=None, jobs=1)
-    return replace(job, truth=_absolute(job.truth), digests=_digests(contest), jobs=1, settings=settings)
-
-
-def _digests(contest: Contest) -> tuple[str, ...]:
-    return tuple(part.source.sha256() for part in contest.parts)
+    settings = job.settings._replace(pool=None, jobs=1)
+    digests = tuple(part.source.sha256() for part in contest.parts)
+    return replace(job, truth=_absolute(job.truth), digests=digests, settings=settings)
 
 
 class _Shared:
-    """A contest for engines. Another process gets the truth or, if it cannot be sent, reads it once more."""
+    """A contest for pools. Another process gets the truth or, if it cannot be sent, reads it once more."""
 
     def __init__(self, contest: Contest) -> None:
         self.contest = contest
@@ -167,32 +159,7 @@ def _anywhere(submission: Submission) -> Submission:
     )
 
 
-class _KeptContest:
-    """A contest whose truth stays on the workers, which read the chunks of each submission."""
-
-    def __init__(self, engine: Engine, contest: Contest) -> None:
-        self._engine = engine
-        self._contest = contest
-
-    def score(self, submission: Submission) -> Scored | Refused:
-        """The score. If the truth is lost with its workers, it is read again. May raise `TruthLost`."""
-        for _ in range(_TRIES - 1):
-            try:
-                return self._score(submission)
-            except TruthLost:
-                job = self._contest.job
-                self._contest = read_again(replace(job, digests=_digests(self._contest)))
-        return self._score(submission)
-
-    def _score(self, submission: Submission) -> Scored | Refused:
-        with self._engine.discarding():
-            return self._contest.score(submission)
-
-
-def scores_on(engine: Engine, contest: Contest, submissions: Sequence[Submission]) -> Iterator[Scored | Refused]:
+def scores_on(pool: Pool, contest: Contest, submissions: Sequence[Submission]) -> Iterator[Scored | Refused]:
     """The score of each submission, in order."""
-    if any(map(is_kept, contest.truth.expected.values())):
-        yield from map(_KeptContest(engine, contest).score, submissions)
-        return
-    for outcome in engine.each(_score_with, _Shared(contest), [_anywhere(each) for each in submissions]):
+    for outcome in pool.each(_score_with, _Shared(contest), [_anywhere(each) for each in submissions]):
         yield worker_died() if isinstance(outcome, WorkerDied) else outcome

@@ -1,0 +1,15 @@
+"""Runs work in other processes: the only package that knows about processes.
+
+::
+
+    cpus         the number of CPUs that this process may use
+    processes    worker processes that always end with this process
+    pool         runs a function on many items, on an executor; repeats what a lost worker had
+    dask_pool    the same on a Dask cluster
+    errors       what is raised if a pool fails
+    environment  the plugins and the challenge that other processes load
+    versions     the versions that a result depends on
+    chunk        reads one chunk of a file
+    sinks        what happens to the records of a chunk, in any process
+    merge        reads large files in chunks, on any pool, and merges them to the result of one process
+"""
