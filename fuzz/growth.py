@@ -226,7 +226,7 @@ def _measured(kind: MetricKind, field: FieldType, settings: Mapping[str, Any], s
     truths = [_VALUES[truth.type](number) for number in range(size)]
     shuffled = random.Random(size).sample(range(size), size)
     predictions = [_VALUES[field](number) if number % 20 else None for number in shuffled]
-    return lambda: metric.finish(metric.tally(numbers).count(truths, predictions), numbers)
+    return lambda: metric.figures(metric.counting(numbers).count(truths, predictions), numbers)
 
 
 METRICS: Mapping[str, Callable[[int], Callable[[], object]]] = {

@@ -27,8 +27,12 @@ class Variant(NamedTuple):
     parameters: dict[str, Fraction]
 
     def value(self, truths: Column, predictions: Column) -> MetricValue:
-        counts = self.metric.tally(self.parameters).count(truths, predictions)
-        return self.metric.finish(counts, self.parameters)
+        counts = self.metric.counting(self.parameters).count(truths, predictions)
+        return self.metric.figures(counts, self.parameters)
+
+    def about_truth(self, truths: Column, predictions: Column) -> list[str]:
+        counts = self.metric.counting(self.parameters).count(truths, predictions)
+        return list(self.metric.about_truth(counts, self.parameters))
 
 
 def variant(

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from tests.metric_cases import VARIANTS, Variant, perfect, values
 from tests.support import property_settings
 
+from medcontract.scoring.sums import added
+
 
 def _rows(each: Variant) -> Any:
     truths, predictions = (st.none() | st.sampled_from(values(f)) for f in (each.metric.truth, each.metric.prediction))
@@ -27,16 +29,15 @@ def _value(each: Variant, rows: list[tuple[Any, Any]]) -> Fraction:
 def test_metric(name: str) -> None:
     """Neither order nor splits matter, and leaving out a right record never helps, except for mcc of three classes."""
     each = VARIANTS[name]
-    tally = each.metric.tally(each.parameters)
+    counting = each.metric.counting(each.parameters)
 
     @given(_rows(each), _rows(each), st.randoms(use_true_random=False))
     @property_settings(40)
     def check(first: list[tuple[Any, Any]], second: list[tuple[Any, Any]], random: Any) -> None:
         rows = first + second
-        parts = [tally.count([y for y, _ in part], [p for _, p in part]) for part in (second, first)]
-        merged: Any = parts[0] + parts[1]  # type: ignore[operator]
+        parts = [counting.count([y for y, _ in part], [p for _, p in part]) for part in (second, first)]
         shuffled = random.sample(rows, len(rows))
-        assert merged == tally.count([y for y, _ in shuffled], [p for _, p in shuffled])
+        assert added(*parts) == counting.count([y for y, _ in shuffled], [p for _, p in shuffled])
         right, without = [], []
         for at, (y, p) in enumerate(rows):
             right.append((y, p if at else perfect(each.metric, y)))

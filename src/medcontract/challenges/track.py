@@ -20,7 +20,8 @@ from medcontract.results.score import Score
 from medcontract.results.tables import Bars, Matrix, Table, long_table, number, share_of
 from medcontract.scoring.canonical import canonical, sha256
 from medcontract.scoring.comparison import Comparison
-from medcontract.scoring.metrics import Metric, MetricValue, Tally, columns, confusion_matrix, count_all
+from medcontract.scoring.metrics import Metric, MetricValue, columns, confusion_matrix, count_all
+from medcontract.scoring.metrics.counting import Counting
 from medcontract.scoring.pairing import Pair, marks
 from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol
@@ -120,26 +121,30 @@ class ChallengeScorer(Scorer):
         pairing = answers.pairing()
         truths = _columns(pairing.expected.items, self.truth_fields)
         predictions = _columns(marks(pairing, ""), self.prediction_fields)
-        tallies = {metric.name: metric.tally(self._parameters[metric.name]) for metric in self.metrics}
-        counted = count_all(tallies.values(), truths, predictions)
+        countings = {metric.name: metric.counting(self._parameters[metric.name]) for metric in self.metrics}
+        counted = count_all(countings.values(), truths, predictions)
         values = {
-            metric.name: metric.finish(counted[tallies[metric.name]], self._parameters[metric.name])
+            metric.name: metric.figures(counted[countings[metric.name]], self._parameters[metric.name])
             for metric in self.metrics
         }
-        about_truth = dict.fromkeys(warning for value in values.values() for warning in value.about_truth)
+        about_truth = dict.fromkeys(
+            warning
+            for metric in self.metrics
+            for warning in metric.about_truth(counted[countings[metric.name]], self._parameters[metric.name])
+        )
         return Counts(
             expected=len(pairing.expected.items),
             processed=processed_counts(pairing),
-            data=_Data(values, self._matrices(tallies, counted)),
+            data=_Data(values, self._matrices(countings, counted)),
             about_truth=tuple(about_truth),
         )
 
-    def _matrices(self, tallies: Mapping[str, Tally], counted: Mapping[Tally, Any]) -> dict[str, Any]:
+    def _matrices(self, countings: Mapping[str, Counting], counted: Mapping[Counting, Any]) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for metric in self.metrics:
-            tally = tallies[metric.name]
-            if tally.counting == "classes" and metric.prediction.name not in found:
-                matrix = confusion_matrix(metric.prediction, counted[tally])
+            counting = countings[metric.name]
+            if counting.what == "classes" and metric.prediction.name not in found:
+                matrix = confusion_matrix(metric.prediction, counted[counting])
                 if matrix is not None:
                     found[metric.prediction.name] = matrix
         return found

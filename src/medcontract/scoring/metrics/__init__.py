@@ -4,7 +4,7 @@
 
     kinds       the table of kinds: fields, parameters, range, direction, formula in words; `FieldInfo`
     metric      `Metric`, `build`: one metric of a challenge
-    tallies     what is counted, from columns
+    counting    what is counted, from columns
     counts      the counts
     formulas    the formula of each kind: classes, ranks, values
 
@@ -12,38 +12,34 @@ How it is used::
 
     metric = build("macro_f1", "f1", label, label, choices={"average": "macro"})
     parameters = {key: protocol[f"metric.{metric.name}.{key}"] for key in metric.numbers}
-    tally = metric.tally(parameters)
-    counts = tally.count(true_labels, predicted_labels)  # or `count_all`, for several tallies
-    value = metric.finish(counts, parameters)
+    counts = metric.counting(parameters).count(true_labels, predicted_labels)  # or `count_all`, for several metrics
+    value = metric.figures(counts, parameters)
 
 - `count` takes two columns rather than rows, because functions of whole columns are much faster; `columns` makes them
   from rows. Values are passed as they are in records (a class is a string or a bool); null is None, and so is the
   prediction of an unprocessed case.
-- It is a method of the tally, not of the metric, so that metrics with equal tallies share their counts, such as one
-  confusion matrix (`count_all`).
-- Counts are small, except those of `auroc` and `average_precision`, which grow with the number of distinct scores. A
-  `MetricValue` is always small, and can be kept instead.
+- It is a method of the `Counting`, not of the metric, so that metrics that count the same share their counts, such as
+  one confusion matrix (`count_all`).
+- Counts are sums over cases: `sums.added` and `sums.multiplied` merge and weight them. They are small, except those of
+  `auroc` and `average_precision`, which grow with the number of distinct scores.
 - The parameters are needed for counting, too, because `within` depends on its tolerance.
 """
 
 from __future__ import annotations
 
 from medcontract.scoring.metrics.classes import MOST_CLASSES, confusion_matrix
-from medcontract.scoring.metrics.counts import Counts
+from medcontract.scoring.metrics.counting import columns, count_all
 from medcontract.scoring.metrics.kinds import KINDS, FieldInfo, MetricKind, MetricParameter, field_problem
 from medcontract.scoring.metrics.metric import Metric, MetricValue, build
-from medcontract.scoring.metrics.tallies import Tally, columns, count_all
 
 __all__ = [
     "KINDS",
     "MOST_CLASSES",
-    "Counts",
     "FieldInfo",
     "Metric",
     "MetricKind",
     "MetricParameter",
     "MetricValue",
-    "Tally",
     "build",
     "columns",
     "confusion_matrix",

@@ -80,11 +80,7 @@ def _averaged(
     if metric.choices.get("average") == "support":
         weights = {name: Fraction(counts.true[value]) for name, value in _classes(metric.truth)}
         return MetricValue(value=_weighted(by_class, weights), by_class=by_class)
-    weights = _weights(metric, parameters)
-    absent = [name for name, value in _classes(metric.truth) if weights.get(name) and not counts.true[value]]
-    return MetricValue(
-        value=_weighted(by_class, weights), by_class=by_class, about_truth=tuple(_warn_absent(metric, absent))
-    )
+    return MetricValue(value=_weighted(by_class, _weights(metric, parameters)), by_class=by_class)
 
 
 def _weights(metric: Metric, parameters: Parameters) -> dict[str, Fraction]:
@@ -102,7 +98,12 @@ def _weighted(by_class: Mapping[str, Fraction], weights: Mapping[str, Fraction])
     return total(by_class[name] * weight for name, weight in weights.items()) / total(weights.values())
 
 
-def _warn_absent(metric: Metric, absent: list[str]) -> Iterable[str]:
+def warn_absent(metric: Metric, counts: ClassCounts, parameters: Parameters) -> Iterable[str]:
+    """A warning about classes without a case, if they have a weight of their own."""
+    if metric.choices.get("average") in ("micro", "support"):
+        return
+    weights = _weights(metric, parameters)
+    absent = [name for name, value in _classes(metric.truth) if weights.get(name) and not counts.true[value]]
     if absent:
         named = ", ".join(map(plain_name, absent[:_MOST_NAMED])) + (", …" if len(absent) > _MOST_NAMED else "")
         which = "class" if len(absent) == 1 else "classes"

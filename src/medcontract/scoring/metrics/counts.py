@@ -1,4 +1,4 @@
-"""The counts of metrics: exact, picklable, and independent of order. Counts of parts of the data are added with `+`."""
+"""The counts of metrics: exact, picklable, and independent of order. Those of parts of the data add up (`sums`)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,6 @@ class ClassCounts(Struct, frozen=True, dict=True):
     """How often each (true, predicted) pair of values occurs; None: null or unprocessed."""
 
     pairs: Counter[tuple[Any, Any]]
-
-    def __add__(self, other: ClassCounts) -> ClassCounts:
-        return ClassCounts(self.pairs + other.pairs)
 
     @cached_property
     def true(self) -> Counter[Any]:
@@ -64,9 +61,6 @@ class MatchCounts(Struct, frozen=True):
     cases: int
     left_out: int
 
-    def __add__(self, other: MatchCounts) -> MatchCounts:
-        return MatchCounts(self.matches + other.matches, self.cases + other.cases, self.left_out + other.left_out)
-
 
 class OverlapCounts(Struct, frozen=True):
     """How two sets or multisets overlap, in each case."""
@@ -76,11 +70,6 @@ class OverlapCounts(Struct, frozen=True):
     unprocessed: Counter[int]
     """The number of unprocessed cases, by the number of true elements."""
     left_out: int
-
-    def __add__(self, other: OverlapCounts) -> OverlapCounts:
-        return OverlapCounts(
-            self.overlaps + other.overlaps, self.unprocessed + other.unprocessed, self.left_out + other.left_out
-        )
 
     @property
     def cases(self) -> int:
@@ -94,11 +83,6 @@ class RankCounts(Struct, frozen=True):
     negatives: Counter[float | None]
     left_out: int
 
-    def __add__(self, other: RankCounts) -> RankCounts:
-        return RankCounts(
-            self.positives + other.positives, self.negatives + other.negatives, self.left_out + other.left_out
-        )
-
     @property
     def cases(self) -> int:
         return self.positives.total() + self.negatives.total()
@@ -107,30 +91,19 @@ class RankCounts(Struct, frozen=True):
 class ErrorCounts(Struct, frozen=True):
     """The exact sum of a power of errors. Those of doubles have powers of two as denominators, so there are few."""
 
-    power: int
     sums: Counter[int]
     """By the denominator of the error: the sum of the powers of the numerators."""
     processed: int
     unprocessed: int
     left_out: int
 
-    def __add__(self, other: ErrorCounts) -> ErrorCounts:
-        return ErrorCounts(
-            self.power,
-            self.sums + other.sums,
-            self.processed + other.processed,
-            self.unprocessed + other.unprocessed,
-            self.left_out + other.left_out,
-        )
-
     @property
     def cases(self) -> int:
         return self.processed + self.unprocessed
 
-    @property
-    def total(self) -> Fraction:
-        """The sum over the processed cases."""
-        return sum((Fraction(n, d**self.power) for d, n in self.sums.items()), ZERO)
+    def total(self, power: int) -> Fraction:
+        """The sum over the processed cases, of errors to this power."""
+        return sum((Fraction(n, d**power) for d, n in self.sums.items()), ZERO)
 
 
 Counts = ClassCounts | MatchCounts | OverlapCounts | RankCounts | ErrorCounts

@@ -10,9 +10,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from medcontract.scoring.metrics.counts import Counts
+from medcontract.scoring.metrics.counting import Counting
+from medcontract.scoring.metrics.counts import ClassCounts, Counts
 from medcontract.scoring.metrics.kinds import KINDS, FieldInfo, MetricKind, field_problem
-from medcontract.scoring.metrics.tallies import Tally
 
 Parameters = Mapping[str, Fraction]
 """The numbers of a metric, by key (`Metric.numbers`)."""
@@ -30,8 +30,6 @@ class MetricValue(Struct, frozen=True, kw_only=True):
     by_class: dict[str, Fraction] | None = None
     """By name of the class: as if it was the positive one, for metrics with `positive`; only classes that occur in the
     truth, for `balanced_accuracy`."""
-    about_truth: tuple[str, ...] = ()
-    """Warnings that participants must not see, since they reveal the truth."""
 
 
 class Metric(Struct, frozen=True, kw_only=True):
@@ -48,41 +46,41 @@ class Metric(Struct, frozen=True, kw_only=True):
     name of the class)."""
     numbers: tuple[str, ...]
     """The names of its numbers: `unprocessed`, `absolute`, `relative`, `weights.CLASS`. These are the keys of the
-    parameters that `tally`, `finish` and `warnings` need, and `metric.NAME.` plus the key is the protocol parameter."""
+    parameters that its methods need, and `metric.NAME.` plus the key is the protocol parameter."""
 
     @property
     def positive(self) -> Any:
         """The positive class, as it is in records of the truth."""
         return self.truth.values[self.truth.classes.index(self.choices["positive"])]
 
-    def tally(self, parameters: Parameters) -> Tally:
-        """What it counts. Metrics with equal tallies share their counts."""
+    def counting(self, parameters: Parameters) -> Counting:
+        """What it counts. Metrics that count the same share their counts."""
         fields: dict[str, Any] = {"truth": self.truth.name, "prediction": self.prediction.name}
         match self.kind.name:
             case "accuracy" if self.prediction.type == "integer":
-                return Tally(counting="equal numbers", **fields)
+                return Counting(what="equal numbers", **fields)
             case "accuracy" if not self.prediction.classes:
-                return Tally(counting="equal", **fields)
+                return Counting(what="equal", **fields)
             case "jaccard" | "set_f1":
-                return Tally(counting="sets", **fields)
+                return Counting(what="sets", **fields)
             case "auroc" | "average_precision":
-                return Tally(counting="ranks", positive=self.positive, **fields)
+                return Counting(what="ranks", positive=self.positive, **fields)
             case "brier":
-                return Tally(counting="errors", positive=self.positive, power=2, **fields)
+                return Counting(what="errors", positive=self.positive, power=2, **fields)
             case "mae":
-                return Tally(counting="errors", **fields)
+                return Counting(what="errors", **fields)
             case "mse" | "rmse":
-                return Tally(counting="errors", power=2, **fields)
+                return Counting(what="errors", power=2, **fields)
             case "within":
                 (key,) = self.numbers
-                return Tally(counting="within", tolerance=parameters[key], relative=key == "relative", **fields)
+                return Counting(what="within", tolerance=parameters[key], relative=key == "relative", **fields)
             case "exact_match" | "token_f1":
-                counting: Any = "texts" if self.kind.name == "exact_match" else "tokens"
-                return Tally(counting=counting, normalize=self.choices["normalize"], **fields)
-        return Tally(counting="classes", **fields)
+                what: Any = "texts" if self.kind.name == "exact_match" else "tokens"
+                return Counting(what=what, normalize=self.choices["normalize"], **fields)
+        return Counting(what="classes", **fields)
 
-    def finish(self, counts: Counts, parameters: Parameters) -> MetricValue:
-        """Its value, from the counts of its tally. Raises `CallError` if all weights are 0."""
+    def figures(self, counts: Counts, parameters: Parameters) -> MetricValue:
+        """Its value, from what it counts. Raises `CallError` if all weights are 0."""
         from medcontract.scoring.metrics.formulas import FORMULAS
 
         if not counts.cases:
@@ -90,6 +88,13 @@ class Metric(Struct, frozen=True, kw_only=True):
         else:
             found = FORMULAS[self.kind.name](self, counts, parameters)
         return replace(found, left_out=counts.left_out)
+
+    def about_truth(self, counts: Counts, parameters: Parameters) -> Iterator[str]:
+        """Warnings that participants must not see, since they reveal the truth."""
+        if self.kind.parameter("average") and isinstance(counts, ClassCounts) and counts.cases:
+            from medcontract.scoring.metrics.classes import warn_absent
+
+            yield from warn_absent(self, counts, parameters)
 
     def warnings(self, parameters: Parameters) -> Iterator[str]:
         """What is questionable about the metric itself, whatever the data."""

@@ -30,7 +30,8 @@ def root_mean_square(metric: Metric, counts: ErrorCounts, parameters: Parameters
 
 def _mean(metric: Metric, counts: ErrorCounts, parameters: Parameters) -> Fraction:
     penalty = parameters["unprocessed"] if "unprocessed" in metric.numbers else ONE
-    return (counts.total + counts.unprocessed * penalty**counts.power) / counts.cases
+    power = metric.counting(parameters).power
+    return (counts.total(power) + counts.unprocessed * penalty**power) / counts.cases
 
 
 def jaccard(metric: Metric, counts: OverlapCounts, parameters: Parameters) -> MetricValue:

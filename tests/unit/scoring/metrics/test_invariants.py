@@ -18,6 +18,7 @@ from tests.support import sample
 from medcontract.scoring.metrics import KINDS, FieldInfo, MetricValue, columns, count_all, ranks
 from medcontract.scoring.metrics.formulas import FORMULAS
 from medcontract.scoring.rational import TooLarge, rounded, rounded_root
+from medcontract.scoring.sums import added
 
 every_metric = pytest.mark.parametrize("each", VARIANTS.values(), ids=VARIANTS.keys())
 SEEDS = range(240)
@@ -53,22 +54,22 @@ def test_twice_the_cases_take_twice_as_long(kind: str) -> None:
 @every_metric
 def test_order_splits_and_pickling_change_nothing(each: Variant) -> None:
     """Counts of parts in any order, sent to another process, add up to the counts of everything."""
-    tally = each.metric.tally(each.parameters)
+    counting = each.metric.counting(each.parameters)
     for truths, predictions, random in trials(each):
-        whole = tally.count(truths, predictions)
+        whole = counting.count(truths, predictions)
         rows = list(zip(truths, predictions, strict=True))
         random.shuffle(rows)
         cuts = sorted(random.choices(range(len(rows) + 1), k=random.randint(0, 4)))
         counted = [
-            tally.count([y for y, _ in rows[start:end]], [p for _, p in rows[start:end]])
+            counting.count([y for y, _ in rows[start:end]], [p for _, p in rows[start:end]])
             for start, end in pairwise([0, *cuts, len(rows)])
         ]
         random.shuffle(counted)
         merged = pickle.loads(pickle.dumps(counted[0]))  # noqa: S301
         for part in counted[1:]:
-            merged += pickle.loads(pickle.dumps(part))  # noqa: S301
+            merged = added(merged, pickle.loads(pickle.dumps(part)))  # noqa: S301
         assert merged == whole
-        assert each.metric.finish(merged, each.parameters) == each.metric.finish(whole, each.parameters)
+        assert each.metric.figures(merged, each.parameters) == each.metric.figures(whole, each.parameters)
 
 
 @every_metric
@@ -105,11 +106,8 @@ def test_undefined_only_because_of_the_truth(each: Variant) -> None:
         assert (first.value is None) == (first.reason is not None)
         for other in ([None] * len(truths), random.sample(predictions, len(predictions))):
             second = each.value(truths, other)
-            assert (first.reason, first.left_out, first.about_truth) == (
-                second.reason,
-                second.left_out,
-                second.about_truth,
-            )
+            assert (first.reason, first.left_out) == (second.reason, second.left_out)
+            assert each.about_truth(truths, predictions) == each.about_truth(truths, other)
 
 
 @every_metric
@@ -167,25 +165,25 @@ def test_mcc_of_three_classes_may_rise() -> None:
 def test_metrics_of_the_same_fields_share_their_counts() -> None:
     metrics = [each.metric for each in VARIANTS.values() if each.metric.prediction.name == "label"]
     assert len(metrics) > 20
-    assert len({metric.tally(dict.fromkeys(metric.numbers, Fraction(1))) for metric in metrics}) == 1
+    assert len({metric.counting(dict.fromkeys(metric.numbers, Fraction(1))) for metric in metrics}) == 1
 
 
 def test_count_all() -> None:
-    """Rows become columns, and every tally is counted once."""
+    """Rows become columns, and what is the same is counted once."""
     metrics = [variant(kind, LABEL).metric for kind in ("accuracy", "mcc")]
     truths = columns([("a", 1), ("b", None)], ("label", "stage"))
     predictions = columns([None, ("b", 2)], ("label", "stage"))
     assert truths == {"label": ["a", "b"], "stage": [1, None]}
     assert predictions == {"label": [None, "b"], "stage": [None, 2]}
-    counts = count_all([metric.tally({}) for metric in metrics], truths, predictions)
+    counts = count_all([metric.counting({}) for metric in metrics], truths, predictions)
     assert len(counts) == 1
-    assert [metric.finish(counts[metric.tally({})], {}).value for metric in metrics] == [Fraction(1, 2), 0]
+    assert [metric.figures(counts[metric.counting({})], {}).value for metric in metrics] == [Fraction(1, 2), 0]
     assert columns([], ("label",)) == {"label": []}
 
 
 def test_columns_of_different_lengths() -> None:
     with pytest.raises(ValueError, match="equal lengths"):
-        variant("accuracy", LABEL).metric.tally({}).count(["a"], [])
+        variant("accuracy", LABEL).metric.counting({}).count(["a"], [])
 
 
 def test_long_average_precision(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -117,26 +117,28 @@ def test_by_class_of_a_positive_class_is_the_metric(kind: str) -> None:
 def test_class_that_the_truth_lacks(kind: str) -> None:
     """0/0 is 0, with a warning where this matters: a and b are perfect, so that the mean is 2/3."""
 
-    def found(**more: Any) -> MetricValue:
-        return value(kind, LABEL, ["a", "b"], ["a", "b"], **more)
+    def found(**more: Any) -> Fraction | None:
+        return value(kind, LABEL, ["a", "b"], ["a", "b"], **more).value
 
-    macro = found(average="macro")
-    assert macro.value == F(2, 3)
-    (warning,) = macro.about_truth
+    def about_truth(**more: Any) -> list[str]:
+        return variant(kind, LABEL, **more).about_truth(["a", "b"], ["a", "b"])
+
+    assert found(average="macro") == F(2, 3)
+    (warning,) = about_truth(average="macro")
     assert warning.startswith(f"'{kind} label macro': the truth has no case of class c ('label'): {kind} of a class")
-    assert found(positive="c").value == 0
-    assert found(positive="c").about_truth
-    assert found(numbers={"weights.c": 1, "weights.a": 1}).about_truth
+    assert found(positive="c") == 0
+    assert about_truth(positive="c")
+    assert about_truth(numbers={"weights.c": 1, "weights.a": 1})
     for harmless in ({"average": "micro"}, {"average": "support"}, {"positive": "a"}, {"numbers": {"weights.a": 1}}):
-        assert found(**harmless).value == 1
-        assert not found(**harmless).about_truth
+        assert found(**harmless) == 1
+        assert not about_truth(**harmless)
 
 
 def test_weights_of_zero() -> None:
     """They may become all 0 by --parameter."""
     metric = build("m", "f1", LABEL, numbers=("weights.a",))
     with pytest.raises(CallError, match="the weights of 'm' are all 0"):
-        metric.finish(ClassCounts(Counter({("a", "a"): 1})), {"weights.a": F(0)})
+        metric.figures(ClassCounts(Counter({("a", "a"): 1})), {"weights.a": F(0)})
 
 
 @pytest.mark.parametrize(("positive", "expected"), [
@@ -227,13 +229,13 @@ def test_kappa_of_integers_uses_the_wider_bounds() -> None:
 
 
 def test_confusion_matrix() -> None:
-    counts = variant("accuracy", LABEL).metric.tally({}).count([*TRUE, None], [*PREDICTED, "a"])
+    counts = variant("accuracy", LABEL).metric.counting({}).count([*TRUE, None], [*PREDICTED, "a"])
     assert confusion_matrix(LABEL, counts) == {  # type: ignore[arg-type]
         "a": {"a": 1, "b": 1, "c": 0, "unprocessed": 1},
         "b": {"a": 1, "b": 1, "c": 0, "unprocessed": 0},
         "c": {"a": 0, "b": 0, "c": 0, "unprocessed": 1},
     }
-    counts = variant("accuracy", FLAG).metric.tally({}).count([True, False, False], [True, True, None])
+    counts = variant("accuracy", FLAG).metric.counting({}).count([True, False, False], [True, True, None])
     assert confusion_matrix(FLAG, counts) == {  # type: ignore[arg-type]
         "false": {"false": 0, "true": 1, "unprocessed": 1},
         "true": {"false": 0, "true": 1, "unprocessed": 0},

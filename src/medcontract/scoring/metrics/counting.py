@@ -30,10 +30,10 @@ _MARGIN, _TINY = 1e-15, 1e-300
 """More than the rounding error of a difference of doubles, relative and for tiny numbers."""
 
 
-class Tally(Struct, frozen=True, kw_only=True):
-    """What is counted for a metric. Hashable: metrics with equal tallies share their counts."""
+class Counting(Struct, frozen=True, kw_only=True):
+    """What is counted for a metric. Hashable: metrics that count the same share their counts."""
 
-    counting: Literal["classes", "equal", "equal numbers", "within", "texts", "tokens", "sets", "ranks", "errors"]
+    what: Literal["classes", "equal", "equal numbers", "within", "texts", "tokens", "sets", "ranks", "errors"]
     truth: str
     """The name of the field of the truth."""
     prediction: str
@@ -48,14 +48,14 @@ class Tally(Struct, frozen=True, kw_only=True):
     """The tolerance is a share of the truth."""
 
     def count(self, truths: Column, predictions: Column) -> Counts:
-        """The counts of some cases; those of several parts of the data are added with `+`.
+        """The counts of some cases; those of several parts of the data can be added (`sums.added`).
 
         Both columns have one value per expected case, as validated records have them. A null truth is None; a
         prediction is None if the case is unprocessed or its field is null.
         """
         if len(truths) != len(predictions):
             raise ValueError("the columns must have equal lengths")
-        return _COUNT[self.counting](self, truths, predictions)
+        return _COUNT[self.what](self, truths, predictions)
 
 
 def columns(rows: Iterable[Sequence[Any] | None], fields: Sequence[str]) -> dict[str, Column]:
@@ -66,17 +66,17 @@ def columns(rows: Iterable[Sequence[Any] | None], fields: Sequence[str]) -> dict
 
 
 def count_all(
-    tallies: Iterable[Tally], truths: Mapping[str, Column], predictions: Mapping[str, Column]
-) -> dict[Tally, Counts]:
-    """The counts of each tally, once for equal ones, from columns by field."""
-    return {tally: tally.count(truths[tally.truth], predictions[tally.prediction]) for tally in dict.fromkeys(tallies)}
+    countings: Iterable[Counting], truths: Mapping[str, Column], predictions: Mapping[str, Column]
+) -> dict[Counting, Counts]:
+    """The counts of each, once for equal ones, from columns by field."""
+    return {each: each.count(truths[each.truth], predictions[each.prediction]) for each in dict.fromkeys(countings)}
 
 
-def _classes(tally: Tally, truths: Column, predictions: Column) -> ClassCounts:
+def _classes(counting: Counting, truths: Column, predictions: Column) -> ClassCounts:
     return ClassCounts(Counter(zip(truths, predictions, strict=True)))
 
 
-def _equal(tally: Tally, truths: Column, predictions: Column) -> MatchCounts:
+def _equal(counting: Counting, truths: Column, predictions: Column) -> MatchCounts:
     both_null = 0
     left_out = truths.count(None)
     if left_out:
@@ -85,8 +85,8 @@ def _equal(tally: Tally, truths: Column, predictions: Column) -> MatchCounts:
     return MatchCounts(matches, len(truths) - left_out, left_out)
 
 
-def _equal_numbers(tally: Tally, truths: Column, predictions: Column) -> MatchCounts:
-    return _equal(tally, _doubles(truths), _doubles(predictions))
+def _equal_numbers(counting: Counting, truths: Column, predictions: Column) -> MatchCounts:
+    return _equal(counting, _doubles(truths), _doubles(predictions))
 
 
 def _doubles(column: Column) -> list[float | None]:
@@ -104,8 +104,8 @@ def _matching(truths: Column, predictions: Column, matches: Callable[[Any, Any],
     return MatchCounts(found, len(truths) - left_out, left_out)
 
 
-def _within(tally: Tally, truths: Column, predictions: Column) -> MatchCounts:
-    return _matching(truths, predictions, within(tally.tolerance, relative=tally.relative))
+def _within(counting: Counting, truths: Column, predictions: Column) -> MatchCounts:
+    return _matching(truths, predictions, within(counting.tolerance, relative=counting.relative))
 
 
 def within(tolerance: Fraction, *, relative: bool) -> Callable[[float, float], bool]:
@@ -134,17 +134,17 @@ def within(tolerance: Fraction, *, relative: bool) -> Callable[[float, float], b
     return matches
 
 
-def _texts(tally: Tally, truths: Column, predictions: Column) -> MatchCounts:
-    if tally.normalize == "clinical":
+def _texts(counting: Counting, truths: Column, predictions: Column) -> MatchCounts:
+    if counting.normalize == "clinical":
         return _matching(truths, predictions, text.equal)
-    if tally.normalize == "fold":
+    if counting.normalize == "fold":
         terms = built_in_terms()
         return _matching(truths, predictions, lambda y, p: y == p or fold_text(terms, y) == fold_text(terms, p))
-    return _equal(tally, truths, predictions)
+    return _equal(counting, truths, predictions)
 
 
-def _tokens(tally: Tally, truths: Column, predictions: Column) -> OverlapCounts:
-    tokens = tokenizer(tally.normalize)
+def _tokens(counting: Counting, truths: Column, predictions: Column) -> OverlapCounts:
+    tokens = tokenizer(counting.normalize)
 
     def overlap(y: str, p: str) -> tuple[int, int, int]:
         true, predicted = tokens(y), tokens(p)
@@ -176,7 +176,7 @@ def tokenizer(normalize: str) -> Callable[[str], list[str]]:
     return _WORD.findall
 
 
-def _sets(tally: Tally, truths: Column, predictions: Column) -> OverlapCounts:
+def _sets(counting: Counting, truths: Column, predictions: Column) -> OverlapCounts:
     def overlap(y: Iterable[Any], p: Iterable[Any]) -> tuple[int, int, int]:
         true, predicted = frozenset(y), frozenset(p)
         return len(true & predicted), len(predicted), len(true)
@@ -199,8 +199,8 @@ def _overlaps(
     return OverlapCounts(overlaps, unprocessed, truths.count(None))
 
 
-def _ranks(tally: Tally, truths: Column, predictions: Column) -> RankCounts:
-    positive = tally.positive
+def _ranks(counting: Counting, truths: Column, predictions: Column) -> RankCounts:
+    positive = counting.positive
     positives: list[float | None] = []
     negatives: list[float | None] = []
     for y, score in zip(truths, _doubles(predictions), strict=True):
@@ -211,12 +211,12 @@ def _ranks(tally: Tally, truths: Column, predictions: Column) -> RankCounts:
     return RankCounts(Counter(positives), Counter(negatives), truths.count(None))
 
 
-def _errors(tally: Tally, truths: Column, predictions: Column) -> ErrorCounts:
-    if tally.positive is not None:
-        truths = [None if y is None else float(y == tally.positive) for y in truths]
+def _errors(counting: Counting, truths: Column, predictions: Column) -> ErrorCounts:
+    if counting.positive is not None:
+        truths = [None if y is None else float(y == counting.positive) for y in truths]
     sums: Counter[int] = Counter()
     unprocessed = left_out = 0
-    squared = tally.power == 2
+    squared = counting.power == 2
     for y, p in zip(truths, predictions, strict=True):
         if y is None:
             left_out += 1
@@ -225,7 +225,7 @@ def _errors(tally: Tally, truths: Column, predictions: Column) -> ErrorCounts:
         else:
             error, denominator = _difference(float(p), float(y))
             sums[denominator] += error * error if squared else abs(error)
-    return ErrorCounts(tally.power, sums, len(truths) - unprocessed - left_out, unprocessed, left_out)
+    return ErrorCounts(sums, len(truths) - unprocessed - left_out, unprocessed, left_out)
 
 
 def _difference(one: float, other: float) -> tuple[int, int]:
@@ -237,7 +237,7 @@ def _difference(one: float, other: float) -> tuple[int, int]:
     return (n - m * (d // e), d) if d > e else (n * (e // d) - m, e)
 
 
-_COUNT: dict[str, Callable[[Tally, Column, Column], Counts]] = {
+_COUNT: dict[str, Callable[[Counting, Column, Column], Counts]] = {
     "classes": _classes,
     "equal": _equal,
     "equal numbers": _equal_numbers,
