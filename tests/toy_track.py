@@ -13,7 +13,6 @@ from medcontract.modeling import (
     Change,
     Comparison,
     Contract,
-    Counts,
     Covers,
     Document,
     Figure,
@@ -30,6 +29,7 @@ from medcontract.modeling import (
     Scorer,
     Str,
     StrictModel,
+    Tally,
     Track,
     Unique,
     Unit,
@@ -141,18 +141,18 @@ class ToyScorer(Scorer):
         if len(pairing.expected.items) == 1:
             yield Remark(contract="toy/answers", message="there is only one item", hint="play with more")
 
-    def count(self, answers: Answers) -> Counts:
+    def tally(self, answers: Answers) -> Tally:
         pairing = answers.pairing()
         items = list(zip(pairing.expected.items, marks(pairing, ""), strict=True))
-        return Counts(expected=len(items), processed=processed_counts(pairing), data=items)
+        return Tally(expected=len(items), processed=processed_counts(pairing), data=items)
 
-    def finish(self, counts: Counts) -> Finished:
+    def figures(self, tally: Tally) -> Finished:
         fold = str.casefold if self.protocol.word("case") == "ignored" else str
         rows = [
             {"item": name, "right": 0.0 if said is None else float(fold(said) == fold(word))}
-            for (name, word), said in sorted(counts.data)
+            for (name, word), said in sorted(tally.data)
         ]
-        share = Fraction(sum(int(row["right"]) for row in rows), counts.expected)
+        share = Fraction(sum(int(row["right"]) for row in rows), tally.expected)
         return Finished(result={"share_right": float(share), "items": rows}, headline=share)
 
 

@@ -22,10 +22,10 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 from medcontract import Score as ScoreResult
 
 from medcontract.modeling import (  # isort: skip
-    MIN_PROCESSED, Answers, Auxiliary, Bars, Change, Comparison, Contract, Count, Counts, CrossFileRule, Document,
+    MIN_PROCESSED, Answers, Auxiliary, Bars, Change, Comparison, Contract, Count, CrossFileRule, Document,
     Either, ExpectedIds, FailureMode, Figure, Finding, Finished, ListOf, Matrix, NonNegative, Option, OtherFile,
     Pair, Pairing, Parameter, Positive, ProblemCode, Protocol, RecordRule, Reference, Remark, Roles, Rows, Scorer,
-    StandIn, Str, StrictModel, Table, Track, TrackLimit, Unique, Unit, failure_modes_table, figures_table, marks,
+    StandIn, Str, StrictModel, Table, Tally, Track, TrackLimit, Unique, Unit, failure_modes_table, figures_table, marks,
     number, processed_counts, rounded,
 )  # fmt: skip
 
@@ -262,8 +262,8 @@ class Mark(NamedTuple):
     onset_s: float | None
 
 
-class RunCounts(NamedTuple):
-    """The counts of one run: small, whatever the number of recordings."""
+class RunSums(NamedTuple):
+    """The sums of one run: small, whatever the number of recordings."""
 
     confusion: Counter[tuple[str, str | None]]
     """How often each (true, predicted or None) occurs."""
@@ -284,7 +284,7 @@ def _measure(item: Item, record: Any) -> Mark:
     return Mark(record.rhythm, record.onset_s)
 
 
-def _count_run(items: Sequence[Item], found: Sequence[Mark | None]) -> RunCounts:
+def _run_sums(items: Sequence[Item], found: Sequence[Mark | None]) -> RunSums:
     pairs = [(item, mark) for item, mark in zip(items, found, strict=True) if mark and mark.rhythm == item.rhythm]
     errors = [
         abs(Fraction(mark.onset_s) - Fraction(item.onset_s))
@@ -292,7 +292,7 @@ def _count_run(items: Sequence[Item], found: Sequence[Mark | None]) -> RunCounts
         if item.onset_s is not None and mark.onset_s is not None
     ]
     confusion = Counter((item.rhythm, mark and mark.rhythm) for item, mark in zip(items, found, strict=True))
-    return RunCounts(confusion, sum(errors, Fraction(0)), len(errors))
+    return RunSums(confusion, sum(errors, Fraction(0)), len(errors))
 
 
 def _balanced_accuracy(confusion: Counter[tuple[str, str | None]]) -> Fraction:
@@ -312,18 +312,18 @@ class EcgScorer(Scorer):
         ),
     )  # fmt: skip
 
-    def count(self, answers: Answers) -> Counts:
+    def tally(self, answers: Answers) -> Tally:
         pairing = answers.pairing()
         items = pairing.expected.items
         found = {run: marks(pairing, run) for run in pairing.runs()}
-        runs = {run: _count_run(items, each) for run, each in found.items()}
+        runs = {run: _run_sums(items, each) for run, each in found.items()}
         rhythms = [{mark and mark.rhythm for mark in each} for each in zip(*found.values(), strict=True)]
         same = sum(len(each) == 1 and None not in each for each in rhythms)
-        data = runs, same, _seconds(answers.documents)
-        return Counts(expected=len(items), processed=processed_counts(pairing), data=data)
+        data, seconds = (runs, same), _seconds(answers.documents)
+        return Tally(expected=len(items), processed=processed_counts(pairing), data=data, context=seconds)
 
-    def finish(self, counts: Counts) -> Finished:
-        runs, same, seconds = counts.data
+    def figures(self, tally: Tally) -> Finished:
+        runs, same = tally.data
         accuracies = {run: _balanced_accuracy(each.confusion) for run, each in runs.items()}
         mean = sum(accuracies.values(), Fraction(0)) / len(accuracies)
         worst = min(accuracies.values())
@@ -336,10 +336,10 @@ class EcgScorer(Scorer):
             "robust_accuracy": rounded(robust),
             "mean_accuracy": rounded(mean),
             "worst_accuracy": rounded(worst),
-            "consistency": rounded(Fraction(same, counts.expected)),
+            "consistency": rounded(Fraction(same, tally.expected)),
             "onset_error_s": None if error is None else rounded(error),
             "runs": [
-                {"run": run, "processed": counts.processed[run], "balanced_accuracy": rounded(accuracies[run])}
+                {"run": run, "processed": tally.processed[run], "balanced_accuracy": rounded(accuracies[run])}
                 for run in sorted(runs)
             ],
             "confusion": {
@@ -347,7 +347,7 @@ class EcgScorer(Scorer):
                 for true in RHYTHMS
             },
         }
-        return Finished(result=result, headline=robust, reasons=tuple(self._reasons(len(runs), seconds)))
+        return Finished(result=result, headline=robust, reasons=tuple(self._reasons(len(runs), tally.context)))
 
     def _reasons(self, runs: int, seconds: float | None) -> Iterator[str]:
         """Why there is no valid score, although enough recordings were processed."""
@@ -356,9 +356,9 @@ class EcgScorer(Scorer):
         if seconds is not None and seconds > self.protocol["max_seconds"]:
             yield f"{seconds:g} s per recording, at most {float(self.protocol['max_seconds']):g} allowed"
 
-    def remediation(self, counts: Counts) -> Sequence[FailureMode]:
+    def remediation(self, tally: Tally) -> Sequence[FailureMode]:
         """The most frequent confusions, for the table "What to fix first"."""
-        runs, _, _ = counts.data
+        runs, _ = tally.data
         total: Counter[tuple[str, str | None]] = sum((each.confusion for each in runs.values()), Counter())
         wrong = {pair: count for pair, count in total.items() if pair[0] != pair[1]}
         ordered = sorted(wrong.items(), key=lambda each: (-each[1], str(each[0])))

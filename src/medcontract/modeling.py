@@ -6,6 +6,8 @@ fields have the types below; rules express what a schema cannot. A `Track` compu
 
 from __future__ import annotations
 
+from typing import Any
+
 from medcontract.contracts.base import (
     AcceptIntegral,
     AlwaysTrue,
@@ -76,7 +78,7 @@ from medcontract.scoring.pairing import Pair, Pairing, Vocabulary, marks
 from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol
 from medcontract.scoring.rational import rounded
-from medcontract.scoring.scorer import Answers, Counts, Finished, Remark, Scorer, ScoringOptions
+from medcontract.scoring.scorer import Answers, Finished, Notes, Remark, Scorer, ScoringOptions, Tally
 from medcontract.scoring.scorer import Limit as TrackLimit
 from medcontract.scoring.track import (
     Auxiliary,
@@ -107,7 +109,6 @@ __all__ = [
     "Constant",
     "Contract",
     "Count",
-    "Counts",
     "Covers",
     "CrossFileRule",
     "Date",
@@ -136,6 +137,7 @@ __all__ = [
     "Monotonic",
     "NamedFile",
     "NonNegative",
+    "Notes",
     "OpenModel",
     "Option",
     "Order",
@@ -167,6 +169,7 @@ __all__ = [
     "StrictModel",
     "Sum",
     "Table",
+    "Tally",
     "Text",
     "Track",
     "TrackLimit",
@@ -187,3 +190,9 @@ __all__ = [
     "register_track",
     "rounded",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Counts":
+        raise ImportError("Counts is now Tally, and 'count' and 'finish' are 'tally' and 'figures'")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

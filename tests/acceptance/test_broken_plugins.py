@@ -41,7 +41,9 @@ def _assert_clear(ran: Ran, message: str) -> None:
 
 
 TRACKS = "TRACKS = (Ecg(),)"
-COUNTED = "        return Counts(expected=len(items), processed=processed_counts(pairing), data=data)"
+TALLIED = "        return Tally(expected=len(items), processed=processed_counts(pairing), data=data, context=seconds)"
+REASONS = "    def _reasons("
+NOTES = "    def notes(self, tally):\n        from medcontract.modeling import Notes\n\n"
 AT_LOADING = {
     "raises": (TRACKS, f"{TRACKS}\nraise RuntimeError('boom')", "cannot be imported: RuntimeError: boom"),
     "class": (TRACKS, "TRACKS = (Ecg,)", "Ecg is not a Track"),
@@ -51,7 +53,22 @@ AT_LOADING = {
     "wrong id": ('    id = "ecg"\n', '    id = "Ecg!"\n', "invalid id 'Ecg!'"),
     "no scorer": ("    scorer = EcgScorer\n", "", "has no 'scorer'"),
     "scorer": ("    scorer = EcgScorer\n", "    scorer = 3\n", "'scorer' must be a subclass of Scorer"),
-    "no finish": ("    def finish(self", "    def finished(self", "EcgScorer has no 'finish'"),
+    "no figures": ("    def figures(self", "    def finished(self", "EcgScorer has no 'figures'"),
+    "count": (
+        "    def tally(self",
+        "    def count(self",
+        "'count' is now called 'tally': see docs/your-own-track.md",
+    ),
+    "finish": (
+        "    def figures(self",
+        "    def finish(self",
+        "'finish' is now called 'figures': see docs/your-own-track.md",
+    ),
+    "Counts": (
+        "Table, Tally,",
+        "Table, Counts,",
+        "Counts is now Tally, and 'count' and 'finish' are 'tally' and 'figures'",
+    ),
     "roles": ("    roles = Roles(", "    roles = dict(", "'roles' must be Roles, not dict"),
     "figures": ("    figures = (", "    figures = 3, (", "'figures' must be a tuple of Figure"),
     "headline": ('headline = "robust_accuracy"', 'headline = "robust"', "there is no figure 'robust'"),
@@ -103,26 +120,41 @@ WHEN_SCORING = {
     ),
     "exit": ("    return Mark(record.rhythm, record.onset_s)", "    raise SystemExit(0)", "_measure, line"),
     "not a function": ("measure=_measure", "measure=len", "a function of a plugin for records or rules failed"),
-    "count": ("        items = pairing.expected.items\n", "        1 / 0\n", "in count, line"),
-    "count returns": (COUNTED, "        return None", "count: it must return Counts, not NoneType"),
-    "count of floats": ("expected=len(items)", "expected=float(len(items))", "count: expected and processed"),
-    "count of nothing": ("processed=processed_counts(pairing)", "processed={}", "count: expected and processed"),
-    "count of too many": ("expected=len(items)", "expected=1", "count: more items are processed than expected"),
-    "warnings": (", data=data)", ", data=data, warnings='none')", "count: warnings must be a tuple of strings"),
-    "finish": (
+    "tally": ("        items = pairing.expected.items\n", "        1 / 0\n", "in tally, line"),
+    "tally returns": (TALLIED, "        return None", "tally: it must return Tally, not NoneType"),
+    "tally of floats": ("expected=len(items)", "expected=float(len(items))", "tally: expected and processed"),
+    "tally of nothing": ("processed=processed_counts(pairing)", "processed={}", "tally: expected and processed"),
+    "tally of too many": ("expected=len(items)", "expected=1", "tally: more items are processed than expected"),
+    "a float": ("data=data, ", "data=(1.5,), ", "tally: data: values of type float do not add up exactly"),
+    "notes return": (REASONS, f"{NOTES}        return ()\n\n{REASONS}", "notes: it must return Notes, not tuple"),
+    "warnings": (
+        REASONS,
+        f"{NOTES}        return Notes(warnings='none')\n\n{REASONS}",
+        "notes: warnings must be a tuple of strings",
+    ),
+    "remarks": (
+        REASONS,
+        f"{NOTES}        return Notes(remarks=('slow',))\n\n{REASONS}",
+        "remarks: each must be Remark, not str",
+    ),
+    "figures": (
         "        weight = self.protocol",
         "        raise KeyError('E-01')\n        weight = ",
-        "in finish, line",
+        "in figures, line",
     ),
-    "finish returns": ("        return Finished(", "        return dict(", "finish: it must return Finished, not dict"),
+    "figures return": (
+        "        return Finished(",
+        "        return dict(",
+        "figures: it must return Finished, not dict",
+    ),
     "NaN": (
-        '"consistency": rounded(Fraction(same, counts.expected))',
+        '"consistency": rounded(Fraction(same, tally.expected))',
         '"consistency": float("nan")',
-        "finish: the result is not a document of ecg/score: see /consistency (finite_number)",
+        "figures: the result is not a document of ecg/score: see /consistency (finite_number)",
     ),
     "out of range": ('"worst_accuracy": rounded(worst)', '"worst_accuracy": 7.0', "see /worst_accuracy"),
     "another key": ('"mean_accuracy": rounded(mean)', '"mean_accuracy": 0.5, "E 0": 1', "see /… (extra_forbidden)"),
-    "no result": ("Finished(result=result", "Finished(result=None", "finish: result must be dict, not NoneType"),
+    "no result": ("Finished(result=result", "Finished(result=None", "figures: result must be dict, not NoneType"),
     "NaN as headline": ("headline=robust", "headline=float('nan')", "headline must be a Fraction or None, not float"),
     "decision": ("headline=robust", "headline=robust, decision='MAYBE'", "decision must be GO, NO-GO or None"),
     "remediation": (
@@ -205,7 +237,7 @@ def test_other_functions_that_fail(case: str, folder: Path, call: Call) -> None:
 
 def test_one_of_several_submissions(folder: Path, call: Call) -> None:
     """Only the submission that makes a scorer fail is refused."""
-    plugin = _break(folder, COUNTED, f"        1 / (len(set(found)) - 1)\n{COUNTED}")
+    plugin = _break(folder, TALLIED, f"        1 / (len(set(found)) - 1)\n{TALLIED}")
     one = folder / "submissions" / "one"
     one.mkdir()
     sent = json.loads((folder / "ecg_data" / "predictions.json").read_text())
@@ -220,7 +252,7 @@ def test_one_of_several_submissions(folder: Path, call: Call) -> None:
         reasons = {entry["name"]: entry["reasons"] for entry in ran.json["submissions"]}
         assert (reasons["heron"], reasons["crane"]) == ([], [])
         (reason,) = reasons["one"]
-        assert reason.startswith("the plugin 'ecg_challenge' failed in count, line ")
+        assert reason.startswith("the plugin 'ecg_challenge' failed in tally, line ")
         assert reason.endswith(": ZeroDivisionError")
 
 
@@ -241,7 +273,7 @@ def test_in_python(folder: Path) -> None:
     medcontract.load_plugin(
         _break(folder, "        items = pairing.expected.items\n", "        raise ValueError('E-01')\n")[1]
     )
-    with pytest.raises(BrokenPlugin, match="failed in count") as caught:
+    with pytest.raises(BrokenPlugin, match="failed in tally") as caught:
         medcontract.score(folder / "ecg_data")
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__

@@ -410,7 +410,7 @@ def test_the_code_of_the_page() -> None:
 
     example = tokens(MODULE.read_text(encoding="utf-8"))
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     assert [block for block in blocks if tokens(block) not in example] == []
     entry = re.findall(r"```toml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     assert all(block in (ECG / "pyproject.toml").read_text(encoding="utf-8") for block in entry)

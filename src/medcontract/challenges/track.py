@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from operator import attrgetter
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
@@ -20,13 +20,12 @@ from medcontract.results.score import Score
 from medcontract.results.tables import Bars, Matrix, Table, long_table, number, share_of
 from medcontract.scoring.canonical import canonical, sha256
 from medcontract.scoring.comparison import Comparison
-from medcontract.scoring.metrics import Metric, MetricValue, columns, confusion_matrix, count_all
-from medcontract.scoring.metrics.counting import Counting
+from medcontract.scoring.metrics import Metric, columns, confusion_matrix, count_all
 from medcontract.scoring.pairing import Pair, marks
 from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol
 from medcontract.scoring.rational import ZERO, rounded, rounded_or_none
-from medcontract.scoring.scorer import Answers, Counts, Finished, Scorer, ScoringOptions
+from medcontract.scoring.scorer import Answers, Finished, Notes, Scorer, ScoringOptions, Tally
 from medcontract.scoring.track import ExpectedIds, Figure, Roles, Track
 
 _SOURCE = "challenge.toml"
@@ -93,14 +92,6 @@ def _version(name: str, value: str, about: str) -> Parameter:
 # --- scoring ----------------------------------------------------------------------------------------------------------
 
 
-class _Data(NamedTuple):
-    """What is kept of a submission."""
-
-    values: dict[str, MetricValue]
-    matrices: dict[str, dict[str, dict[str, int]]]
-    """By field."""
-
-
 class ChallengeScorer(Scorer):
     """The scorer of one challenge is a subclass with its definition."""
 
@@ -116,43 +107,47 @@ class ChallengeScorer(Scorer):
             metric.name: {key: protocol[f"metric.{metric.name}.{key}"] for key in metric.numbers}
             for metric in self.metrics
         }
+        self._counting = {metric.name: metric.counting(self._parameters[metric.name]) for metric in self.metrics}
 
-    def count(self, answers: Answers) -> Counts:
+    def tally(self, answers: Answers) -> Tally:
+        """The counts of all metrics; those that count the same share them."""
         pairing = answers.pairing()
         truths = _columns(pairing.expected.items, self.truth_fields)
         predictions = _columns(marks(pairing, ""), self.prediction_fields)
-        countings = {metric.name: metric.counting(self._parameters[metric.name]) for metric in self.metrics}
-        counted = count_all(countings.values(), truths, predictions)
-        values = {
-            metric.name: metric.figures(counted[countings[metric.name]], self._parameters[metric.name])
-            for metric in self.metrics
-        }
-        about_truth = dict.fromkeys(
-            warning
-            for metric in self.metrics
-            for warning in metric.about_truth(counted[countings[metric.name]], self._parameters[metric.name])
-        )
-        return Counts(
+        return Tally(
             expected=len(pairing.expected.items),
             processed=processed_counts(pairing),
-            data=_Data(values, self._matrices(countings, counted)),
-            about_truth=tuple(about_truth),
+            data=count_all(self._counting.values(), truths, predictions),
         )
 
-    def _matrices(self, countings: Mapping[str, Counting], counted: Mapping[Counting, Any]) -> dict[str, Any]:
+    def notes(self, tally: Tally) -> Notes:
+        warnings = (
+            warning
+            for metric in self.metrics
+            for warning in metric.about_truth(self._counts(tally, metric), self._parameters[metric.name])
+        )
+        return Notes(about_truth=tuple(dict.fromkeys(warnings)))
+
+    def _counts(self, tally: Tally, metric: Metric) -> Any:
+        return tally.data[self._counting[metric.name]]
+
+    def _matrices(self, tally: Tally) -> dict[str, Any]:
+        """By field."""
         found: dict[str, Any] = {}
         for metric in self.metrics:
-            counting = countings[metric.name]
-            if counting.what == "classes" and metric.prediction.name not in found:
-                matrix = confusion_matrix(metric.prediction, counted[counting])
+            if self._counting[metric.name].what == "classes" and metric.prediction.name not in found:
+                matrix = confusion_matrix(metric.prediction, self._counts(tally, metric))
                 if matrix is not None:
                     found[metric.prediction.name] = matrix
         return found
 
-    def finish(self, counts: Counts) -> Finished:
-        data: _Data = counts.data
-        exact: dict[str, Fraction | None] = {name: value.value for name, value in data.values.items()}
-        undefined = {name: value.reason or "undefined" for name, value in data.values.items() if value.value is None}
+    def figures(self, tally: Tally) -> Finished:
+        values = {
+            metric.name: metric.figures(self._counts(tally, metric), self._parameters[metric.name])
+            for metric in self.metrics
+        }
+        exact: dict[str, Fraction | None] = {name: value.value for name, value in values.items()}
+        undefined = {name: value.reason or "undefined" for name, value in values.items() if value.value is None}
         sums: dict[str, Fraction | None] = {}
         for name, weights in self.definition.sums.items():
             lacking = [metric for metric in weights if exact[metric] is None]
@@ -166,13 +161,13 @@ class ChallengeScorer(Scorer):
             "sums": {name: rounded_or_none(each) for name, each in sums.items()},
             "headline": {"name": headline, "value": rounded_or_none(value)},
             "undefined": undefined,
-            "left_out": {name: each.left_out for name, each in data.values.items() if each.left_out},
+            "left_out": {name: each.left_out for name, each in values.items() if each.left_out},
             "by_class": {
                 name: {label: rounded(figure) for label, figure in each.by_class.items()}
-                for name, each in data.values.items()
+                for name, each in values.items()
                 if each.by_class is not None
             },
-            "confusion_matrix": data.matrices,
+            "confusion_matrix": self._matrices(tally),
         }
         warnings = list(self._about_changed_parameters())
         if value is None:

@@ -74,7 +74,7 @@ def score_result(scored: Any) -> Score:
         _tables=_tables_of(track),
         _lower_is_better=scored.headline in track.better_lower,
         _entrant=track.entrant,
-        _counted_here=scored.counts is not None,
+        _counted_here=scored.tally is not None,
     )
 
 

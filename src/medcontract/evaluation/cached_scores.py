@@ -12,7 +12,7 @@ from medcontract.evaluation.cache_keys import FileContent, Uncacheable, hashed, 
 from medcontract.evaluation.contest import Contest, Refused, scores
 from medcontract.evaluation.score import Scored
 from medcontract.evaluation.submissions import Submission
-from medcontract.scoring.scorer import Counts
+from medcontract.scoring.scorer import Tally
 from medcontract.validation.parts import base_name
 
 KIND = "leaderboard"
@@ -77,13 +77,13 @@ def _keep(cache: ResultCache, contest: Contest, known: _Known | None, outcome: S
 
 
 def _reduced(outcome: Scored | Refused, contest: Contest) -> Scored | Refused:
-    """The outcome without what the track knows, and without counts that are not needed any more."""
+    """The outcome without what the track knows, and without a tally that is not needed any more."""
     if isinstance(outcome, Refused):
         return outcome
-    counts = outcome.counts
-    if counts is not None and contest.track.ranking.protocol is None:
-        counts = Counts(expected=counts.expected, processed=counts.processed, data=None)
-    return replace(outcome, figures=(), counts=counts)
+    tally = outcome.tally
+    if tally is not None and contest.track.ranking.protocol is None:
+        tally = Tally(expected=tally.expected, processed=tally.processed, data=None)
+    return replace(outcome, figures=(), tally=tally)
 
 
 def _complete(found: object, contest: Contest) -> Scored | Refused | None:

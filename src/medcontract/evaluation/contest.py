@@ -33,7 +33,7 @@ from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import FileReport
 from medcontract.scoring import tracks
 from medcontract.scoring.rational import rounded_or_none
-from medcontract.scoring.scorer import Counts, Scorer
+from medcontract.scoring.scorer import Scorer, Tally
 from medcontract.scoring.track import Track
 from medcontract.validation.parts import base_name
 
@@ -107,7 +107,7 @@ class Contest:
         contest.track, contest.scorer, contest.roles = truth.track, truth.scorer, truth.track.roles
         return contest
 
-    def final_scorer(self, valid: Sequence[Counts]) -> Scorer:
+    def final_scorer(self, valid: Sequence[Tally]) -> Scorer:
         """The scorer for the protocol that results from all valid submissions."""
         if self.track.ranking.protocol is None:
             return self.scorer
@@ -243,10 +243,10 @@ class Contest:
             verdict.warnings += score.private
         if verdict.result is not None:
             verdict.result = for_participants(self.track, verdict.result, rounded_or_none(verdict.headline))
-        counts = score.counts if self.track.ranking.protocol else None
+        tally = score.tally if self.track.ranking.protocol else None
         first = () if score.valid else first_error(score.problems)
         return replace(
-            score, verdict=verdict, problems=first, hints=(), remarks=(), remediation=(), breakdown=None, counts=counts
+            score, verdict=verdict, problems=first, hints=(), remarks=(), remediation=(), breakdown=None, tally=tally
         )
 
 

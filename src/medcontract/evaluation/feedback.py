@@ -54,9 +54,9 @@ class ScoreStore:
 
 def final_verdict(score: Scored, scorer: Scorer) -> Verdict:
     """The verdict under the protocol that results from all valid submissions, if it depends on them."""
-    if score.counts is None or score.verdict.result is None or score.protocol == scorer.protocol:
+    if score.tally is None or score.verdict.result is None or score.protocol == scorer.protocol:
         return score.verdict
-    again = verdict_of(tracks.track(score.track), scorer, score.counts)
+    again = verdict_of(tracks.track(score.track), scorer, score.tally)
     return replace(again, warnings=score.verdict.warnings, reasons=score.verdict.reasons)
 
 

@@ -21,7 +21,7 @@ from medcontract.results.leaderboard import Leaderboard, LeaderboardEntry
 from medcontract.results.score import FileProblem, InputFile, Score
 from medcontract.scoring.processing_gate import Verdict
 from medcontract.scoring.rational import coarse, rounded, rounded_or_none
-from medcontract.scoring.scorer import Counts, Scorer
+from medcontract.scoring.scorer import Scorer, Tally
 from medcontract.scoring.track import Track
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def leaderboard(
         store = stack.enter_context(ScoreStore()) if feedback else None
         scored = _all_scores(contest, submissions, jobs, progress, store, cache)
         competing = _competing(submissions, scored)
-        scorer = contest.final_scorer([counts for _, counts in competing])
+        scorer = contest.final_scorer([tally for _, tally in competing])
         board = _board(contest, submissions, scored, scorer, [*notes, *_measured_notes(measured, submissions)])
         if feedback and store:
             for number, outcome in enumerate(store):
@@ -171,12 +171,12 @@ def _outcomes(
     return cached_scores(cache, contest, submissions, jobs)
 
 
-def _competing(submissions: Sequence[Submission], scored: Sequence[Scored | Refused]) -> list[tuple[str, Counts]]:
-    """The valid submissions, as names and counts."""
+def _competing(submissions: Sequence[Submission], scored: Sequence[Scored | Refused]) -> list[tuple[str, Tally]]:
+    """The valid submissions, as names and tallies."""
     return [
-        (submission.name, score.counts)
+        (submission.name, score.tally)
         for submission, score in zip(submissions, scored, strict=True)
-        if isinstance(score, Scored) and score.valid and score.counts
+        if isinstance(score, Scored) and score.valid and score.tally
     ]
 
 

@@ -11,34 +11,47 @@ from medcontract.contracts.custom_codes import require_code
 from medcontract.errors import BrokenPlugin, CallError
 from medcontract.problems import pointer
 from medcontract.scoring.processing_gate import Verdict, verdict_on
-from medcontract.scoring.scorer import Answers, Counts, Finished, Limit, Remark, Scorer
+from medcontract.scoring.scorer import Answers, Finished, Limit, Notes, Remark, Scorer, Tally
 from medcontract.scoring.track import Track
 
 Check = TypeVar("Check", Limit, Remark)
 Kind = TypeVar("Kind")
 
 
-def counts_of(track: Track, scorer: Scorer, answers: Answers) -> Counts:
-    """What the scorer counts. Raises `BrokenPlugin` if that is not usable."""
-    counts = scorer.count(answers)
+def tally_of(track: Track, scorer: Scorer, answers: Answers) -> Tally:
+    """The tally of a scorer. Raises `BrokenPlugin` if that is not usable."""
+    tally = scorer.tally(answers)
     if _is_ours(scorer):
-        return counts
-    _require(track, "count", counts, Counts)
-    processed: Any = counts.processed
+        return tally
+    _require(track, "tally", tally, Tally)
+    processed: Any = tally.processed
     good = isinstance(processed, dict) and processed and all(map(_is_count, processed.values()))
-    if not good or not _is_count(counts.expected) or counts.expected < 1:
-        raise _broken(track, "count", "expected and processed (by run) must be counts, and expected above 0")
-    if any(number > counts.expected for number in counts.processed.values()):
-        raise _broken(track, "count", "more items are processed than expected")
-    _require_texts(track, "count", counts, "warnings", "about_truth")
-    return counts
+    if not good or not _is_count(tally.expected) or tally.expected < 1:
+        raise _broken(track, "tally", "expected and processed (by run) must be counts, and expected above 0")
+    if any(number > tally.expected for number in tally.processed.values()):
+        raise _broken(track, "tally", "more items are processed than expected")
+    try:
+        tally.times(1)
+    except TypeError as error:
+        raise _broken(track, "tally", f"data: {error}") from None
+    return tally
 
 
-def verdict_of(track: Track, scorer: Scorer, counts: Counts) -> Verdict:
-    """The verdict on counts. Raises `BrokenPlugin` if the result is not a document of the track's result contract."""
+def notes_of(track: Track, scorer: Scorer, tally: Tally) -> Notes:
+    """What the scorer says about a tally. Raises `BrokenPlugin` if that is not usable."""
+    notes = scorer.notes(tally)
+    if not _is_ours(scorer):
+        _require(track, "notes", notes, Notes)
+        _require_texts(track, "notes", notes, "warnings", "about_truth")
+        notes.remarks = tuple(checked(track, scorer, notes.remarks, Remark))
+    return notes
+
+
+def verdict_of(track: Track, scorer: Scorer, tally: Tally) -> Verdict:
+    """The verdict on a tally. Raises `BrokenPlugin` if the result is not a document of the track's result contract."""
     if _is_ours(scorer):
-        return verdict_on(scorer, counts)
-    return verdict_on(scorer, counts, lambda finished: _check_finished(track, finished))
+        return verdict_on(scorer, tally)
+    return verdict_on(scorer, tally, lambda finished: _check_finished(track, finished))
 
 
 def all_are(kind: type[Kind], track: Track, scorer: Scorer, function: str, found: Any) -> Iterator[Kind]:
@@ -87,13 +100,13 @@ def _is_ours(scorer: Scorer) -> bool:
 
 
 def _check_finished(track: Track, finished: Any) -> None:
-    _require(track, "finish", finished, Finished)
+    _require(track, "figures", finished, Finished)
     for name in ("headline", "second"):
-        _check_figure(track, "finish", name, getattr(finished, name))
-    _require_texts(track, "finish", finished, "warnings", "reasons")
+        _check_figure(track, "figures", name, getattr(finished, name))
+    _require_texts(track, "figures", finished, "warnings", "reasons")
     if finished.decision not in (None, "GO", "NO-GO"):
-        raise _broken(track, "finish", "decision must be GO, NO-GO or None")
-    _check_document(track, "finish", finished.result)
+        raise _broken(track, "figures", "decision must be GO, NO-GO or None")
+    _check_document(track, "figures", finished.result)
 
 
 def _check_figure(track: Track, function: str, name: str, value: Any) -> None:

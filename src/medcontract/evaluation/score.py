@@ -34,7 +34,7 @@ from medcontract.evaluation.loading import (
 from medcontract.evaluation.near_misses import near_misses
 from medcontract.evaluation.needed_fields import check_possible_fields, lacking_fields, lacks_fields
 from medcontract.evaluation.ownership import keep_organizers_files
-from medcontract.evaluation.plugin_checks import all_are, counts_of, for_participants, verdict_of
+from medcontract.evaluation.plugin_checks import all_are, for_participants, notes_of, tally_of, verdict_of
 from medcontract.evaluation.remarks import as_problem, on_answers, on_headline, text_of
 from medcontract.evaluation.skipped_files import SkippedFile
 from medcontract.evaluation.unused_files import describe_unused, hide_organizers_files, notes_on_files
@@ -47,7 +47,7 @@ from medcontract.scoring.pairing import Pairing
 from medcontract.scoring.processing_gate import Processing, Verdict, refused_by_gate
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import coarse, rounded_or_none
-from medcontract.scoring.scorer import NO_OPTIONS, Answers, Counts, Remark, Scorer, ScoringOptions
+from medcontract.scoring.scorer import NO_OPTIONS, Answers, Notes, Remark, Scorer, ScoringOptions, Tally
 from medcontract.scoring.track import Figure, Roles, Track
 from medcontract.validation.parts import Part, base_name
 
@@ -92,7 +92,7 @@ class Scored(Struct, kw_only=True):
     """What to fix first."""
     breakdown: tuple[ItemBreakdown, ...] | None = None
     """Why items lost points, if requested."""
-    counts: Counts | None = None
+    tally: Tally | None = None
     """What the figures were computed from; another protocol can be applied to it."""
 
     @property
@@ -270,6 +270,18 @@ class Readings(Struct, kw_only=True):
         self.fields = set_by_caller(self.truth.track, given)
         given.check()
 
+    def answers(self) -> Answers:
+        """What a scorer needs of it."""
+        groups = self.files.groups
+        names = {
+            pair.submission: tuple(sorted(part.name for part in groups.get(pair.submission, [])))
+            for pair in self.truth.scorer.pairs
+        }
+        return Answers(
+            pairings=self.pairings, documents=self.documents, headers={**self.truth.headers, **self.headers},
+            names=names, settings=self.fields,
+        )  # fmt: skip
+
 
 def read_files(truth: Truth, files: Files, settings: Settings, given: HeaderOverrides) -> Readings:
     """Read the submission and the auxiliary files."""
@@ -299,33 +311,31 @@ def score_against(
 def score_readings(readings: Readings, settings: Settings) -> Scored:
     """Score what was read."""
     truth, files, pairings = readings.truth, readings.files, readings.pairings
-    counts = None
+    tally, counted = None, Notes()
     reasons = (*truth.reasons, *map(_unread, files.unread), *readings.reasons)
     if reasons:
         verdict = Verdict(valid=False, processing=_nothing(truth, files), reasons=reasons)
     else:
-        verdict, counts = _verdict(readings)
+        verdict, tally, counted = _verdict(readings)
     teams = teams_of(readings.headers, readings.documents)
     notes = notes_on_files(files, used_contracts(truth.track.roles, truth.scorer), truth.track)
     verdict.warnings = (*verdict.warnings, *notes, *_remarks(teams, truth.track, settings))
     if not truth.reasons:
         verdict.reasons = (*verdict.reasons, *_wrong_files(verdict, pairings, files))
-    score = _assemble(truth, files, verdict, counts, teams, settings.participant)
+    score = _assemble(truth, files, verdict, tally, teams, settings.participant)
     private, hints = near_misses(pairings.values())
-    score.private, score.hints = tuple(private), tuple(hints)
-    if counts is not None:
-        _explain(score, truth, counts, settings)
-    _add_remarks(score, truth, pairings, counts)
+    score.private, score.hints = (*counted.about_truth, *private), tuple(hints)
+    if tally is not None and not settings.participant:
+        _explain(score, truth, tally, settings)
+    _add_remarks(score, truth, pairings, counted.remarks)
     return score
 
 
-def _add_remarks(score: Scored, truth: Truth, pairings: Mapping[str, Pairing[Any, Any]], counts: Counts | None) -> None:
+def _add_remarks(
+    score: Scored, truth: Truth, pairings: Mapping[str, Pairing[Any, Any]], remarks: Sequence[Remark]
+) -> None:
     """Add what looks like a mistake: warnings, with examples as hints, and marks in a ranking."""
-    counted = [
-        as_problem(remark)
-        for remark in all_are(Remark, truth.track, truth.scorer, "count", counts.remarks if counts else ())
-        if not (score.participant and remark.reveals_truth)
-    ]
+    counted = [as_problem(remark) for remark in remarks if not (score.participant and remark.reveals_truth)]
     answers = () if truth.reasons else on_answers(pairings.values(), score.participant)
     score.remarks = (
         *answers,
@@ -337,21 +347,23 @@ def _add_remarks(score: Scored, truth: Truth, pairings: Mapping[str, Pairing[Any
     score.flags = tuple(sorted({each.code for each in score.remarks} & _FLAGS))
 
 
-def _verdict(readings: Readings) -> tuple[Verdict, Counts | None]:
-    """The verdict on answers that can be counted, and the counts that it is based on."""
-    truth, answers = readings.truth, _answers(readings)
+def _verdict(readings: Readings) -> tuple[Verdict, Tally | None, Notes]:
+    """The verdict on answers that can be scored, the tally that it is based on, and what is to be said about it."""
+    truth, answers = readings.truth, readings.answers()
     refused = refused_by_gate(truth.scorer, answers)
     if refused:
-        return refused, None
-    counts = counts_of(truth.track, truth.scorer, answers)
-    verdict = verdict_of(truth.track, truth.scorer, counts)
+        return refused, None, Notes()
+    tally = tally_of(truth.track, truth.scorer, answers)
+    notes = notes_of(truth.track, truth.scorer, tally)
+    verdict = verdict_of(truth.track, truth.scorer, tally)
+    verdict.warnings = notes.warnings + verdict.warnings
     if verdict.result is not None:
         lacking = lacking_fields(truth.track, answers.headers)
         if lacking and not verdict.valid and _has_broken_file(readings):
             verdict.result = None  # the header cannot be read: wrong data, not a wrong call
         elif lacking:
             raise lacks_fields(lacking)
-    return verdict, counts
+    return verdict, tally, notes
 
 
 def _has_broken_file(readings: Readings) -> bool:
@@ -368,16 +380,13 @@ def _remarks(teams: Sequence[str], track: Track, settings: Settings) -> Iterator
         yield "the breakdown is omitted for participants: it would reveal the truth"
 
 
-def _explain(score: Scored, truth: Truth, counts: Counts, settings: Settings) -> None:
-    """Add explanations beyond the figures; for participants nothing about single items."""
-    score.private = (*counts.about_truth, *score.private)
-    if settings.participant:
-        return
+def _explain(score: Scored, truth: Truth, tally: Tally, settings: Settings) -> None:
+    """Add explanations beyond the figures, which participants do not get."""
     track, scorer = truth.track, truth.scorer
-    score.remediation = tuple(all_are(FailureMode, track, scorer, "remediation", scorer.remediation(counts)))
-    score.hints = (*score.hints, *all_are(str, track, scorer, "hints", scorer.hints(counts)))
+    score.remediation = tuple(all_are(FailureMode, track, scorer, "remediation", scorer.remediation(tally)))
+    score.hints = (*score.hints, *all_are(str, track, scorer, "hints", scorer.hints(tally)))
     if settings.scoring.breakdown:
-        score.breakdown = tuple(all_are(ItemBreakdown, track, scorer, "breakdown", scorer.breakdown(counts)))
+        score.breakdown = tuple(all_are(ItemBreakdown, track, scorer, "breakdown", scorer.breakdown(tally)))
 
 
 def set_by_caller(track: Track, given: HeaderOverrides, known: Mapping[str, Any] | None = None) -> dict[str, str]:
@@ -403,18 +412,6 @@ def _unread(report: FileReport) -> str:
     problem = report.problems[0] if report.problems else None
     where = f"line {problem.line}: " if problem and problem.line else ""
     return f"{base_name(report.path)} cannot be read" + (f" ({where}{problem.message})" if problem else "")
-
-
-def _answers(readings: Readings) -> Answers:
-    truth, groups = readings.truth, readings.files.groups
-    names = {
-        pair.submission: tuple(sorted(part.name for part in groups.get(pair.submission, [])))
-        for pair in truth.scorer.pairs
-    }
-    return Answers(
-        pairings=readings.pairings, documents=readings.documents, headers={**truth.headers, **readings.headers},
-        names=names, settings=readings.fields,
-    )  # fmt: skip
 
 
 def used_contracts(roles: Roles, scorer: Scorer) -> set[str]:
@@ -455,7 +452,7 @@ def _assemble(
     truth: Truth,
     files: Files,
     verdict: Verdict,
-    counts: Counts | None,
+    tally: Tally | None,
     teams: Sequence[str],
     participant: bool,
 ) -> Scored:
@@ -481,7 +478,7 @@ def _assemble(
         figures=truth.track.figures,
         headline=verdict.headline_name or truth.track.headline,
         second=truth.track.second,
-        counts=counts,
+        tally=tally,
     )
 
 

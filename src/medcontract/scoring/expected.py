@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
+from copy import copy
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
@@ -91,6 +92,13 @@ class Expected(Generic[Item]):
     def number_of(self) -> Callable[[Key], int | None]:
         """Returns the index of an expected item, or None for an id that is not expected."""
         return self.index.get
+
+    def only(self, numbers: Sequence[int]) -> Expected[Item]:
+        """Return a copy with some of the items, in this order."""
+        other = copy(self)
+        other.keys, other.items = [self.keys[n] for n in numbers], [self.items[n] for n in numbers]
+        other._index = {}
+        return other
 
     def begin(self) -> None:
         """Nothing to do."""

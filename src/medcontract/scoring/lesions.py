@@ -15,7 +15,7 @@ from medcontract.scoring.pairing import Pair, Pairing, marks_as_bytes
 from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol, parameters
 from medcontract.scoring.rational import ONE, ZERO, clamped, f1, mean, rounded, rounded_or_none
-from medcontract.scoring.scorer import Answers, Counts, Finished, Limit, Scorer, ScoringOptions
+from medcontract.scoring.scorer import Answers, Finished, Limit, Notes, Scorer, ScoringOptions, Tally
 from medcontract.scoring.track import (
     Auxiliary,
     ExpectedIds,
@@ -167,23 +167,22 @@ _MIN_TIMES = 3
 """With only two submissions, one is always the fastest and one the slowest."""
 
 
-class _Data(NamedTuple):
-    confusion: Counter[tuple[int, int | None]]
-    size_mb: Fraction | None
-    time_ms: Fraction | None
+class _Model(NamedTuple):
+    size_mb: Fraction
+    time_ms: Fraction
 
 
-def _protocol_of_competition(protocol: Protocol, valid: Sequence[Counts]) -> Protocol:
+def _protocol_of_competition(protocol: Protocol, valid: Sequence[Tally]) -> Protocol:
     """The protocol with the shortest and longest inference time, unless the caller has set them."""
-    times = [counts.data.time_ms for counts in valid if counts.data.time_ms is not None]
+    times = [tally.context.time_ms for tally in valid if tally.context]
     if not times or protocol.get("t_min_ms") is not None:
         return protocol
     return protocol.measured(t_min_ms=rounded(min(times)), t_max_ms=rounded(max(times)))
 
 
-def _about_competition(protocol: Protocol, valid: Sequence[tuple[str, Counts]]) -> Iterator[str]:
+def _about_competition(protocol: Protocol, valid: Sequence[tuple[str, Tally]]) -> Iterator[str]:
     """A warning if a single slow submission makes all others look fast."""
-    times = sorted((counts.data.time_ms, name) for name, counts in valid if counts.data.time_ms is not None)
+    times = sorted((tally.context.time_ms, name) for name, tally in valid if tally.context)
     if len(times) < _MIN_TIMES or protocol.get("t_max_ms") is not None:
         return
     (next_longest, _), (longest, name) = times[-2:]
@@ -215,44 +214,40 @@ class LesionsScorer(Scorer):
             passed=None if model is None else Fraction(model.model_size_mb) < limit, detail=detail,
         )  # fmt: skip
 
-    def count(self, answers: Answers) -> Counts:
+    def tally(self, answers: Answers) -> Tally:
+        """How often each predicted class occurs with each true class; the context is the model."""
         pairing = answers.pairing()
         model = answers.documents.get("lesions/model")
         true = bytes(pairing.expected.items)
-        confusion = _confusion(true, marks_as_bytes(pairing, "", _UNPROCESSED))
-        present = {item for item, _ in confusion}
-        absent = [
-            f"the truth has no image of class {symbol}: its F1 is 0 for everybody"
-            for index, symbol in enumerate(CLASSES)
-            if index not in present
-        ]
-        warnings = []
-        if model is None:
-            warnings.append("no model file (lesions/model), so no efficiency_score, final_score and points")
-        data = _Data(
-            confusion,
-            None if model is None else Fraction(model.model_size_mb),
-            None if model is None else Fraction(model.inference_time_ms),
-        )
-        return Counts(
+        return Tally(
             expected=len(true),
             processed=processed_counts(pairing),
-            data=data,
-            warnings=tuple(warnings),
-            about_truth=tuple(absent),
+            data=_confusion(true, marks_as_bytes(pairing, "", _UNPROCESSED)),
+            context=model and _Model(Fraction(model.model_size_mb), Fraction(model.inference_time_ms)),
         )
 
-    def finish(self, counts: Counts) -> Finished:
-        data: _Data = counts.data
+    def notes(self, tally: Tally) -> Notes:
+        present = {true for true, _ in tally.data}
+        no_model = "no model file (lesions/model), so no efficiency_score, final_score and points"
+        return Notes(
+            warnings=() if tally.context else (no_model,),
+            about_truth=tuple(
+                f"the truth has no image of class {symbol}: its F1 is 0 for everybody"
+                for index, symbol in enumerate(CLASSES)
+                if index not in present
+            ),
+        )
+
+    def figures(self, tally: Tally) -> Finished:
         protocol = self.protocol
-        rows = _rows(data.confusion)
+        rows = _rows(tally.data)
         by_class = {symbol: _f1_of(rows, index) for index, symbol in enumerate(CLASSES)}
-        accuracy = Fraction(sum(row[index] for index, row in enumerate(rows)), counts.expected)
+        accuracy = Fraction(sum(row[index] for index, row in enumerate(rows)), tally.expected)
         groups = {name: mean(by_class[symbol] for symbol in symbols) for name, symbols in GROUPS.items()}
         weights = {name: protocol[f"weight_{name}"] for name in GROUPS}
         weighted = sum((weights[name] * groups[name] for name in GROUPS), ZERO) / sum(weights.values())
         prediction = protocol["weight_accuracy"] * accuracy + protocol["weight_weighted_f1"] * weighted
-        efficiency = _efficiency(data, protocol)
+        efficiency = _efficiency(tally.context, protocol)
         final = None
         if efficiency is not None:
             final = protocol["weight_prediction"] * prediction + protocol["weight_efficiency"] * efficiency
@@ -357,14 +352,14 @@ def _f1_of(rows: Sequence[Sequence[int]], index: int) -> Fraction:
     return f1(hits, predicted - hits, sum(rows[index]) - hits)
 
 
-def _efficiency(data: _Data, protocol: Protocol) -> Fraction | None:
-    if data.size_mb is None or data.time_ms is None:
+def _efficiency(model: _Model | None, protocol: Protocol) -> Fraction | None:
+    if model is None:
         return None
     low, high = protocol["size_min_mb"], protocol["size_max_mb"]
-    full = data.size_mb < protocol["size_full_below_mb"]
-    size = ONE if full else _part(data.size_mb, low, high)
+    full = model.size_mb < protocol["size_full_below_mb"]
+    size = ONE if full else _part(model.size_mb, low, high)
     fastest, slowest = protocol.get("t_min_ms"), protocol.get("t_max_ms")
-    time = ONE if fastest is None or slowest is None else _part(data.time_ms, fastest, slowest)
+    time = ONE if fastest is None or slowest is None else _part(model.time_ms, fastest, slowest)
     return protocol["weight_size"] * size + protocol["weight_time"] * time
 
 

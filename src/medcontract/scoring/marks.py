@@ -181,6 +181,19 @@ class Marks:
             found[number] = unprocessed
         return bytes(found)
 
+    def only(self, numbers: Sequence[int]) -> Marks:
+        """Return the marks of these items, with their places in the list as indexes."""
+        places = {number: place for place, number in enumerate(numbers)}
+        other = Marks()
+        marked = [
+            (places[number], mark)
+            for number, mark in zip(self._numbers, self._marks, strict=True)
+            if number in places and number not in self._hidden
+        ]
+        other.add([place for place, _ in marked], [mark for _, mark in marked])
+        other.unscored = {places[number]: why for number, why in self.unscored.items() if number in places}
+        return other
+
     def changed(self, mark: Any) -> Marks:
         """Return the marks with a function applied to each that is not `Unscored`."""
         other = self.copy()

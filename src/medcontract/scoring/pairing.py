@@ -342,6 +342,13 @@ class Pairing(Generic[Item, Mark]):
         other.marks_by_run = {run: marks.changed(mark) for run, marks in self.marks_by_run.items()}
         return other
 
+    def only(self, numbers: Sequence[int]) -> Pairing[Item, Mark]:
+        """Return a copy with some of the items, in this order. It has the same runs."""
+        other = copy(self)
+        other.expected = self.expected.only(numbers)
+        other.marks_by_run = {run: marks.only(numbers) for run, marks in self.marks_by_run.items()}
+        return other
+
     def runs(self) -> dict[str, Marks]:
         """The marks of each run that counts, sorted by name."""
         names = self.named if self.known_runs is None else self.known_runs

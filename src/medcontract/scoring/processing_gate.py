@@ -16,7 +16,7 @@ from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import TooLarge, rounded
 
 if TYPE_CHECKING:
-    from medcontract.scoring.scorer import Answers, Counts, Finished, Scorer
+    from medcontract.scoring.scorer import Answers, Finished, Scorer, Tally
 
 
 class Processing(Struct, frozen=True):
@@ -85,7 +85,7 @@ class Verdict(Struct, kw_only=True):
 
 
 def refused_by_gate(scorer: Scorer, answers: Answers) -> Verdict | None:
-    """The verdict on a submission that does not pass the gate, before the expensive counting."""
+    """The verdict on a submission that does not pass the gate, before the expensive tally."""
     pairings = answers.pairings.values()
     expected = sum(pairing.expected.total for pairing in pairings)
     gate, run = gate_of(processed_by_run(pairings), expected, scorer.protocol)
@@ -94,22 +94,22 @@ def refused_by_gate(scorer: Scorer, answers: Answers) -> Verdict | None:
     return Verdict(valid=False, processing=gate, reasons=(below_the_gate(gate, run),))
 
 
-def verdict_on(scorer: Scorer, counts: Counts, check: Callable[[Finished], object] | None = None) -> Verdict:
-    """The verdict on counts: the gate first; above it, items that are not processed count as wrong.
+def verdict_on(scorer: Scorer, tally: Tally, check: Callable[[Finished], object] | None = None) -> Verdict:
+    """The verdict on a tally: the gate first; above it, items that are not processed count as wrong.
 
     `check` gets what the scorer returns, and may raise.
     """
-    gate, worst_run = gate_of(counts.processed, counts.expected, scorer.protocol)
+    gate, worst_run = gate_of(tally.processed, tally.expected, scorer.protocol)
     gate_reasons = () if gate.passed else (below_the_gate(gate, worst_run),)
     if gate_reasons and not scorer.result_below_gate:
-        return Verdict(valid=False, processing=gate, reasons=gate_reasons, warnings=counts.warnings)
+        return Verdict(valid=False, processing=gate, reasons=gate_reasons)
     try:
-        finished = scorer.finish(counts)
+        finished = scorer.figures(tally)
         if check:
             check(finished)
     except TooLarge:
         reason = "a figure is too large for a double: check the numbers in the submission"
-        return Verdict(valid=False, processing=gate, reasons=(reason,), warnings=counts.warnings)
+        return Verdict(valid=False, processing=gate, reasons=(reason,))
     return Verdict(
         valid=not finished.reasons and gate.passed,
         processing=gate,
@@ -120,7 +120,7 @@ def verdict_on(scorer: Scorer, counts: Counts, check: Callable[[Finished], objec
         decision=finished.decision,
         gates=finished.gates,
         reasons=gate_reasons + finished.reasons,
-        warnings=counts.warnings + finished.warnings,
+        warnings=finished.warnings,
     )
 
 

@@ -1,8 +1,8 @@
 """Scorers: how a track computes figures from answers, for a given protocol, options and set of files.
 
 A scorer measures each processed record together with its expected item (`Pair.measure`). The resulting marks are merged
-(`pairing.merge`), `count` reduces them to small exact numbers, and `finish` turns these into figures. Only `measure`
-sees records, and nothing depends on their order.
+(`Marks.merge`), `tally` adds them up over the cases, and `figures` turns that sum into figures. Only `measure` sees
+records, and nothing depends on their order. Tallies of different cases can be added, and a case can have a weight.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
 from typing import Any, ClassVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from medcontract.problems import Severity
 from medcontract.results.leaderboard import CombinedScore
@@ -20,6 +22,7 @@ from medcontract.results.score import FailureMode, ItemBreakdown
 from medcontract.scoring.pairing import Pair, Pairing
 from medcontract.scoring.processing_gate import Verdict
 from medcontract.scoring.protocol import Protocol
+from medcontract.scoring.sums import added, multiplied
 
 
 class ScoringOptions(Struct, frozen=True, kw_only=True):
@@ -43,7 +46,7 @@ NO_OPTIONS = ScoringOptions()
 
 
 class Answers(Struct, kw_only=True):
-    """A submission after reading, for a scorer to count."""
+    """A submission after reading, for a scorer to tally."""
 
     pairings: dict[str, Pairing[Any, Any]]
     """By the contract of the truth."""
@@ -61,15 +64,40 @@ class Answers(Struct, kw_only=True):
         (only,) = self.pairings.values()
         return only
 
+    def only(self, numbers: Mapping[str, Sequence[int]]) -> Answers:
+        """The answers for some cases: the indexes of their items, by the contract of the truth."""
+        pairings = {truth: pairing.only(numbers.get(truth, ())) for truth, pairing in self.pairings.items()}
+        return replace(self, pairings=pairings)
 
-class Counts(Struct, kw_only=True):
-    """Everything that figures are computed from: exact, and small enough to keep thousands in memory."""
+
+class Tally(Struct, kw_only=True):
+    """Everything that figures are computed from: an exact sum over cases, whether they have records or not."""
 
     expected: int
     processed: dict[str, int]
-    """By run; "" for a track without runs."""
+    """By run; "" for a track without runs. All tallies of a submission have all its runs."""
     data: Any
-    """Data of the track."""
+    """The sum that the track needs, made of what `sums.added` can add."""
+    context: Any = None
+    """What the track needs besides, and does not depend on the cases: a header, or auxiliary files."""
+
+    def merge(self, other: Tally) -> Tally:
+        """The tally of the cases of both; the context is the same."""
+        return Tally(
+            expected=self.expected + other.expected, processed=added(self.processed, other.processed),
+            data=added(self.data, other.data), context=self.context,
+        )  # fmt: skip
+
+    def times(self, weight: int) -> Tally:
+        """The tally if each case counts `weight` times; 0: as if it was neither in the truth nor in the submission."""
+        processed = {run: count * weight for run, count in self.processed.items()}
+        data = multiplied(self.data, weight)
+        return Tally(expected=self.expected * weight, processed=processed, data=data, context=self.context)
+
+
+class Notes(Struct, kw_only=True):
+    """What a tally shows besides figures."""
+
     warnings: tuple[str, ...] = ()
     about_truth: tuple[str, ...] = ()
     """Warnings that participants do not see, since they reveal the truth."""
@@ -126,7 +154,7 @@ class Remark(Struct, frozen=True, kw_only=True):
 
 
 class Scorer(ABC):
-    """How a track scores one submission. Required: `pairs`, `count`, `finish`."""
+    """How a track scores one submission. Required: `pairs`, `tally`, `figures`."""
 
     pairs: tuple[Pair[Any, Any], ...]
     """How records of a truth and of a submission are paired, and what is measured."""
@@ -144,12 +172,16 @@ class Scorer(ABC):
         self.options = options
 
     @abstractmethod
-    def count(self, answers: Answers) -> Counts:
-        """Reduce everything that was measured to small exact numbers."""
+    def tally(self, answers: Answers) -> Tally:
+        """Add up what was measured, for whatever cases the answers have."""
 
     @abstractmethod
-    def finish(self, counts: Counts) -> Finished:
+    def figures(self, tally: Tally) -> Finished:
         """Compute the figures under the protocol."""
+
+    def notes(self, tally: Tally) -> Notes:
+        """What the tally shows besides, also if a figure is too large."""
+        return Notes()
 
     # Optional: what `preflight` checks.
 
@@ -172,15 +204,15 @@ class Scorer(ABC):
 
     # Optional: explanations of a score.
 
-    def remediation(self, counts: Counts) -> Sequence[FailureMode]:
+    def remediation(self, tally: Tally) -> Sequence[FailureMode]:
         """What to fix first: how often each field was wrong, and in which way."""
         return ()
 
-    def breakdown(self, counts: Counts) -> Sequence[ItemBreakdown]:
+    def breakdown(self, tally: Tally) -> Sequence[ItemBreakdown]:
         """Explains each item, if that is not part of the result."""
         return ()
 
-    def hints(self, counts: Counts) -> Iterable[str]:
+    def hints(self, tally: Tally) -> Iterable[str]:
         """Hints for users, which may contain values."""
         return ()
 
@@ -196,3 +228,13 @@ class Scorer(ABC):
         `documents` are auxiliary files, by contract; `fields` are fields of the result that the caller sets.
         """
         raise NotImplementedError
+
+
+def weighted(scorer: Scorer, answers: Answers, weights: Mapping[str, Sequence[int]]) -> Tally:
+    """The tally with a weight, 0 or more, for each item of each truth, by its contract."""
+    different = {weight for each in weights.values() for weight in each} - {0} or {0}
+    tallies = []
+    for weight in sorted(different):
+        numbers = {truth: [n for n, its in enumerate(each) if its == weight] for truth, each in weights.items()}
+        tallies.append(scorer.tally(answers.only(numbers)).times(weight))
+    return reduce(Tally.merge, tallies)

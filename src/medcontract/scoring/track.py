@@ -12,7 +12,7 @@ from medcontract.results.tables import Table, failure_modes_table, figures_table
 from medcontract.scoring.comparison import Comparison
 from medcontract.scoring.pairing import Pair
 from medcontract.scoring.protocol import Protocol
-from medcontract.scoring.scorer import NO_OPTIONS, Counts, Scorer, ScoringOptions
+from medcontract.scoring.scorer import NO_OPTIONS, Scorer, ScoringOptions, Tally
 
 
 class Figure(Struct, frozen=True, kw_only=True):
@@ -171,9 +171,9 @@ class Ranking(Struct, frozen=True, kw_only=True):
 
     parameters: Mapping[str, str] = {}
     """Parameters with a different default in a ranking."""
-    protocol: Callable[[Protocol, Sequence[Counts]], Protocol] | None = None
+    protocol: Callable[[Protocol, Sequence[Tally]], Protocol] | None = None
     """The protocol with parameters that depend on all valid submissions."""
-    warnings: Callable[[Protocol, Sequence[tuple[str, Counts]]], Iterable[str]] | None = None
+    warnings: Callable[[Protocol, Sequence[tuple[str, Tally]]], Iterable[str]] | None = None
     """Warnings that result from comparing the valid submissions, given by name."""
 
 

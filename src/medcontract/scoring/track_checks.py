@@ -18,6 +18,7 @@ _TYPES: dict[str, type] = {
     "id": str, "roles": Roles, "protocol": Protocol, "headline": str, "second": str, "result_fields": ResultFields,
     "linked_files": LinkedFiles, "comparison": Comparison, "ranking": Ranking,
 }  # fmt: skip
+_RENAMED = {"tally": "count", "figures": "finish"}
 _LISTS: dict[str, type] = {"figures": Figure, "options": Option}
 
 
@@ -38,7 +39,9 @@ def check_types(track: Track) -> None:
         raise _wrong(track, "'scorer' must be a subclass of Scorer", "write the class, not an instance of it")
     missing = sorted(getattr(scorer, "__abstractmethods__", ()))
     if missing:
-        raise _wrong(track, f"{scorer.__name__} has no '{missing[0]}'", "see docs/your-own-track.md")
+        name, old = missing[0], _RENAMED.get(missing[0], "")
+        renamed = f"'{old}' is now called '{name}': " if hasattr(scorer, old) else ""
+        raise _wrong(track, f"{scorer.__name__} has no '{name}'", f"{renamed}see docs/your-own-track.md")
 
 
 def check_consistency(track: Track) -> None:

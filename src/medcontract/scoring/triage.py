@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 from medcontract.problems import plural
@@ -16,7 +16,7 @@ from medcontract.scoring.pairing import Pair, Pairing, Vocabulary
 from medcontract.scoring.processing_gate import processed_counts
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Protocol
 from medcontract.scoring.rational import ONE, difference, exact_sum, mean, rounded
-from medcontract.scoring.scorer import Answers, Counts, Finished, Remark, Scorer
+from medcontract.scoring.scorer import Answers, Finished, Remark, Scorer, Tally
 from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, ResultFields, Roles, Track
 
 _TEXTS = {
@@ -38,8 +38,10 @@ class Segment(NamedTuple):
     """Interventions as (group, seconds from the start of the case)."""
 
 
-_times = attrgetter("segment_stop_time_sec", "segment_start_time_sec", "segment_id")
-"""The segments of a case are ordered by these."""
+def _times(marked: tuple[Segment, Any]) -> tuple[float, float, str]:
+    """The segments of a case are ordered by these."""
+    segment = marked[0]
+    return segment.segment_stop_time_sec, segment.segment_start_time_sec, segment.segment_id
 
 
 def _segment(record: Any) -> Segment:
@@ -122,7 +124,7 @@ _FIGURES = (
 )
 
 
-class CaseCounts(NamedTuple):
+class CaseFigures(NamedTuple):
     """The exact figures of one case."""
 
     case_id: str
@@ -132,11 +134,6 @@ class CaseCounts(NamedTuple):
     false_positives: tuple[str, ...]
     misses: tuple[str, ...]
     errors: tuple[tuple[str, str], ...]
-
-
-class _Data(NamedTuple):
-    header: dict[str, Any]
-    cases: tuple[CaseCounts, ...]
 
 
 _HEADER = ("team_name", "event", "evaluation_date")
@@ -211,35 +208,33 @@ class TriageScorer(Scorer):
     )  # fmt: skip
     result_below_gate = True
 
-    def count(self, answers: Answers) -> Counts:
+    def tally(self, answers: Answers) -> Tally:
+        """Segments with their marks, since the figures of a case depend on all of them; the context is the header."""
         pairing = answers.pairing()
         segments = pairing.expected.items
-        marks = pairing.runs()[""].listed(len(segments))
-        times = list(map(_times, segments))
-        cases: dict[str, list[int]] = {}
-        for index, segment in enumerate(segments):
-            cases.setdefault(segment.case_id, []).append(index)
         sources = (answers.headers["triage/response"], answers.headers["triage/ground-truth"])
         header = {name: next((h[name] for h in sources if h.get(name) is not None), None) for name in _HEADER}
         names = ", ".join(answers.names["triage/response"])
-        return Counts(
+        return Tally(
             expected=len(segments),
             processed=processed_counts(pairing),
-            data=_Data(
-                {**header, "response_file_name": names},
-                tuple(
-                    _case(case_id, [(segments[at], marks[at]) for at in sorted(indexes, key=times.__getitem__)])
-                    for case_id, indexes in sorted(cases.items())
-                ),
-            ),
+            data=Counter(zip(segments, pairing.runs()[""].listed(len(segments)), strict=True)),
+            context={**header, "response_file_name": names},
         )
 
-    def finish(self, counts: Counts) -> Finished:
-        data: _Data = counts.data
-        average = mean(case.jaccard for case in data.cases)
+    def figures(self, tally: Tally) -> Finished:
+        """A case counts as often as its segments."""
+        cases: dict[tuple[str, int], list[tuple[Segment, Any]]] = {}
+        for (segment, mark), times in tally.data.items():
+            cases.setdefault((segment.case_id, times), []).append((segment, mark))
+        found = [
+            case
+            for (case_id, times), marked in sorted(cases.items())
+            for case in [_case(case_id, sorted(marked, key=_times))] * times
+        ]
         return Finished(
-            result={**data.header, "metrics": [_metrics(case) for case in data.cases]},
-            headline=average,
+            result={**tally.context, "metrics": [_metrics(case) for case in found]},
+            headline=mean(case.jaccard for case in found),
         )
 
     def probe(self, record: Any) -> _Probe:
@@ -313,7 +308,7 @@ def _cases_table(cases: Sequence[dict[str, Any]]) -> Table:
     return long_table(Table("Cases, lowest Jaccard index first", head, rows, chart=chart))
 
 
-def _case(case_id: str, ordered: Sequence[tuple[Segment, Any]]) -> CaseCounts:
+def _case(case_id: str, ordered: Sequence[tuple[Segment, Any]]) -> CaseFigures:
     """The figures of a case from its segments, in the order of their times, and their marks."""
     answered = [(segment, _predicted_groups(mark)) for segment, mark in ordered]
     predicted = _union(groups for _, groups in answered)
@@ -327,7 +322,7 @@ def _case(case_id: str, ordered: Sequence[tuple[Segment, Any]]) -> CaseCounts:
                 hits.append((segment, right))
     correct = _union(groups for _, groups in hits)
     lead_times = _lead_times(hits)
-    return CaseCounts(
+    return CaseFigures(
         case_id=case_id,
         jaccard=Fraction(len(correct), len(listed | predicted)) if listed or predicted else ONE,
         lead_time=exact_sum(lead_times[instance] for instance in _first_instances(hits)),
@@ -379,7 +374,7 @@ def _first_instances(hits: Sequence[_Hits]) -> Iterator[tuple[float, str]]:
         seen |= groups
 
 
-def _metrics(case: CaseCounts) -> dict[str, Any]:
+def _metrics(case: CaseFigures) -> dict[str, Any]:
     return {
         "case_id": case.case_id,
         "jaccard_index": rounded(case.jaccard),

@@ -36,13 +36,13 @@ def test_one_process_starts_quickly(tmp_path: Path) -> None:
 def test_figures_are_computed_again_if_the_protocol_depends_on_all_submissions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_model: bool, times: int
 ) -> None:
-    finish, finished = LesionsScorer.finish, []
+    figures, found = LesionsScorer.figures, []
 
-    def counting(self: LesionsScorer, counts: Any) -> Any:
-        finished.append(counts)
-        return finish(self, counts)
+    def counting(self: LesionsScorer, tally: Any) -> Any:
+        found.append(tally)
+        return figures(self, tally)
 
-    monkeypatch.setattr(LesionsScorer, "finish", counting)
+    monkeypatch.setattr(LesionsScorer, "figures", counting)
     board = medcontract.leaderboard(*ranking(tmp_path, has_model))
-    assert len(finished) == times
+    assert len(found) == times
     assert board.submissions[0].figures["accuracy"] == 1

@@ -43,7 +43,7 @@ def test_the_confusion_matrix(images: list[tuple[int, Any]]) -> None:
         marks.add(numbers, [images[number][1] for number in numbers])
     pairing.named.add("")
     answers = Answers(pairings={"lesions/truth": pairing}, documents={}, headers={}, names={})
-    counts = LesionsScorer(track("lesions").protocol, NO_OPTIONS, ()).count(answers)
+    tally = LesionsScorer(track("lesions").protocol, NO_OPTIONS, ()).tally(answers)
     wanted = Counter((true, answer if type(answer) is int else None) for true, answer in images)
-    assert counts.data.confusion == wanted
-    assert counts.processed == {"": sum(processed)}
+    assert tally.data == wanted
+    assert tally.processed == {"": sum(processed)}

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
+from itertools import chain
+from operator import itemgetter
 from typing import Any, NamedTuple
-
-from msgspec import Struct
 
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.errors import CallError
@@ -36,7 +36,6 @@ from medcontract.scoring.benchmark.protocol import FIGURES, PROTOCOL, in_one_ord
 from medcontract.scoring.benchmark.rescoring import add_combined, check_name_is_free, with_first
 from medcontract.scoring.benchmark.samples import (
     KEY,
-    Item,
     Mark,
     Measuring,
     OwnTruth,
@@ -45,6 +44,7 @@ from medcontract.scoring.benchmark.samples import (
     has_answer,
     item_of,
 )
+from medcontract.scoring.benchmark.stuffing import Rationale
 from medcontract.scoring.benchmark.tables import tables
 from medcontract.scoring.comparison import Comparison
 from medcontract.scoring.custom_metrics import custom_metrics
@@ -53,7 +53,7 @@ from medcontract.scoring.pairing import Pair, Pairing
 from medcontract.scoring.processing_gate import Verdict
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ZERO, exact_sum, mean, rounded, total
-from medcontract.scoring.scorer import Answers, Counts, Finished, Remark, Scorer, ScoringOptions
+from medcontract.scoring.scorer import Answers, Finished, Notes, Remark, Scorer, ScoringOptions, Tally
 from medcontract.scoring.track import Auxiliary, ExpectedIds, Option, Ranking, ResultFields, Roles, Track
 
 REFERENCES, PREDICTIONS, SAMPLES = "benchmark/references", "benchmark/predictions", "benchmark/samples"
@@ -63,28 +63,45 @@ NEGATION = "terms are found as phrases, regardless of context: negation is not r
 
 
 class _Row(NamedTuple):
-    """One expected sample and its metrics."""
+    """One expected sample and its mark."""
 
-    item: Item
+    task: str
+    sample: str
+    requires: tuple[str, ...]
     mark: Any
-    values: dict[str, Value]
 
 
-class _Task(Struct):
+class _Task(NamedTuple):
     """The exact sums of one task."""
 
     samples: int
-    sums: dict[str, tuple[Fraction, int]]
-    """For each metric, the sum and the number of samples that have it."""
+    sums: dict[str, Fraction]
+    """For each metric, the sum over the processed samples that have it."""
+    having: Counter[str]
+    """For each metric, the number of processed samples that have it."""
+    unprocessed: Counter[tuple[str, ...]]
+    """The samples that are not processed, by the metrics that they require."""
+
+    def metrics(self, in_order: Callable[[Collection[str]], list[str]]) -> dict[str, Fraction]:
+        """The mean of each metric. A sample that is not processed is 0 in every metric that its reference requires, and
+        in every metric that a processed sample of its task has.
+        """
+        found = {}
+        for name in in_order({*self.having, *chain.from_iterable(self.unprocessed)}):
+            zeros = (times for requires, times in self.unprocessed.items() if name in self.having or name in requires)
+            found[name] = self.sums.get(name, ZERO) / (self.having[name] + sum(zeros))
+        return found
 
 
-class _Data(Struct, kw_only=True):
+class _Data(NamedTuple):
     tasks: dict[str, _Task]
-    header: dict[str, Any]
-    weights: Weighting | None
-    given: dict[str, int]
+    given: Counter[str]
     """For each metric, the number of samples that it is given for."""
-    details: list[dict[str, Any]] | None
+    ignored: int
+    """The number of samples with metrics that are ignored."""
+    rationales: Counter[Rationale]
+    rows: list[_Row] | None
+    """All samples, if a breakdown was requested."""
 
 
 class BenchmarkScorer(Scorer):
@@ -127,33 +144,36 @@ class BenchmarkScorer(Scorer):
             )
         return add_combined(result, weights, bool(self.options.options.get("replace")), fields)
 
-    def count(self, answers: Answers) -> Counts:
+    def tally(self, answers: Answers) -> Tally:
+        """The sums of each task; the context are the header and the weights."""
         pairing = answers.pairing()
         sheet = pairing.runs()[""]
         items = pairing.expected.items
-        marks = list(zip(items, sheet.listed(len(items)), strict=True))
-        given: dict[str, int] = defaultdict(int)
-        for _, mark in marks:
-            for name in mark.given if isinstance(mark, Mark) else ():
-                given[name] += 1
-        rows = self._rows(marks)
+        by_task: dict[str, list[_Row]] = defaultdict(list)
+        for item, mark in zip(items, sheet.listed(len(items)), strict=True):
+            by_task[item.task].append(_Row(item.task, item.sample, item.requires, mark))
+        rows = [row for each in by_task.values() for row in each]
+        marks = [row.mark for row in rows if isinstance(row.mark, Mark)]
         data = _Data(
-            tasks={name: self._sums(each) for name, each in rows.items()},
-            header=_header(answers, pairing.pair.submission),
-            weights=weighting(answers.documents.get(WEIGHTS), self.options.options), given=dict(sorted(given.items())),
-            details=_details(rows) if self.options.breakdown else None,
-        )  # fmt: skip
+            tasks={name: _sums(each) for name, each in by_task.items()},
+            given=Counter(name for mark in marks for name in mark.given),
+            ignored=sum(mark.ignored for mark in marks),
+            rationales=Counter(mark.rationale for mark in marks if mark.rationale),
+            rows=rows if self.options.breakdown else None,
+        )
+        weights = weighting(answers.documents.get(WEIGHTS), self.options.options)
+        context = _header(answers, pairing.pair.submission), weights
+        return Tally(expected=len(items), processed={"": sheet.processed}, data=data, context=context)
+
+    def notes(self, tally: Tally) -> Notes:
+        data: _Data = tally.data
+        (pair,) = self.pairs
         warnings = []
-        if pairing.pair.truth == pairing.pair.submission:
+        if pair.truth == pair.submission:
             warnings.append("there are no references: the submission itself chose what is expected")
-        ignored = sum(isinstance(mark, Mark) and mark.ignored for _, mark in marks)
-        if ignored:
-            warnings.append(f"scores in the submission are ignored: {plural(ignored, 'sample')} (given_scores)")
-        rationales = [mark.rationale for _, mark in marks if isinstance(mark, Mark) and mark.rationale]
-        return Counts(
-            expected=len(marks), processed={"": sheet.processed}, data=data, warnings=tuple(warnings),
-            remarks=tuple(stuffing.remarks(pairing.pair.submission, rationales)),
-        )  # fmt: skip
+        if data.ignored:
+            warnings.append(f"scores in the submission are ignored: {plural(data.ignored, 'sample')} (given_scores)")
+        return Notes(warnings=tuple(warnings), remarks=tuple(stuffing.remarks(pair.submission, data.rationales)))
 
     def probe(self, record: Any) -> bool:
         return has_answer(record)
@@ -171,85 +191,81 @@ class BenchmarkScorer(Scorer):
                     severity="error" if empty == len(probes) else "warning",
                 )
 
-    def finish(self, counts: Counts) -> Finished:
-        data: _Data = counts.data
-        tasks = {
-            name: {metric: amount / number for metric, (amount, number) in task.sums.items()}
-            for name, task in data.tasks.items()
-        }
+    def figures(self, tally: Tally) -> Finished:
+        data: _Data = tally.data
+        header: dict[str, Any]
+        weights: Weighting | None
+        header, weights = tally.context
+        tasks = {name: task.metrics(self._in_order) for name, task in sorted(data.tasks.items())}
+        details = None if data.rows is None else self._details(data.rows, data.tasks)
         overall = self._overall(tasks)
-        warnings = list(self._warn_given(data))
+        warnings = list(self._warn_given(data.given))
         combined = None
-        if data.weights is not None:
-            name = data.weights.metric_name
+        if weights is not None:
+            name = weights.metric_name
             if not self.options.options.get("replace"):
                 check_name_is_free(name, overall)
-            found = combine(tasks, data.weights)
-            warnings += _warn_combined(data.weights, found, tasks, overall, data.given)
+            found = combine(tasks, weights)
+            warnings += _warn_combined(weights, found, tasks, overall, data.given)
             combined = found.overall
             tasks = {task: with_first(name, found.by_task.get(task), metrics) for task, metrics in tasks.items()}
             overall = with_first(name, combined, overall)
         report: dict[str, Any] = {
-            **{name: value for name, value in data.header.items() if value is not None},
+            **{name: value for name, value in header.items() if value is not None},
             "overall_scores": _doubles(overall),
             "task_scores": {name: _doubles(metrics) for name, metrics in tasks.items()},
         }
-        if data.details is not None:
-            report["detailed_results"] = data.details
+        if details is not None:
+            report["detailed_results"] = details
         if not overall:
             warnings.append("there are no figures: no reference requires a metric, and none is given")
         report["metadata"] = {
-            **({"combined_scores": data.weights.describe()} if data.weights else {}),
-            "samples": {name: task.samples for name, task in data.tasks.items()},
+            **({"combined_scores": weights.describe()} if weights else {}),
+            "samples": {name: data.tasks[name].samples for name in tasks},
             "notes": [NEGATION],
         }
         second = overall.get(CLINICAL)
         return Finished(
             result=report, headline=combined, second=second, warnings=tuple(warnings),
-            headline_name=data.weights.metric_name if data.weights else None,
+            headline_name=weights.metric_name if weights else None,
         )  # fmt: skip
 
-    def _rows(self, marks: Sequence[tuple[Item, Any]]) -> dict[str, list[_Row]]:
-        """By task, sorted. A sample that is not processed is 0 in every metric that its reference requires, and in
-        every metric that a processed sample of its task has.
-        """
-        by_task: dict[str, list[_Row]] = defaultdict(list)
-        has: dict[str, set[str]] = defaultdict(set)
-        for item, mark in marks:
-            values = mark.values if isinstance(mark, Mark) else {}
-            by_task[item.task].append(_Row(item, mark, values))
-            has[item.task] |= values.keys()
-        for name, rows in by_task.items():
-            for row in rows:
-                if not isinstance(row.mark, Mark):
-                    wanted = has[name].union(row.item.requires)
-                    row.values.update(dict.fromkeys(self._in_order(wanted), ZERO))
-        return {name: by_task[name] for name in sorted(by_task)}
+    def _details(self, rows: Sequence[_Row], tasks: Mapping[str, _Task]) -> list[dict[str, Any]]:
+        """Every sample by task and id: its metrics and their components."""
+        return [
+            {
+                "task_id": row.task,
+                "sample_id": row.sample,
+                "scores": {
+                    name: rounded(value) if isinstance(value, Fraction) else value
+                    for name, value in self._values(row, tasks[row.task].having).items()
+                },
+                "breakdown": _breakdown(row.mark),
+            }
+            for row in sorted(rows, key=itemgetter(0, 1))
+        ]
+
+    def _values(self, row: _Row, having: Collection[str]) -> dict[str, Value]:
+        if isinstance(row.mark, Mark):
+            return row.mark.values
+        return dict.fromkeys(self._in_order({*having, *row.requires}), ZERO)
 
     def _in_order(self, names: Collection[str]) -> list[str]:
         """Computed metrics first."""
         computed = self._computed
         return [*(name for name in computed if name in names), *sorted(set(names) - set(computed))]
 
-    def _sums(self, rows: Sequence[_Row]) -> _Task:
-        found: dict[str, list[Value]] = defaultdict(list)
-        for row in rows:
-            for name, value in row.values.items():
-                found[name].append(value)
-        return _Task(len(rows), {name: (_sum(found[name]), len(found[name])) for name in self._in_order(found)})
-
     def _overall(self, tasks: Mapping[str, Metrics]) -> dict[str, Fraction]:
         """For each metric, the mean over the tasks that have it."""
         names = self._in_order({name for metrics in tasks.values() for name in metrics})
         return {name: mean(metrics[name] for metrics in tasks.values() if name in metrics) for name in names}
 
-    def _warn_given(self, data: _Data) -> Iterator[str]:
+    def _warn_given(self, given: Counter[str]) -> Iterator[str]:
         for name in self._computed:
-            times = data.given.get(name, 0)
-            if times:
-                samples = plural(times, "sample")
+            if given[name]:
+                samples = plural(given[name], "sample")
                 yield f"{name} of {samples} is given by the submission, not computed (--parameter given_scores=ignored)"
-        others = [name for name in data.given if name not in self._computed]
+        others = [name for name in sorted(given) if name not in self._computed]
         if others:
             named = ", ".join(map(plain_name, others[:_MOST_NAMED])) + (", …" if len(others) > _MOST_NAMED else "")
             yield f"metrics given by the submission are used unchanged: {named}"
@@ -332,6 +348,19 @@ def terms_of(options: ScoringOptions) -> Terms:
         raise CallError(f"the lexicon is not valid: {error.message}", error.hint) from None
 
 
+def _sums(rows: Sequence[_Row]) -> _Task:
+    found: dict[str, list[Value]] = defaultdict(list)
+    unprocessed: Counter[tuple[str, ...]] = Counter()
+    for row in rows:
+        if not isinstance(row.mark, Mark):
+            unprocessed[row.requires] += 1
+            continue
+        for name, value in row.mark.values.items():
+            found[name].append(value)
+    having = Counter({name: len(values) for name, values in found.items()})
+    return _Task(len(rows), {name: _sum(values) for name, values in found.items()}, having, unprocessed)
+
+
 def _sum(values: Sequence[Value]) -> Fraction:
     exact = total(value for value in values if isinstance(value, Fraction))
     return exact + exact_sum(value for value in values if not isinstance(value, Fraction))
@@ -362,20 +391,6 @@ def weighting(document: Any, options: Mapping[str, Any]) -> Weighting | None:
 def _header(answers: Answers, submission: str) -> dict[str, Any]:
     header = answers.headers.get(submission, {})
     return {"model_id": header.get("model_id"), "timestamp": answers.settings.get("timestamp")}
-
-
-def _details(tasks: Mapping[str, Sequence[_Row]]) -> list[dict[str, Any]]:
-    """Every sample by task and id: its metrics and their components."""
-    return [
-        {
-            "task_id": task,
-            "sample_id": row.item.sample,
-            "scores": {name: rounded(v) if isinstance(v, Fraction) else v for name, v in row.values.items()},
-            "breakdown": _breakdown(row.mark),
-        }
-        for task, rows in tasks.items()
-        for row in sorted(rows, key=lambda row: row.item.sample)
-    ]
 
 
 def _breakdown(mark: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from hashlib import blake2b
 from typing import NamedTuple
@@ -48,11 +48,11 @@ def rationale_of(side: Side) -> Rationale | None:
     return Rationale(blake2b(side.rationale.encode(), digest_size=8).digest(), dense)
 
 
-def remarks(contract: str, rationales: Sequence[Rationale]) -> Iterator[Remark]:
+def remarks(contract: str, rationales: Counter[Rationale]) -> Iterator[Remark]:
     """Warnings about all rationales of a submission. They do not depend on the truth."""
-    total = len(rationales)
-    groups = [n for n in Counter(each.digest for each in rationales if each.digest).values() if n >= _SAME]
-    same, dense = sum(groups), sum(each.dense for each in rationales)
+    total = rationales.total()
+    groups = [times for each, times in rationales.items() if each.digest and times >= _SAME]
+    same, dense = sum(groups), sum(times for each, times in rationales.items() if each.dense)
     of_all = f"of {plural(total, 'rationale')}"
     if groups and same >= _SHARE_SAME * total:
         yield Remark(

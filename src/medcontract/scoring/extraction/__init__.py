@@ -9,8 +9,6 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from msgspec import Struct
-
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.normalizers import names, text
 from medcontract.normalizers.names import look_alikes_sha256
@@ -50,7 +48,7 @@ from medcontract.scoring.extraction.tables import PROCESSING_GATE, tables
 from medcontract.scoring.pairing import Pair, Pairing, Vocabulary
 from medcontract.scoring.protocol import MIN_PROCESSED, Change, Parameter, Protocol, parameters, version_parameter
 from medcontract.scoring.rational import exact_sum, mean, rounded, rounded_or_none
-from medcontract.scoring.scorer import Answers, Counts, Finished, Limit, Remark, Scorer, ScoringOptions
+from medcontract.scoring.scorer import Answers, Finished, Limit, Notes, Remark, Scorer, ScoringOptions, Tally
 from medcontract.scoring.track import Auxiliary, ExpectedIds, Figure, Option, Roles, Track
 
 PROTOCOL = Protocol(
@@ -159,9 +157,8 @@ def _names_of(kind: Kind) -> Vocabulary:
     )  # fmt: skip
 
 
-class _Data(Struct, kw_only=True):
-    documents: tuple[Documents, ...]
-    files: AuxiliaryFiles
+def _documents(tally: Tally) -> list[Documents]:
+    return [tally.data[kind.labels] for kind in (LAB, PRESCRIPTION) if kind.labels in tally.data]
 
 
 class ExtractionScorer(Scorer):
@@ -184,30 +181,32 @@ class ExtractionScorer(Scorer):
             for each in comparers
         )  # fmt: skip
 
-    def count(self, answers: Answers) -> Counts:
-        documents = tuple(
-            Documents.of(kind, answers.pairings[kind.labels])
-            for kind in (LAB, PRESCRIPTION)
-            if kind.labels in answers.pairings
-        )
-        files = AuxiliaryFiles.of(answers.documents)
-        return Counts(
+    def tally(self, answers: Answers) -> Tally:
+        """The documents of each kind; the context are the auxiliary files."""
+        pairings = {
+            kind: answers.pairings[kind.labels] for kind in (LAB, PRESCRIPTION) if kind.labels in answers.pairings
+        }
+        documents = [Documents.of(kind, pairing) for kind, pairing in pairings.items() if pairing.expected.total]
+        return Tally(
             expected=sum(len(each.ids) for each in documents),
             processed={"": sum(each.count(is_processed) for each in documents)},
-            data=_Data(documents=documents, files=files),
-            warnings=(*not_compared(documents), *(message for _, message in files.warnings())),
-            remarks=tuple(remarks(documents)),
-        )  # fmt: skip
+            data={each.kind.labels: each for each in documents},
+            context=AuxiliaryFiles.of(answers.documents),
+        )
 
-    def finish(self, counts: Counts) -> Finished:
-        data: _Data = counts.data
-        protocol = self.protocol
-        figures = {each.kind: DocumentFigures(each, protocol) for each in data.documents}
+    def notes(self, tally: Tally) -> Notes:
+        documents, files = _documents(tally), tally.context
+        warnings = (*not_compared(documents), *(message for _, message in files.warnings()))
+        return Notes(warnings=warnings, remarks=tuple(remarks(documents)))
+
+    def figures(self, tally: Tally) -> Finished:
+        protocol, files = self.protocol, tally.context
+        figures = {each.kind: DocumentFigures(each, protocol) for each in _documents(tally)}
         prescriptions, labs = (figures[kind].accuracy() if kind in figures else None for kind in (PRESCRIPTION, LAB))
-        succeeded = sum(each.count(attrgetter("succeeded")) for each in data.documents)
-        pipeline = pipeline_success_rate(data.files, succeeded, counts.expected)
-        six = gates(data.files, prescriptions, labs, pipeline, protocol)
-        enough = Fraction(counts.processed[""], counts.expected) >= protocol["min_processed"]
+        succeeded = sum(each.count(attrgetter("succeeded")) for each in _documents(tally))
+        pipeline = pipeline_success_rate(files, succeeded, tally.expected)
+        six = gates(files, prescriptions, labs, pipeline, protocol)
+        enough = Fraction(tally.processed[""], tally.expected) >= protocol["min_processed"]
         go = enough and all(gate.passed for gate in six)
         result = {
             "prescription_accuracy": rounded_or_none(prescriptions),
@@ -264,17 +263,14 @@ class ExtractionScorer(Scorer):
                 probes = [probe for marks in runs for probe in marks.values() if type(probe) is bool]
                 yield from failed_documents(kind, sum(probes), len(probes))
 
-    def remediation(self, counts: Counts) -> list[FailureMode]:
-        data: _Data = counts.data
-        return failure_modes(data.documents)
+    def remediation(self, tally: Tally) -> list[FailureMode]:
+        return failure_modes(_documents(tally))
 
-    def breakdown(self, counts: Counts) -> list[ItemBreakdown]:
-        data: _Data = counts.data
-        return [explanation for each in data.documents for explanation in breakdown(each)]
+    def breakdown(self, tally: Tally) -> list[ItemBreakdown]:
+        return [explanation for each in _documents(tally) for explanation in breakdown(each)]
 
-    def hints(self, counts: Counts) -> Iterator[str]:
-        data: _Data = counts.data
-        yield from hints(data.documents)
+    def hints(self, tally: Tally) -> Iterator[str]:
+        yield from hints(_documents(tally))
 
 
 def _is_of(doc_type: str, record: Any) -> bool:

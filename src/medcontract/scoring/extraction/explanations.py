@@ -53,7 +53,7 @@ def failure_modes(documents: Sequence[Documents]) -> list[FailureMode]:
     """How often each field was wrong in each way, the most frequent first."""
     found: Counter[tuple[str, str]] = Counter()
     for each in documents:
-        for mark, times in each.tally:
+        for mark, times in each.different:
             for mode in _modes(each, mark):
                 found[mode] += times
     ordered = sorted(found.items(), key=lambda row: (-row[1], row[0]))
@@ -77,7 +77,7 @@ def hints(documents: Sequence[Documents]) -> Iterator[str]:
     yield from _without_record(documents)
     found: Counter[tuple[str, str, float]] = Counter()
     for each in documents:
-        for mark, times in each.tally:
+        for mark, times in each.different:
             for _, report in mark.items:
                 if report.nearest:
                     found[(report.name, *report.nearest)] += times

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -18,15 +19,13 @@ from medcontract.scoring.rational import ZERO, rounded, total
 from medcontract.scoring.scorer import Remark
 
 
-class Documents(Struct):
-    """The documents of one kind, sorted by their ids."""
+class Documents(Struct, dict=True):
+    """The documents of one kind, sorted by their ids. Those of other cases can be added; with a weight, they repeat."""
 
     kind: Kind
     ids: list[str]
     labels: list[Label]
     marks: list[DocMark]
-    tally: list[tuple[DocMark, int]]
-    """The different marks, and how many documents have each of them. Equal marks may occur more than once."""
 
     @classmethod
     def of(cls, kind: Kind, pairing: Pairing[Label, DocMark]) -> Documents:
@@ -38,20 +37,33 @@ class Documents(Struct):
                 nothing_right(len(items), "no record") if mark is None else mark
                 for mark, (items, _) in zip(found, labels, strict=True)
             ]
-        if not is_ascending(ids):
-            order = sorted(range(len(ids)), key=ids.__getitem__)
-            ids, labels, found = ([column[place] for place in order] for column in (ids, labels, found))
-        return cls(kind, ids, labels, found, _tally(found))
+        return cls(kind, *_in_order(ids, labels, found))
+
+    def __add__(self, other: Documents) -> Documents:
+        columns = self.ids + other.ids, self.labels + other.labels, self.marks + other.marks
+        return Documents(self.kind, *_in_order(*columns))
+
+    def __mul__(self, times: int) -> Documents:
+        return Documents(self.kind, *_in_order(self.ids * times, self.labels * times, self.marks * times))
+
+    @cached_property
+    def different(self) -> list[tuple[DocMark, int]]:
+        """The different marks, and how many documents have each of them. Equal marks may occur more than once."""
+        numbers = list(map(id, self.marks))  # to compare the marks would take much longer
+        known = dict(zip(numbers, self.marks, strict=True))
+        return [(known[number], times) for number, times in Counter(numbers).items()]
 
     def count(self, condition: Callable[[DocMark], bool]) -> int:
         """How many documents satisfy a condition."""
-        return sum(times for mark, times in self.tally if condition(mark))
+        return sum(times for mark, times in self.different if condition(mark))
 
 
-def _tally(found: Sequence[DocMark]) -> list[tuple[DocMark, int]]:
-    """Counts objects, which is much faster than to compare them."""
-    different = dict(zip(map(id, found), found, strict=True))
-    return [(different[number], times) for number, times in Counter(map(id, found)).items()]
+def _in_order(ids: list[str], *columns: list[Any]) -> list[list[Any]]:
+    """Sort all columns by the first."""
+    if is_ascending(ids):
+        return [ids, *columns]
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+    return [[column[place] for place in order] for column in (ids, *columns)]
 
 
 def is_processed(mark: DocMark) -> bool:
@@ -86,7 +98,7 @@ def failed_documents(kind: Kind, failed: int, read: int) -> Iterator[Remark]:
 
 def _extra_items(documents: Sequence[Documents]) -> Iterator[Remark]:
     """Predicting every possible name finds all labeled ones, because no figure counts extra items."""
-    counted = [(mark, times) for each in documents for mark, times in each.tally if is_processed(mark)]
+    counted = [(mark, times) for each in documents for mark, times in each.different if is_processed(mark)]
     predicted = sum(mark.predicted * times for mark, times in counted)
     labeled = sum(mark.labeled * times for mark, times in counted)
     if predicted > _MANY_EXTRA * labeled:
@@ -123,7 +135,7 @@ class DocumentFigures:
     def __init__(self, documents: Documents, protocol: Protocol) -> None:
         self._documents = documents
         self._times: Counter[_Counts] = Counter()
-        for mark, times in documents.tally:
+        for mark, times in documents.different:
             self._times[_Counts.of(mark)] += times
         first, second = (
             ("weight_name_recall", "weight_attribute_accuracy")
@@ -140,7 +152,7 @@ class DocumentFigures:
     def rows(self) -> list[dict[str, Any]]:
         """The row of each document in the result."""
         by_counts = {counts: self._row(counts) for counts in self._times}
-        by_mark = {id(mark): by_counts[_Counts.of(mark)] for mark, _ in self._documents.tally}
+        by_mark = {id(mark): by_counts[_Counts.of(mark)] for mark, _ in self._documents.different}
         rows = map(by_mark.__getitem__, map(id, self._documents.marks))
         return [{**row, "doc_id": doc_id} for row, doc_id in zip(rows, self._documents.ids, strict=True)]
 

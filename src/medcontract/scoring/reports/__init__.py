@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,15 +13,14 @@ from medcontract.results.tables import Table, by_class_table, figures_table, lon
 from medcontract.scoring.comparison import Comparison, Rows
 from medcontract.scoring.pairing import Pair, Pairing, marks
 from medcontract.scoring.processing_gate import processed_counts, shown_id
-from medcontract.scoring.rational import mean_or_none, rounded
+from medcontract.scoring.rational import exact_sum, mean_or_none, rounded
 from medcontract.scoring.reports.protocol import FIGURES, OF_RUNS, PROTOCOL
 from medcontract.scoring.reports.runs import (
     ENDED,
     URGENCIES,
     Labels,
-    RunCounts,
+    RunSums,
     average_time,
-    count_run,
     figures_of,
     has_exception,
     labels_of,
@@ -28,9 +28,10 @@ from medcontract.scoring.reports.runs import (
     mean_of_runs,
     reasons_of,
     row_of,
+    sums_of,
     total_of,
 )
-from medcontract.scoring.scorer import Answers, Counts, Finished, Limit, Remark, Scorer
+from medcontract.scoring.scorer import Answers, Finished, Limit, Notes, Remark, Scorer, Tally
 from medcontract.scoring.track import Auxiliary, ExpectedIds, Roles, Track
 
 
@@ -54,25 +55,32 @@ class ReportsScorer(Scorer):
         ),
     )  # fmt: skip
 
-    def count(self, answers: Answers) -> Counts:
+    def tally(self, answers: Answers) -> Tally:
+        """The labels of the truth, and the sums of each run; the context is what was measured of each run."""
         pairing = answers.pairing()
         telemetry = answers.documents.get("reports/telemetry")
-        measured = _runs_by_id(telemetry)
         items = pairing.expected.items
         limit = float(self.protocol["time_limit_sec"])
-        runs = [count_run(run, items, marks(pairing, run), measured.get(run), limit) for run in pairing.runs()]
-        return Counts(
+        return Tally(
             expected=len(items),
             processed=processed_counts(pairing),
-            data=tuple(runs),
-            warnings=tuple(_warnings(runs, telemetry, limit)),
-            about_truth=tuple(_absent_classes(items)),
+            data=(Counter(items), {run: sums_of(items, marks(pairing, run), limit) for run in pairing.runs()}),
+            context=None if telemetry is None else _runs_by_id(telemetry),
         )
 
-    def finish(self, counts: Counts) -> Finished:
-        runs: tuple[RunCounts, ...] = counts.data
-        figures = [figures_of(run, counts.expected, self.protocol) for run in runs]
-        reasons = [reasons_of(run, exact, self.protocol) for run, exact in zip(runs, figures, strict=True)]
+    def notes(self, tally: Tally) -> Notes:
+        truth, runs = tally.data
+        return Notes(
+            warnings=tuple(_warnings(runs.values(), tally.context, float(self.protocol["time_limit_sec"]))),
+            about_truth=tuple(_absent_classes(truth)),
+        )
+
+    def figures(self, tally: Tally) -> Finished:
+        names, measured = sorted(tally.processed), tally.context or {}
+        figures = [figures_of(run, tally, measured.get(run), self.protocol) for run in names]
+        reasons = [
+            reasons_of(measured.get(run), exact, self.protocol) for run, exact in zip(names, figures, strict=True)
+        ]
         valid = not any(reasons)
         means = mean_of_runs(figures)
         totals = [total_of(run) for run in figures]
@@ -80,15 +88,15 @@ class ReportsScorer(Scorer):
         rows = [
             {
                 **row_of(exact, total if not why else None),
-                "run_id": run.run_id,
-                "success_rate": rounded(Fraction(run.processed, counts.expected)),
+                "run_id": run,
+                "success_rate": rounded(Fraction(tally.processed[run], tally.expected)),
                 "valid": not why,
                 "reasons": list(why),
             }
-            for run, exact, total, why in zip(runs, figures, totals, reasons, strict=True)
+            for run, exact, total, why in zip(names, figures, totals, reasons, strict=True)
         ]
         all_reasons = tuple(
-            f"run {shown_id(run.run_id)}: {why}" for run, each in zip(runs, reasons, strict=True) for why in each
+            f"run {shown_id(run)}: {why}" for run, each in zip(names, reasons, strict=True) for why in each
         )
         return Finished(
             result={**row_of(means, total), "runs": rows},
@@ -127,7 +135,7 @@ class ReportsScorer(Scorer):
         telemetry = documents.get("reports/telemetry")
         measured = _runs_by_id(telemetry)
         times = {run: [m for m in sheet.values() if type(m) is float] for run, sheet in pairing.runs().items()}
-        seconds = {run: average_time(found, measured.get(run)) for run, found in times.items()}
+        seconds = {run: average_time(exact_sum(found), len(found), measured.get(run)) for run, found in times.items()}
         by_organizer = any(run.avg_processing_time_sec is not None for run in measured.values())
         yield limit_check("time", "reports/telemetry" if by_organizer else "reports/predictions", seconds, protocol)
         memory = {name: Fraction(run.max_memory_mb) for name, run in measured.items()}
@@ -197,7 +205,7 @@ def _runs_table(score: Score, runs: Sequence[dict[str, Any]]) -> Iterator[Table]
     yield long_table(Table("Runs", ("run", *columns, "valid"), rows))
 
 
-def _warnings(runs: Sequence[RunCounts], telemetry: Any, time_limit: float) -> Iterator[str]:
+def _warnings(runs: Iterable[RunSums], telemetry: Any, time_limit: float) -> Iterator[str]:
     if telemetry is None:
         yield "no telemetry (reports/telemetry), so no memory and CPU figures, performance_score and total_score"
     slow = sum(run.slow for run in runs)
@@ -209,7 +217,7 @@ def _slow_records(count: int, time_limit: float) -> str:
     return f"{plural(count, 'processed record')} took more than {time_limit:g} s"
 
 
-def _absent_classes(items: Sequence[Labels]) -> list[str]:
+def _absent_classes(items: Iterable[Labels]) -> list[str]:
     present = {item.urgency for item in items}
     warnings = [
         f"the truth has no report of urgency {name}: its F1 is 0 for every submission"

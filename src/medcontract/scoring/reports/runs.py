@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from operator import attrgetter
 from typing import Any, NamedTuple
-
-from msgspec import Struct
 
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.scoring.processing_gate import shown_id
 from medcontract.scoring.protocol import Protocol
 from medcontract.scoring.rational import ZERO, exact_sum, f1, mean, mean_or_none, rounded, rounded_or_none
 from medcontract.scoring.reports.protocol import NAMES
-from medcontract.scoring.scorer import Limit
+from medcontract.scoring.scorer import Limit, Tally
 
 URGENCIES = ("Emergency", "Urgent", "Routine")
 
@@ -36,23 +35,17 @@ def labels_of(record: Any) -> Labels:
     return _INTERNED.setdefault(labels, labels)
 
 
-class RunCounts(Struct, frozen=True, kw_only=True):
-    """The counts of one run, and exact sums of its numbers."""
+class RunSums(NamedTuple):
+    """What is added up over the processed reports of one run."""
 
-    run_id: str
-    processed: int
-    correct_specialties: int
-    urgencies: Counter[tuple[str, str | None]]
-    """How often each (true, predicted or None) occurs."""
-    follow_ups: Counter[tuple[bool, bool | None]]
-    """How often each (true, predicted or None) occurs."""
-    slow: int
-    """Processed records that took longer than the limit."""
-    seconds: Fraction | None
-    """Average processing time; None if nothing was processed."""
-    memory: Fraction | None
-    cpu: Fraction | None
-    exception: bool
+    labels: Counter[tuple[Labels, Labels]]
+    """How often each (true, predicted) occurs."""
+    seconds: Fraction = ZERO
+    slow: int = 0
+    """Records that took longer than the limit."""
+
+
+_NOTHING = RunSums(Counter())
 
 
 class Run(NamedTuple):
@@ -72,70 +65,55 @@ class Run(NamedTuple):
     performance: Fraction | None
 
 
-def count_run(
-    run_id: str,
-    items: Sequence[Labels],
-    marked: Sequence[tuple[Labels, float] | None],
-    telemetry: Any,
-    time_limit: float,
-) -> RunCounts:
-    pairs = Counter((item, None if mark is None else mark[0]) for item, mark in zip(items, marked, strict=True))
-    urgencies: Counter[tuple[str, str | None]] = Counter()
-    follow_ups: Counter[tuple[bool, bool | None]] = Counter()
-    correct = 0
-    for (item, predicted), times in pairs.items():
-        correct += times * (predicted is not None and predicted.specialty == item.specialty)
-        urgencies[item.urgency, predicted and predicted.urgency] += times
-        follow_ups[item.follow_up, None if predicted is None else predicted.follow_up] += times
+def sums_of(items: Sequence[Labels], marked: Sequence[tuple[Labels, float] | None], time_limit: float) -> RunSums:
+    labels = Counter((item, mark[0]) for item, mark in zip(items, marked, strict=True) if mark is not None)
     seconds = [mark[1] for mark in marked if mark is not None]
-    return RunCounts(
-        run_id=run_id,
-        processed=len(seconds),
-        correct_specialties=correct,
-        urgencies=urgencies,
-        follow_ups=follow_ups,
-        slow=sum(each > time_limit for each in seconds),
-        seconds=average_time(seconds, telemetry),
-        memory=None if telemetry is None else Fraction(telemetry.max_memory_mb),
-        cpu=None if telemetry is None else Fraction(telemetry.avg_cpu_percent),
-        exception=telemetry is not None and has_exception(telemetry),
-    )
+    return RunSums(labels, exact_sum(seconds), sum(each > time_limit for each in seconds))
 
 
-def average_time(seconds: Sequence[float], telemetry: Any) -> Fraction | None:
+def average_time(seconds: Fraction, processed: int, telemetry: Any) -> Fraction | None:
     """The time measured by the organizer, if there is one; otherwise the mean of the participant's times."""
-    if not seconds:
+    if not processed:
         return None
     if telemetry is not None and telemetry.avg_processing_time_sec is not None:
         return Fraction(telemetry.avg_processing_time_sec)
-    return exact_sum(seconds) / len(seconds)
+    return seconds / processed
 
 
 def has_exception(run: Any) -> bool:
     return bool(run.exception and run.exception.strip(BLANKS))
 
 
-def _f1_of(confusion: Counter[tuple[Any, Any]], name: object) -> Fraction:
-    hits = confusion[name, name]
-    predicted = sum(times for (_, answer), times in confusion.items() if answer == name)
-    true = sum(times for (item, _), times in confusion.items() if item == name)
+def _f1_of(field: str, name: object, truth: Counter[Labels], labels: Counter[tuple[Labels, Labels]]) -> Fraction:
+    """The F1 of a value of one field; a report that is not processed is a false negative."""
+    of = attrgetter(field)
+    true = sum(times for item, times in truth.items() if of(item) == name)
+    predicted = sum(times for (_, said), times in labels.items() if of(said) == name)
+    hits = sum(times for (item, said), times in labels.items() if of(item) == name == of(said))
     return f1(hits, predicted - hits, true - hits)
 
 
-def figures_of(run: RunCounts, expected: int, protocol: Protocol) -> Run:
-    by_class = {name: _f1_of(run.urgencies, name) for name in URGENCIES}
-    specialty = Fraction(run.correct_specialties, expected)
+def figures_of(run: str, tally: Tally, telemetry: Any, protocol: Protocol) -> Run:
+    """The figures of a run. `telemetry` is what was measured of it, if anything."""
+    truth, runs = tally.data
+    labels, total_seconds, _ = runs.get(run, _NOTHING)
+    right = sum(times for (item, said), times in labels.items() if item.specialty == said.specialty)
+    by_class = {name: _f1_of("urgency", name, truth, labels) for name in URGENCIES}
+    specialty = Fraction(right, tally.expected)
     urgency = sum((protocol[f"weight_{name.lower()}"] * value for name, value in by_class.items()), ZERO)
-    follow_up = _f1_of(run.follow_ups, True)
+    follow_up = _f1_of("follow_up", True, truth, labels)
+    seconds = average_time(total_seconds, tally.processed[run], telemetry)
+    memory = None if telemetry is None else Fraction(telemetry.max_memory_mb)
+    cpu = None if telemetry is None else Fraction(telemetry.avg_cpu_percent)
     accuracy = 100 * (
         protocol["weight_specialty"] * specialty
         + protocol["weight_urgency"] * urgency
         + protocol["weight_follow_up"] * follow_up
     )
     penalties = (
-        _penalty(run.seconds, protocol["time_target_sec"], protocol["time_penalty_per_sec"]),
-        _penalty(run.memory, protocol["memory_target_mb"], 1 / protocol["memory_mb_per_point"]),
-        _penalty(run.cpu, protocol["cpu_target_percent"], 1 / protocol["cpu_percent_per_point"]),
+        _penalty(seconds, protocol["time_target_sec"], protocol["time_penalty_per_sec"]),
+        _penalty(memory, protocol["memory_target_mb"], 1 / protocol["memory_mb_per_point"]),
+        _penalty(cpu, protocol["cpu_target_percent"], 1 / protocol["cpu_percent_per_point"]),
     )
     known = [penalty for penalty in penalties if penalty is not None]
     return Run(
@@ -143,9 +121,9 @@ def figures_of(run: RunCounts, expected: int, protocol: Protocol) -> Run:
         by_class=by_class,
         urgency_f1=urgency,
         follow_up_f1=follow_up,
-        seconds=run.seconds,
-        memory=run.memory,
-        cpu=run.cpu,
+        seconds=seconds,
+        memory=memory,
+        cpu=cpu,
         time_penalty=penalties[0],
         memory_penalty=penalties[1],
         cpu_penalty=penalties[2],
@@ -178,11 +156,11 @@ def _exceeds(value: Fraction | None, name: str, protocol: Protocol) -> str | Non
     return f"{rounded(value):g} {what}, at most {float(protocol[parameter]):g} allowed"
 
 
-def reasons_of(run: RunCounts, exact: Run, protocol: Protocol) -> list[str]:
+def reasons_of(telemetry: Any, exact: Run, protocol: Protocol) -> list[str]:
     """Why a run is invalid."""
     values = {"time": exact.seconds, "memory": exact.memory, "cpu": exact.cpu}
     exceeded = [_exceeds(value, name, protocol) for name, value in values.items()]
-    return [why for why in exceeded if why] + [ENDED] * run.exception
+    return [why for why in exceeded if why] + [ENDED] * (telemetry is not None and has_exception(telemetry))
 
 
 def limit_check(name: str, contract: str, values: Mapping[str, Fraction | None], protocol: Protocol) -> Limit:
@@ -202,20 +180,10 @@ def limit_check(name: str, contract: str, values: Mapping[str, Fraction | None],
 
 def mean_of_runs(runs: Sequence[Run]) -> Run:
     """Means of scores, not scores of means."""
-    return Run(
-        specialty_accuracy=mean(run.specialty_accuracy for run in runs),
-        by_class={name: mean(run.by_class[name] for run in runs) for name in URGENCIES},
-        urgency_f1=mean(run.urgency_f1 for run in runs),
-        follow_up_f1=mean(run.follow_up_f1 for run in runs),
-        seconds=mean_or_none(run.seconds for run in runs),
-        memory=mean_or_none(run.memory for run in runs),
-        cpu=mean_or_none(run.cpu for run in runs),
-        time_penalty=mean_or_none(run.time_penalty for run in runs),
-        memory_penalty=mean_or_none(run.memory_penalty for run in runs),
-        cpu_penalty=mean_or_none(run.cpu_penalty for run in runs),
-        accuracy=mean(run.accuracy for run in runs),
-        performance=mean_or_none(run.performance for run in runs),
-    )
+    means: dict[str, Any] = {
+        name: mean_or_none(getattr(run, name) for run in runs) for name in Run._fields if name != "by_class"
+    }
+    return Run(by_class={name: mean(run.by_class[name] for run in runs) for name in URGENCIES}, **means)
 
 
 def row_of(run: Run, total: Fraction | None) -> dict[str, Any]:
