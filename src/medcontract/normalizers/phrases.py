@@ -25,8 +25,8 @@ class Phrases:
     def __init__(self, values: Mapping[str, str]) -> None:
         self._phrases = [spaced(phrase) for phrase in values]
         self._by_phrase = dict(zip(self._phrases, values.values(), strict=True))
-        self._replacements = [None if phrase == value else spaced(value) for phrase, value in values.items()]
-        """The values, except those of phrases that are their own value."""
+        self._replacements = [None if phrase == value else spaced(value).encode() for phrase, value in values.items()]
+        """The values as UTF-8, except those of phrases that are their own value."""
 
     @cached_property
     def _automaton(self) -> Any:
@@ -35,8 +35,8 @@ class Phrases:
         return AhoCorasick(self._phrases, matchkind=MatchKind.LeftmostLongest, store_patterns=True)
 
     @cached_property
-    def _find_in_ascii(self) -> Callable[[bytes], list[Match]]:
-        """Like `find`, in a text that is ASCII: faster, because bytes need not be mapped to characters."""
+    def _find(self) -> Callable[[bytes], list[Match]]:
+        """Finds the phrases in a spaced text as UTF-8: faster, because bytes need not be mapped to characters."""
         from ahocorasick_rs import BytesAhoCorasick, MatchKind
 
         phrases = [phrase.encode() for phrase in self._phrases]
@@ -44,16 +44,9 @@ class Phrases:
         find: Callable[[bytes], list[Match]] = automaton.find_matches_as_indexes
         return find
 
-    def find(self, text: str) -> list[Match]:
-        """The phrases in a spaced text."""
-        if text.isascii():
-            return self._find_in_ascii(text.encode())
-        found: list[Match] = self._automaton.find_matches_as_indexes(text)
-        return found
-
     @cached_property
     def find_phrases(self) -> Callable[[str], list[str]]:
-        """Like `find`, but returns the spaced phrases: faster, because nothing is created for each."""
+        """Returns the spaced phrases in a spaced text: faster than `_find`, because nothing is created for each."""
         find: Callable[[str], list[str]] = self._automaton.find_matches_as_strings
         return find
 
@@ -69,16 +62,15 @@ class Phrases:
 
     def replace(self, text: str) -> str:
         """The spaced text with each phrase replaced by its value."""
-        pieces: list[str] = []
+        raw = text.encode()
+        pieces: list[bytes] = []
         done = 0
         replacements = self._replacements
-        for number, start, end in self.find(text):
+        for number, start, end in self._find(raw):
             replacement = replacements[number]
             if replacement is not None:
-                pieces.append(text[done:start])
+                pieces.append(raw[done:start])
                 pieces.append(replacement)
                 done = end
-        if not pieces:
-            return text
-        pieces.append(text[done:])
-        return "".join(pieces)
+        pieces.append(raw[done:])
+        return b"".join(pieces).decode()
