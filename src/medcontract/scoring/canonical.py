@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import cache
@@ -206,21 +205,17 @@ def record_lines(records: Sequence[Any]) -> bytes:
     return lines if _omits_null(kind) else _without_null_fields(lines, fields)
 
 
-_FIRST_NULL_FIELDS = re.compile(rb'\{(?:"[^"\\]*+":null,)++')
-_NULL_FIELDS = re.compile(rb'(?:,"[^"\\]*+":null)++')
-
-
 def _without_null_fields(lines: bytes, fields: Iterable[str]) -> bytes:
     """The encoded records without fields that are null. In a string, the quotes around a name would be escaped."""
-    line = lines[: lines.find(b"\n")]
-    for first in set(_FIRST_NULL_FIELDS.findall(line)):  # most often the same in all records
-        lines = lines.replace(first, b"{")
-    for run in set(_NULL_FIELDS.findall(line)):
-        lines = lines.replace(run, b"")
-    if b":null" in lines:
-        for name in map(str.encode, fields):
-            lines = lines.replace(b',"%b":null' % name, b"").replace(b'{"%b":null,' % name, b"{")
-            lines = lines.replace(b'{"%b":null}' % name, b"{}")
+    before_null = lines.split(b":null")[:-1]
+    found = {text[text.rfind(b'"', 0, -1) - 1 :] for text in before_null}  # names with the sign before them
+    names = [b'"%b"' % field.encode() for field in fields]
+    for name in names:
+        if b"," + name in found:
+            lines = lines.replace(b",%b:null" % name, b"")
+    for name in names:
+        if b"{" + name in found:
+            lines = lines.replace(b"{%b:null," % name, b"{").replace(b"{%b:null}" % name, b"{}")
     return lines
 
 

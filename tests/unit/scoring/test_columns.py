@@ -220,6 +220,8 @@ def _without_null(value: Any) -> Any:
 
 @property_settings(200)
 @given(st.lists(_NESTED, min_size=1, max_size=4))
+@example([Nested("x", Part("y", [",", ":null"]))])
+@example([Nested("x", Part()), Nested("x", Part("y"), "z", [Part(), Part(tags=[])])])
 def test_lines_of_nested_records(rows: list[Nested]) -> None:
     """The same as record by record: without null at any level, keys sorted."""
     lines = record_lines(rows)
