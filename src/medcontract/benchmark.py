@@ -34,8 +34,7 @@ from medcontract.scoring.benchmark.metrics import (
     REASONING,
     Settings,
     measured,
-    prediction_side,
-    reference_side,
+    normalized_sides,
     required_metrics,
 )
 from medcontract.scoring.benchmark.rescoring import add_combined
@@ -80,11 +79,12 @@ class _Metric:
         self._breakdown = []
         references, predictions = self._validated(expected, predicted)
         values: list[Fraction] = []
-        for reference, prediction in zip(references, predictions, strict=True):
-            wanted = reference_side(self._terms, self._settings, reference.reference)
-            found_side = prediction_side(self._terms, self._settings, prediction.prediction)
-            required = required_metrics(self._settings, wanted)
-            found = measured(self._terms, self._settings, required, wanted, found_side).get(self.name)
+        said, answers = [each.reference for each in references], [each.prediction for each in predictions]
+        known = normalized_sides(self._terms, self._settings, said, markers=False)
+        predicted_sides = normalized_sides(self._terms, self._settings, answers, markers=True)
+        for reference, *sides in zip(said, known, predicted_sides, strict=True):
+            required = required_metrics(self._settings, reference)
+            found = measured(self._terms, self._settings, required, *sides).get(self.name)
             if found is None:
                 self._breakdown.append({"score": None})
                 continue

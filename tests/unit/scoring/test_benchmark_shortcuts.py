@@ -52,7 +52,8 @@ PAIR = pair()
 def test_records_in_blocks(found: list[Any]) -> None:
     """Records that are measured together have the marks that they have on their own."""
     items = [PAIR.item(SimpleNamespace(task_id="T", sample_id="S", reference=right)) for right, _, _ in found]
-    items[::5] = [item._replace(side=None) for item in items[::5]]
+    for item in items[::5]:
+        item.said = None
     records = [SimpleNamespace(prediction=said, scores=scores) for _, said, scores in found]
     wanted = [PAIR.measure(item, record) for item, record in zip(items, records, strict=True)]
     assert [mark is REPEATED for mark in wanted] == [number % 5 == 0 for number in range(len(found))]

@@ -120,7 +120,7 @@ class BenchmarkScorer(Scorer):
         truth = SAMPLES if submission == SAMPLES and REFERENCES not in contracts else REFERENCES
         terms, custom = terms_of(options), custom_metrics()
         settings, take_given = Settings.of(protocol), protocol.word("given_scores") == "taken"
-        item = partial(item_of, terms, settings, bool(custom))
+        item = partial(item_of, settings)
         measuring = Measuring(terms, settings, take_given, custom, options)
         pair = Pair(
             truth=truth, submission=submission, key=KEY, item=item,

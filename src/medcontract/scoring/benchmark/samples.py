@@ -22,8 +22,7 @@ from medcontract.scoring.benchmark.metrics import (
     Side,
     computed_metrics,
     measured,
-    prediction_sides,
-    reference_side,
+    normalized_sides,
     required_metrics,
 )
 from medcontract.scoring.benchmark.stuffing import Rationale, rationale_of
@@ -46,17 +45,20 @@ Value = Fraction | float
 MetricFunctions = Mapping[str, Callable[..., Any]]
 
 
-class Item(NamedTuple):
+class Item(Struct, gc=False):
     """The expected answer of one sample."""
 
     task: str
     sample: str
-    side: Side | None
-    """None for a sample with an invalid or repeated record."""
     requires: tuple[str, ...]
     """The metrics that its reference requires."""
     said: Any
-    """The reference as read, if custom metrics need it."""
+    """The reference as read, until it is normalized or as long as custom metrics need it.
+
+    None for a sample with an invalid or repeated record.
+    """
+    side: Side | None = None
+    """The normalized reference. It is created for the first record of the sample, in the process that measures it."""
 
 
 class Mark(NamedTuple):
@@ -73,11 +75,10 @@ class Mark(NamedTuple):
     """None if it is blank."""
 
 
-def item_of(terms: Terms, settings: Settings, keep: bool, record: Any) -> Item:
+def item_of(settings: Settings, record: Any) -> Item:
     """The expected answer in a valid record."""
-    side = reference_side(terms, settings, record.reference)
-    requires = required_metrics(settings, side)
-    return Item(record.task_id, record.sample_id, side, requires, record.reference if keep else None)
+    said = record.reference
+    return Item(record.task_id, record.sample_id, required_metrics(settings, said), said)
 
 
 def has_answer(record: Any) -> bool:
@@ -118,8 +119,19 @@ class Measuring(NamedTuple):
         items = iter(items)
         for start in range(0, len(records), _BLOCK):
             block = records[start : start + _BLOCK]
-            sides = prediction_sides(self.terms, self.settings, [record.prediction for record in block])
-            yield from map(self._mark, islice(items, len(block)), block, sides)
+            expected = list(islice(items, len(block)))
+            self._normalize(expected)
+            said = [record.prediction for record in block]
+            sides = normalized_sides(self.terms, self.settings, said, markers=True)
+            yield from map(self._mark, expected, block, sides)
+
+    def _normalize(self, items: Iterable[Item]) -> None:
+        """Normalize the references that were not normalized yet."""
+        new = [(item, said) for item in items if item.side is None and (said := item.said) is not None]
+        sides = normalized_sides(self.terms, self.settings, [said for _, said in new], markers=False)
+        for (item, said), side in zip(new, sides, strict=True):
+            item.side = side  # first, so that another thread finds one or the other
+            item.said = said if self.custom else None
 
     def _mark(self, item: Item, record: Any, side: Side) -> Mark | Unscored:
         """Computed metrics, then custom ones, then those given in the record: the later takes precedence."""
@@ -215,9 +227,11 @@ class OwnTruth(Expected[Item]):
         if isinstance(task, str) and isinstance(sample, str):
             reference = _valid_answer(read_field(parsed, "reference"))
             if reference is None:
-                self._add_sample(Item(task, sample, None, (), None))
+                self._add_sample(Item(task, sample, (), None))
             else:
-                self._expect_sample(self._item(_Known(task, sample, reference))._replace(side=None), reference)
+                item = self._item(_Known(task, sample, reference))
+                item.said = None
+                self._expect_sample(item, reference)
         return ()
 
     def _expect_sample(self, item: Item, reference: Any) -> None:
@@ -230,7 +244,7 @@ class OwnTruth(Expected[Item]):
         number = self.add((item.task, item.sample), item)
         one = self.items[number]
         if one is not item:
-            self.items[number] = one._replace(side=None, requires=(*one.requires, *item.requires))
+            self.items[number] = Item(one.task, one.sample, (*one.requires, *item.requires), None)
 
 
 def _valid_answer(value: Any) -> Any:
