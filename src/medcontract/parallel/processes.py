@@ -92,6 +92,7 @@ class Workers:
             try:
                 return self._pool.submit(_call, function, *arguments, **named)
             except BrokenProcessPool:
+                self._end()  # one that is just starting does not hear SIGTERM
                 self._pool.shutdown()
                 self._pool = self._start()
                 return self._pool.submit(_call, function, *arguments, **named)
