@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import cache
 from io import BytesIO
-from pickle import PickleBuffer
 from typing import Any
 
 import msgspec
@@ -17,8 +16,6 @@ import rfc8785
 from medcontract.contracts.undecoded import Undecoded, decoded
 
 _EXACT_INTEGERS = 1 << 53
-_WITH_BUFFERS = 5
-"""The protocol of pickle that can leave it to others to send large texts."""
 
 
 def canonical(value: Any) -> str:
@@ -223,24 +220,16 @@ class ContentHash:
     """An order-independent hash of records: each on one line, with lines sorted by their bytes."""
 
     def __init__(self) -> None:
-        self._texts: list[bytes | memoryview] = []
+        self._texts: list[bytes] = []
         """Each consists of many lines, which takes far less memory than one object per line."""
         self._sorted = True
         """The lines are already sorted."""
-        self._first = self._last = b""
-        """The first and the last line, while lines are sorted."""
-        self._digest = hashlib.sha256()
-        self._hashed = 0
-        """How many texts were hashed, while lines are sorted."""
-
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        """The texts are as large as the truth: whoever sends them need not copy them first."""
-        texts = list(map(PickleBuffer, self._texts)) if protocol >= _WITH_BUFFERS else list(map(bytes, self._texts))
-        return _content_hash, (texts, self._sorted, self._first, self._last)
+        self._last = b""
+        """The last line, while lines are sorted."""
 
     def copy(self) -> ContentHash:
         other = ContentHash()
-        vars(other).update(vars(self), _texts=list(self._texts), _digest=self._digest.copy())
+        vars(other).update(vars(self), _texts=list(self._texts))
         return other
 
     def add(self, records: Sequence[Any]) -> None:
@@ -248,58 +237,26 @@ class ContentHash:
         if self._sorted and text:
             lines = [self._last, *BytesIO(text).readlines()]  # much faster than to split
             self._sorted = lines == sorted(lines)
-            self._first, self._last = self._first or lines[1], lines[-1]
+            self._last = lines[-1]
         self._texts.append(text)
 
-    def absorb(self, other: ContentHash) -> None:
-        """Add records that were added to another one. They are hashed at once, while other processes still read."""
-        if not self._texts:
-            vars(self).update(vars(other.copy()))
-        elif other._texts:
-            self._sorted = self._sorted and other._sorted and self._last <= other._first
-            self._texts += other._texts
-            self._last = other._last
-        self._hash_sorted()
-
-    def _hash_sorted(self) -> None:
-        """Hash the texts that were not hashed yet, if all lines are sorted."""
-        if self._sorted:
-            for text in self._texts[self._hashed :]:
-                self._digest.update(text)
-            self._hashed = len(self._texts)
-
-    def lines(self) -> list[bytes]:
-        """The records as lines, sorted."""
-        lines = [line for text in self._texts for line in bytes(text).splitlines()]
-        return lines if self._sorted else sorted(lines)
-
     def sha256(self) -> str:
-        """The hash of all records. They are dropped, to save memory."""
-        self._hash_sorted()
+        """Return the hash of all records. They are dropped, to save memory."""
         texts, self._texts = self._texts, []
-        if self._sorted:
-            return self._digest.hexdigest()
         digest = hashlib.sha256()
-        for text in _sorted_lines(texts):
+        for text in texts if self._sorted else _sorted_lines(texts):
             digest.update(text)
         return digest.hexdigest()
-
-
-def _content_hash(texts: list[bytes | memoryview], *others: Any) -> ContentHash:
-    content = ContentHash()
-    content._texts = texts
-    content._sorted, content._first, content._last = others
-    return content
 
 
 _MANY = 1 << 10
 
 
-def _sorted_lines(texts: list[bytes | memoryview]) -> Iterator[bytes]:
+def _sorted_lines(texts: list[bytes]) -> Iterator[bytes]:
     """The lines of all texts, sorted, many at a time. The texts are dropped, to save memory."""
     lines: list[bytes] = []
     while texts:
-        lines += bytes(texts.pop()).splitlines()
+        lines += texts.pop().splitlines()
     lines.sort()
     for at in range(0, len(lines), _MANY):
         yield b"\n".join(lines[at : at + _MANY]) + b"\n"

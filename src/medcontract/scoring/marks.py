@@ -48,11 +48,6 @@ class Marks:
     def processed(self) -> int:
         return len(self._numbers) - len(self._hidden)
 
-    @property
-    def end(self) -> int | None:
-        """The index after the last item, if the marks are those of consecutive items."""
-        return self._numbers.stop if isinstance(self._numbers, range) and not self.unscored else None
-
     def __contains__(self, number: int) -> bool:
         return number in self.unscored or self._is_marked(number)
 

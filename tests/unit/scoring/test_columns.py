@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -121,37 +121,6 @@ def test_the_content_hash_is_that_of_sorted_canonical_lines(blocks: list[list[Ro
             lines.append(json.dumps(there, separators=(",", ":"), ensure_ascii=False).encode() + b"\n")
     copied = content.copy()
     assert content.sha256() == copied.sha256() == hashlib.sha256(b"".join(sorted(lines))).hexdigest()
-
-
-def _sent_in_protocol(protocol: int) -> Callable[[ContentHash], ContentHash]:
-    return lambda content: pickle.loads(pickle.dumps(content, protocol))  # noqa: S301  # written a moment ago
-
-
-def _sent_without_copies(content: ContentHash) -> ContentHash:
-    buffers: list[pickle.PickleBuffer] = []
-    head = pickle.dumps(content, 5, buffer_callback=buffers.append)
-    sent: ContentHash = pickle.loads(head, buffers=[memoryview(each) for each in buffers])  # noqa: S301  # as above
-    return sent
-
-
-@pytest.mark.parametrize("send", [_sent_in_protocol(4), _sent_in_protocol(5), _sent_without_copies])
-@property_settings(50)
-@given(blocks=st.lists(st.lists(_ROWS, max_size=3), max_size=3))
-def test_the_content_hash_of_chunks(send: Callable[[ContentHash], ContentHash], blocks: list[list[list[Row]]]) -> None:
-    """It does not depend on which process read which record, nor on when it was copied."""
-    whole, merged = ContentHash(), ContentHash()
-    for block in blocks:
-        part = ContentHash()
-        for rows in block:
-            whole.add(rows)
-            part.add(rows)
-        merged.absorb(send(part))
-    copied = merged.copy()
-    assert merged.lines() == whole.lines()
-    copied.add([Row("last")])
-    assert merged.sha256() == whole.copy().sha256()
-    whole.add([Row("last")])
-    assert copied.sha256() == whole.sha256()
 
 
 class Inner(Struct):

@@ -258,7 +258,6 @@ class KeyHashes:
         self,
         hashes: array[int],
         ends: tuple[Any, Any] | None,
-        origin: str = "",
         texts: Sequence[str] = (),
         hash: Callable[[Any], int] = hash,  # noqa: A002  # like the function that it replaces
     ) -> None:
@@ -268,8 +267,6 @@ class KeyHashes:
         self._hash = hash
         self.ends = ends
         """The first and the last key, if each key is larger than the one before it."""
-        self.origin = origin
-        """Where the hashes are, if they are not here."""
 
     def __bool__(self) -> bool:
         return bool(self._hashes or self._texts)
