@@ -7,11 +7,10 @@ import json
 from pathlib import Path
 
 import msgspec
+from script.doc_pages import codes_page, reference_page
 
 from medcontract._version import __version__
-from medcontract.challenges.reference import reference_page
 from medcontract.contracts import registry
-from medcontract.docs import codes_page
 from medcontract.schemas.json_schema import text, type_names
 from medcontract.schemas.publishing import export, published
 

@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from script.doc_pages import codes_page
 from tests.acceptance.test_preflight import PREFLIGHT_CODES
 from tests.acceptance.test_preflight_answers import ANSWER_CODES
 from tests.archive_files import pack
@@ -24,7 +25,6 @@ from tests.unit.challenges import test_challenge_file
 
 import medcontract
 from medcontract.catalog import CATALOGUE
-from medcontract.docs import codes_page
 from medcontract.images import check_image
 from medcontract.reading import json_file, limits
 from medcontract.reading.limits import Limits

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from script.doc_pages import reference_page
 from tests.support import ROOT
 
 from medcontract.challenges import check_fields, check_rules, checking
-from medcontract.challenges.reference import reference_page
 from medcontract.scoring.metrics import KINDS
 
 

@@ -1,9 +1,10 @@
-"""`docs/challenge-reference.md`: generated from the tables that challenge files are checked with."""
+"""Documentation pages that are generated from the code: docs/codes.md and docs/challenge-reference.md."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from medcontract.catalog import CATALOGUE
 from medcontract.challenges import check_fields, check_metrics, check_rules, checking
 from medcontract.scoring.metrics import KINDS, MOST_CLASSES, MetricKind, MetricParameter
 
@@ -122,6 +123,7 @@ Every number of the file is a parameter of the protocol, so `--parameter` change
 
 
 def reference_page() -> str:
+    """Return `docs/challenge-reference.md`, from the tables that challenge files are checked with."""
     return "\n".join((
         _INTRODUCTION,
         "## Keys of the file\n",
@@ -207,3 +209,37 @@ def _value(parameter: MetricParameter, kind: MetricKind) -> str:
     elif parameter.default:
         need = f'default `"{parameter.default}"`'
     return values[parameter.value] + (f"; {need}" if need else "")
+
+
+_GROUPS = {
+    "0": "MC0xx: file and syntax",
+    "1": "MC1xx: structure",
+    "2": "MC2xx: rules within a file",
+    "3": "MC3xx: rules across files",
+    "4": "MC4xx: gates",
+    "5": "MC5xx: advice",
+}
+
+
+def codes_page() -> str:
+    """Return `docs/codes.md`: the catalog."""
+    lines = [
+        "# Problem codes",
+        "",
+        "Generated from `src/medcontract/catalog/`; `medcontract explain CODE` shows the same. Codes are stable:",
+        "they do not change their meaning and are never reused. Plugins can define codes with another prefix and the",
+        "same ranges, which `medcontract explain --plugin MODULE CODE` explains.",
+        "",
+    ]
+    group = ""
+    for entry in CATALOGUE.values():
+        if entry.code[2] != group:
+            group = entry.code[2]
+            lines += [f"## {_GROUPS[group]}", ""]
+        lines += [f"### {entry.code} {entry.title}", "", entry.meaning, ""]
+        lines += ["Wrong:", "", *_block(entry.mistake), "", "Right:", "", *_block(entry.fix), ""]
+    return "\n".join(lines)
+
+
+def _block(text: str) -> list[str]:
+    return ["```", *text.splitlines(), "```"]
