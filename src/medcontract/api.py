@@ -197,7 +197,7 @@ def validate_files(
 
         if results is None:
             return checked()
-        from medcontract.evaluation.cached_reports import cached_report
+        from medcontract.evaluation.cached import cached_report
 
         return cached_report(results, path, contract_id, limits, settings, checked)
 
@@ -748,7 +748,7 @@ def list_protocols() -> ProtocolList:
 
 def get_protocol(track: str, *, parameters: Mapping[str, Number] | None = None) -> Protocol:
     """The protocol of a track: its parameters with their sources, and the formulas in words."""
-    from medcontract.evaluation.freeze import document
+    from medcontract.evaluation.protocols import document
     from medcontract.evaluation.score import changed_protocol
     from medcontract.scoring import tracks
 
@@ -774,7 +774,7 @@ def freeze_protocol(
     `t_min_ms`, `t_max_ms`). Others raise `CallError`. Raises `MedcontractError` for a truth with errors.
     """
     from medcontract.evaluation.arguments import given_files
-    from medcontract.evaluation.freeze import freeze
+    from medcontract.evaluation.protocols import freeze
     from medcontract.scoring import tracks
 
     arguments.require_protocol_options(track_options)
@@ -799,7 +799,7 @@ def check_protocol(
     `contract` can only be "medcontract/protocol". Options of a track are those of `freeze_protocol`: a custom lexicon
     that was frozen must be given again.
     """
-    from medcontract.evaluation.freeze import check
+    from medcontract.evaluation.protocols import check
 
     arguments.require_protocol_options(track_options)
     limits = arguments.limits(max_record, max_unpacked)
@@ -961,7 +961,7 @@ def bundle(
     from medcontract.bundles.writing import check_folder, require_platform, write_bundle
     from medcontract.contracts import registry
     from medcontract.evaluation.arguments import given_files, split_known
-    from medcontract.evaluation.freeze import freeze
+    from medcontract.evaluation.protocols import freeze
     from medcontract.evaluation.single_submission import open_contest, parameters_for
 
     require_platform(platform)

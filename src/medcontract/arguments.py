@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from medcontract.cache import ResultCache
     from medcontract.evaluation.arguments import GivenFiles
-    from medcontract.evaluation.frozen import FrozenProtocol
     from medcontract.evaluation.inputs import Settings
+    from medcontract.evaluation.protocols import FrozenProtocol
     from medcontract.parallel.pool import Pool
     from medcontract.reading.exclude import Exclude
     from medcontract.reading.limits import Limits
@@ -369,7 +369,7 @@ def read_frozen(
     protocol: FileName | Protocol, changes: Sequence[tuple[str, str]], limits: Limits | None = None
 ) -> FrozenProtocol:
     """A frozen protocol. Raises `InvalidData` and `CallError`, as `load` does, and for a call that changes it."""
-    from medcontract.evaluation.frozen import FrozenProtocol, check_not_changed
+    from medcontract.evaluation.protocols import FrozenProtocol, check_not_changed
     from medcontract.validation.load import load_source
 
     if isinstance(protocol, str | os.PathLike):

@@ -26,7 +26,7 @@ from medcontract import cache as caches
 from medcontract.cache import FILE, ResultCache
 from medcontract.cli import output
 from medcontract.errors import CallError
-from medcontract.evaluation import cache_keys, contest
+from medcontract.evaluation import cached, contest
 from medcontract.evaluation.contest import Refused
 from medcontract.validation import guarded
 
@@ -163,7 +163,7 @@ def test_what_else_a_score_depends_on(
     call(*arguments)
     assert scored() == 0  # its content is the same
     for name in ("msgspec", "medcontract", "code", "environment"):
-        monkeypatch.setattr(cache_keys, "environment", lambda name=name: {name: "other"})
+        monkeypatch.setattr(cached, "environment", lambda name=name: {name: "other"})
         call(*arguments)
         assert scored() == 3
 

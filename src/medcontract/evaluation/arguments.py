@@ -18,7 +18,7 @@ from medcontract.reading.source import STDIN, Source
 if TYPE_CHECKING:
     import pandas as pd
 
-    from medcontract.evaluation.skipped_files import SkippedFile
+    from medcontract.evaluation.unused_files import SkippedFile
     from medcontract.reading.folders import Listing
     from medcontract.reading.limits import Limits
 
@@ -197,7 +197,7 @@ def list_path(path: str, limits: Limits | None = None, exclude: Exclude | None =
     inside = _list_folder(path, limits, exclude)
     if inside is None:
         return Expanded([path])
-    from medcontract.evaluation.skipped_files import skipped
+    from medcontract.evaluation.unused_files import skipped
 
     files = [Source(file, refused=refused) if refused else file for file, refused in inside.data]
     return Expanded(files, tuple(map(skipped, inside.others)), is_archive(path))
@@ -238,7 +238,7 @@ def single_file(path: FileName) -> Source:
 
 def no_data_files(inside: Expanded) -> str:
     """The message for a folder or an archive without data files, with what it contains instead."""
-    from medcontract.evaluation.skipped_files import describe_skipped
+    from medcontract.evaluation.unused_files import describe_skipped
 
     others = describe_skipped(inside.skipped)
     return f"no data files in this {'archive' if inside.is_archive else 'folder'}{f' ({others})' if others else ''}"

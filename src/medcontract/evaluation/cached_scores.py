@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from medcontract.cache import ResultCache
-from medcontract.evaluation.cache_keys import FileContent, Uncacheable, hashed, key_of
+from medcontract.evaluation.cached import FileContent, Uncacheable, hashed, key_of
 from medcontract.evaluation.contest import Contest, Refused, scores
 from medcontract.evaluation.score import Scored
 from medcontract.evaluation.submissions import Submission

@@ -11,7 +11,7 @@ from medcontract.contracts.contract import Validated
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.errors import CallError, report_plugin_errors
 from medcontract.evaluation.build_results import versions
-from medcontract.evaluation.frozen import FrozenProtocol
+from medcontract.evaluation.protocols import FrozenProtocol
 from medcontract.problems import plain_name, plural
 from medcontract.reading.source import Source
 from medcontract.results.comparison import ComparedRow, Comparison, Delta, RowKind

@@ -30,8 +30,8 @@ from medcontract.validation.problem_collector import ProblemCollector
 from medcontract.validation.records import Progress, run_parts
 
 if TYPE_CHECKING:
-    from medcontract.evaluation.frozen import FrozenProtocol
-    from medcontract.evaluation.skipped_files import SkippedFile
+    from medcontract.evaluation.protocols import FrozenProtocol
+    from medcontract.evaluation.unused_files import SkippedFile
     from medcontract.parallel.pool import Pool
 
 Header = dict[str, Any]

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any, Literal
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from medcontract.errors import CallError, MedcontractError, report_plugin_errors, unexpected
-from medcontract.evaluation.build_results import processing, protocol_used, versions
+from medcontract.evaluation.build_results import processing, protocol_used, score_result, versions
 from medcontract.evaluation.contest import Contest, Job, Refused, first_error, scores
-from medcontract.evaluation.feedback import ScoreStore, feedback_on, final_verdict
 from medcontract.evaluation.inputs import GivenFile, Settings
-from medcontract.evaluation.plugin_checks import for_participants
+from medcontract.evaluation.plugin_checks import for_participants, verdict_of
 from medcontract.evaluation.score import Scored, input_file
 from medcontract.evaluation.submissions import Measured, Submission
 from medcontract.problems import is_plain
 from medcontract.results.leaderboard import Leaderboard, LeaderboardEntry
 from medcontract.results.score import FileProblem, InputFile, Score
+from medcontract.scoring import tracks
 from medcontract.scoring.processing_gate import Verdict
 from medcontract.scoring.rational import coarse, rounded, rounded_or_none
 from medcontract.scoring.scorer import Scorer, Tally
@@ -26,6 +29,76 @@ from medcontract.scoring.track import Track
 
 if TYPE_CHECKING:
     from medcontract.cache import ResultCache
+
+
+class ScoreStore:
+    """Complete scores in a temporary file: those of thousands of submissions may not fit in memory.
+
+    They are needed when all submissions are scored, since the protocol may depend on all of them.
+    """
+
+    def __init__(self) -> None:
+        import tempfile  # slow to import, and only needed for reports
+
+        self._file = tempfile.TemporaryFile(prefix="medcontract-")  # noqa: SIM115  # closed by `__exit__`
+        self._offsets: list[int] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def add(self, outcome: Scored | Refused) -> None:
+        self._offsets.append(self._file.tell())
+        pickle.dump(outcome, self._file)
+
+    def __iter__(self) -> Iterator[Scored | Refused]:
+        """Every outcome, in the order in which they were added; one at a time is in memory."""
+        for offset in self._offsets:
+            self._file.seek(offset)
+            outcome: Scored | Refused = pickle.load(self._file)  # noqa: S301  # written by this process
+            yield outcome
+
+
+def final_verdict(score: Scored, scorer: Scorer) -> Verdict:
+    """The verdict under the protocol that results from all valid submissions, if it depends on them."""
+    if score.tally is None or score.verdict.result is None or score.protocol == scorer.protocol:
+        return score.verdict
+    again = verdict_of(tracks.track(score.track), scorer, score.tally)
+    return replace(again, warnings=score.verdict.warnings, reasons=score.verdict.reasons)
+
+
+def feedback_on(outcome: Scored | Refused, contest: Contest, scorer: Scorer) -> Score:
+    """The result of a submission. It agrees with its entry in the ranking."""
+    try:
+        return _feedback_on(outcome, contest, scorer)
+    except MedcontractError:
+        raise
+    except Exception as error:  # noqa: BLE001  # as in the ranking
+        return _feedback_on(Refused(reason=unexpected(error)), contest, scorer)
+
+
+def _feedback_on(outcome: Scored | Refused, contest: Contest, scorer: Scorer) -> Score:
+    if isinstance(outcome, Refused):
+        return score_result(_refused(outcome, contest, scorer))
+    if contest.track.ranking.protocol is None:
+        return score_result(outcome)
+    return score_result(replace(outcome, verdict=final_verdict(outcome, scorer), protocol=scorer.protocol))
+
+
+def _refused(outcome: Refused, contest: Contest, scorer: Scorer) -> Scored:
+    verdict = Verdict(valid=False, processing=None, reasons=(outcome.reason,), warnings=outcome.notes)
+    track = contest.track
+    return Scored(
+        track=track.id, protocol=scorer.protocol, inputs=(), verdict=verdict, problems=outcome.problems,
+        found=len(outcome.problems), errors=sum(problem.severity == "error" for problem in outcome.problems),
+        participant=contest.job.settings.participant, figures=track.figures, headline=track.headline,
+        second=track.second,
+    )  # fmt: skip
+
 
 Progress = Callable[[int, int], None]
 Feedback = Callable[[int, Score], object]

@@ -13,7 +13,17 @@ from medcontract.contracts.compile import variants_of
 from medcontract.contracts.contract import Validated
 from medcontract.contracts.rules import OtherFile, RecordCheck, Unique, record_checks, run_checks
 from medcontract.errors import CallError
-from medcontract.evaluation.inputs import Files, Header, HeaderOverrides, Settings, header_of, read
+from medcontract.evaluation.inputs import (
+    Files,
+    Header,
+    HeaderOverrides,
+    Settings,
+    header_fields,
+    header_of,
+    may_have_header,
+    read,
+    set_options,
+)
 from medcontract.evaluation.unused_files import describe_unused
 from medcontract.problems import Finding, Ref, plural
 from medcontract.scoring.expected import Expected, read_field, validated
@@ -24,7 +34,7 @@ from medcontract.validation.parts import Part
 from medcontract.validation.problem_collector import ProblemCollector
 
 if TYPE_CHECKING:
-    from medcontract.evaluation.frozen import FrozenProtocol
+    from medcontract.evaluation.protocols import FrozenProtocol
 
 
 class InvalidIds:
@@ -342,3 +352,36 @@ def _report_missing(part: Part, pairing: Pairing[Any, Any]) -> None:
         if rule.other == pairing.pair.truth:
             for finding in rule.check_missing(missing):
                 part.collector.defer(finding)
+
+
+def check_possible_fields(
+    track: Track, scorer: Scorer, files: Files, given: HeaderOverrides, known: Mapping[str, Header] | None = None
+) -> None:
+    """Raise `CallError`, before anything is read, if the result needs a header field that no file can contain.
+
+    `known`: the headers of a truth that was already read.
+    """
+    needed = track.result_fields.needed
+    parts = [
+        part for pair in scorer.pairs for name in {pair.truth, pair.submission} for part in files.groups.get(name, [])
+    ]
+    if not needed or not any(pair.submission in files.groups for pair in scorer.pairs):
+        return
+    possible = {name for part in parts if may_have_header(part) for name in header_fields(part.contract)}
+    possible |= given.names | {
+        name for header in (known or {}).values() for name, value in header.items() if value is not None
+    }
+    lacking = [name for name in needed if name not in possible]
+    if lacking:
+        raise lacks_fields(lacking)
+
+
+def lacks_fields(names: Sequence[str]) -> CallError:
+    message = f"the result needs {', '.join(names)}, which the files do not contain"
+    return CallError(message, f"pass {set_options(names)}")
+
+
+def lacking_fields(track: Track, headers: Mapping[str, Header]) -> list[str]:
+    """The header fields that the result needs and that no file has."""
+    known = {name for header in headers.values() for name, value in header.items() if value is not None}
+    return [name for name in track.result_fields.needed if name not in known]

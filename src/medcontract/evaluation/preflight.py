@@ -22,9 +22,16 @@ from medcontract.evaluation.preflight_answers import (
     remarks_on,
     unreadable,
 )
-from medcontract.evaluation.preflight_files import check_images, image_checks, named_file_checks
-from medcontract.evaluation.preflight_problems import count_of, error, in_files, problems_of
+from medcontract.evaluation.preflight_files import (
+    check_images,
+    count_of,
+    image_checks,
+    in_files,
+    named_file_checks,
+    problems_of,
+)
 from medcontract.evaluation.preflight_session import Session
+from medcontract.evaluation.remarks import error
 from medcontract.evaluation.score import (
     Scored,
     protocol_for,
@@ -32,8 +39,7 @@ from medcontract.evaluation.score import (
     select_files,
     track_of,
 )
-from medcontract.evaluation.skipped_files import SkippedFile
-from medcontract.evaluation.unused_files import describe_unused
+from medcontract.evaluation.unused_files import SkippedFile, describe_unused
 from medcontract.problems import is_cross_file, plain_name, plural, reveals_truth
 from medcontract.results.preflight import Check, Preflight, Status
 from medcontract.results.score import FileProblem, in_file

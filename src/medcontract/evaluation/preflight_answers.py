@@ -7,11 +7,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from medcontract.evaluation.label_tally import LabelTally
 from medcontract.evaluation.near_misses import differences, near_pairs, shown_key
-from medcontract.evaluation.preflight_problems import error, in_files, warning
+from medcontract.evaluation.preflight_files import in_files
 from medcontract.evaluation.preflight_session import Session
-from medcontract.evaluation.remarks import as_problem, on_ids, on_labels
+from medcontract.evaluation.remarks import LabelTally, as_problem, error, on_ids, on_labels, warning
 from medcontract.evaluation.score import teams_of
 from medcontract.problems import plural, shorten
 from medcontract.results.preflight import Check, Status

@@ -3,22 +3,48 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from medcontract.addresses import Address
-from medcontract.evaluation.preflight_problems import count_of, error, problems_of
 from medcontract.evaluation.preflight_session import Session
-from medcontract.problems import plural
+from medcontract.evaluation.remarks import error
+from medcontract.problems import plural, reveals_truth
 from medcontract.reading.archive_paths import split_member
 from medcontract.reading.folders import leads_out_of
 from medcontract.reading.limits import Limits
 from medcontract.results.preflight import Check
-from medcontract.results.score import in_file
+from medcontract.results.score import FileProblem, in_file
 from medcontract.results.validation import NamedFiles, Problem
 from medcontract.scoring.track import NamedFile
 from medcontract.validation.parts import Part
 from medcontract.validation.referenced_files import ReferencedFiles, check_referenced_files
+
+
+def problems_of(parts: Iterable[Part], wanted: Callable[[str], bool]) -> tuple[FileProblem, ...]:
+    """The listed problems of the files with a wanted code."""
+    return tuple(
+        in_file(part.name, problem, part.source.name)
+        for part in parts
+        for problem in part.report.problems
+        if wanted(problem.code)
+    )
+
+
+def count_of(parts: Iterable[Part], wanted: Callable[[str], bool]) -> int:
+    """The number of problems with a wanted code that may be shown."""
+    return sum(
+        times
+        for part in parts
+        for code, times in part.collector.codes(wanted).items()
+        if not (part.collector.for_participants and reveals_truth(code))
+    )
+
+
+def in_files(parts: Sequence[Part], problem: Problem) -> FileProblem:
+    """A problem of several files together; its path is that of the first."""
+    return in_file(", ".join(part.name for part in parts), problem, parts[0].source.name if parts else None)
+
 
 _MB = 1_000_000
 

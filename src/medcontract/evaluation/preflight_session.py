@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from medcontract.contracts.contract import Validated
-from medcontract.evaluation.frozen import FrozenProtocol
 from medcontract.evaluation.inputs import Files, HeaderOverrides, Settings, read, report_progress
-from medcontract.evaluation.label_tally import LabelTally
 from medcontract.evaluation.loading import InvalidIds, Truth, read_truth
 from medcontract.evaluation.plugin_checks import checked
+from medcontract.evaluation.protocols import FrozenProtocol
+from medcontract.evaluation.remarks import LabelTally
 from medcontract.evaluation.score import Scored, read_files, score_readings
 from medcontract.problems import Finding
 from medcontract.scoring.expected import AnyId, Expected, read_field, validated

@@ -25,6 +25,9 @@ from medcontract.evaluation.inputs import (
 )
 from medcontract.evaluation.loading import (
     Truth,
+    check_possible_fields,
+    lacking_fields,
+    lacks_fields,
     no_submission,
     no_truth,
     read_auxiliary,
@@ -32,12 +35,10 @@ from medcontract.evaluation.loading import (
     read_truth,
 )
 from medcontract.evaluation.near_misses import near_misses
-from medcontract.evaluation.needed_fields import check_possible_fields, lacking_fields, lacks_fields
 from medcontract.evaluation.ownership import keep_organizers_files
 from medcontract.evaluation.plugin_checks import all_are, for_participants, notes_of, tally_of, verdict_of
 from medcontract.evaluation.remarks import as_problem, on_answers, on_headline, text_of
-from medcontract.evaluation.skipped_files import SkippedFile
-from medcontract.evaluation.unused_files import describe_unused, hide_organizers_files, notes_on_files
+from medcontract.evaluation.unused_files import SkippedFile, describe_unused, hide_organizers_files, notes_on_files
 from medcontract.problems import is_cross_file, plural
 from medcontract.results.score import FailureMode, FileProblem, InputFile, ItemBreakdown, in_file
 from medcontract.results.validation import FileReport, Problem

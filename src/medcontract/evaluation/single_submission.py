@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from medcontract.evaluation.arguments import Expanded, no_data_files
 from medcontract.evaluation.contest import Contest, Job, for_rankings
-from medcontract.evaluation.feedback import feedback_on
 from medcontract.evaluation.inputs import GivenFile, Settings, has_data_extension
+from medcontract.evaluation.leaderboard import feedback_on
 from medcontract.evaluation.submissions import Submission, submission_at
 from medcontract.reading.archive_paths import is_archive
 from medcontract.reading.limits import Limits

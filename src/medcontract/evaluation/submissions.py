@@ -14,7 +14,7 @@ from medcontract.addresses import Address, as_address, real_path
 from medcontract.errors import CallError
 from medcontract.evaluation.arguments import expand, list_path, no_data_files
 from medcontract.evaluation.inputs import GivenFile, has_data_extension, without_extensions
-from medcontract.evaluation.skipped_files import SkippedFile, skipped
+from medcontract.evaluation.unused_files import SkippedFile, skipped
 from medcontract.reading.archive_paths import is_archive, open_source, split_member
 from medcontract.reading.exclude import Exclude
 from medcontract.reading.folders import why_refused, why_unreadable

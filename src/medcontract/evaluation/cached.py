@@ -1,4 +1,4 @@
-"""The keys of cached results: a hash of everything that a result depends on."""
+"""What a cached result depends on, and reports of files that were kept from an earlier validation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import os
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -15,8 +15,10 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from medcontract.addresses import Address
+from medcontract.cache import ResultCache
 from medcontract.containers import BY_ENDING
 from medcontract.contracts import registry
 from medcontract.errors import FileChanged, plugin_modules
@@ -25,6 +27,8 @@ from medcontract.parallel.versions import result_versions
 from medcontract.reading.archive_paths import open_source, split_member
 from medcontract.reading.limits import Limits
 from medcontract.reading.source import STDIN, Source, Unreadable, file_state
+from medcontract.results.validation import FileReport
+from medcontract.validation.parts import base_name
 
 _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -161,3 +165,30 @@ def _plain(value: Any) -> Any:
     if isinstance(value, FunctionType) and "<" not in value.__qualname__:
         return f"{value.__module__}.{value.__qualname__}"
     raise Uncacheable(f"a value of {type(value).__name__} cannot be hashed")
+
+
+KIND = "validate"
+_NOT_KEPT = ("MC003", "MC029")
+"""The file could not be read, or checking it failed: it may work the next time."""
+
+
+def cached_report(
+    cache: ResultCache, path: str | Source, contract_id: str | None, limits: Limits, settings: tuple[object, ...],
+    check: Callable[[], FileReport],
+) -> FileReport:  # fmt: skip
+    """The report of a file from the cache, or that of `check`, which is then kept. `settings`: what else it depends on.
+
+    Reports do not depend on the folder of the file.
+    """
+    try:
+        file = hashed(path, limits)
+        key = key_of(KIND, base_name(file.path), file.sha256, contract_id, tuple(limits), settings)
+    except Uncacheable:
+        return check()
+    found = cache.get(key)
+    if isinstance(found, FileReport):
+        return replace(found, path=str(file.path))
+    report = check()
+    if file.unchanged and not any(problem.code in _NOT_KEPT for problem in report.problems):
+        cache.put(key, KIND, report)
+    return report
