@@ -4,7 +4,7 @@ A msgspec type is derived from the record's JSON Schema. It may reject a valid r
 in `medcontract.contracts.error_mapping` decides), but it never accepts an invalid one:
 
 - a schema with an unsupported keyword has no fast path;
-- of the two variants of a record, many at once are decoded only if all are of the first (answered);
+- of the two variants of a record, many at once are decoded only if most are of the first (answered);
 - `1.0` for an integer is left to the slow path;
 - strings that are blank according to `str.isspace` are left to the slow path;
 - values of any type are accepted up to a few levels of nesting, deeper ones are left to the slow path;
@@ -84,7 +84,7 @@ def row_decoders(schema: dict[str, Any], undecoded: bool = False) -> RowDecoders
     one = _one_decoder(first)
     for spec in others:
         one = _either(one, _one_decoder(spec))
-    return RowDecoders(one, _when_called(lambda: _all_lines_decoder(first)))
+    return RowDecoders(one, _when_called(lambda: _all_lines_decoder(first, others, one)))
 
 
 def _either(first: Callable[[bytes], Any], second: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
@@ -97,11 +97,49 @@ def _either(first: Callable[[bytes], Any], second: Callable[[bytes], Any]) -> Ca
     return decode
 
 
-def _all_lines_decoder(spec: _ObjectSpec) -> DecodeLines:
+def _all_lines_decoder(spec: _ObjectSpec, others: list[_ObjectSpec], one: Callable[[bytes], Any]) -> DecodeLines:
     lines_decoders = [_lines_decoder(spec)]
     if spec.optional:
         lines_decoders.insert(0, _lines_decoder(spec.without_null()))
-    return _first_to_succeed(lines_decoders)
+    decode = _first_to_succeed(lines_decoders)
+    only_there = [name for other in others for name in other.required_keys() if name not in spec.required_keys()]
+    return _with_other_variants(decode, one, only_there) if only_there else decode
+
+
+def _with_other_variants(decode: DecodeLines, one: Callable[[bytes], Any], keys: list[str]) -> DecodeLines:
+    """Decode lines of which a few are of another variant: records with one of these keys, whose value is a string.
+
+    The other lines are decoded at once, and in the next texts such lines are sought first.
+    """
+    spellings = [f'"{key}":{space}"'.encode() for key in keys for space in (" ", "")]
+    known: list[bytes] = []
+
+    def decode_lines(text: bytes) -> list[Any] | None:
+        rows = None if known and known[0] in text else decode(text)
+        if rows is not None:
+            return rows
+        found = next((spelling for spelling in (*known, *spellings) if spelling in text), None)
+        if found is None:
+            return None
+        known[:] = [found]
+        parts, lines, end = list[bytes](), list[bytes](), 0
+        while (at := text.find(found, end)) >= 0:
+            start = text.rfind(b"\n", end, at) + 1 or end
+            parts.append(text[end:start])
+            end = text.find(b"\n", at) + 1 or len(text)
+            lines.append(text[start:end])
+        most = b"".join([*parts, text[end:]])
+        rows = decode(most) if most else []
+        if rows is None:
+            return None
+        number = 0
+        for part, line in zip(parts, lines, strict=True):
+            number += part.count(b"\n")
+            rows.insert(number, one(line))
+            number += 1
+        return None if None in rows else rows
+
+    return decode_lines
 
 
 def _when_called(make: Callable[[], DecodeLines]) -> DecodeLines:
@@ -300,6 +338,9 @@ class _ObjectSpec(NamedTuple):
     """The value of an absent field in the struct: UNSET, or None if null is left to another decoder."""
     namespace: dict[str, Any] = SENDABLE
     """Other attributes of the struct."""
+
+    def required_keys(self) -> list[str]:
+        return [field.encode_name for field in msgspec.structs.fields(self.struct) if field.required]
 
     def without_null(self) -> _ObjectSpec:
         """Decodes only objects in which no optional field is null. This is faster, and so is encoding them."""

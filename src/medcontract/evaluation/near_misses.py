@@ -178,8 +178,7 @@ def near_misses(pairings: Iterable[Pairing[Any, Any]]) -> tuple[list[str], list[
     for pairing in pairings:
         if not pairing.unknown:
             continue
-        index = pairing.expected.index
-        near = near_pairs(pairing.unknown, index)
+        near = near_pairs(pairing.unknown, pairing.similar_to())
         if near:
             differ = "differ" if len(near) > 1 else "differs"
             count, only = plural(len(near), "unknown id"), f"only in {differences(near)}"
@@ -187,7 +186,9 @@ def near_misses(pairings: Iterable[Pairing[Any, Any]]) -> tuple[list[str], list[
             pairs = "; ".join(f"{shown_key(mine)} (truth: {shown_key(true)})" for mine, true in near[:_EXAMPLES])
             hints.append(f"ids that differ {only}: {pairs}")
         if not any(pairing.marks_by_run.values()):
-            mine, true = (", ".join(map(shown_key, list(keys)[:_EXAMPLES])) for keys in (pairing.unknown, index))
+            mine, true = (
+                ", ".join(map(shown_key, keys[:_EXAMPLES])) for keys in (pairing.unknown, pairing.expected.keys)
+            )
             hints.append(f"ids of the submission: {mine}; of the truth: {true}")
     return warnings, hints
 

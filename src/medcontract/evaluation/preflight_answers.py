@@ -118,7 +118,7 @@ def near_ids(session: Session) -> tuple[FileProblem, ...]:
     for pairing in session.pairings.values():
         parts = session.files.groups.get(pairing.pair.submission, [])
         found += [in_files(parts, problem) for problem in on_ids(pairing)]
-        near = [] if hidden else near_pairs(pairing.unknown, pairing.expected.index)
+        near = [] if hidden else near_pairs(pairing.unknown, pairing.similar_to())
         if near:
             differ = "differ" if len(near) > 1 else "differs"
             message = f"{_of_unknown(pairing, len(near))} {differ} from an expected one only in {differences(near)}"
@@ -145,7 +145,7 @@ _SIMILAR = {
 def explained(session: Session, problems: Sequence[FileProblem]) -> tuple[FileProblem, ...]:
     """Problems of coverage; their hints refer to MC502 if all unknown ids are similar to expected ones."""
     for pairing in session.pairings.values():
-        if len(near_pairs(pairing.unknown, pairing.expected.index)) < pairing.unknown_count:
+        if len(near_pairs(pairing.unknown, pairing.similar_to())) < pairing.unknown_count:
             return tuple(problems)
     return tuple(replace(each, hint=_SIMILAR[each.code]) if _is_general(each) else each for each in problems)
 

@@ -8,19 +8,17 @@ from typing import Any, NamedTuple, Protocol
 
 from medcontract.contracts import registry
 from medcontract.contracts.contract import RecordSink
-from medcontract.contracts.rules import Accumulator, KeyHashes, UniqueIndex, stable_hash
+from medcontract.contracts.rules import Accumulator, UniqueIndex, stable_hash
 from medcontract.errors import CallError, FileChanged
-from medcontract.problems import Ref
 from medcontract.reading.archive_paths import open_source
-from medcontract.reading.json_file import JsonFile, Member, TooLarge
-from medcontract.reading.json_scanner import Broken
+from medcontract.reading.json_file import JsonFile, Member
 from medcontract.reading.limits import Limits
 from medcontract.reading.slices import RowGroups, Slice, Span, hash_slices
 from medcontract.reading.source import Source, Unreadable, file_state, open_file
 from medcontract.validation.csv_file import TableValidator
 from medcontract.validation.dispatch import validator_for
 from medcontract.validation.problem_collector import ProblemCollector
-from medcontract.validation.records import RecordsValidator
+from medcontract.validation.records import Landmark, RecordsValidator, begin_list_rules
 
 _BUFFER = 1 << 18
 _ENDS_EARLY = ("MC030", "MC020")
@@ -29,6 +27,10 @@ _ENDS_EARLY = ("MC030", "MC020")
 
 class ChunkSink(RecordSink, Protocol):
     """A sink for records whose state can be merged with that of other chunks."""
+
+    def look_at(self, records: Sequence[Any]) -> None:
+        """Prepare what forked workers need to take records like these."""
+        ...
 
     def export(self) -> Any:
         """The state, in a form that can be sent to another process."""
@@ -75,8 +77,7 @@ class Outcome(NamedTuple):
     broken: bool
     collector: ProblemCollector
     accumulators: list[Accumulator]
-    keys: list[KeyHashes]
-    """For each rule about unique keys."""
+    landmarks: list[Landmark]
     sink: Any
     lacking: tuple[str, ...]
     header: list[Member]
@@ -118,7 +119,7 @@ def _source(chunk: Chunk) -> Source:
     return source
 
 
-def _validator(chunk: Chunk, sink: ChunkSink | None) -> RecordsValidator:
+def _outcome(chunk: Chunk, sink: ChunkSink | None) -> Outcome:
     source = _source(chunk)
     validator = validator_for(source, registry.find(chunk.contract), chunk.collector.like(), None, sink)
     validator.in_chunk = True
@@ -128,12 +129,7 @@ def _validator(chunk: Chunk, sink: ChunkSink | None) -> RecordsValidator:
         validator.at_the_end = chunk.last
         validator.begin()
         validator.collector = validator.collector.like()  # problems of the header are reported once
-    return validator
-
-
-def _outcome(chunk: Chunk, sink: ChunkSink | None) -> Outcome:
-    validator = _validator(chunk, sink)
-    accumulators = [rule.begin() for rule in validator.contract.list_rules]
+    accumulators = begin_list_rules(validator.contract, sink)
     for accumulator in accumulators:
         if isinstance(accumulator, UniqueIndex) and chunk.stable:
             accumulator.hash = stable_hash
@@ -145,8 +141,7 @@ def _outcome(chunk: Chunk, sink: ChunkSink | None) -> Outcome:
     is_table = isinstance(validator, TableValidator)
     return Outcome(
         records=validator.records or 0, complete=_is_complete(validator, file, chunk), broken=validator.broken,
-        collector=validator.collector, accumulators=accumulators,
-        keys=[each.keys() for each in accumulators if isinstance(each, UniqueIndex)],
+        collector=validator.collector, accumulators=accumulators, landmarks=validator.landmarks,
         sink=sink.export() if sink else None,
         lacking=tuple(validator.lacking) if isinstance(validator, TableValidator) else (),
         header=file.header if file else [], list_at=file.list_at if file else None,
@@ -171,29 +166,6 @@ def _is_complete(validator: RecordsValidator, file: JsonFile | None, chunk: Chun
 def do(sinks: Sinks, work: Chunk | WholeFile) -> Any:
     """Read a chunk, or hash a file."""
     return read_chunk(sinks, work) if isinstance(work, Chunk) else hash_file(work)
-
-
-def find_repeats(indexes: Sequence[UniqueIndex | None], chunk: Chunk) -> list[tuple[int, Any, Ref]] | None:
-    """The records of a chunk whose key has a suspicious hash: the number of the rule, the key, and the place.
-
-    None if the file changed, or cannot be read here.
-    """
-    found: list[tuple[int, Any, Ref]] = []
-    try:
-        validator = _validator(chunk, None)
-    except (Unreadable, FileChanged):
-        return None
-    try:
-        for number, raw, offset, value in validator.suspicious(indexes):
-            for rule, index in enumerate(indexes if value is not None else ()):
-                key = index.key(value) if index else None
-                if index and index.is_suspect(key):
-                    found.append((rule, key, validator.ref(number, offset, len(raw))))
-    except (Broken, TooLarge, Unreadable):
-        pass  # as in `RecordsValidator.second_pass`
-    except FileChanged:
-        return None
-    return found
 
 
 class WholeFile(NamedTuple):

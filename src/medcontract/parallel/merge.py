@@ -1,27 +1,28 @@
 """Reads large files in chunks, on any pool, and merges the outcomes.
 
-The result is the same, byte for byte, as if one process had read the files from start to end. Repeated ids are found by
-their hashes, then located in a second pass, also in chunks. One process reads the files again if the outcome of a chunk
-depends on others (it does not end where a record ends, or reports something about an item that another chunk has, too),
-and if a file changes or the pool fails. That is simple, right, and rare.
+The result is the same, byte for byte, as if one process had read the files from start to end. Where repeated ids are
+is found out by this process: it reads only the parts of the files that contain them. One process reads the files again
+if the outcome of a chunk depends on others (it does not end where a record ends, or reports something about an item
+that another chunk has, too), and if a file changes or the pool fails. That is simple, right, and rare.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import deepcopy
-from itertools import pairwise
+from itertools import islice
 from typing import Any, NamedTuple
 
 from medcontract.containers import BY_ENDING
-from medcontract.contracts.rules import Accumulator, KeyHashes, UniqueIndex, is_ascending
-from medcontract.parallel.chunk import Chunk, ChunkSink, Outcome, Sinks, WholeFile, do, find_repeats
+from medcontract.contracts.rules import Accumulator, UniqueIndex
+from medcontract.parallel.chunk import Chunk, ChunkSink, Outcome, Sinks, WholeFile, do
 from medcontract.parallel.pool import Pool, PoolFailed
 from medcontract.parallel.sinks import NoSink
 from medcontract.problems import Finding, Ref
 from medcontract.reading.chunks import spans
-from medcontract.reading.json_file import JsonFile
+from medcontract.reading.json_file import JsonFile, TooLarge
+from medcontract.reading.json_scanner import Broken
 from medcontract.reading.line_index import line_breaks
 from medcontract.reading.slices import Span
 from medcontract.reading.source import Unreadable
@@ -30,7 +31,9 @@ from medcontract.validation.dispatch import container_for, validator_for
 from medcontract.validation.json_file import JsonValidator
 from medcontract.validation.parts import Part, report_read
 from medcontract.validation.problem_collector import MOST_KINDS
-from medcontract.validation.records import RecordsValidator, Repeats, settle_parts
+from medcontract.validation.records import Landmark, RecordsValidator, begin_list_rules, settle_parts
+
+_FIRST = 64
 
 
 class _Piece:
@@ -43,6 +46,14 @@ class _Piece:
         """The number of records in the file before the chunk."""
         self.lines = 0
         """The number of lines before the chunk, minus those of its prefix."""
+
+    def landmarks(self, unique: Sequence[UniqueIndex]) -> list[Landmark]:
+        """The places in the file, given the keys of the chunks before this one."""
+        before, shift = [index.key_count() for index in unique], self.chunk.span.shift
+        return [
+            Landmark(self.before + mark.record, shift + mark.offset, list(map(int.__add__, before, mark.keys)))
+            for mark in self.outcome.landmarks
+        ]
 
     def move(self, ref: Ref) -> Ref:
         """A place in the file, from one in the chunk."""
@@ -78,12 +89,14 @@ class _File:
             lines += piece.outcome.breaks
         self.records = before
         self.base = 0
+        self.landmarks: list[Landmark] = []
 
     def complete(self, validator: RecordsValidator) -> None:
         """Tell the validator of the whole file what was read."""
         if isinstance(validator, JsonValidator):
             validator.file = self._json_file()
         validator.base = self.base
+        validator.landmarks = self.landmarks
         validator.broken = any(piece.outcome.broken for piece in self.pieces)
         validator.records = 0 if validator.broken else self.records
 
@@ -109,28 +122,13 @@ class _File:
         return file
 
 
-class Prepared(NamedTuple):
+class _Prepared(NamedTuple):
     """Files that can be read in chunks."""
 
-    parts: Sequence[Part]
-    begun: Sequence[RecordsValidator]
+    begun: list[RecordsValidator]
     """Validators that have checked what precedes the records."""
-    plans: Sequence[Sequence[Chunk]]
+    plans: list[list[Chunk]]
     """The chunks of each file."""
-
-    @property
-    def whole(self) -> list[WholeFile]:
-        """The files to hash."""
-        return [_whole(plan) for plan in self.plans if _is_hashed_apart(plan)]
-
-    @property
-    def chunks(self) -> list[Chunk]:
-        return [chunk for plan in self.plans for chunk in plan]
-
-    @property
-    def work(self) -> list[Chunk | WholeFile]:
-        """All chunks, and before them the files to hash: for a large file, that takes longer than to read a chunk."""
-        return [*self.whole, *self.chunks]
 
 
 def read_in_chunks(parts: Sequence[Part], sink: ChunkSink | None, sinks: Sinks, pool: Pool) -> bool:
@@ -139,27 +137,29 @@ def read_in_chunks(parts: Sequence[Part], sink: ChunkSink | None, sinks: Sinks, 
     if prepared is None:
         return False
     merged = sinks.fresh()
+    if merged:
+        merged.look_at(_first_records(prepared.begun[0]))
     try:
-        outcomes = _run(prepared, sinks, pool)
-        if outcomes is None:
-            _refuse_changed(parts)
-            return False
-        if _too_many_kinds(outcomes) or any(map(_is_too_large, outcomes)):
-            return False
-        files = [_File(*each) for each in zip(parts, outcomes, strict=True)]
-        accumulators = _merge_states(files, merged)
-        repeats = None if accumulators is None else _find_repeats(files, accumulators, pool)
+        outcomes = _run(parts, prepared.plans, sinks, pool)
     except PoolFailed:
         return False
-    if accumulators is None or repeats is None:
+    if outcomes is None:
+        _refuse_changed(parts)
         return False
+    if _too_many_kinds(outcomes) or any(map(_is_too_large, outcomes)):
+        return False
+    files = [_File(*each) for each in zip(parts, outcomes, strict=True)]
+    accumulators = _merge_states(files, merged)
+    if accumulators is None:
+        return False
+    _report(files, prepared.begun, accumulators)
+    _refuse_changed(parts)
     if sink and merged:
         sink.absorb(merged.export())
-    _report(files, prepared.begun, accumulators, repeats)
     return True
 
 
-def _prepare(parts: Sequence[Part], pool: Pool) -> Prepared | None:
+def _prepare(parts: Sequence[Part], pool: Pool) -> _Prepared | None:
     """Divide files into chunks. None if one process must read them."""
     if any(part.source.location is None for part in parts) or parts[0].contract.kind == "document":
         return None
@@ -170,7 +170,18 @@ def _prepare(parts: Sequence[Part], pool: Pool) -> Prepared | None:
     if not all(begun) or not pool.is_ready():
         return None
     plans = [_chunks(part, each, pool) for part, each in zip(parts, found, strict=True)]
-    return Prepared(parts, [each for each in begun if each], plans)
+    return _Prepared([each for each in begun if each], plans)
+
+
+def _first_records(validator: RecordsValidator) -> list[Any]:
+    """Some valid records at the start of a file; none if it starts with something else."""
+    found: list[Any] = []
+    with suppress(Broken, TooLarge, Unreadable):
+        for raw, _, value in islice(validator.blocks(), _FIRST):
+            found += ([value] if isinstance(raw, bytes) else value) if value else []
+            if len(found) >= _FIRST:
+                break
+    return found
 
 
 def run_validator(validator: RecordsValidator, pool: Pool) -> RecordsValidator:
@@ -227,9 +238,19 @@ def _begin(part: Part) -> RecordsValidator | None:
         return None
 
 
-def _run(prepared: Prepared, sinks: Sinks, pool: Pool) -> list[list[_Piece]] | None:
-    """The chunks of each file and their outcomes. None if a file changed."""
-    parts, plans, work = prepared.parts, prepared.plans, prepared.work
+def _run(
+    parts: Sequence[Part], plans: Sequence[Sequence[Chunk]], sinks: Sinks, pool: Pool
+) -> list[list[_Piece]] | None:
+    """The chunks of each file and their outcomes. None if a file changed.
+
+    Files are hashed first: for a large one, that takes longer than reading a chunk.
+    """
+    whole = [
+        WholeFile(plan[0].path, plan[0].version, [chunk.span for chunk in plan])
+        for plan in plans
+        if _is_hashed_apart(plan)
+    ]
+    work: list[Chunk | WholeFile] = [*whole, *(chunk for plan in plans for chunk in plan)]
     results: list[Any] = []
     done = 0
     for item, result in zip(work, pool.map(do, sinks, work), strict=True):
@@ -239,12 +260,10 @@ def _run(prepared: Prepared, sinks: Sinks, pool: Pool) -> list[list[_Piece]] | N
         done += item.span.end - item.span.start if isinstance(item, Chunk) else 0
         report_read(parts, done)
     report_read(parts)
-    chunks = sum(map(len, plans))
-    hashes, outcomes = iter(results[:-chunks]), iter(results[-chunks:])
+    hashes, outcomes = iter(results[: len(whole)]), iter(results[len(whole) :])
     files = [[_Piece(chunk, next(outcomes)) for chunk in plan] for plan in plans]
-    for number, part in enumerate(parts):
-        found = next(hashes) if _is_hashed_apart(plans[number]) else None
-        if not _is_unchanged(part, files[number], found):
+    for part, pieces, plan in zip(parts, files, plans, strict=True):
+        if not _is_unchanged(part, pieces, next(hashes) if _is_hashed_apart(plan) else None):
             return None
     return files
 
@@ -252,10 +271,6 @@ def _run(prepared: Prepared, sinks: Sinks, pool: Pool) -> list[list[_Piece]] | N
 def _is_hashed_apart(plan: Sequence[Chunk]) -> bool:
     """Whether the hash of a file is needed, and not that of its only chunk."""
     return plan[0].watched and len(plan) > 1
-
-
-def _whole(plan: Sequence[Chunk]) -> WholeFile:
-    return WholeFile(plan[0].path, plan[0].version, [chunk.span for chunk in plan])
 
 
 def _is_unchanged(part: Part, pieces: Sequence[_Piece], hashes: tuple[str, list[str]] | None) -> bool:
@@ -281,7 +296,8 @@ def _merge_states(files: Sequence[_File], sink: ChunkSink | None) -> list[Accumu
 
     The list is empty if a file cannot be read completely.
     """
-    accumulators = [rule.begin() for rule in files[0].part.contract.list_rules]
+    accumulators = begin_list_rules(files[0].part.contract, sink)
+    unique = [each for each in accumulators if isinstance(each, UniqueIndex)]
     base, all_complete = 0, True
     for file in files:
         file.base, complete = base, not file.is_broken()
@@ -289,6 +305,7 @@ def _merge_states(files: Sequence[_File], sink: ChunkSink | None) -> list[Accumu
             sink.begin()
         for piece in file.pieces:
             outcome, move = piece.outcome, piece.move_in_collection(base)
+            file.landmarks += piece.landmarks(unique)
             right = [mine.absorb(theirs, move) for mine, theirs in zip(accumulators, outcome.accumulators, strict=True)]
             if not all(right) or (sink and not sink.absorb(outcome.sink)):
                 return None
@@ -299,47 +316,8 @@ def _merge_states(files: Sequence[_File], sink: ChunkSink | None) -> list[Accumu
     return accumulators if all_complete else []
 
 
-Found = list[tuple[int, Any, Ref]]
-"""The number of a rule, a key and its place in a chunk."""
-
-
-def _find_repeats(files: Sequence[_File], accumulators: Sequence[Accumulator], pool: Pool) -> list[Found] | None:
-    """For each chunk, the records whose keys may be repeated; nothing if there are none. None if a file changed."""
-    indexes = [each for each in accumulators if isinstance(each, UniqueIndex)]
-    if not indexes:
-        return []
-    pieces = [piece for file in files for piece in file.pieces]
-    for index, keys in zip(indexes, zip(*(piece.outcome.keys for piece in pieces), strict=True), strict=True):
-        repeated = _repeated_hashes(keys)
-        index.suspects = index.suspects | repeated
-    wanted = [index if index.suspects else None for index in indexes]
-    if not any(wanted):
-        return []
-    results = list(pool.map(find_repeats, wanted, [piece.chunk for piece in pieces]))
-    _refuse_changed([file.part for file in files])
-    found = [result for result in results if result is not None]
-    return found if len(found) == len(pieces) else None
-
-
-def _repeated_hashes(chunks: Sequence[KeyHashes]) -> set[int]:
-    """Return the hashes that occur in more than one chunk."""
-    found = [chunk for chunk in chunks if chunk]
-    ends = [chunk.ends for chunk in found if chunk.ends]
-    if len(ends) == len(found) and all(is_ascending([one[1], two[0]]) for one, two in pairwise(ends)):
-        return set()  # all keys ascend, so none is repeated
-    seen: set[int] = set()
-    repeated: set[int] = set()
-    for chunk in found:
-        repeated |= seen.intersection(chunk.hashes)
-        seen.update(chunk.hashes)
-    return repeated
-
-
 def _report(
-    files: Sequence[_File],
-    validators: Sequence[RecordsValidator],
-    accumulators: Sequence[Accumulator],
-    found: Sequence[Found],
+    files: Sequence[_File], validators: Sequence[RecordsValidator], accumulators: Sequence[Accumulator]
 ) -> None:
     """Give all findings to the validators of the files, in the order of one process."""
     for file, validator in zip(files, validators, strict=True):
@@ -351,13 +329,4 @@ def _report(
                 validator.also_lacks(piece.outcome.lacking)
         validator.collector.new_series()
         validator.finish()
-    settle_parts(validators, [each for each in accumulators if not isinstance(each, UniqueIndex)])
-    indexes = [each for each in accumulators if isinstance(each, UniqueIndex)]
-    of_pieces = iter(found)
-    for number, (file, validator) in enumerate(zip(files, validators, strict=True) if found else ()):
-        validator.collector.new_series()
-        repeats = Repeats(validator, indexes, (number, os.path.basename(file.part.source.name)))
-        for piece in file.pieces:
-            for rule, key, ref in next(of_pieces):
-                repeats.see_key(indexes[rule], key, piece.move(ref))
-        repeats.finish()
+    settle_parts(validators, accumulators)

@@ -46,6 +46,11 @@ class Lines:
     def __len__(self) -> int:
         return self._count
 
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return len(self._text)
+
     def __iter__(self) -> Iterator[bytes]:
         return iter(self._text.splitlines(keepends=True))
 

@@ -27,7 +27,7 @@ def records(source: Source, decode: Decode) -> Iterator[Cut]:
         if text is None:
             yield b"", offset, None
         else:
-            yield from _cuts(text, offset, decode)
+            yield from cuts(text, offset, decode)
 
 
 def records_in_blocks(source: Source, decode: Decode, decode_lines: DecodeLines) -> Iterator[Cut | Block]:
@@ -57,12 +57,13 @@ def _lines_or_cuts(text: bytes, offset: int, decode: Decode) -> Iterator[Cut | B
             yield Lines(block, end - start), offset, values[start:end]
             offset += len(block)
         for line in lines[end : end + 1]:
-            yield from _cuts(line, offset, lambda line: None)
+            yield from cuts(line, offset, lambda line: None)
             offset += len(line)
         start = end + 1
 
 
-def _cuts(text: bytes, offset: int, decode: Decode) -> Iterator[Cut]:
+def cuts(text: bytes, offset: int, decode: Decode) -> Iterator[Cut]:
+    """The non-blank lines of a text at an offset of the file."""
     for line in text.splitlines(keepends=True):
         value = decode(line)
         if value is not None:

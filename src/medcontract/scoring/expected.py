@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from copy import copy
-from itertools import count, islice
+from itertools import chain, count, islice, repeat
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
 
 from medcontract.contracts.columns import reader
@@ -14,11 +14,13 @@ from medcontract.contracts.rules import (
     Key,
     OtherFile,
     RecordCheck,
+    Unique,
     run_checks,
 )
 from medcontract.contracts.rules.collection import is_ascending, joined, split
 from medcontract.problems import Finding
 from medcontract.scoring.canonical import ContentHash
+from medcontract.scoring.marks import NOT_EXPECTED
 
 if TYPE_CHECKING:
     from medcontract.scoring.pairing import Pair
@@ -57,6 +59,7 @@ class Expected(Generic[Item]):
         self.keys: list[Key] = []
         """The ids, in the order of the truth."""
         self._index: dict[Key, int] = {}
+        self._repeated: list[Key] = []
 
     @classmethod
     def of(cls, pair: Pair[Item, Any], items: ExpectedItems) -> Expected[Item]:
@@ -76,9 +79,19 @@ class Expected(Generic[Item]):
         """The number of expected items."""
         return len(self.items)
 
-    def place_of(self, key: Key) -> int:
-        """The index of an expected item, or any other for an id that is not expected."""
-        return self._index.get(key, -1) if self._index else bisect_left(self.keys, key)
+    def numbers_of(self, keys: list[Any], likely: int) -> Sequence[int]:
+        """Return the index of the item of each id, a range if they have the order of the truth; or `NOT_EXPECTED`.
+
+        `likely` is the index to expect for the first id. Ids that have the order of the truth are not looked up.
+        """
+        for start in (likely, self._place_of(keys[0])):
+            if self.keys[start : start + len(keys)] == keys:
+                return range(start, start + len(keys))
+        return list(map(self.index.get, keys, repeat(NOT_EXPECTED)))
+
+    def _place_of(self, key: Key) -> int:
+        """Return the index of an expected item, or any other for an id that is not expected."""
+        return self._index.get(key, 0) if self._index else bisect_left(self.keys, key)
 
     @property
     def index(self) -> dict[Key, int]:
@@ -88,10 +101,25 @@ class Expected(Generic[Item]):
             self._index.update(zip(islice(self.keys, known, None), count(known)))
         return self._index
 
-    @property
-    def number_of(self) -> Callable[[Key], int | None]:
-        """Returns the index of an expected item, or None for an id that is not expected."""
-        return self.index.get
+    def number_of(self, key: Key) -> int:
+        """Return the index of an expected item, or `NOT_EXPECTED`."""
+        return self.index.get(key, NOT_EXPECTED)
+
+    def finds_repeated(self, rule: Unique) -> bool:
+        """Return whether it finds the ids that the rule is about, if they are repeated (`KeyIndex`)."""
+        return rule.fields == self.key and not rule.defaults and self._wanted is None
+
+    def repeated_keys(self) -> Collection[Key]:
+        return self._repeated
+
+    def all_keys(self) -> Iterable[Key]:
+        return chain(self.keys, self._repeated)
+
+    def positions_of(self, keys: Collection[Key]) -> None:
+        """Of a repeated id, only the first position is known."""
+
+    def key_count(self) -> int:
+        return len(self.keys) + len(self._repeated)
 
     def only(self, numbers: Sequence[int]) -> Expected[Item]:
         """Return a copy with some of the items, in this order."""
@@ -137,6 +165,8 @@ class Expected(Generic[Item]):
         if number == len(self.items):
             self.keys.append(key)
             self.items.append(item)
+        else:
+            self._repeated.append(key)
         return number
 
     def find(self, key: Key) -> Item | None:
@@ -201,11 +231,10 @@ class AnyId(Expected[None]):
     def __init__(self, key: Sequence[str]) -> None:
         super().__init__(key, lambda record: None)
 
-    @property
-    def number_of(self) -> Callable[[Key], int]:
-        return self._next
+    def numbers_of(self, keys: list[Any], likely: int) -> Sequence[int]:
+        return list(map(self.number_of, keys))
 
-    def _next(self, key: Key) -> int:
+    def number_of(self, key: Key) -> int:
         return self.add(key, None)
 
 

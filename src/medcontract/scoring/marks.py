@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
 from typing import Any, Literal, NamedTuple
 
 
@@ -15,6 +16,8 @@ class Unscored(NamedTuple):
 
 
 INVALID, REPEATED = Unscored("invalid"), Unscored("repeated")
+NOT_EXPECTED = -1
+"""The index of the item of a record whose id is not expected."""
 
 
 class Marks:
@@ -22,156 +25,180 @@ class Marks:
 
     Marks are kept in the order of the file: in a list, or as bytes if they are added as bytes. The indexes of their
     items are a range while the file has the order of the truth, then an array. So a million marks take a few megabytes
-    in any order, and little time to send to another process. Items that are not processed are kept apart: they are few.
+    in any order, and little time to send to another process. Items that are not processed are also kept apart, with the
+    reason; which items are repeated is found out once all records are there.
     """
 
     def __init__(self) -> None:
         self._numbers: range | array[int] = range(0)
         self._marks: list[Any] | bytearray = bytearray()
-        self._seen = bytearray()
-        """Whether each item has a mark; only used once the indexes are an array."""
-        self.unscored: dict[int, Unscored] = {}
-        self._hidden: set[int] = set()
-        """Items whose mark does not count, because they also have another record."""
+        self._unscored: dict[int, Unscored] = {}
+        self._seen: bytearray | None = None
+        """Whether each item has a mark, if that was asked: not while the indexes are a range."""
+        self._distinct: int | None = 0
+        """The number of different items with a mark; None if it has to be counted."""
+        self._repeated: set[int] = set()
 
     def copy(self) -> Marks:
         other = Marks()
-        other._numbers, other._marks, other._seen = self._numbers[:], self._marks[:], self._seen[:]
-        other.unscored, other._hidden = dict(self.unscored), set(self._hidden)
+        other._numbers, other._marks, other._unscored = self._numbers[:], self._marks[:], dict(self._unscored)
+        other._distinct = None
         return other
 
-    def __len__(self) -> int:
-        """Return the number of items that have a record."""
-        return self.processed + len(self.unscored)
+    def add(self, numbers: Sequence[int], marks: Iterable[Any]) -> None:
+        """Add the marks of records, in their order; a range that continues the last one is the fastest.
 
-    @property
-    def processed(self) -> int:
-        return len(self._numbers) - len(self._hidden)
+        An item that is not processed has any mark, and is noted. A record that is not expected has any mark, too.
+        """
+        if not isinstance(marks, bytes | bytearray):
+            marks = list(marks)
+            if isinstance(self._marks, bytearray):
+                self._marks = list(self._marks)
+            for place, mark in enumerate(marks) if Unscored in set(map(type, marks)) else ():
+                if type(mark) is Unscored:
+                    self.note(numbers[place], mark)
+        if len(marks) != len(numbers):
+            raise ValueError("expected one mark for each item")
+        self._marks.extend(marks)
+        self._distinct = None
+        known = self._numbers
+        if isinstance(known, range):
+            if isinstance(numbers, range) and (not known or known.stop == numbers.start):
+                self._numbers = range(known.start if known else numbers.start, numbers.stop)
+                return
+            self._numbers = array("i", known)
+        self._numbers.extend(numbers)  # type: ignore[union-attr]  # an array
+        if self._seen is not None:
+            _see(self._seen, numbers)
+
+    def note(self, number: int, why: Unscored) -> None:
+        """Note that an item is not processed, whatever its mark is."""
+        self._unscored[number] = why
+
+    def merge(self, other: Marks) -> None:
+        """Add the marks of the records that follow: an item that has a record in both is repeated."""
+        noted = {number: REPEATED if number in self else why for number, why in other._unscored.items()}
+        noted |= {number: REPEATED for number in self._unscored if other._is_marked(number)}
+        self.add(other._numbers, other._marks)
+        self._unscored |= noted
 
     def __contains__(self, number: int) -> bool:
-        return number in self.unscored or self._is_marked(number)
+        """Return whether an item has a record."""
+        return number in self._unscored or self._is_marked(number)
 
     def _is_marked(self, number: int) -> bool:
         if isinstance(self._numbers, range):
             return number in self._numbers
-        return number < len(self._seen) and bool(self._seen[number])
+        if self._seen is None:
+            self._seen = bytearray(1)
+            _see(self._seen, self._numbers)
+        return number < len(self._seen) - 1 and bool(self._seen[number])
 
-    def are_new(self, numbers: Sequence[Any]) -> bool:
-        """Return whether these are different items, none of which has a record."""
-        if None in numbers or len(set(numbers)) < len(numbers) or not self.unscored.keys().isdisjoint(numbers):
-            return False
-        return not any(map(self._seen_up_to(numbers).__getitem__, numbers))
+    def repeated(self) -> set[int]:
+        """Return the items that have several marks."""
+        self._count()
+        return self._repeated
+
+    def _count(self) -> int:
+        """Return the number of different items with a mark, and find out which are repeated."""
+        if self._distinct is not None:
+            return self._distinct
+        self._repeated = set()
+        numbers = self._numbers
+        if isinstance(numbers, range):
+            self._distinct = len(numbers)
+            return self._distinct
+        self._is_marked(0)  # so that `_seen` is there
+        self._distinct = sum((self._seen or b"0")[:-1])
+        if self._distinct < len(numbers) - numbers.count(NOT_EXPECTED):
+            seen = bytearray(max(numbers) + 2)
+            for number in numbers:
+                if seen[number]:
+                    self._repeated.add(number)
+                seen[number] = 1
+            self._repeated.discard(NOT_EXPECTED)
+            self._unscored |= dict.fromkeys(self._repeated, REPEATED)
+        return self._distinct
+
+    @property
+    def unscored(self) -> dict[int, Unscored]:
+        """Why items are not processed."""
+        self._count()
+        return self._unscored
+
+    def unscored_so_far(self, number: int) -> Unscored | None:
+        """Return why an item is not processed, except that it may also be repeated."""
+        return self._unscored.get(number)
+
+    def expected_numbers(self) -> Iterable[int]:
+        """Return the index of the item of each record, without those that are not expected."""
+        return self._numbers if isinstance(self._numbers, range) else filter(NOT_EXPECTED.__ne__, self._numbers)
+
+    def __len__(self) -> int:
+        """Return the number of items that have a record."""
+        return self._count() + sum(not self._is_marked(number) for number in self._unscored)
+
+    @property
+    def processed(self) -> int:
+        return self._count() - sum(map(self._is_marked, self._unscored))
+
+    def positions(self, numbers: set[int]) -> Iterator[int]:
+        """Return which of the marks, in the order of the file, belong to one of these items."""
+        return (place for place, number in enumerate(self._numbers) if number in numbers)
+
+    @property
+    def size(self) -> int:
+        """The number of records that were added."""
+        return len(self._numbers)
 
     def missing(self, items: int) -> list[int]:
         """Return which of the first `items` items have no record."""
-        found = bytearray(items)
-        if isinstance(self._numbers, range):
-            found[self._numbers.start : self._numbers.stop] = b"\1" * len(self._numbers)
-        else:
-            found[: len(self._seen)] = self._seen
-        for number in self.unscored:
+        found = self._spread(bytearray(items), b"\1" * len(self._numbers))
+        for number in self._unscored:
             found[number] = 1
-        return [number for number, seen in enumerate(found) if not seen] if 0 in found else []
+        return list(compress(range(items), found.translate(bytes([1]) + bytes(255)))) if 0 in found else []
+
+    def _spread(self, found: Any, marks: Sequence[Any]) -> Any:
+        """Put each of these, in the order of the file, in the place of its item."""
+        if isinstance(self._numbers, range):
+            found[self._numbers.start : self._numbers.stop] = marks
+            return found
+        found.append(0)  # for all that are not expected
+        for number, mark in zip(self._numbers, marks, strict=True):
+            found[number] = mark
+        del found[-1]
+        return found
 
     def get(self, number: int) -> Any:
         """Return the mark of an item; None without a record. Slow for many items: see `listed`."""
         if number in self.unscored:
-            return self.unscored[number]
+            return self._unscored[number]
         return self._marks[self._numbers.index(number)] if self._is_marked(number) else None
 
-    def add(self, numbers: Sequence[int], marks: Iterable[Any]) -> None:
-        """Add the marks of items that have no record yet; a range that continues the last one is the fastest."""
-        if not isinstance(marks, bytes | bytearray):
-            marks = list(marks)
-            if Unscored in set(map(type, marks)):
-                numbers, marks = self._without_unscored(numbers, marks)
-        if len(marks) != len(numbers):
-            raise ValueError("expected one mark for each item")
-        self._add_numbers(numbers)
-        if isinstance(marks, list) and not isinstance(self._marks, list):
-            self._marks = list(self._marks)
-        self._marks.extend(marks)
-
-    def _without_unscored(self, numbers: Sequence[int], marks: list[Any]) -> tuple[list[int], list[Any]]:
-        pairs = list(zip(numbers, marks, strict=True))
-        self.unscored.update((number, mark) for number, mark in pairs if type(mark) is Unscored)
-        rest = [(number, mark) for number, mark in pairs if type(mark) is not Unscored]
-        return [number for number, _ in rest], [mark for _, mark in rest]
-
-    def _add_numbers(self, numbers: Sequence[int]) -> None:
-        known = self._numbers
-        if isinstance(known, range) and isinstance(numbers, range) and (not known or known.stop == numbers.start):
-            self._numbers = range(known.start if known else numbers.start, numbers.stop)
-            return
-        seen = self._seen_up_to(numbers)
-        for number in numbers:
-            seen[number] = 1
-        self._numbers.extend(numbers)  # type: ignore[union-attr]  # an array
-
-    def _seen_up_to(self, numbers: Sequence[int]) -> bytearray:
-        """Return which items have a mark, with room for these. From now on, the indexes are an array."""
-        known, seen = self._numbers, self._seen
-        if isinstance(known, range):
-            self._numbers = array("q", known)
-            seen += bytes(known.start) + b"\1" * len(known)
-        seen += bytes(max(max(numbers, default=-1) + 1 - len(seen), 0))
-        return seen
-
-    def note(self, number: int, why: Unscored) -> None:
-        """Note that an item is not processed, whatever its mark is."""
-        if number not in self.unscored and self._is_marked(number):
-            self._hidden.add(number)
-        self.unscored[number] = why
-
-    def merge(self, other: Marks) -> None:
-        """Add the marks of other records: an item that has a record in both is repeated."""
-        both = self._in_both(other)
-        for number, why in other.unscored.items():
-            self.note(number, REPEATED if number in self else why)
-        numbers, marks = other._numbers, other._marks
-        if both:
-            places = [place for place, number in enumerate(numbers) if number not in both]
-            numbers, marks = array("q", [numbers[place] for place in places]), [marks[place] for place in places]
-        self.add(numbers, marks)
-        for number in both:
-            self.note(number, REPEATED)
-
-    def _in_both(self, other: Marks) -> set[int]:
-        """Return the items with a mark in `other` that have a record here."""
-        mine, theirs = self._numbers, other._numbers
-        if isinstance(mine, range) and isinstance(theirs, range):
-            both = set(range(max(mine.start, theirs.start), min(mine.stop, theirs.stop)))
-        else:
-            both = {number for number in theirs if self._is_marked(number)}
-        return both | {number for number in self.unscored if other._is_marked(number)} | other._hidden
+    def _scored(self) -> Iterator[tuple[int, Any]]:
+        """Return the items that are processed, and their marks, in the order of the file."""
+        apart = {*self.unscored, NOT_EXPECTED}
+        pairs = zip(self._numbers, self._marks, strict=True)
+        return (pair for pair in pairs if pair[0] not in apart)
 
     def values(self) -> list[Any]:
         """Return all marks, also those that are `Unscored`."""
-        hidden = self._hidden
-        marks = zip(self._numbers, self._marks, strict=True)
-        found = [mark for number, mark in marks if number not in hidden] if hidden else list(self._marks)
-        return [*found, *self.unscored.values()]
+        plain = isinstance(self._numbers, range) and not self.unscored
+        return list(self._marks) if plain else [*(mark for _, mark in self._scored()), *self._unscored.values()]
 
     def listed(self, items: int) -> list[Any]:
         """Return the marks of the first `items` items; None for those without a record."""
-        found: list[Any] = [None] * items
-        if isinstance(self._numbers, range):
-            found[self._numbers.start : self._numbers.stop] = self._marks
-        else:
-            for number, mark in zip(self._numbers, self._marks, strict=True):
-                found[number] = mark
+        found: list[Any] = self._spread([None] * items, self._marks)
         for number, why in self.unscored.items():
             found[number] = why
         return found
 
     def as_bytes(self, items: int, unprocessed: int) -> bytes:
         """Return the marks of the first `items` items, which are integers below 256; `unprocessed` for the others."""
-        found = bytearray((unprocessed,)) * items
-        if isinstance(self._numbers, range):
-            found[self._numbers.start : self._numbers.stop] = self._marks
-        else:
-            for number, mark in zip(self._numbers, self._marks, strict=True):
-                found[number] = mark
+        marks = self._marks
+        if isinstance(marks, list):  # those of items that are not processed are of any type
+            marks = bytearray(mark if type(mark) is int else unprocessed for mark in marks)
+        found = self._spread(bytearray((unprocessed,)) * items, marks)
         for number in self.unscored:
             found[number] = unprocessed
         return bytes(found)
@@ -180,17 +207,22 @@ class Marks:
         """Return the marks of these items, with their places in the list as indexes."""
         places = {number: place for place, number in enumerate(numbers)}
         other = Marks()
-        marked = [
-            (places[number], mark)
-            for number, mark in zip(self._numbers, self._marks, strict=True)
-            if number in places and number not in self._hidden
-        ]
+        marked = [(places[number], mark) for number, mark in self._scored() if number in places]
         other.add([place for place, _ in marked], [mark for _, mark in marked])
-        other.unscored = {places[number]: why for number, why in self.unscored.items() if number in places}
+        other._unscored = {places[number]: why for number, why in self._unscored.items() if number in places}
         return other
 
     def changed(self, mark: Any) -> Marks:
         """Return the marks with a function applied to each that is not `Unscored`."""
-        other = self.copy()
-        other._marks = list(map(mark, self._marks))
+        other = Marks()
+        scored = list(self._scored())
+        other.add([number for number, _ in scored], [mark(each) for _, each in scored])
+        other._unscored = dict(self._unscored)
         return other
+
+
+def _see(seen: bytearray, numbers: Sequence[int]) -> None:
+    """Note that items have a mark. The last byte is for all that are not expected."""
+    seen[-1:] = bytes(max(max(numbers, default=0) + 3 - len(seen), 1))
+    for number in numbers:
+        seen[number] = 1

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
+from itertools import chain
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -15,7 +17,6 @@ from medcontract.contracts.contract import Validated
 from medcontract.contracts.rules import (
     CrossFileRule,
     Key,
-    KnownOrder,
     OrderCheck,
     OrderState,
     OtherFile,
@@ -27,7 +28,7 @@ from medcontract.contracts.rules import (
 from medcontract.contracts.string_patterns import BLANKS
 from medcontract.problems import Finding
 from medcontract.scoring.expected import Expected, Item, read_field, validated
-from medcontract.scoring.marks import INVALID, REPEATED, Marks, Unscored
+from medcontract.scoring.marks import INVALID, NOT_EXPECTED, REPEATED, Marks, Unscored
 
 Mark = TypeVar("Mark")
 MOST_EXAMPLES = 1000
@@ -93,7 +94,6 @@ class PairingState(NamedTuple):
     marks_by_run: dict[str, Marks]
     named: set[str]
     unknown: list[Key]
-    unknown_count: int
     bad: dict[str, set[int]]
     order: list[OrderState]
 
@@ -121,9 +121,8 @@ class Pairing(Generic[Item, Mark]):
         self.marks_by_run: dict[str, Marks] = {}
         self.named: set[str] = set()
         """Runs of valid records."""
-        self.unknown: list[Key] = []
-        """The first ids that are not expected."""
-        self.unknown_count = 0
+        self._unknown: list[Key] = []
+        """The ids that are not expected, in the order of the file."""
         self._checks = record_checks(self.rules, others)
         other_checks = record_checks([rule for rule in self.rules if not self._holds_if_expected(rule)], others)
         self.is_simple = pair.run is None and not other_checks
@@ -131,15 +130,18 @@ class Pairing(Generic[Item, Mark]):
         self._ordered = [check for check in self._checks if isinstance(check, OrderCheck)]
         self._bad: dict[str, set[int]] = {}
         """By run: the items that have an invalid record."""
-        self._before: tuple[dict[str, Marks], set[str], int, int] | None = None
-        self._start: int | None = None
-        """The index of the item of the first record: not 0 in a chunk of a file."""
-        self._in_order = True
-        """So far, all records are valid and in the order of the truth, so that their ids need not be looked up."""
-        self._compared: tuple[Sequence[Any], range] | None = None
-        """Records whose ids were already compared with the truth, and the indexes of their items."""
-        self._passed = 0
-        """The index after that of the last item whose record continued the order of the truth."""
+        self._before: tuple[dict[str, Marks], set[str], int] | None = None
+        self._next = 0
+        """The index of the item after that of the last record."""
+
+    @property
+    def unknown(self) -> list[Key]:
+        """The first ids that are not expected."""
+        return self._unknown[:MOST_EXAMPLES]
+
+    @property
+    def unknown_count(self) -> int:
+        return len(self._unknown)
 
     def fresh(self) -> Pairing[Item, Mark]:
         """The same pairing without marks."""
@@ -155,10 +157,15 @@ class Pairing(Generic[Item, Mark]):
         """Whether every record with an expected id satisfies the rule, so that it need not be checked."""
         return rule.other == self.pair.truth and isinstance(rule, Reference) and rule.id_fields == self.pair.key
 
+    def look_at(self, records: Sequence[Any]) -> None:
+        """Create the index of the truth, if records do not have its order: it is shared with forked workers."""
+        if records:
+            self.expected.numbers_of(reader(*self.pair.key)(records), 0)
+
     def export(self) -> PairingState:
         """What was read, for another process."""
         order = [check.state for check in self._ordered]
-        return PairingState(self.marks_by_run, self.named, self.unknown, self.unknown_count, self._bad, order)
+        return PairingState(self.marks_by_run, self.named, self._unknown, self._bad, order)
 
     def absorb(self, state: PairingState) -> bool:
         """Merge the marks of the records that follow, which were read separately.
@@ -174,88 +181,98 @@ class Pairing(Generic[Item, Mark]):
             right = right and not any(number in theirs for number in self._bad.get(run, ()))
             mine.merge(theirs)
             self._bad.setdefault(run, set()).update(bad)
-        self._in_order = False
         self.named |= state.named
-        self.unknown += state.unknown[: MOST_EXAMPLES - len(self.unknown)]
-        self.unknown_count += state.unknown_count
+        self._unknown += state.unknown
         return right
 
     def begin(self) -> None:
         """Save the current state: the marks of a file that cannot be read completely are dropped."""
         marks_by_run = {run: marks.copy() for run, marks in self.marks_by_run.items()}
-        self._before = marks_by_run, set(self.named), len(self.unknown), self.unknown_count
+        self._before = marks_by_run, set(self.named), len(self._unknown)
 
     def end(self, complete: bool) -> None:
         if not complete and self._before:
-            self.marks_by_run, self.named, length, self.unknown_count = self._before
-            del self.unknown[length:]
+            self.marks_by_run, self.named, length = self._before
+            del self._unknown[length:]
         self._before = None
 
     def take(self, records: Validated[Sequence[Any]]) -> Sequence[tuple[int, Finding]]:
         rows = validated(records)
         if not self.is_simple:
-            return self._take_each(range(len(rows)), rows)
-        numbers = self._items_of(rows)
+            return self._take_each(rows)
+        numbers = self.expected.numbers_of(reader(*self.pair.key)(rows), self._next)
+        self._next = numbers[-1] + 1
+        self.named.add(self.pair.default_run)
         odd = self._odd_records(numbers, rows)
+        rest = [place for place in range(len(rows)) if place not in odd] if odd else range(len(rows))
+        known, answered = (numbers, rows) if not odd else ([numbers[n] for n in rest], [rows[n] for n in rest])
+        items = map(self.expected.items.__getitem__, known)
+        pair = self.pair
+        marks = pair.measure_all(items, answered) if pair.measure_all else map(pair.measure, items, answered)
         if not odd:
-            self._add(numbers, rows)
+            self.marks_of(pair.default_run).add(numbers, marks)
             return ()
-        rest = [position for position in range(len(rows)) if position not in odd]
-        if rest:
-            self._add([numbers[position] for position in rest], [rows[position] for position in rest])
-        return self._take_each(sorted(odd), rows)
+        return self._take_odd(sorted(odd), numbers, rows, marks)
 
-    def _items_of(self, rows: Sequence[Any]) -> Sequence[Any]:
-        """Return the index of the item of each record; None for an id that is not expected."""
-        compared, self._compared = self._compared, None
-        if compared and compared[0] is rows:
-            return compared[1]
-        keys = reader(*self.pair.key)(rows)
-        consecutive = self._consecutive_items(keys)
-        return list(map(self.expected.number_of, keys)) if consecutive is None else consecutive
-
-    def _odd_records(self, numbers: Sequence[Any], rows: Sequence[Any]) -> set[int]:
-        """Return the positions of records that failed, are not expected, or whose item has another record."""
+    def _odd_records(self, numbers: Sequence[int], rows: Sequence[Any]) -> set[int]:
+        """Return the positions of records that failed, are not expected, or whose item has an invalid record."""
         odd: set[int] = set()
         if self.pair.can_fail:
             errors = [record.error for record in rows]
             if errors.count(None) < len(rows):
                 odd.update(position for position, error in enumerate(errors) if error is not None)
-        marks = self.marks_of(self.pair.default_run)
-        if isinstance(numbers, range) or marks.are_new(numbers):  # a range continues the order of the truth
-            return odd
-        known = set[int | None]((None,))
-        for position, number in enumerate(numbers):
-            if number in known or number in marks:
-                odd.add(position)
-            elif position not in odd:
-                known.add(number)
+        if isinstance(numbers, list) and NOT_EXPECTED in numbers:
+            odd.update(position for position, number in enumerate(numbers) if number == NOT_EXPECTED)
+        bad = self._bad.get(self.pair.default_run)
+        if bad and not bad.isdisjoint(numbers):
+            odd.update(position for position, number in enumerate(numbers) if number in bad)
         return odd
 
-    def _consecutive_items(self, keys: Sequence[Key]) -> range | None:
-        """Return the indexes of the items with these ids; None if they are not the next ones of the truth."""
-        if self._start is None:
-            self._start = self.expected.place_of(keys[0])
-        start = self._start + len(self.marks_by_run.get(self.pair.default_run, ()))
-        end = start + len(keys)
-        self._in_order = self._in_order and self.expected.keys[start:end] == keys
-        return range(start, end) if self._in_order else None
+    def _take_odd(
+        self, odd: Sequence[int], numbers: Sequence[int], rows: Sequence[Any], marks: Iterable[Any]
+    ) -> Sequence[tuple[int, Finding]]:
+        """Add the marks of records, of which some are not simply measured."""
+        pair, reported = self.pair, list[tuple[int, Finding]]()
+        all_marks = bytearray(marks) if isinstance(marks, bytes | bytearray) else list(marks)
+        sheet = self.marks_of(pair.default_run)
+        for position in odd:
+            record, number = rows[position], numbers[position]
+            mark: Any = None
+            if number == NOT_EXPECTED:
+                self._unknown.append(self.key(record))
+                reported += [(position, finding) for finding in run_checks(self._checks, record)]
+            elif sheet.unscored_so_far(number) in (INVALID, REPEATED):
+                repeats_invalid = sheet.unscored_so_far(number) == INVALID
+                sheet.note(number, REPEATED)
+                reported += [(position, finding) for finding in (self._repeated() if repeats_invalid else ())]
+            else:
+                mark = measured_mark(pair, self.expected.items[number], record)
+                if type(mark) is Unscored:
+                    sheet.note(number, mark)
+                    mark = None
+            all_marks.insert(position, mark or 0 if isinstance(all_marks, bytearray) else mark)
+        sheet.add(numbers, all_marks)
+        return reported
 
-    def order_for(self, rule: Unique) -> KnownOrder | None:
-        """The order of the truth, if the rule is about the ids of its items."""
-        return self if self.is_simple and rule.fields == self.pair.key and not rule.defaults else None
+    def finds_repeated(self, rule: Unique) -> bool:
+        """Return whether it finds the ids that the rule is about, if they are repeated (`KeyIndex`)."""
+        return self.is_simple and rule.fields == self.pair.key and not rule.defaults
 
-    def continues(self, records: Sequence[Any]) -> bool:
-        """Whether the records to take next have the next ids of the truth (`KnownOrder`)."""
-        numbers = self._consecutive_items(reader(*self.pair.key)(records))
-        if numbers is None:
-            return False
-        self._compared, self._passed = (records, numbers), numbers.stop
-        return True
+    def key_count(self) -> int:
+        return self.marks_of(self.pair.default_run).size
 
-    def passed(self) -> list[Key]:
-        """The ids of all records that continued the order of the truth."""
-        return self.expected.keys[self._start : self._passed]
+    def all_keys(self) -> Iterable[Key]:
+        sheet = self.marks_of(self.pair.default_run)
+        return chain(self._unknown, map(self.expected.keys.__getitem__, sheet.expected_numbers()))
+
+    def repeated_keys(self) -> Collection[Key]:
+        repeated = self.marks_of(self.pair.default_run).repeated()
+        unknown = Counter(self._unknown) if len(set(self._unknown)) < len(self._unknown) else {}
+        return {*map(self.expected.keys.__getitem__, repeated), *(key for key, times in unknown.items() if times > 1)}
+
+    def positions_of(self, keys: Collection[Key]) -> Sequence[int]:
+        numbers = {self.expected.index.get(key, NOT_EXPECTED) for key in keys}
+        return list(self.marks_of(self.pair.default_run).positions(numbers))
 
     def marks_of(self, run: str) -> Marks:
         marks = self.marks_by_run.get(run)
@@ -263,24 +280,15 @@ class Pairing(Generic[Item, Mark]):
             marks = self.marks_by_run[run] = Marks()
         return marks
 
-    def _add(self, numbers: Sequence[int], rows: Sequence[Any]) -> None:
-        """Add the marks of items without a record in the default run."""
-        items = map(self.expected.items.__getitem__, numbers)
-        pair = self.pair
-        marks = pair.measure_all(items, rows) if pair.measure_all else map(pair.measure, items, rows)
-        self.marks_of(pair.default_run).add(numbers, marks)
-        self.named.add(pair.default_run)
-
-    def _take_each(self, positions: Iterable[int], rows: Sequence[Any]) -> Sequence[tuple[int, Finding]]:
+    def _take_each(self, rows: Sequence[Any]) -> Sequence[tuple[int, Finding]]:
+        """Add the marks of records that are compared with other files in more than their ids."""
         reported: list[tuple[int, Finding]] = []
-        number_of = self.expected.number_of
-        for position in positions:
-            record = rows[position]
-            number = number_of(self.key(record))
+        for position, record in enumerate(rows):
+            number = self.expected.number_of(self.key(record))
             run = self._run_of(record)
             findings = run_checks(self._checks, record)
-            if number is None:
-                self._count_unknown(record)
+            if number == NOT_EXPECTED:
+                self._unknown.append(self.key(record))
             elif self.known_runs is None or run in self.known_runs:
                 findings += self._enter(record, number, run, bad=any(f.severity == "error" for f in findings))
             reported += [(position, finding) for finding in findings]
@@ -293,7 +301,7 @@ class Pairing(Generic[Item, Mark]):
         if bad:
             self._bad.setdefault(run, set()).add(number)
         if number in marks:
-            repeats_invalid = marks.unscored.get(number) == INVALID
+            repeats_invalid = marks.unscored_so_far(number) == INVALID
             marks.note(number, REPEATED)
             return self._repeated() if repeats_invalid else ()
         mark: Any = INVALID if bad else measured_mark(self.pair, self.expected.items[number], record)
@@ -309,11 +317,6 @@ class Pairing(Generic[Item, Mark]):
         run: str | None = getattr(record, self.pair.run)
         return self.pair.default_run if run is None else run
 
-    def _count_unknown(self, record: Any) -> None:
-        self.unknown_count += 1
-        if len(self.unknown) < MOST_EXAMPLES:
-            self.unknown.append(self.key(record))
-
     def _repeated(self) -> list[Finding]:
         """The findings if one of two records of an item is invalid: the rule itself sees only valid records."""
         return [rule.repeated() for rule in self.unique]
@@ -326,12 +329,11 @@ class Pairing(Generic[Item, Mark]):
         if not all(isinstance(part, str) for part in (*key, run)):
             return ()
         number = self.expected.number_of(key if len(key) > 1 else key[0])
-        if number is None:
+        if number == NOT_EXPECTED:
             return ()
         marks = self.marks_of(run)
         again = number in marks
-        self._start = number if self._start is None else self._start
-        self._in_order = self._in_order and number == self._start + len(marks)
+        self._next = number + 1
         marks.note(number, REPEATED if again else INVALID)
         self._bad.setdefault(run, set()).add(number)
         return self._repeated() if again else ()
@@ -358,6 +360,10 @@ class Pairing(Generic[Item, Mark]):
         """The mark of an item in the default run; None without a record."""
         number = self.expected.index.get(key)
         return None if number is None else self.marks_by_run.get(self.pair.default_run, Marks()).get(number)
+
+    def similar_to(self) -> Sequence[Key]:
+        """Return the ids that an unknown one may be meant for: those without a record, if there are any."""
+        return self.missing() or self.expected.keys
 
     def missing(self) -> list[Key]:
         """Expected ids without a record in at least one run, in the order of the truth."""

@@ -34,6 +34,7 @@ def _first_keys(seen: Outline, contract: CompiledContract, found: Recognized) ->
 
 class JsonValidator(RecordsValidator):
     is_json = True
+    has_parts = True
     depth = 2
     file: JsonFile
 
@@ -70,6 +71,11 @@ class JsonValidator(RecordsValidator):
     def cuts(self) -> Iterator[Cut]:
         self.file = JsonFile(self.source, self.contract.list_key, self.decode)
         return self.file.records()
+
+    def cuts_between(self, start: int, end: int) -> Iterator[Cut]:
+        text = b'{"":[' + self.source.read(start, end - start).rstrip(b" \t\r\n,") + b"]}"
+        part = JsonFile(Source(text, limits=self.source.limits), "", self.decode)
+        return ((raw, start + offset - 5, value) for raw, offset, value in part.records())
 
     def ref(self, index: int, offset: int, length: int) -> Ref:
         return Ref(offset, length, index, (self.contract.list_key or "", index))

@@ -41,6 +41,7 @@ _MOST_LINES = 50
 
 class JsonLinesValidator(RecordsValidator):
     is_json = True
+    has_parts = True
 
     @classmethod
     def recognise(cls, source: Source) -> Recognized:
@@ -101,6 +102,9 @@ class JsonLinesValidator(RecordsValidator):
 
     def blocks(self) -> Iterator[Cut | Block]:
         return jsonl_file.records_in_blocks(self.source, self.decode, self.decode_lines)
+
+    def cuts_between(self, start: int, end: int) -> Iterator[Cut]:
+        return jsonl_file.cuts(self.source.read(start, end - start), start, self.decode)
 
     def examine_record(self, raw: bytes) -> Examined:
         """Like the base method, but a syntax error makes only this line invalid."""

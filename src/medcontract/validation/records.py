@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 
@@ -31,16 +31,28 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
     from medcontract.contracts.fast_decoder import RowDecoders
+    from medcontract.contracts.rules import KeyIndex
 
 _BATCH = 256
 """Valid records that are passed to scoring at a time, unless they are large."""
 _MOST_KNOWN = 1000
 _LONGEST_KNOWN = 500
 """Longest record, in bytes, whose findings are cached."""
+_MOST_LANDMARKS = 4096
 _MOST_COMPARED = 100
 """Records with more findings than this are not compared with others."""
 Progress = Callable[[int, int], None]
 """Called regularly with the number of bytes read and the total."""
+
+
+class Landmark(NamedTuple):
+    """A place in a file between two records."""
+
+    record: int
+    """The index of the next record."""
+    offset: int
+    keys: Sequence[int]
+    """How many keys each rule about unique keys has seen."""
 
 
 class _Counted:
@@ -58,6 +70,8 @@ class RecordsValidator:
     """The nesting depth of a record in this container."""
     is_json = False
     """Whether the bytes of a record are its JSON text."""
+    has_parts = False
+    """Whether a part of the file can be read (`cuts_between`)."""
 
     def __init__(
         self,
@@ -86,6 +100,10 @@ class RecordsValidator:
         self.bad_header = False
         self._keys: RowDecoders | None = None
         """Set while only the keys of records are read."""
+        self.landmarks: list[Landmark] = []
+        """Places in the file, in their order, at which a second pass can start."""
+        self._others: list[Accumulator] = []
+        """The states of the rules that the sink does not check itself."""
         self._held: list[Any] = []
         self._held_refs: list[Ref] = []
         self._held_size = 0
@@ -162,8 +180,16 @@ class RecordsValidator:
     def stream(self, accumulators: Sequence[Accumulator]) -> None:
         """Check the records."""
         index = 0
+        unique = [each for each in accumulators if isinstance(each, UniqueIndex)]
+        self._others = [each for each in accumulators if not (isinstance(each, UniqueIndex) and each.sink)]
+        step = max(LINES_BLOCK, self.source.size // _MOST_LANDMARKS)
+        next_landmark = end = 0
         try:
             for raw, offset, value in self.blocks():
+                if offset >= next_landmark and not self._held:
+                    self.landmarks.append(Landmark(index, offset, [each.key_count() for each in unique]))
+                    next_landmark = offset + step
+                end = offset + (len(raw) if isinstance(raw, bytes) else raw.size)
                 if isinstance(raw, bytes):
                     self._record(raw, offset, value, index, accumulators)
                     index += 1
@@ -184,6 +210,7 @@ class RecordsValidator:
         except Unreadable as unreadable:  # in the middle of an archive
             self._break_off(unreadable.finding)
         self._flush_counts()
+        self.landmarks.append(Landmark(index, end, [each.key_count() for each in unique]))
         self.records = 0 if self.broken else index
 
     def _break_off(self, finding: Finding) -> None:
@@ -216,7 +243,7 @@ class RecordsValidator:
             for finding in rule.check(value):
                 self.add(finding, index, offset, len(raw))
                 valid = valid and finding.severity != "error"
-        for accumulator in accumulators:
+        for accumulator in self._others if valid and self.sink else accumulators:
             immediate = accumulator.see(value, self.base + index, offset, raw)
             if immediate:
                 self.add(immediate, index, offset, len(raw))
@@ -354,8 +381,9 @@ class RecordsValidator:
         """Add a syntax error: a line with one is an invalid record."""
         self.add(broken_finding(broken, offset), index, offset, length)
 
-    def second_pass(self, indexes: Sequence[UniqueIndex] = (), part: Part = (0, "")) -> None:
+    def second_pass(self, unique: Sequence[UniqueIndex] = (), part: Part = (0, "")) -> None:
         """Find the keys that are really repeated, and the positions of records of which only the index is known."""
+        indexes = [index for index in unique if index.suspects]
         unknown = (f.ref.record for f in self.collector.deferred if f.ref and f.ref.offset == UNKNOWN)
         found = {number: self.ref(number, 0, 0) for number in unknown if number is not None}
         if not indexes and not found:
@@ -363,7 +391,8 @@ class RecordsValidator:
         self.collector.new_series()
         repeats = Repeats(self, indexes, part)
         try:
-            for number, raw, offset, value in self.suspicious(indexes, found):
+            parts = self._parts_in_question(unique, found)
+            for number, raw, offset, value in self._suspicious(indexes, found, parts):
                 if number in found:
                     found[number] = self.ref(number, offset, len(raw))
                 if value is not None:
@@ -373,37 +402,57 @@ class RecordsValidator:
         repeats.finish()
         self.collector.place_deferred(found)
 
-    def suspicious(
-        self, indexes: Sequence[UniqueIndex | None], numbers: Collection[int] = ()
+    def _suspicious(
+        self, indexes: Sequence[UniqueIndex], numbers: Collection[int], parts: Sequence[tuple[Landmark, Landmark]]
     ) -> Iterator[tuple[int, bytes, int, Any]]:
         """Yield the index, bytes, offset and value of valid records whose keys may be repeated, and of those `numbers`.
 
-        Of the others, no more than the keys is decoded, if that is possible.
+        They are in these parts of the file, or anywhere. Of the others, no more than the keys is decoded, if possible.
         """
-        wanted = [index for index in indexes if index]
-        fields = [name for index in wanted for name in index.rule.fields]
+        fields = [name for index in indexes for name in index.rule.fields]
         self._keys = self.contract.decode_keys(fields) if self.is_json and fields else None
-        places, number = sorted(numbers), 0
+        places = sorted(numbers)
+        pieces = [(start.record, self.cuts_between(start.offset, end.offset)) for start, end in parts]
         try:
-            for raw, offset, value in self.blocks():
-                if isinstance(raw, bytes):
-                    rows: Iterable[Cut] = ((raw, offset, value),)
-                    end = number + 1
-                else:
-                    rows = zip(raw, raw.offsets(offset), value)  # noqa: B905  # there is one more offset
-                    end = number + len(raw)
-                    near = bisect_left(places, number) < bisect_left(places, end)
-                    if not near and not any(index.are_suspect(value) for index in wanted):
-                        number = end
-                        continue
-                for line, at, one in rows:
-                    if line and wanted and (one is None or any(index.are_suspect([one]) for index in wanted)):
-                        yield number, line, at, self._complete(line) if one is None or self._keys else one
+            for number, block in _numbered(pieces or [(0, self.blocks())]):
+                raw, offset, value = block
+                rows: Iterable[Cut] = ((raw, offset, value),) if isinstance(raw, bytes) else ()
+                if not isinstance(raw, bytes):
+                    near = bisect_left(places, number) < bisect_left(places, number + len(raw))
+                    if near or any(index.are_suspect(value) for index in indexes):
+                        rows = zip(raw, raw.offsets(offset), value)  # noqa: B905  # there is one more offset
+                for place, (line, at, one) in enumerate(rows, number):
+                    if line and indexes and (one is None or any(index.are_suspect([one]) for index in indexes)):
+                        yield place, line, at, self._complete(line) if one is None or self._keys else one
                     elif places:
-                        yield number, line, at, None
-                    number += 1
+                        yield place, line, at, None
         finally:
             self._keys = None
+
+    def _parts_in_question(
+        self, unique: Sequence[UniqueIndex], numbers: Collection[int]
+    ) -> Sequence[tuple[Landmark, Landmark]]:
+        """Return where the parts of the file with these records and with suspicious keys start and end.
+
+        Nothing if the whole file has to be read.
+        """
+        marks, found = self.landmarks, set[int]()
+        if self.source.packed or self.source.in_archive or not self.has_parts:
+            return ()
+        for rule, index in enumerate(unique):
+            positions = index.suspicious_positions() if index.suspects else ()
+            if positions is None:
+                return ()
+            counts = [mark.keys[rule] for mark in marks]
+            found.update(bisect_right(counts, position) for position in positions)
+        records = [mark.record for mark in marks]
+        found.update(bisect_right(records, number) for number in numbers)
+        pairs = [(marks[number - 1], marks[number]) for number in sorted(found) if 0 < number < len(marks)]
+        return pairs if len(pairs) <= len(marks) // 2 else ()
+
+    def cuts_between(self, start: int, end: int) -> Iterator[Cut]:
+        """The records in a part of the file that starts and ends between two records (see `has_parts`)."""
+        raise NotImplementedError
 
     def _complete(self, raw: bytes) -> Any:
         """Return the value of a record; None if it is invalid."""
@@ -482,19 +531,19 @@ class Repeats:
                 self._validator.collector.add_more(self._validator.named(rule.finding((rule.fields[-1],))), times)
 
 
-def _begin_list_rules(contract: CompiledContract, sink: RecordSink | None) -> list[Accumulator]:
-    """The states of the rules about all records. Some sinks know the order of ids."""
+def begin_list_rules(contract: CompiledContract, sink: RecordSink | None) -> list[Accumulator]:
+    """Return the states of the rules about all records. Some sinks find repeated ids by themselves."""
     accumulators = [rule.begin() for rule in contract.list_rules]
-    order_for = getattr(sink, "order_for", None)
+    finds_repeated = getattr(sink, "finds_repeated", None)
     for accumulator in accumulators:
-        if order_for and isinstance(accumulator, UniqueIndex):
-            accumulator.order = order_for(accumulator.rule)
+        if finds_repeated and isinstance(accumulator, UniqueIndex) and finds_repeated(accumulator.rule):
+            accumulator.sink = cast("KeyIndex", sink)
     return accumulators
 
 
 def run_parts(parts: Sequence[RecordsValidator]) -> None:
     """Check the files of one collection; rules about the list apply to all of them together."""
-    accumulators = _begin_list_rules(parts[0].contract, parts[0].sink)
+    accumulators = begin_list_rules(parts[0].contract, parts[0].sink)
     base = 0
     for part in parts:
         part.base = base
@@ -518,9 +567,17 @@ def settle_parts(parts: Sequence[RecordsValidator], accumulators: Sequence[Accum
         for finding in accumulator.finish():
             owner = parts[bisect_right(bases, _record_of(finding)) - 1]
             owner.settle(finding)
-    suspicious = [a for a in accumulators if isinstance(a, UniqueIndex) and a.suspects]
+    unique = [each for each in accumulators if isinstance(each, UniqueIndex)]
     for number, part in enumerate(parts):
-        part.second_pass(suspicious, (number, os.path.basename(part.source.name)))
+        part.second_pass(unique, (number, os.path.basename(part.source.name)))
+
+
+def _numbered(pieces: Iterable[tuple[int, Iterator[Cut | Block]]]) -> Iterator[tuple[int, Cut | Block]]:
+    """Yield records with the index of the first of each block, given that of each piece."""
+    for number, blocks in pieces:
+        for block in blocks:
+            yield number, block
+            number += 1 if isinstance(block[0], bytes) else len(block[0])
 
 
 def _record_of(finding: Finding) -> int:

@@ -7,7 +7,7 @@ import itertools
 import json
 import math
 import operator
-from collections.abc import Sequence
+import pickle
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -451,50 +451,25 @@ def test_keys_in_blocks_are_hashed_when_they_stop_ascending(blocks: list[list[st
     for block in blocks:
         index.see_all([_Named(name) for name in block])
     names = [name for block in blocks for name in block]
-    before = index.keys()
     assert {name for name in names if index.is_suspect(name)} == {name for name in names if names.count(name) > 1}
-    assert sorted(index.keys().hashes) == sorted(before.hashes) == sorted(map(hash, names))
-
-
-class _Order:
-    """An order of keys, as long as records have it."""
-
-    def __init__(self, keys: list[str]) -> None:
-        self.keys, self.end = keys, 0
-
-    def continues(self, records: Sequence[Any]) -> bool:
-        end = self.end + len(records)
-        if self.keys[self.end : end] != [record.image_id for record in records]:
-            return False
-        self.end = end
-        return True
-
-    def passed(self) -> list[str]:
-        return self.keys[: self.end]
+    positions = index.suspicious_positions()
+    assert positions == [place for place, name in enumerate(names) if names.count(name) > 1]
 
 
 @property_settings(100)
-@given(
-    st.permutations("abcdef"),
-    st.lists(st.integers(1, 3), max_size=6),
-    st.lists(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=3), max_size=2),
-    st.booleans(),
-)
-def test_keys_in_a_known_order(names: list[str], sizes: list[int], more: list[list[str]], single: bool) -> None:
-    """An index that was told the order of the first keys knows the same as any other."""
+@given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=4), max_size=5), st.booleans())
+def test_chunks_of_keys(chunks: list[list[str]], sent: bool) -> None:
+    """Keys that were read in chunks are known like those that were read at once, also if they were sent."""
     rule = Unique(code="MC201", within="images", fields=("image_id",), message="repeated")
-    told, other = rule.begin(), rule.begin()
-    told.order = _Order(list(names))
-    left = iter(names)
-    blocks = [block for size in sizes if (block := list(itertools.islice(left, size)))] + more
-    for index in (told, other):
-        for block in blocks:
-            index.see_all([_Named(name) for name in block])
-        if single:
-            index.see(_Named("a"), 0, 0, b"")
-    assert told.suspects == other.suspects
-    assert told.keys().ends == other.keys().ends
-    assert sorted(told.keys().hashes) == sorted(other.keys().hashes)
+    merged, whole = rule.begin(), rule.begin()
+    for chunk in chunks:
+        one = rule.begin()
+        for index in (one, whole):
+            index.see_all([_Named(name) for name in chunk])
+        merged.absorb(pickle.loads(pickle.dumps(one)) if sent else one, lambda ref: ref)  # noqa: S301  # its own output
+    assert merged.suspects == whole.suspects
+    assert merged.key_count() == whole.key_count()
+    assert merged.suspicious_positions() == whole.suspicious_positions()
 
 
 # --- rules as data -------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -54,13 +55,21 @@ def test_marks_are_a_dict(steps: list[tuple[str, int, int]]) -> None:
     assert as_dict(marks.changed(str)) == {**plain, **{number: str(mark) for number, mark in scored.items()}}
 
 
-@given(_STEPS, st.lists(st.none() | st.integers(0, ITEMS - 1), max_size=4))
-def test_new_items(steps: list[tuple[str, int, int]], numbers: list[int | None]) -> None:
-    """None is an id that is not expected."""
-    marks, plain = apply(steps)
-    repeated = len(set(numbers)) < len(numbers)
-    assert marks.are_new(numbers) == (None not in numbers and not repeated and plain.keys().isdisjoint(numbers))
-    assert as_dict(marks) == plain
+@given(st.lists(st.tuples(st.integers(-1, ITEMS - 1), st.integers(0, 9)), max_size=9), st.booleans())
+def test_records_in_any_order(records: list[tuple[int, int]], as_bytes: bool) -> None:
+    """An item with several records is repeated; -1 is an id that is not expected."""
+    marks = Marks()
+    for start in range(0, len(records), 3):
+        numbers, each = [n for n, _ in records[start : start + 3]], [m for _, m in records[start : start + 3]]
+        marks.add(numbers, bytes(each) if as_bytes else each)
+    times = Counter(number for number, _ in records if number >= 0)
+    assert as_dict(marks) == {
+        number: REPEATED if times[number] > 1 else mark for number, mark in records if number >= 0
+    }
+    assert marks.repeated() == {number for number, count in times.items() if count > 1}
+    assert (marks.size, len(marks)) == (len(records), len(times))
+    assert [records[place][0] for place in marks.positions({0, 1})] == [n for n, _ in records if n in (0, 1)]
+    assert list(marks.expected_numbers()) == [number for number, _ in records if number >= 0]
 
 
 @given(_STEPS, _STEPS, _STEPS)

@@ -6,7 +6,7 @@ import math
 from array import array
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import islice
 from numbers import Number
@@ -104,15 +104,23 @@ Part = tuple[int, str]
 """The number and name of one of the files that contain a list together."""
 
 
-class KnownOrder(Protocol):
-    """Distinct keys that the records are likely to have, in this order: those of the truth."""
+class KeyIndex(Protocol):
+    """A sink that finds the repeated keys of the records that it takes."""
 
-    def continues(self, records: Sequence[Any]) -> bool:
-        """Whether these records have the next keys. Called once for each block of records, before it is scored."""
+    def key_count(self) -> int:
+        """Return the number of records that it took."""
         ...
 
-    def passed(self) -> list[Any]:
-        """The keys of all records that continued the order."""
+    def all_keys(self) -> Iterable[Any]:
+        """Return the keys of all records that it took."""
+        ...
+
+    def repeated_keys(self) -> Collection[Any]:
+        """Return the keys of more than one record."""
+        ...
+
+    def positions_of(self, keys: Collection[Any]) -> Sequence[int] | None:
+        """Return which of the records that it took have one of these keys. None if that is not known."""
         ...
 
 
@@ -120,8 +128,8 @@ class UniqueIndex:
     """Keeps a hash of each key, which takes far less memory than the keys. Hashes that occur twice are *suspects*;
     a second pass over the file finds out whether the keys are equal, and where they occur first.
 
-    Keys are only hashed when one of them is not larger than the one before it: until then, none can be repeated. They
-    are not even compared with each other as long as they have a known order.
+    Keys are only hashed when one of them is not larger than the one before it: until then, none can be repeated. Those
+    of records that go to a sink which finds repeated keys by itself are not kept here.
     """
 
     def __init__(self, rule: Unique) -> None:
@@ -129,99 +137,94 @@ class UniqueIndex:
         self.key = _key_with_defaults(rule) if rule.defaults else attrgetter(*rule.fields)
         self.hash: Callable[[Any], int] = hash
         """`stable_hash` if hashes of different processes are compared."""
-        self.order: KnownOrder | None = None
-        """The order that all keys have so far, if there is one: it keeps them."""
+        self.sink: KeyIndex | None = None
+        """The sink that finds repeated keys: then only other records are seen."""
         self._hashes = array("q")
-        self._not_hashed: list[str] = []
-        """Ascending keys, many in each text."""
+        self._texts: list[str] = []
+        """Ascending keys that are not hashed, many in each text."""
+        self._count = 0
         self._ascending = True
         """Each key is larger than the one before it, so that none is repeated."""
         self._ends: tuple[Any, Any] | None = None
         """The first and the last key, while they ascend; None if there are no keys. A key may be None, too."""
         self._first: dict[Any, tuple[Ref, Part]] = {}
 
+    def key_count(self) -> int:
+        """Return the number of keys so far."""
+        return self._count + (self.sink.key_count() if self.sink else 0)
+
     def see(self, value: Any, index: int, offset: int, raw: bytes) -> Finding | None:
-        self._leave_order()
-        key = self.key(value)
-        if self._ascending:
-            self._ascend([key])
-        self._hashes.append(self.hash(key))
+        self._add([self.key(value)])
         return None
 
     def see_all(self, values: list[Any]) -> bool:
-        if self.order and self.order.continues(values):
-            return True
-        self._leave_order()
-        self._add(self._keys_of(values))
+        if not self.sink:
+            self._add(self._keys_of(values))
         return True
 
-    def _leave_order(self) -> None:
-        """From now on, keys may be repeated."""
-        order, self.order = self.order, None
-        keys = order.passed() if order else []
-        if keys:
-            self._add(keys)
-
     def _add(self, keys: list[Any]) -> None:
+        self._count += len(keys)
+        text = joined(keys) if self._ascends(keys) else None
+        if text is None:
+            self._hash_all().extend(map(self.hash, keys))
+        else:
+            self._texts.append(text)
+
+    def _ascends(self, keys: list[Any]) -> bool:
+        """Return whether all keys ascend, these included."""
         if self._ascending and keys:
-            self._ascend(keys)
-        if not self._ascending or not self._keep_text(keys):
-            self._hashes.extend(map(self.hash, keys))
+            start, *last = self._ends or (keys[0],)
+            self._ascending = is_ascending([*last, *keys])
+            self._ends = start, keys[-1]
+        return self._ascending
 
-    def _keep_text(self, keys: list[Any]) -> bool:
-        """Keep ascending keys as text. False if that is not possible."""
-        text = joined(keys)
-        if text is not None:
-            self._not_hashed.append(text)
-        return text is not None
-
-    def _all_hashes(self) -> array[int]:
-        for text in self._not_hashed:
+    def _hash_all(self) -> array[int]:
+        """Return the hashes of all keys, in their order."""
+        for text in self._texts:
             self._hashes.extend(map(self.hash, split(text)))
-        self._not_hashed.clear()
+        self._texts, self._ascending = [], False
         return self._hashes
 
-    def _ascend(self, keys: list[Any]) -> None:
-        start, *last = self._ends or (keys[0],)
-        self._ascending = is_ascending([*last, *keys])
-        self._ends = start, keys[-1]
+    def absorb(self, other: UniqueIndex, move: Move) -> bool:
+        """Repeated keys are reported at the end, so nothing was reported yet."""
+        self.hash = other.hash
+        self._count += other._count
+        if other._ends and self._ascending and other._ascending and self._ascends(list(other._ends)):
+            self._texts += other._texts
+        elif other._count:
+            self._hash_all().extend(other._hash_all())
+        return True
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "key": None, "hash": self.hash is stable_hash, "sink": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, hash=stable_hash if state["hash"] else hash)
 
     @cached_property
     def suspects(self) -> set[int]:
         """Hashes that occurred more than once, known once all records were seen."""
-        hashes = array("q") if self._ascending else self._all_hashes()
+        if self.sink and not self._count:
+            return set(map(self.hash, self.sink.repeated_keys()))
+        if self._ascending and not self.sink:
+            return set()
+        hashes = self._hash_all()[:]
+        hashes.extend(map(self.hash, self.sink.all_keys() if self.sink else ()))
         if len(set(hashes)) == len(hashes):
             return set()
         return {code for code, times in Counter(hashes).items() if times > 1}
+
+    def suspicious_positions(self) -> Sequence[int] | None:
+        """Return which records have a key that is a suspect, of those that were counted. None if that is not known."""
+        if not self.sink:
+            return [position for position, code in enumerate(self._hash_all()) if code in self.suspects]
+        return None if self._count else self.sink.positions_of(self.sink.repeated_keys())
 
     def miss(self, parsed: Any) -> None:
         return None
 
     def finish(self) -> Iterator[Finding]:
         return iter(())
-
-    def __getstate__(self) -> tuple[Unique, bool, set[int]]:
-        """Only what a second pass needs: hashes are sent separately."""
-        return self.rule, self.hash is stable_hash, self.suspects
-
-    def __setstate__(self, state: tuple[Unique, bool, set[int]]) -> None:
-        rule, stable, suspects = state
-        self.__init__(rule)  # type: ignore[misc]
-        self.hash = stable_hash if stable else hash
-        self.suspects = suspects
-
-    def absorb(self, other: UniqueIndex, move: Move) -> bool:
-        """Repeated keys are reported at the end. The caller has to find hashes that occur in several chunks."""
-        self.hash = other.hash
-        self.suspects = self.suspects | other.suspects
-        return True
-
-    def keys(self) -> KeyHashes:
-        """The keys as hashes, to be compared with those of other chunks."""
-        self._leave_order()
-        if not self._ascending:
-            return KeyHashes(self._all_hashes()[:], None)
-        return KeyHashes(self._hashes[:], self._ends, texts=tuple(self._not_hashed), hash=self.hash)
 
     def is_suspect(self, key: Any) -> bool:
         return self.hash(key) in self.suspects
@@ -249,34 +252,6 @@ class UniqueIndex:
         if first[1] == part:
             return finding._replace(first=first[0])
         return finding._replace(hint=f"first used in {first[1][1]}")
-
-
-class KeyHashes:
-    """The keys of a chunk as hashes, which are only computed if they are needed: not if all keys ascend."""
-
-    def __init__(
-        self,
-        hashes: array[int],
-        ends: tuple[Any, Any] | None,
-        texts: Sequence[str] = (),
-        hash: Callable[[Any], int] = hash,  # noqa: A002  # like the function that it replaces
-    ) -> None:
-        """`texts` are further keys, many in each, and `hash` is how they are hashed."""
-        self._hashes = hashes
-        self._texts = texts
-        self._hash = hash
-        self.ends = ends
-        """The first and the last key, if each key is larger than the one before it."""
-
-    def __bool__(self) -> bool:
-        return bool(self._hashes or self._texts)
-
-    @property
-    def hashes(self) -> array[int]:
-        for text in self._texts:
-            self._hashes.extend(map(self._hash, split(text)))
-        self._texts = ()
-        return self._hashes
 
 
 _SEPARATOR = "\n"

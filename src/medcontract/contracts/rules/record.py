@@ -57,10 +57,9 @@ class Sum(RecordRule, frozen=True, kw_only=True):
 
     def all_pass(self, values: list[Any]) -> bool:
         lists = reader(self.field)(values)
-        try:
-            sums = list(map(sum, lists, repeat(0.0)))  # from the integer 0, it takes a sixth longer
-        except TypeError:  # one of the lists is null
-            sums = [sum(numbers) for numbers in lists if numbers is not None]
+        if None in lists:
+            lists = [numbers for numbers in lists if numbers is not None]
+        sums = list(map(sum, lists, repeat(0.0)))  # from the integer 0, it takes a sixth longer
         return not sums or (self.minimum + _MARGIN <= min(sums) and max(sums) <= self.maximum - _MARGIN)
 
 

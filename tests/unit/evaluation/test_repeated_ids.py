@@ -1,4 +1,4 @@
-"""Ids in the order of the truth are not compared with each other, which changes no result."""
+"""Repeated ids are found by whoever pairs the records, and at the same places as by the rule alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import event, given
@@ -15,35 +15,28 @@ from tests.scoring_files import guess, image, write
 from tests.support import property_settings
 
 import medcontract
-from medcontract.contracts.contract import mark_validated
-from medcontract.contracts.rules import UniqueIndex
 from medcontract.reading import jsonl_file
-from medcontract.scoring.expected import Expected, ExpectedItems
-from medcontract.scoring.pairing import Pair, Pairing
+from medcontract.reading.source import Source
+from medcontract.scoring.expected import Expected
+from medcontract.scoring.pairing import Pairing
+from medcontract.validation import records
 
 Record = dict[str, Any]
 
 
 @contextmanager
-def blocks_of(size: int, known_order: bool = True) -> Iterator[list[int]]:
-    """Files are read in blocks of so many bytes. Notes how many ids are compared with each other at a time."""
-    compared: list[int] = []
-    real = UniqueIndex._ascend
-
-    def noted(self: UniqueIndex, keys: list[Any]) -> None:
-        compared.append(len(keys))
-        real(self, keys)
-
+def blocks_of(size: int, rule_alone: bool = False) -> Iterator[None]:
+    """Files are read in blocks of so many bytes, and with a landmark before each."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(jsonl_file, "LINES_BLOCK", size)
-        if not known_order:
-            patch.setattr(Pairing, "order_for", lambda self, rule: None)
-        patch.setattr(UniqueIndex, "_ascend", noted)
-        yield compared
+        patch.setattr(records, "LINES_BLOCK", size)
+        for sink in (Pairing, Expected) if rule_alone else ():
+            patch.setattr(sink, "finds_repeated", lambda self, rule: False)
+        yield
 
 
-def files(folder: Path, ids: Sequence[str], *sent: Sequence[Record]) -> list[Path]:
-    parts = [write(folder, "lesions/predictions", part, "jsonl", f"part-{n}") for n, part in enumerate(sent)]
+def files(folder: Path, ids: Sequence[str], *sent: Sequence[Record], container: str = "jsonl") -> list[Path]:
+    parts = [write(folder, "lesions/predictions", part, container, f"part-{n}") for n, part in enumerate(sent)]
     return [write(folder, "lesions/truth", [image(name, "NV") for name in ids], "csv", "truth"), *parts]
 
 
@@ -77,42 +70,42 @@ def submission(ids: Sequence[str], kinds: Sequence[str]) -> list[list[Record]]:
     st.integers(1, 20),
     st.lists(st.sampled_from(KINDS), min_size=1, max_size=8),
     st.integers(100, 1000),
+    st.sampled_from(["json", "jsonl", "csv"]),
 )
-def test_any_file_has_the_same_result(ids: list[str], first: int, kinds: list[str], size: int) -> None:
-    """Repeated ids are found at the same places, whenever the records leave the order of the truth."""
+def test_any_file_has_the_same_result(ids: list[str], first: int, kinds: list[str], size: int, container: str) -> None:
+    """Whenever the records leave the order of the truth, and whatever else is wrong with them."""
+    kinds = [kind for kind in kinds if kind != "broken" or container != "csv"]
     sent = submission(ids, ["next"] * first + kinds)
     with tempfile.TemporaryDirectory() as folder:
-        paths = files(Path(folder), ids, *sent)
+        paths = files(Path(folder), ids, *sent, container=container)
         with blocks_of(size):
             score = medcontract.score(*paths, jobs=1)
-        with blocks_of(size, known_order=False):
+        with blocks_of(size, rule_alone=True):
             expected = medcontract.score(*paths, jobs=1)
     assert score.to_json(show_values=True) == expected.to_json(show_values=True)
     if any(problem.code == "MC201" for problem in score.problems):
         event("repeated ids")
 
 
-def test_ids_in_the_order_of_the_truth_are_not_compared_with_each_other(tmp_path: Path) -> None:
-    """Neither while they are read, nor at the end; those of the truth are."""
-    paths = files(tmp_path, IDS, [guess(name, "NV") for name in IDS])
-    with blocks_of(500) as compared:
-        assert medcontract.score(*paths, jobs=1).valid
-    assert sum(compared) == len(IDS)
+@pytest.mark.parametrize("container", ["json", "jsonl"])
+def test_only_the_parts_with_repeated_ids_are_read_again(container: str, tmp_path: Path) -> None:
+    """One that repeats the first, another that is not expected, and their places."""
+    names = [f"I-{number:04}" for number in range(2000)]
+    sent = [guess(name, "NV") for name in [*names, "X", names[0], "X"]]
+    paths = files(tmp_path, names, sent, container=container)
+    read: list[int] = []
+    with blocks_of(1000), pytest.MonkeyPatch.context() as patch:
+        real = Source.read
 
+        def counted(self: Source, offset: int, length: int) -> bytes:
+            read.append(length)
+            return real(self, offset, length)
 
-class _Row(NamedTuple):
-    image_id: str
-
-
-def test_only_the_records_whose_ids_were_compared_are_taken_as_such() -> None:
-    """If other records come instead, their ids are compared, too."""
-    pair: Pair[int, str] = Pair(
-        truth="t", submission="s", key=("image_id",), item=int, measure=lambda item, row: row.image_id, can_fail=False
-    )
-    pairing = Pairing(pair, Expected.of(pair, ExpectedItems(list("abcd"), [1, 2, 3, 4], ascending=True)))
-    assert pairing.continues([_Row("a"), _Row("b")])
-    pairing.take(mark_validated([_Row("d"), _Row("c")], "s"))
-    assert pairing.marks_by_run[""].listed(4) == [None, None, "c", "d"]
+        patch.setattr(Source, "read", counted)
+        score = medcontract.score(*paths, jobs=1)
+    places = [(problem.code, problem.record) for problem in score.problems if problem.code == "MC201"]
+    assert places == [("MC201", 2001), ("MC201", 2002)]
+    assert sum(read) < 20_000 < paths[1].stat().st_size
 
 
 def test_a_repeated_id_after_many_in_order(tmp_path: Path) -> None:
