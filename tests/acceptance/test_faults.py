@@ -437,8 +437,15 @@ def test_images_whose_worker_is_killed(tmp_path: Path) -> None:
     assert (running.returncode, out, err) == (alone.returncode, alone.stdout, alone.stderr)
 
 
-def test_a_track_that_workers_cannot_know(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
+@pytest.mark.parametrize("engine", ["spawned", pytest.param("dask", marks=pytest.mark.slow)])
+def test_a_track_that_workers_cannot_know(
+    engine: str, arena: Arena, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It was registered by a call in this process, which then does all the work."""
+    how: dict[str, Any] = {"jobs": 2}
+    if engine == "dask":
+        how = {"engine": "dask", "scheduler": request.getfixturevalue("scheduler")}
     arena.reset("yes")
     monkeypatch.chdir(arena.folder)
     monkeypatch.setattr(chunks, "SMALLEST", 1000)
@@ -446,6 +453,8 @@ def test_a_track_that_workers_cannot_know(arena: Arena, monkeypatch: pytest.Monk
     modeling.register_track(*toy_track.TRACKS)
     board = medcontract.leaderboard("truth.jsonl", "a", "b", "c", jobs=1)
     assert [entry.valid for entry in board.submissions] == [True] * 3
-    assert medcontract.leaderboard("truth.jsonl", "a", "b", "c", jobs=2).to_json() == board.to_json()
+    assert medcontract.leaderboard("truth.jsonl", "a", "b", "c", **how).to_json() == board.to_json()
     score = medcontract.score("truth.jsonl", "b", jobs=1)
-    assert medcontract.score("truth.jsonl", "b", jobs=2).to_json() == score.to_json()
+    assert medcontract.score("truth.jsonl", "b", **how).to_json() == score.to_json()
+    validation = medcontract.validate("b/sent.jsonl", "toy/answers", jobs=1)
+    assert medcontract.validate("b/sent.jsonl", "toy/answers", **how).to_json() == validation.to_json()

@@ -136,12 +136,17 @@ def test_a_file_that_changes(accident: Callable[[Path], None], ending: str, tmp_
     old = medcontract.score(*files, jobs=1).to_json()
     usual = Cluster()
     assert medcontract.score(*files, client=usual).to_json() == old
-    refused = 0
+    refused = moment = 0
+
+    def strike(number: int) -> None:
+        if number == moment:
+            accident(files[1])
+
     for moment in {0, 1, usual.tasks // 2, usual.tasks - 1}:
         if files[1].is_dir():
             files[1].rmdir()
         files[1].write_bytes(data)
-        cluster = Cluster(before=lambda number, at=moment: accident(files[1]) if number == at else None)
+        cluster = Cluster(before=strike)
         try:
             found = medcontract.score(*files, client=cluster)
         except medcontract.MedcontractError as error:
