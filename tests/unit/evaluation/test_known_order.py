@@ -1,12 +1,11 @@
-"""Ids in the order of the truth are not compared with each other, which changes no result."""
+"""The order of the truth changes no result: neither figures nor the places of repeated ids."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import event, given
@@ -15,40 +14,21 @@ from tests.scoring_files import guess, image, write
 from tests.support import property_settings
 
 import medcontract
-from medcontract.contracts.contract import mark_validated
-from medcontract.contracts.rules import UniqueIndex
 from medcontract.reading import jsonl_file
-from medcontract.scoring.expected import Expected, ExpectedItems
-from medcontract.scoring.pairing import Pair, Pairing
 
 Record = dict[str, Any]
-
-
-@contextmanager
-def blocks_of(size: int, known_order: bool = True) -> Iterator[list[int]]:
-    """Files are read in blocks of so many bytes. Notes how many ids are compared with each other at a time."""
-    compared: list[int] = []
-    real = UniqueIndex._ascend
-
-    def noted(self: UniqueIndex, keys: list[Any]) -> None:
-        compared.append(len(keys))
-        real(self, keys)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jsonl_file, "LINES_BLOCK", size)
-        if not known_order:
-            patch.setattr(Pairing, "order_for", lambda self, rule: None)
-        patch.setattr(UniqueIndex, "_ascend", noted)
-        yield compared
-
-
-def files(folder: Path, ids: Sequence[str], *sent: Sequence[Record]) -> list[Path]:
-    parts = [write(folder, "lesions/predictions", part, "jsonl", f"part-{n}") for n, part in enumerate(sent)]
-    return [write(folder, "lesions/truth", [image(name, "NV") for name in ids], "csv", "truth"), *parts]
-
-
 IDS = [f"I-{number:02}" for number in range(40)]
 KINDS = ["next", "next", "skip", "earlier", "earlier, invalid", "unknown", "failed", "invalid", "broken", "file"]
+
+
+def score(ids: Sequence[str], sent: Sequence[Sequence[Record]], block: int) -> medcontract.Score:
+    """The score of files that are read in blocks of so many bytes."""
+    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(jsonl_file, "LINES_BLOCK", block)
+        folder = Path(name)
+        parts = [write(folder, "lesions/predictions", part, "jsonl", f"part-{n}") for n, part in enumerate(sent)]
+        truth = write(folder, "lesions/truth", [image(each, "NV") for each in ids], "csv", "truth")
+        return medcontract.score(truth, *parts, jobs=1)
 
 
 def submission(ids: Sequence[str], kinds: Sequence[str]) -> list[list[Record]]:
@@ -79,45 +59,20 @@ def submission(ids: Sequence[str], kinds: Sequence[str]) -> list[list[Record]]:
     st.integers(100, 1000),
 )
 def test_any_file_has_the_same_result(ids: list[str], first: int, kinds: list[str], size: int) -> None:
-    """Repeated ids are found at the same places, whenever the records leave the order of the truth."""
+    """Whether, and for how long, the records have the order of the truth: all in one block, or not."""
     sent = submission(ids, ["next"] * first + kinds)
-    with tempfile.TemporaryDirectory() as folder:
-        paths = files(Path(folder), ids, *sent)
-        with blocks_of(size):
-            score = medcontract.score(*paths, jobs=1)
-        with blocks_of(size, known_order=False):
-            expected = medcontract.score(*paths, jobs=1)
-    assert score.to_json(show_values=True) == expected.to_json(show_values=True)
-    if any(problem.code == "MC201" for problem in score.problems):
+    found, expected = score(ids, sent, size), score(ids[::-1], sent, 1 << 16)
+    assert (found.result, found.valid, found.reasons) == (expected.result, expected.valid, expected.reasons)
+    in_file, elsewhere = (
+        sorted((each.file, each.line or 0, each.code, each.message) for each in one.problems)
+        for one in (found, expected)
+    )
+    assert in_file == elsewhere
+    if any(problem.code == "MC201" for problem in found.problems):
         event("repeated ids")
 
 
-def test_ids_in_the_order_of_the_truth_are_not_compared_with_each_other(tmp_path: Path) -> None:
-    """Neither while they are read, nor at the end; those of the truth are."""
-    paths = files(tmp_path, IDS, [guess(name, "NV") for name in IDS])
-    with blocks_of(500) as compared:
-        assert medcontract.score(*paths, jobs=1).valid
-    assert sum(compared) == len(IDS)
-
-
-class _Row(NamedTuple):
-    image_id: str
-
-
-def test_only_the_records_whose_ids_were_compared_are_taken_as_such() -> None:
-    """If other records come instead, their ids are compared, too."""
-    pair: Pair[int, str] = Pair(
-        truth="t", submission="s", key=("image_id",), item=int, measure=lambda item, row: row.image_id, can_fail=False
-    )
-    pairing = Pairing(pair, Expected.of(pair, ExpectedItems(list("abcd"), [1, 2, 3, 4], ascending=True)))
-    assert pairing.continues([_Row("a"), _Row("b")])
-    pairing.take(mark_validated([_Row("d"), _Row("c")], "s"))
-    assert pairing.marks_by_run[""].listed(4) == [None, None, "c", "d"]
-
-
-def test_a_repeated_id_after_many_in_order(tmp_path: Path) -> None:
+def test_a_repeated_id_after_many_in_order() -> None:
     """The last record repeats the first one, which was read long before."""
-    sent = [guess(name, "NV") for name in [*IDS, IDS[0]]]
-    with blocks_of(500):
-        score = medcontract.score(*files(tmp_path, IDS, sent), jobs=1)
-    assert [(problem.code, problem.line) for problem in score.problems] == [("MC201", len(IDS) + 1)]
+    found = score(IDS, [[guess(name, "NV") for name in [*IDS, IDS[0]]]], 500)
+    assert [(problem.code, problem.line) for problem in found.problems] == [("MC201", len(IDS) + 1)]
