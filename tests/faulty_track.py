@@ -78,9 +78,5 @@ def _rule(field: str) -> Trouble:
 
 
 _truth, _answers, _score = toy_track.CONTRACTS
-CONTRACTS = (
-    replace(_truth, record_rules=(_rule("word"),)),
-    replace(_answers, record_rules=(_rule("said"),)),
-    _score,
-)
+CONTRACTS = (replace(_truth, record_rules=(_rule("word"),)), replace(_answers, record_rules=(_rule("said"),)), _score)
 TRACKS = toy_track.TRACKS

@@ -13,19 +13,7 @@ from typing import Any
 
 import pytest
 from tests.commands import Call
-from tests.scoring_files import (
-    CLASSES,
-    document,
-    drug,
-    evidence,
-    guess,
-    image,
-    model,
-    pipeline_run,
-    read,
-    rx,
-    write,
-)
+from tests.scoring_files import CLASSES, document, drug, evidence, guess, image, model, pipeline_run, read, rx, write
 
 from medcontract.evaluation import contest
 from medcontract.evaluation.score import score_against
