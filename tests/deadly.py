@@ -1,4 +1,4 @@
-"""Functions that tests run in workers, in a separate module that is quick to import."""
+"""Parsers that crash, for tests that run them in other processes."""
 
 from __future__ import annotations
 
@@ -6,33 +6,6 @@ import os
 import sys
 from collections.abc import Iterator
 from typing import Any, BinaryIO
-
-
-def kill_once(mark: str) -> str:
-    """Kill this process and create a file, unless the file exists."""
-    if not os.path.exists(mark):
-        open(mark, "w").close()
-        kill()
-    return mark
-
-
-def kill(*_: object) -> None:
-    """Kill this process."""
-    os.kill(os.getpid(), 9)
-
-
-def refuse(_: str) -> None:
-    """Raise an error that carries a report."""
-    import medcontract
-
-    medcontract.load(b"{", "lesions/truth", name="x.json")
-
-
-def kill_some(marks: dict[str, str], how: str) -> str:
-    """The mark of work that kills its process once; an empty text for work that never does."""
-    if how == "always":
-        kill()
-    return kill_once(marks[how]) if how in marks else ""
 
 
 def read_blocks(stream: BinaryIO, *arguments: Any) -> Iterator[Any]:

@@ -10,9 +10,8 @@ from typing import Any
 class Task:
     """A task that has already run."""
 
-    def __init__(self, value: Any, key: str) -> None:
+    def __init__(self, value: Any) -> None:
         self._pickled = pickle.dumps(value)
-        self.key = key
 
     def cancel(self) -> None:
         """It has already run."""
@@ -22,37 +21,35 @@ class Task:
 
 
 class Cluster:
-    """Has the methods of a Dask client that the engine uses, and runs tasks at once, in this process."""
+    """Has the methods of a Dask client that are used, and runs tasks at once, in this process."""
 
     status = "running"
 
-    def __init__(self) -> None:
-        self._count = 0
+    def __init__(self, workers: int = 2, before: Callable[[int], object] = lambda number: None) -> None:
+        """`before` is called before each task, with the number of tasks so far."""
+        self._workers = workers
+        self._before = before
+        self.tasks = 0
+        self.log = ""
+        """What Dask may log: the arguments of tasks."""
 
     def nthreads(self) -> dict[str, int]:
-        return {"here": 2}
+        return {"here": self._workers}
 
     def run(self, function: Callable[..., Any], *arguments: Any, **how: Any) -> dict[str, Any]:
         return {"here": function(*arguments)}
 
     def scatter(self, value: Any, **how: Any) -> Task:
-        return self._task(value)
+        return Task(value)
 
     def submit(self, function: Callable[..., Any], *arguments: Any, **how: Any) -> Task:
-        return self._task(function(*map(_opened, arguments)))
+        self._before(self.tasks)
+        self.tasks += 1
+        self.log += f"{arguments}\n"
+        return Task(function(*(each.result(0) if isinstance(each, Task) else each for each in arguments)))
 
     def get_executor(self, **how: Any) -> Cluster:
         return self
 
     def wait_for_workers(self, count: int, timeout: float) -> None:
         """There is always one."""
-
-    def _task(self, value: Any) -> Task:
-        self._count += 1
-        return Task(value, f"task {self._count}")
-
-
-def _opened(value: Any) -> Any:
-    if isinstance(value, Task):
-        return value.result(0)
-    return [_opened(each) for each in value] if isinstance(value, list) else value

@@ -16,13 +16,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from medcontract.normalizers.terms import LEXICON, Terms, built_in_terms
-from medcontract.normalizers.text import (
-    latin_upper_case,
-    micro_signs,
-    normalize,
-    powers,
-    punctuation_of_other_scripts,
-)
+from medcontract.normalizers.text import latin_upper_case, micro_signs, normalize, powers, punctuation_of_other_scripts
 
 Record = dict[str, Any]
 
@@ -237,11 +231,7 @@ def triage_case(case: str, truth: Sequence[Record], answers: dict[str, tuple[str
     """The figures of one case; of errors other than those of the server, only the state is reported."""
     mine = [segment for segment in truth if segment["case_id"] == case]
     mine.sort(
-        key=lambda one: (
-            float(one["segment_stop_time_sec"]),
-            float(one["segment_start_time_sec"]),
-            one["segment_id"],
-        )
+        key=lambda one: (float(one["segment_stop_time_sec"]), float(one["segment_start_time_sec"]), one["segment_id"])
     )
     stops, listed, predicted, errors = [], [], [], []
     for segment in mine:
@@ -285,10 +275,7 @@ def triage_case(case: str, truth: Sequence[Record], answers: dict[str, tuple[str
         "jaccard_index": rounded(jaccard),
         "prediction_lead_time": rounded(lead),
         "correct_predictions": correct,
-        "incorrect_predictions": {
-            "false_positives": sorted(guessed - occurred),
-            "misses": sorted(occurred - guessed),
-        },
+        "incorrect_predictions": {"false_positives": sorted(guessed - occurred), "misses": sorted(occurred - guessed)},
         "errors": errors,
     }
 

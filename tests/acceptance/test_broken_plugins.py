@@ -54,11 +54,7 @@ AT_LOADING = {
     "no scorer": ("    scorer = EcgScorer\n", "", "has no 'scorer'"),
     "scorer": ("    scorer = EcgScorer\n", "    scorer = 3\n", "'scorer' must be a subclass of Scorer"),
     "no figures": ("    def figures(self", "    def finished(self", "EcgScorer has no 'figures'"),
-    "count": (
-        "    def tally(self",
-        "    def count(self",
-        "'count' is now called 'tally': see docs/your-own-track.md",
-    ),
+    "count": ("    def tally(self", "    def count(self", "'count' is now called 'tally': see docs/your-own-track.md"),
     "finish": (
         "    def figures(self",
         "    def finish(self",

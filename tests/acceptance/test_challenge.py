@@ -10,15 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tests.challenge_files import (
-    REGRESSION,
-    SMALL,
-    STROKE,
-    changed,
-    stroke_predictions,
-    stroke_truth,
-    write,
-)
+from tests.challenge_files import REGRESSION, SMALL, STROKE, changed, stroke_predictions, stroke_truth, write
 from tests.commands import Call, caller
 from tests.support import published
 

@@ -363,11 +363,7 @@ def test_values_in_json_are_whole(explain: Call, tmp_path: Path) -> None:
 
 def test_long_values_are_shortened(explain: Call, tmp_path: Path) -> None:
     """A value of a hundred thousand letters does not flood a terminal."""
-    given = files(
-        tmp_path,
-        rx("D", drug("Losartán", "a" * 100_000)),
-        read_rx("D", drug("Losartán", "b" * 100_000)),
-    )
+    given = files(tmp_path, rx("D", drug("Losartán", "a" * 100_000)), read_rx("D", drug("Losartán", "b" * 100_000)))
     assert len(explain(*given, "--show-values").out) < 10_000
 
 

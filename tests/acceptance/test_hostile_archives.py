@@ -140,12 +140,7 @@ HOSTILE: dict[str, tuple[str, bytes, str, str]] = {
         "MC037",
         "two files named",
     ),
-    "overlapping": (
-        "x.zip",
-        zip_of([GOOD, Part(b"truth.csv", ROW, start=0)]),
-        "MC037",
-        "overlap",
-    ),
+    "overlapping": ("x.zip", zip_of([GOOD, Part(b"truth.csv", ROW, start=0)]), "MC037", "overlap"),
     "file in the directory": ("x.zip", zipped("truth.csv", packed_size=90, local_packed_size=90), "MC037", "overlap"),
     "too many files": (
         "x.zip",
@@ -184,12 +179,7 @@ HOSTILE: dict[str, tuple[str, bytes, str, str]] = {
     "larger than stated": ("x.zip", zipped("truth.csv", size=5), "MC036", "larger than stated"),
     "smaller than stated": ("x.zip", zipped("truth.csv", size=500), "MC036", "smaller than stated"),
     "much larger stated": ("x.zip", zipped("truth.csv", size=1 << 31), "MC036", "is not possible"),
-    "truncated file": (
-        "x.zip",
-        zipped_before(packed=slice(10), packed_size=10),
-        "MC036",
-        "a file is truncated",
-    ),
+    "truncated file": ("x.zip", zipped_before(packed=slice(10), packed_size=10), "MC036", "a file is truncated"),
     "wrong checksum": ("x.zip", zipped("truth.csv", crc=7), "MC036", "the checksum of this file differs"),
     "not stored": ("x.zip", zipped("truth.csv", method=0), "MC036", "is not possible"),
     "wrong checksum, stored": (

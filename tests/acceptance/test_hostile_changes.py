@@ -17,14 +17,9 @@ from tests.scoring_files import CLASSES, guess, image, write
 import medcontract
 from medcontract.containers import BY_ENDING
 from medcontract.errors import FileChanged
-from medcontract.evaluation import contest
-from medcontract.evaluation import score as scoring
-from medcontract.parallel import chunk as chunk_work
-from medcontract.parallel import merge as parallel
-from medcontract.parallel import pool
-from medcontract.parallel import processes as workers
 from medcontract.reading import chunks, slices
 from medcontract.reading.source import Source
+from medcontract.scoring.lesions import LesionsScorer
 from medcontract.validation import dispatch, load
 
 COUNT = 200
@@ -41,22 +36,18 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def then(
-    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, change: Callable[[], Any], first: bool = False
-) -> None:
-    """Change something before or after a function is called, the first time only."""
-    real = getattr(module, name)
+def then(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, change: Callable[[], Any]) -> None:
+    """Change something after a function was called, the first time only."""
+    real = getattr(owner, name)
     left = [change]
 
     def both(*given: Any, **named: Any) -> Any:
-        if first and left:
-            left.pop()()
         result = real(*given, **named)
-        if not first and left:
+        if left:
             left.pop()()
         return result
 
-    monkeypatch.setattr(module, name, both)
+    monkeypatch.setattr(owner, name, both)
 
 
 def told_hash(score: medcontract.Score) -> str:
@@ -68,57 +59,22 @@ def accuracy(score: medcontract.Score) -> Any:
     return score.result["accuracy"]
 
 
-@pytest.mark.parametrize("ending", ["json", "jsonl", "csv", "json.gz", "csv.gz"])
+@pytest.mark.parametrize("ending", ["json", "jsonl", "csv", "json.gz", "csv.gz", "workers.jsonl"])
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 def test_the_hash_is_that_of_what_was_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, mark: bytes
 ) -> None:
-    """A file that changes after it was read has the hash of the bytes that the score was made of."""
+    """A file that changes after it was read, also by workers, has the hash of the bytes that the score was made of."""
+    monkeypatch.setattr(chunks, "SMALLEST", 4096)
+    workers, _, ending = ending.rpartition("workers.")
     sent = write(tmp_path, SENT, RIGHT, ending)
     if not ending.endswith("gz"):
         sent.write_bytes(mark + sent.read_bytes())
     before = sha256(sent)
-    then(monkeypatch, scoring, "read_submission", lambda: write(tmp_path, SENT, WRONG, ending))
-    score = medcontract.score(truth(tmp_path), sent)
+    then(monkeypatch, LesionsScorer, "tally", lambda: write(tmp_path, SENT, WRONG, ending))
+    score = medcontract.score(truth(tmp_path), sent, jobs=2 if workers else 1)
     assert (accuracy(score), told_hash(score)) == (1.0, before)
     assert sha256(sent) != before
-
-
-def test_parts_of_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a file is read more than once, all must be of the same bytes."""
-    for name, records in (("a", RIGHT[:100]), ("b", RIGHT[100:])):
-        (tmp_path / name).mkdir()
-        write(tmp_path / name, SENT, records, "jsonl")
-    organizer = truth(tmp_path)
-    assert medcontract.score(organizer, tmp_path / "a", tmp_path / "b").valid
-    then(monkeypatch, scoring, "gather", lambda: write(tmp_path / "a", SENT, WRONG[:100], "jsonl"))
-    with pytest.raises(FileChanged, match="the file changed while it was being read"):
-        medcontract.score(organizer, tmp_path / "a", tmp_path / "b")
-
-
-def test_a_wrong_moment_on_the_command_line(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Exit code 1 and a clear message; in a ranking it is a refusal of that submission."""
-    for name in ("a", "b"):
-        for part, records in (("x", RIGHT[:100]), ("y", RIGHT[100:])):
-            (tmp_path / name / part).mkdir(parents=True)
-            write(tmp_path / name / part, SENT, records, "jsonl")
-
-    def change() -> None:
-        write(tmp_path / "a" / "x", SENT, WRONG[:100], "jsonl")
-
-    organizer = truth(tmp_path)
-    then(monkeypatch, scoring, "gather", change)
-    ran = call("score", organizer, "a")
-    assert (ran.code, ran.out) == (1, "")
-    assert "changed while it was being read" in ran.err
-    (tmp_path / "a" / "x" / "lesions-predictions.jsonl").unlink()
-    write(tmp_path / "a" / "x", SENT, RIGHT[:100], "jsonl")
-    then(monkeypatch, contest, "score_against", change, first=True)
-    ran = call("leaderboard", organizer, "a", "b", "--format", "json")
-    assert ran.code == 0
-    found = {entry["name"]: (entry["rank"], entry["reasons"]) for entry in ran.json["submissions"]}
-    assert found["b"] == (1, [])
-    assert found["a"] == (None, ["lesions-predictions.jsonl: the file changed while it was being read"])
 
 
 def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +90,7 @@ def test_parquet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save(RIGHT)
     organizer = truth(tmp_path)
     assert told_hash(medcontract.score(organizer, path)) == sha256(path)
-    then(monkeypatch, scoring, "read_submission", lambda: save(WRONG))
+    then(monkeypatch, LesionsScorer, "tally", lambda: save(WRONG))
     with pytest.raises(FileChanged, match="changed while it was being read"):
         medcontract.score(organizer, path)
 
@@ -196,38 +152,6 @@ def test_files_are_not_read_once_more(tmp_path: Path, monkeypatch: pytest.Monkey
         assert told_hash(medcontract.score(truth(tmp_path), sent)) == sha256(sent)
 
 
-# --- workers --------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def _small_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunks, "SMALLEST", 4096)
-
-
-@pytest.mark.usefixtures("_small_slices")
-def test_a_change_after_workers_read_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hash is that of what they read."""
-    sent = write(tmp_path, SENT, RIGHT, "jsonl")
-    before = sha256(sent)
-    then(monkeypatch, parallel, "_report", lambda: write(tmp_path, SENT, WRONG, "jsonl"))
-    score = medcontract.score(truth(tmp_path), sent, jobs=2)
-    assert (accuracy(score), told_hash(score)) == (1.0, before)
-
-
-@pytest.mark.sampled(2)
-@pytest.mark.usefixtures("_small_slices")
-@pytest.mark.parametrize("moment", ["_chunks", "hash_file"])
-def test_a_change_while_workers_read_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str) -> None:
-    """One of them has seen other bytes than this process, or than another one: refused."""
-    sent = write(tmp_path, SENT, RIGHT, "jsonl")
-    if moment == "hash_file" and not workers.can_fork():
-        pytest.skip("only forked workers inherit the change")
-    where = parallel if moment == "_chunks" else chunk_work
-    then(monkeypatch, where, moment, lambda: write(tmp_path, SENT, WRONG, "jsonl"), first=moment == "hash_file")
-    with pytest.raises(FileChanged, match="changed while it was being read"):
-        medcontract.score(truth(tmp_path), sent, jobs=2)
-
-
 def same_slices(path: Path, cuts: Sequence[slices.Span], digests: Sequence[str]) -> bool:
     with path.open("rb") as stream:
         found = slices.hash_slices(stream, cuts)
@@ -265,54 +189,6 @@ def test_slices_are_those_of_the_file(
     for other in (data[:-1], data + b" ", b""):
         path.write_bytes(other)
         assert not same_slices(path, cuts, digests)
-
-
-@pytest.mark.sampled(2)
-@pytest.mark.usefixtures("_small_slices")
-@pytest.mark.parametrize(
-    ("ending", "size", "moment"),
-    [("json", 0, "_chunks"), ("csv", 0, "_begin"), ("jsonl", 5000, "_chunks"), ("json", 5000, "_begin")],
-)
-def test_a_file_that_is_cut_off(
-    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, size: int, moment: str
-) -> None:
-    """Under `--jobs 2`: no traceback, no killed process, and no score of what is left."""
-    sent = write(tmp_path, SENT, RIGHT, ending)
-
-    def cut() -> None:
-        with sent.open("r+b") as stream:
-            stream.truncate(size)
-
-    then(monkeypatch, parallel, moment, cut)
-    ran = call("score", truth(tmp_path), sent, "--jobs", "2", "--format", "json")
-    assert ran.code == 1
-    assert "internal error" not in ran.out + ran.err
-    if ran.out:
-        assert not ran.json["valid"]
-        told = {file["sha256"] for file in ran.json["inputs"]}
-        assert sha256(sent) in told
-
-
-@pytest.mark.parametrize("gone", [False, True])
-def test_the_truth_of_a_ranking(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gone: bool) -> None:
-    """Workers get what this process read, also those that are not forked."""
-    for module in (pool, workers):
-        monkeypatch.setattr(module, "can_fork", lambda: False)
-    organizer = truth(tmp_path)
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        write(tmp_path / name, SENT, RIGHT)
-
-    def change() -> None:
-        if gone:
-            organizer.unlink()
-        else:
-            write(tmp_path, "lesions/truth", [image(f"I-{n:03}", "NV") for n in range(COUNT)])
-
-    alone = call("leaderboard", organizer, "a", "b", "--jobs", "1")
-    then(monkeypatch, pool, "Workers", change, first=True)
-    assert call("leaderboard", organizer, "a", "b", "--jobs", "2") == alone
-    assert alone.code == 0
 
 
 # --- files that go --------------------------------------------------------------------------------
@@ -364,19 +240,18 @@ def test_one_of_many_that_goes(call: Call, tmp_path: Path, vanishing: Callable[[
     assert [p.code for p in medcontract.validate("b.jsonl").problems] == ["MC003"]
 
 
-def test_a_ranking_with_a_file_that_goes(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ranking_with_a_file_that_goes(call: Call, tmp_path: Path, vanishing: Callable[[Path], None]) -> None:
     """A refusal of that submission."""
     organizer = truth(tmp_path)
     for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        write(tmp_path / name, SENT, RIGHT)
-    then(monkeypatch, contest, "score_against", (tmp_path / "a" / "lesions-predictions.json").unlink, first=True)
-    ran = call("leaderboard", organizer, "a", "b", "--format", "json")
+        write(tmp_path, SENT, RIGHT, name=name)
+    vanishing(tmp_path / "a.json")
+    ran = call("leaderboard", organizer, "a.json", "b.json", "--format", "json")
     assert ran.code == 0
     found = {entry["name"]: (entry["rank"], " ".join(entry["reasons"])) for entry in ran.json["submissions"]}
-    assert found["b"] == (1, "")
-    assert found["a"][0] is None
-    assert found["a"][1].startswith("lesions-predictions.json: the file can no longer be read")
+    assert found["b.json"] == (1, "")
+    assert found["a.json"][0] is None
+    assert found["a.json"][1].startswith("a.json: the file can no longer be read")
 
 
 def test_watched_archives(tmp_path: Path) -> None:

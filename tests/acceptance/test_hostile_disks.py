@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import io
 import os
-import random
 import resource
 import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -323,31 +321,3 @@ def test_a_closed_pipe(call: Call, inputs: Path, tmp_path: Path, command: str, m
         with pytest.raises(SystemExit) as stopped:
             main(command.split())
     assert (stopped.value.code, errors.getvalue()) == (1, usual.err)
-
-
-# --- signals at any moment -----------------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["schema export", "bundle", "leaderboard --reports"])
-def test_signals_at_any_moment(call: Call, inputs: Path, tmp_path: Path, name: str) -> None:
-    """Every file is as before or complete, and no other file is left."""
-    writer = Writer(name, call, inputs, tmp_path)
-    chance = random.Random(name)
-    started = time.monotonic()
-    subprocess.run([*MAIN, *WRITERS[name].split()], check=True, capture_output=True)
-    usual = time.monotonic() - started
-    for number in random.Random(1).choices(list(EXIT), k=5):
-        empty(writer.disk)
-        writer.prepare()
-        with subprocess.Popen(
-            [*MAIN, *WRITERS[name].split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-            preexec_fn=lambda: [signal.signal(each, signal.SIG_DFL) for each in (signal.SIGTERM, signal.SIGHUP)],
-        ) as running:  # fmt: skip
-            time.sleep(usual * (0.3 + 0.8 * chance.random()))
-            running.send_signal(number)
-            _, err = running.communicate(timeout=60)
-        if running.returncode in (-number, 0):  # before it could do anything, or after it ended
-            writer.check(Ran(2, "", err))
-        else:
-            writer.check(Ran(running.returncode, "", err), EXIT[number])

@@ -13,60 +13,11 @@ from typing import Any
 
 import pytest
 from tests.commands import Call
-from tests.deadly import kill, kill_once, kill_some, refuse
-from tests.scoring_files import (
-    CLASSES,
-    document,
-    drug,
-    evidence,
-    guess,
-    image,
-    model,
-    pipeline_run,
-    read,
-    rx,
-    write,
-)
+from tests.scoring_files import CLASSES, document, drug, evidence, guess, image, model, pipeline_run, read, rx, write
 
-from medcontract.errors import InvalidData
 from medcontract.evaluation import contest
 from medcontract.evaluation.score import score_against
-from medcontract.parallel import chunk as chunk_work
-from medcontract.parallel.pool import ProcessPool, WorkerDied
-from medcontract.parallel.processes import Workers
-from medcontract.reading import chunks
 from medcontract.validation import dispatch
-
-needs_kill = pytest.mark.skipif(sys.platform == "win32", reason="a signal that cannot be caught")
-TROUBLE = """
-import multiprocessing, os, signal
-from medcontract.evaluation import contest
-
-real = contest.score_against
-
-def score_against(truth, files, *more):
-    name = os.path.basename(os.path.dirname(files.parts()[0].source.name))
-    if name == "crashes":
-        raise ZeroDivisionError("MARIA")
-    is_worker = multiprocessing.parent_process() is not None
-    if name == "kills" and is_worker or name == "killed" and not os.path.exists("killed-once"):
-        open("killed-once", "w").close()
-        os.kill(os.getpid(), signal.SIGKILL)
-    return real(truth, files, *more)
-
-contest.score_against = score_against
-METRICS = {}
-"""
-"""A plugin that changes what is done with some submissions, in this process and in workers."""
-
-
-@pytest.fixture
-def _troubled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(contest, "score_against", score_against)  # restored afterwards
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    (tmp_path / "troubled_scoring.py").write_text(TROUBLE)
-    yield
-    sys.modules.pop("troubled_scoring", None)
 
 
 def competition(folder: Path, *names: str) -> list[Path]:
@@ -81,22 +32,6 @@ def competition(folder: Path, *names: str) -> list[Path]:
 
 def outcomes(board: Any) -> dict[str, tuple[int | None, list[str]]]:
     return {entry["name"]: (entry["rank"], entry["reasons"]) for entry in board["submissions"]}
-
-
-@pytest.mark.usefixtures("_troubled")
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_an_exception_in_a_plugin_is_a_refusal(call: Call, tmp_path: Path, jobs: str) -> None:
-    """Of the one submission; the message says where, and holds nothing of the data."""
-    files = competition(tmp_path, "a", "crashes", "z")
-    plugin = ("--plugin", "./troubled_scoring.py")
-    ran = call("leaderboard", *files, *plugin, "--format", "json", "--jobs", jobs)
-    assert ran.code == 0
-    found = outcomes(ran.json)
-    assert (found["a"][0], found["z"][0]) == (1, 2)
-    rank, reasons = found["crashes"]
-    assert rank is None
-    assert reasons[0] == "the plugin 'troubled_scoring' failed in score_against, line 10: ZeroDivisionError"
-    assert "MARIA" not in ran.out + ran.err
 
 
 def test_an_unexpected_exception_is_a_refusal(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,81 +51,6 @@ def test_an_unexpected_exception_is_a_refusal(call: Call, tmp_path: Path, monkey
     assert "internal error (ZeroDivisionError in evaluation/contest.py, line " in reasons[0]
     assert "please report it" in reasons[0]
     assert "MARIA" not in ran.out + ran.err
-
-
-@needs_kill
-@pytest.mark.usefixtures("_troubled")
-def test_a_worker_that_is_killed(call: Call, tmp_path: Path) -> None:
-    """What it was at is done again: the ranking has the bytes that one process gives."""
-    files = competition(tmp_path, "a", "b", "killed", "x", "y", "z")
-    alone = call("leaderboard", *files, "--format", "json")
-    ran = call("leaderboard", *files, "--plugin", "./troubled_scoring.py", "--jobs", "2", "--format", "json")
-    assert (tmp_path / "killed-once").exists()
-    assert ran == alone
-
-
-@needs_kill
-@pytest.mark.usefixtures("_troubled")
-def test_a_submission_that_kills_every_worker(call: Call, tmp_path: Path) -> None:
-    """It is refused, and all others are ranked."""
-    files = competition(tmp_path, "a", "kills", "y", "z")
-    ran = call("leaderboard", *files, "--plugin", "./troubled_scoring.py", "--jobs", "2", "--format", "json")
-    found = outcomes(ran.json)
-    assert [found[name][0] for name in ("a", "y", "z")] == [1, 2, 3]
-    assert found["kills"][0] is None
-    assert "terminated its process" in found["kills"][1][0]
-
-
-@needs_kill
-def test_workers_that_are_killed_while_they_start(tmp_path: Path) -> None:
-    """They are started again, but not for ever."""
-    mark = str(tmp_path / "mark")
-    with Workers(1, kill_once, mark) as workers:
-        assert workers.submit(len, "abc").result() == 3
-    with pytest.raises(RuntimeError, match="terminated abruptly"):
-        Workers(1, kill, "")
-
-
-@needs_kill
-def test_work_that_kills_its_worker(tmp_path: Path) -> None:
-    """It is repeated, with what else was in progress, but not for ever."""
-    work = {"once": str(tmp_path / "mark")}
-    found = list(ProcessPool(2, chosen=True).each(kill_some, work, ["once", "never", "always", "never"]))
-    assert [isinstance(each, WorkerDied) for each in found] == [False, False, True, False]
-    assert found[0] == str(tmp_path / "mark")
-
-
-def test_what_a_preparation_raises(tmp_path: Path) -> None:
-    """Is raised where the workers were asked for, with all that it carries."""
-    with pytest.raises(InvalidData) as caught:
-        Workers(1, refuse, "")
-    assert caught.value.report.errors == 1
-
-
-@pytest.mark.parametrize("error", [OSError, ImportError])
-def test_a_ranking_without_workers(
-    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
-) -> None:
-    """Where there are no semaphores one process does it all."""
-    files = competition(tmp_path, "a", "b")
-    alone = call("leaderboard", *files)
-
-    def fail(*_: object, fork: bool) -> None:
-        raise error
-
-    monkeypatch.setattr("medcontract.parallel.pool.Workers", fail)
-    assert call("leaderboard", *files, "--jobs", "2") == alone
-
-
-@needs_kill
-def test_a_large_file_whose_worker_is_killed(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One process reads it, and gives the same bytes."""
-    truth = write(tmp_path, "lesions/truth", [image(f"I-{n}", "NV") for n in range(200)])
-    sent = write(tmp_path, "lesions/predictions", [guess(f"I-{n}", "NV") for n in range(200)], "jsonl")
-    alone = call("score", truth, sent, "--format", "json")
-    monkeypatch.setattr(chunks, "SMALLEST", 4096)
-    monkeypatch.setattr(chunk_work, "read_chunk", kill)
-    assert call("score", truth, sent, "--format", "json", "--jobs", "2") == alone
 
 
 # --- whose word it is -----------------------------------------------------------------------------

@@ -569,10 +569,7 @@ def test_jobs(rank: Call, tmp_path: Path) -> None:
 def test_same_bytes_of_folders_of_one_name(board: Call, tmp_path: Path) -> None:
     """Folders whose base names are equal, of one team, in a tie: the order of the call does not show."""
     truth = truth_file(tmp_path, "lesions")
-    folders = [
-        entry(tmp_path / "x" / "a", "lesions"),
-        entry(tmp_path / "y" / "a", "lesions", SENT["lesions"][::-1]),
-    ]
+    folders = [entry(tmp_path / "x" / "a", "lesions"), entry(tmp_path / "y" / "a", "lesions", SENT["lesions"][::-1])]
     assert board(truth, *folders).out == board(truth, *reversed(folders)).out
 
 

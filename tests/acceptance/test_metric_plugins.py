@@ -311,8 +311,7 @@ def test_an_installed_metric_in_workers(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
-    "entries",
-    ["brevity = brevity_metric:nothing", "brevity = no_such_module:x", "brevity = brevity_metric:METRICS"],
+    "entries", ["brevity = brevity_metric:nothing", "brevity = no_such_module:x", "brevity = brevity_metric:METRICS"]
 )
 def test_an_installed_metric_that_is_broken(run: Run, tmp_path: Path, files: list[Path], entries: str) -> None:
     """It is told of, and the score is made without it."""

@@ -13,18 +13,7 @@ from zipfile import ZipFile
 import pytest
 from tests.archive_files import pack
 from tests.challenge_files import REGRESSION, STROKE, stroke_predictions, stroke_truth, write
-from tests.commands import (
-    HEADLINES,
-    SENT,
-    TRACKS,
-    TRUTH,
-    Call,
-    beside_files,
-    caller,
-    put,
-    sent_file,
-    truth_file,
-)
+from tests.commands import HEADLINES, SENT, TRACKS, TRUTH, Call, beside_files, caller, put, sent_file, truth_file
 from tests.platform_runs import RUNS, Files, Outcome, unzip
 from tests.support import ROOT
 

@@ -312,8 +312,7 @@ def test_cases_of_which_none_is_known(checked: Call, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("track", "row"),
-    [("lesions", "I-00,I-00.png,500,f,3"), ("extraction", "P-00,prescription,page.png,labelled,yes")],
+    ("track", "row"), [("lesions", "I-00,I-00.png,500,f,3"), ("extraction", "P-00,prescription,page.png,labelled,yes")]
 )
 def test_an_invalid_record_of_a_list(checked: Call, tmp_path: Path, track: str, row: str) -> None:
     """The id of an invalid record is expected all the same: only the list is reported."""

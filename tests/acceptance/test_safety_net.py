@@ -32,10 +32,7 @@ def test_the_same_version_gives_the_same_recording(recording: Path) -> None:
     assert (done.returncode, done.stdout.splitlines()[-1].partition(" ")[0]) == (0, "0")
 
 
-@pytest.mark.parametrize(
-    ("change", "strict", "wording"),
-    [("message", 1, 0), ("code", 1, 1), ("exit", 1, 1)],
-)
+@pytest.mark.parametrize(("change", "strict", "wording"), [("message", 1, 0), ("code", 1, 1), ("exit", 1, 1)])
 def test_a_difference_is_found(recording: Path, change: str, strict: int, wording: int) -> None:
     """Codes and exit codes always count; texts for people can be left aside."""
     rows = [json.loads(line) for line in gzip.decompress(recording.read_bytes()).splitlines()]

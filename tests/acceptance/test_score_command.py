@@ -682,8 +682,7 @@ def test_wrong_sets(score: Call, tmp_path: Path, given: str, words: str) -> None
 
 
 @pytest.mark.parametrize(
-    "given",
-    ["evaluation_date=yesterday", "evaluation_date=2025-02-30", "evaluation_date=", "team_name= ", "event="],
+    "given", ["evaluation_date=yesterday", "evaluation_date=2025-02-30", "evaluation_date=", "team_name= ", "event="]
 )
 def test_sets_that_break_the_contract(score: Call, tmp_path: Path, given: str) -> None:
     """A value that a file could not hold either is a wrong call that names the field."""

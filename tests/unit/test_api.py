@@ -161,11 +161,7 @@ def test_load_with_warnings() -> None:
 
 @pytest.mark.parametrize(
     ("content", "name", "contract"),
-    [
-        (b"{}", "x.json", None),
-        (b'{"a": 1}', "x.jsonl", None),
-        (b"run_id\n1\n", "x.csv", "reports/telemetry"),
-    ],
+    [(b"{}", "x.json", None), (b'{"a": 1}', "x.jsonl", None), (b"run_id\n1\n", "x.csv", "reports/telemetry")],
 )
 def test_load_a_wrong_call(content: bytes, name: str, contract: str | None) -> None:
     """What cannot be judged at all raises `CallError`."""

@@ -93,11 +93,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "__main__": {"cli"},
 }  # fmt: skip
 """At run time. A module or folder of the package that is not here has no place yet: give it one."""
-MAY_NAME: dict[str, set[str]] = {
-    "errors": {"results"},
-    "rendering": {"scoring"},
-    "cli": {"results"},
-}
+MAY_NAME: dict[str, set[str]] = {"errors": {"results"}, "rendering": {"scoring"}, "cli": {"results"}}
 """For annotations only (`if TYPE_CHECKING`)."""
 
 

@@ -17,9 +17,19 @@ def metric(lines: str) -> tuple[str, str]:
     return f'name = "macro_f1"\n{F1}', f'name = "macro_f1"\n{lines}\n'
 
 
+def f1(line: str) -> tuple[str, str]:
+    """Replaces the first metric by an F1 score."""
+    return metric(f'kind = "f1"\nfield = "label"\n{line}')
+
+
 def field(line: str) -> tuple[str, str]:
     """Adds a field to the prediction."""
     return "[prediction]\n", f"[prediction]\n{line}\n"
+
+
+def rule(*lines: str) -> tuple[str, str]:
+    """Adds a rule."""
+    return "[[metric]]\n", "\n".join(("[[rule]]", *lines, "[[metric]]\n"))
 
 
 MISTAKES: list[tuple[str, str, str, str]] = [
@@ -36,14 +46,9 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     ('key = "case_id"', 'key = ["a", "a"]', "MC225", "key[1]: repeats an earlier value"),
     ('key = "case_id"', 'key = "label"', "MC225", "prediction.label: this is a key field"),
     ('key = "case_id"\n', "", "MC101", "key: missing"),
-    ("[prediction]\n", "[prediction]\nerror = { type = 'text' }\n", "MC225", "prediction.error: 'error' is a reserved"),
-    (
-        "[prediction]\n",
-        "[prediction]\nmodel_dump = { type = 'text' }\n",
-        "MC225",
-        "prediction.model_dump: 'model_dump'",
-    ),
-    ("[prediction]\n", '[prediction]\n"a b" = { type = "text" }\n', "MC107", 'prediction."a b": invalid name'),
+    (*field("error = { type = 'text' }"), "MC225", "prediction.error: 'error' is a reserved"),
+    (*field("model_dump = { type = 'text' }"), "MC225", "prediction.model_dump: 'model_dump'"),
+    (*field('"a b" = { type = "text" }'), "MC107", 'prediction."a b": invalid name'),
     (*field("x = 'text'"), "MC103", "prediction.x: expected a table, got a string"),
     (*field("x = { }"), "MC224", "prediction.x: expected type or one_of"),
     (*field("x = { type = 'text', one_of = ['a'] }"), "MC224", "prediction.x: type and one_of"),
@@ -69,8 +74,7 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     (*field("x = { type = 'text', pattern = '\\p{L}' }"), "MC107", "prediction.x.pattern: the pat"),
     (*field("x = { type = 'text', pattern = '(a' }"), "MC107", "prediction.x.pattern: the pat"),
     (
-        "[prediction]\n",
-        "[prediction]\nx = { type = 'text', pattern = '(((a{999}){999}){999})' }\n",
+        *field("x = { type = 'text', pattern = '(((a{999}){999}){999})' }"),
         "MC107",
         "prediction.x.pattern: the compiled pattern is too large",
     ),
@@ -117,33 +121,17 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     ),
     (*metric('kind = "f1"\nfield = "label"'), "MC224", "metric.macro_f1: expected exactly one of average, weights and"),
     (
-        *metric('kind = "f1"\nfield = "label"\naverage = "macro"\npositive = "none"'),
+        *f1('average = "macro"\npositive = "none"'),
         "MC224",
         "metric.macro_f1: expected exactly one of average, weights and positive, got average and positive",
     ),
-    (
-        *metric('kind = "f1"\nfield = "label"\naverage = "makro"'),
-        "MC104",
-        "metric.macro_f1.average: 'f1' does not know",
-    ),
-    (
-        *metric('kind = "f1"\nfield = "label"\npositive = "nune"'),
-        "MC221",
-        "metric.macro_f1.positive: not one of the values",
-    ),
-    (*metric('kind = "f1"\nfield = "label"\npositive = true'), "MC103", "metric.macro_f1.positive: expected a string"),
-    (
-        *metric('kind = "f1"\nfield = "label"\nweights = { none = 0 }'),
-        "MC217",
-        "metric.macro_f1.weights: all weights are 0",
-    ),
-    (*metric('kind = "f1"\nfield = "label"\nweights = { nune = 1 }'), "MC221", "metric.macro_f1.weights.nune: not one"),
-    (
-        *metric('kind = "f1"\nfield = "label"\nweights = { none = -1 }'),
-        "MC105",
-        "metric.macro_f1.weights.none: must be",
-    ),
-    (*metric('kind = "f1"\nfield = "label"\nweights = "linear"'), "MC103", "metric.macro_f1.weights: expected a table"),
+    (*f1('average = "makro"'), "MC104", "metric.macro_f1.average: 'f1' does not know"),
+    (*f1('positive = "nune"'), "MC221", "metric.macro_f1.positive: not one of the values"),
+    (*f1("positive = true"), "MC103", "metric.macro_f1.positive: expected a string"),
+    (*f1("weights = { none = 0 }"), "MC217", "metric.macro_f1.weights: all weights are 0"),
+    (*f1("weights = { nune = 1 }"), "MC221", "metric.macro_f1.weights.nune: not one"),
+    (*f1("weights = { none = -1 }"), "MC105", "metric.macro_f1.weights.none: must be"),
+    (*f1('weights = "linear"'), "MC103", "metric.macro_f1.weights: expected a table"),
     (*metric(f'{F1}avrage = "x"'), "MC102", "metric.macro_f1.avrage: unknown key"),
     (
         'is = "hemorrhagic" }',
@@ -171,42 +159,24 @@ MISTAKES: list[tuple[str, str, str, str]] = [
         "MC222",
         "metric.macro_f1.field: 'label' is one_of (3 values) in the prediction and one_of (3 values) in the truth",
     ),
-    ("[[metric]]\n", '[[rule]]\nkind = "ordr"\n[[metric]]\n', "MC104", "rule[0].kind: unknown kind of rule"),
-    ("[[metric]]\n", '[[rule]]\nfield = "label"\n[[metric]]\n', "MC101", "rule[0].kind: missing"),
-    ("[[metric]]\n", '[[rule]]\nkind = "distinct"\n[[metric]]\n', "MC101", "rule[0].field: missing"),
+    (*rule('kind = "ordr"'), "MC104", "rule[0].kind: unknown kind of rule"),
+    (*rule('field = "label"'), "MC101", "rule[0].kind: missing"),
+    (*rule('kind = "distinct"'), "MC101", "rule[0].field: missing"),
     (
-        "[[metric]]\n",
-        '[[rule]]\nkind = "requires"\nfield = "lable"\nrequires = "findings"\n[[metric]]\n',
+        *rule('kind = "requires"', 'field = "lable"', 'requires = "findings"'),
         "MC221",
         "rule[0]: there is no field 'lable'",
     ),
     (
-        "[[metric]]\n",
-        '[[rule]]\nkind = "order"\nfields = ["label", "probability"]\n[[metric]]\n',
+        *rule('kind = "order"', 'fields = ["label", "probability"]'),
         "MC223",
         "rule[0].fields: 'order' needs a field of type number or integer",
     ),
+    (*rule('kind = "order"', 'fields = ["probability"]'), "MC108", "rule[0].fields: expected 2 names"),
+    (*rule('kind = "constant"', 'field = "label"', 'within = "x"'), "MC104", "rule[0].within: unknown list"),
+    (*rule('kind = "constant"', 'field = "label"', 'code = "MC999"'), "MC104", "rule[0].code: unknown code"),
     (
-        "[[metric]]\n",
-        '[[rule]]\nkind = "order"\nfields = ["probability"]\n[[metric]]\n',
-        "MC108",
-        "rule[0].fields: expected 2 names",
-    ),
-    (
-        "[[metric]]\n",
-        '[[rule]]\nkind = "constant"\nfield = "label"\nwithin = "x"\n[[metric]]\n',
-        "MC104",
-        "rule[0].within: unknown list",
-    ),
-    (
-        "[[metric]]\n",
-        '[[rule]]\nkind = "constant"\nfield = "label"\ncode = "MC999"\n[[metric]]\n',
-        "MC104",
-        "rule[0].code: unknown code",
-    ),
-    (
-        "[[metric]]\n",
-        '[[rule]]\nkind = "unique"\nfields = ["probability"]\n[[metric]]\n',
+        *rule('kind = "unique"', 'fields = ["probability"]'),
         "MC223",
         "rule[0].fields: 'probability' is not in every record",
     ),

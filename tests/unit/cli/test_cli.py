@@ -751,11 +751,7 @@ def _crash(*arguments: Any, **options: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("module", "name", "failure"),
-    [
-        (os, "fdopen", _full_disk),
-        (atomic_write, "create", _refuse),
-        (Path, "replace", _refuse),
-    ],
+    [(os, "fdopen", _full_disk), (atomic_write, "create", _refuse), (Path, "replace", _refuse)],
     ids=["full disk", "read-only folder", "rename refused"],
 )
 def test_out_that_fails_leaves_the_old_file_whole(

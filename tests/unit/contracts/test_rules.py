@@ -130,8 +130,7 @@ def test_exists(date: str | None, kept: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "codes"),
-    [(49.999, []), (50, ["MC501"]), (149.999, ["MC501"]), (150, ["MC212"]), (1e300, ["MC212"])],
+    ("size", "codes"), [(49.999, []), (50, ["MC501"]), (149.999, ["MC501"]), (150, ["MC212"]), (1e300, ["MC212"])]
 )
 def test_limit(size: float, codes: list[str]) -> None:
     """A limit holds from its minimum on, and below the next: a large model has one warning."""

@@ -15,40 +15,44 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fuzz.pickled import sent
+from tests.fake_cluster import Cluster
 from tests.random_files import CLASSES, Record, content, damage, lesion, lesions
 from tests.remote_files import WebServer, forget_connections, object_store, web_server
-from tests.unit.evaluation.test_chunks import in_chunks
 
 import medcontract
 from medcontract.addresses import Address
 from medcontract.errors import CallError
-from medcontract.parallel import chunk as chunk_work
-from medcontract.parallel import merge as parallel
-from medcontract.parallel.chunk import Chunk
-from medcontract.parallel.sinks import NoSink
 from medcontract.reading import chunks, remote
 from medcontract.reading.chunks import likely_row_end
-from medcontract.reading.limits import Limits
 from medcontract.reading.slices import Span
 from medcontract.reading.source import Source
-from medcontract.validation.problem_collector import ProblemCollector
 
-__all__ = ["in_chunks"]
-InChunks = Callable[..., list[bool]]
-GIVEN = ("lesions/truth", "lesions/predictions")
+pytest.importorskip("distributed", reason="needs the extra dask")
+InChunks = Callable[..., Cluster]
+GIVEN = TRUTH, SENT = "lesions/truth", "lesions/predictions"
 
 
-def results(paths: Sequence[Path | str], **limits: Any) -> list[str]:
-    """What is printed about a truth and a submission, or why not; without the folder."""
+@pytest.fixture
+def in_chunks(monkeypatch: pytest.MonkeyPatch) -> InChunks:
+    """Sets the minimum size of a chunk. Returns a cluster."""
+
+    def set_up(workers: int = 2, smallest: int = 500, before: Callable[[int], object] = lambda number: None) -> Cluster:
+        monkeypatch.setattr(chunks, "SMALLEST", smallest)
+        return Cluster(workers, before)
+
+    return set_up
+
+
+def results(paths: Sequence[Path | str], **how: Any) -> list[str]:
+    """The lines that are printed about a truth and a submission, or why not; without the folder."""
     given = [f"{contract}={path}" for contract, path in zip(GIVEN, paths, strict=True)]
     start = str(paths[1]).rpartition("/")[0]
-    found = [medcontract.validate_files(given, excerpts=True, **limits).to_json(show_values=True)]
+    found = medcontract.validate_files(given, excerpts=True, **how).to_json(show_values=True)
     try:
-        found.append(medcontract.score(*given, jobs=None, excerpts=True, **limits).to_json(show_values=True))
+        found += medcontract.score(*given, excerpts=True, **how).to_json(show_values=True)
     except medcontract.MedcontractError as error:
-        found.append(str(error))
-    return [text.replace(f"{start}/", "") for text in found]
+        found += str(error)
+    return found.replace(f"{start}/", "").splitlines()
 
 
 # --- Parquet ----------------------------------------------------------------------------------------------------------
@@ -97,44 +101,30 @@ def test_row_groups(seed: int, tmp_path: Path, in_chunks: InChunks) -> None:
         paths[1].write_bytes(damage(rng, paths[1].read_bytes()))
     limits = {"max_problems": rng.choice([3, 100]), "max_alike": rng.choice([None, 1, 3]),
               "max_record": rng.choice([None, 2000]), "max_unpacked": rng.choice([None, None, 20_000])}  # fmt: skip
-    expected = results(paths, **limits)
-    in_chunks(rng.choice([2, 3, 4]), rng.choice([128, 500]))
-    for mine, theirs in zip(results(paths, **limits), expected, strict=True):
-        assert mine.splitlines() == theirs.splitlines()
+    expected = results(paths, jobs=1, **limits)
+    assert results(paths, client=in_chunks(rng.choice([2, 3, 4]), rng.choice([128, 500])), **limits) == expected
 
 
-def test_row_groups_are_divided(tmp_path: Path, in_chunks: InChunks, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each row group is read once, by one worker, and problems have the number of their row in the file."""
+def test_row_groups_are_divided(tmp_path: Path, in_chunks: InChunks) -> None:
+    """They are read by different workers, and problems have the number of their row in the file."""
     rows = [as_row(lesion(random.Random(1), number)) for number in range(200)]
     rows[150]["AK"] = 2.0
     path = write_parquet(tmp_path / "sent.parquet", rows, random.Random(3))
-    seen: list[range | None] = []
-    real = chunk_work._source
-
-    def noted(chunk: Chunk) -> Source:
-        seen.append(real(chunk).row_groups)
-        return real(chunk)
-
-    monkeypatch.setattr(chunk_work, "_source", noted)
-    read = in_chunks(2, 500)
-    report = medcontract.validate(path, "lesions/predictions", jobs=2)
-    assert (read, report.records, {problem.record for problem in report}) == ([True], 200, {150})
-    groups = [number for each in seen if each for number in each]
-    assert groups == list(range(len(groups)))
-    assert len(seen) > 2
+    cluster = in_chunks()
+    report = medcontract.validate(path, SENT, client=cluster)
+    assert (report.records, {problem.record for problem in report}) == (200, {150})
+    assert cluster.tasks > 2
 
 
 PROCESSES = """
-import sys
+import os, sys
 import medcontract
 from medcontract.parallel import cpus
-from medcontract.parallel import merge as parallel
 from medcontract.reading import chunks
 chunks.SMALLEST, cpus.WORTH_IT, cpus.allowed = 2000, 2000, lambda: 2
-real, read = parallel.read_in_chunks, []
-parallel.read_in_chunks = lambda *arguments: read.append(real(*arguments)) or read[-1]
+os.register_at_fork(after_in_parent=lambda: print("forked"))
 report = medcontract.validate(sys.argv[1], "lesions/predictions", jobs=int(sys.argv[2]) or None)
-print(report.records, len(report.problems), read)
+print(report.records, len(report.problems))
 """
 
 
@@ -147,7 +137,7 @@ def test_row_groups_in_worker_processes(jobs: int, tmp_path: Path) -> None:
     path = write_parquet(tmp_path / "sent.parquet", rows, random.Random(1))
     command = [sys.executable, "-c", PROCESSES, str(path), str(jobs)]
     ran = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert ran.stdout == "400 1 [True]\n"
+    assert ran.stdout == "forked\n" * 4 + "400 1\n"
 
 
 def test_one_row_group_is_not_divided(tmp_path: Path) -> None:
@@ -176,13 +166,12 @@ def test_memory_for_parquet(chunked: bool, tmp_path: Path, in_chunks: InChunks) 
         for number in range(20):
             names = [f"{number} {each}" for each in ids]
             writer.write_table(pa.table({"image_id": names, "label": ["NV"] * len(ids)}))
-    if chunked:
-        in_chunks(4, 1 << 18)
+    how = {"client": in_chunks(4, 1 << 18)} if chunked else {"jobs": 1}
     before = pa.default_memory_pool()
     counting = pa.proxy_memory_pool(before)
     pa.set_memory_pool(counting)
     try:
-        report = medcontract.validate(path, "lesions/truth", jobs=2)
+        report = medcontract.validate(path, TRUTH, **how)
     finally:
         pa.set_memory_pool(before)
     assert (report.ok, report.records) == (True, 40_000)
@@ -242,14 +231,13 @@ def test_chunks_of_a_web_server(
 ) -> None:
     rng = random.Random(seed)
     paths = random_files(rng, tmp_path)
-    expected = results(paths)
+    expected = results(paths, jobs=1)
     for path in paths:
         web.files[f"/{path.name}"] = path.read_bytes()
     monkeypatch.setattr(remote, "BLOCK", rng.choice([500, 5000, 4 << 20]))
     monkeypatch.setattr(chunks, "_NEAR_BORDER", rng.choice([100, 400, 128 << 10]))
-    in_chunks(rng.choice([2, 3]), rng.choice([200, 1000]))
-    for mine, theirs in zip(results([f"{web.address}/{path.name}" for path in paths]), expected, strict=True):
-        assert mine.splitlines() == theirs.splitlines()
+    cluster = in_chunks(rng.choice([2, 3]), rng.choice([200, 1000]))
+    assert results([f"{web.address}/{path.name}" for path in paths], client=cluster) == expected
 
 
 def jsonl(count: int = 400) -> bytes:
@@ -273,27 +261,26 @@ def test_each_worker_requests_its_part(web: WebServer, in_chunks: InChunks, monk
     classes = ",".join(CLASSES)
     table = f"image_id,{classes}\n" + "".join(f"I-{n},1,0,0,0,0,0,0,0,0,0\n" for n in range(4000))
     web.files.update({"/a.jsonl": jsonl(1000), "/a.csv": table.encode()})
-    read = in_chunks(2, 2000)
+    cluster = in_chunks(2, 2000)
     for name, data in web.files.items():
         web.requests.clear()
         remote.forget()
-        assert medcontract.validate(web.address + name, "lesions/predictions", jobs=2).ok
+        assert medcontract.validate(web.address + name, SENT, client=cluster).ok
         sizes = [end - start for start, end in requested(web)]
         assert sum(size for size in sizes if size > 500) < 2.1 * len(data)  # this process reads the first block
         assert sum(len(data) / 7 < size < len(data) / 5 for size in sizes) == 6
-    assert read == [True, True]
 
 
 def test_object_store_in_chunks(store: Any, tmp_path: Path, in_chunks: InChunks) -> None:
     bad = jsonl().replace(b"I-300", b"I-3").replace(b"I-7", b"J-7")
     (tmp_path / "sent.jsonl").write_bytes(bad)
     paths = [truth_csv(tmp_path), tmp_path / "sent.jsonl"]
-    expected = results(paths)
+    expected = results(paths, jobs=1)
     for path in paths:
         store.put_object(Bucket="bucket", Key=path.name, Body=path.read_bytes())
-    read = in_chunks(2, 500)
-    assert results([f"s3://bucket/{path.name}" for path in paths]) == expected
-    assert read == [True] * 3
+    cluster = in_chunks()
+    assert results([f"s3://bucket/{path.name}" for path in paths], client=cluster) == expected
+    assert cluster.tasks > 15
 
 
 @pytest.mark.slow
@@ -310,37 +297,23 @@ def test_worker_processes_open_the_address(web: WebServer, tmp_path: Path, monke
     assert sum(10_000 < end - start < 30_000 for start, end in requested(web)) >= 4
 
 
-def chunk_of(address: Address) -> Chunk:
-    return Chunk(
-        path=address, version=(1,), name=str(address), contract="lesions/truth", span=Span(0, 10), limits=Limits(),
-        collector=ProblemCollector(1), stable=True, last=False, whole=False, watched=False,
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("whole", [False, True])
-def test_workers_without_a_package(whole: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is clear who lacks it."""
-    monkeypatch.setitem(sys.modules, "gcsfs", None)
-    chunk = chunk_of(Address("gs://key:MARKER@bucket/a.jsonl"))._replace(whole=whole)
+def test_workers_without_a_package(monkeypatch: pytest.MonkeyPatch, web: WebServer, in_chunks: InChunks) -> None:
+    """It is clear who lacks it; what Dask may log of a task, its arguments, has no credentials."""
+    web.files["/a.jsonl"] = jsonl()
+    address = web.address.replace("http://", "http://user:MARKER@")
+    cluster = in_chunks(before=lambda number: monkeypatch.setitem(sys.modules, "aiohttp", None))
     with pytest.raises(CallError) as caught:
-        chunk_work.read_chunk(NoSink(), chunk)
-    assert caught.value.message == "a worker cannot read gs://bucket/a.jsonl: gcsfs is not installed"
-    assert caught.value.hint == "pip install 'medcontract[gs]'"
-
-
-def test_credentials_of_chunks(tmp_path: Path) -> None:
-    """What Dask may log of a task, its arguments, has no credentials; another process gets them nevertheless."""
-    address = Address("https://user:MARKER@host/a.jsonl?sig=MARKER")
-    chunk = chunk_of(address)
-    assert "MARKER" not in f"{chunk!r} {chunk}"
-    assert sent(chunk).path.full == address.full
+        medcontract.validate(f"{address}/a.jsonl", SENT, client=cluster)
+    assert caught.value.message == f"a worker cannot read {web.address}/a.jsonl: aiohttp is not installed"
+    assert caught.value.hint == "pip install 'medcontract[remote]'"
+    assert f"{web.address}/a.jsonl" in cluster.log
+    assert "MARKER" not in cluster.log
 
 
 def test_a_file_that_changes(web: WebServer, in_chunks: InChunks, tmp_path: Path) -> None:
     """Between the first bytes and the chunks: never a mixture of both versions."""
     web.files["/a.jsonl"] = old = jsonl()
     new = old.replace(b"I-", b"J-")
-    read = in_chunks(2, 500)
     for number in (3, 6, 9, 12):
         remote.forget()
         web.requests.clear()
@@ -351,29 +324,21 @@ def test_a_file_that_changes(web: WebServer, in_chunks: InChunks, tmp_path: Path
                 web.files["/a.jsonl"] = new
 
         web.before = change
-        report = medcontract.validate(f"{web.address}/a.jsonl", "lesions/predictions", jobs=2)
+        report = medcontract.validate(f"{web.address}/a.jsonl", SENT, client=in_chunks())
         web.before = lambda: None
         assert [problem.code for problem in report] == ["MC003"]
         assert "it changed while it was read" in report.problems[0].message
         assert not report.wrong_call
-    assert set(read) == {False}
 
 
-def test_an_object_that_changes(store: Any, in_chunks: InChunks, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_object_that_changes(store: Any, in_chunks: InChunks) -> None:
     store.put_object(Bucket="bucket", Key="a.jsonl", Body=jsonl())
-    read = in_chunks(2, 500)
-    real = chunk_work.read_chunk
-    seen: list[Chunk] = []
 
-    def then_change(sinks: Any, chunk: Chunk) -> Any:
-        if len(seen) == 2:
+    def change(number: int) -> None:
+        if number == 2:
             store.put_object(Bucket="bucket", Key="a.jsonl", Body=jsonl().replace(b"I-", b"J-"))
-        seen.append(chunk)
-        return real(sinks, chunk)
 
-    monkeypatch.setattr(chunk_work, "read_chunk", then_change)
-    report = medcontract.validate("s3://bucket/a.jsonl", "lesions/predictions", jobs=2)
-    assert read == [False]
+    report = medcontract.validate("s3://bucket/a.jsonl", SENT, client=in_chunks(before=change))
     assert "it changed while it was read" in report.problems[0].message
 
 
@@ -384,7 +349,6 @@ def test_workers_that_may_not_read(
     """If nobody may any more, that is reported; if only the workers may not, this process reads the file."""
     monkeypatch.setattr(remote, "BLOCK", 2000)
     web.files["/a.jsonl"] = jsonl()
-    read = in_chunks(2, 500)
 
     def refuse() -> None:
         if len(web.requests) > 8:
@@ -392,28 +356,29 @@ def test_workers_that_may_not_read(
             web.files.pop("/a.jsonl" if status == 404 else "", None)
 
     web.before = refuse
-    report = medcontract.validate(f"{web.address}/a.jsonl", "lesions/predictions", jobs=2)
+    report = medcontract.validate(f"{web.address}/a.jsonl", SENT, client=in_chunks())
     assert [problem.code for problem in report] == ["MC003"]
     assert message in report.problems[0].message
-    assert (read, report.wrong_call) == ([False], False)
+    assert not report.wrong_call
 
 
-def test_workers_without_credentials(web: WebServer, in_chunks: InChunks, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_without_credentials(web: WebServer, in_chunks: InChunks) -> None:
+    """This process has them, and reads the file."""
     web.files["/a.jsonl"] = jsonl()
-    read = in_chunks(2, 500)
-    real = chunk_work.read_chunk
 
-    def without(sinks: Any, chunk: Chunk) -> Any:
-        web.password = "other"  # noqa: S105  # of a test server
-        remote.forget()
-        try:
-            return real(sinks, chunk)
-        finally:
-            web.password = None
+    class Elsewhere(Cluster):
+        def submit(self, *arguments: Any, **how: Any) -> Any:
+            web.password = "other"  # noqa: S105  # of a test server
+            remote.forget()
+            try:
+                return super().submit(*arguments, **how)
+            finally:
+                web.password = None
 
-    monkeypatch.setattr(chunk_work, "read_chunk", without)
-    assert medcontract.validate(f"{web.address}/a.jsonl", "lesions/predictions", jobs=2).ok
-    assert read == [False]
+    in_chunks()
+    cluster = Elsewhere()
+    assert medcontract.validate(f"{web.address}/a.jsonl", SENT, client=cluster).ok
+    assert cluster.tasks
 
 
 @pytest.mark.parametrize("lost", [3, 1000])
@@ -422,9 +387,8 @@ def test_connections_that_break(
 ) -> None:
     monkeypatch.setattr(remote, "BLOCK", 2000)
     web.files["/a.jsonl"] = jsonl()
-    in_chunks(2, 500)
     web.before = lambda: setattr(web, "drop_connections", lost if len(web.requests) == 8 else web.drop_connections)
-    report = medcontract.validate(f"{web.address}/a.jsonl", "lesions/predictions", jobs=2)
+    report = medcontract.validate(f"{web.address}/a.jsonl", SENT, client=in_chunks())
     if lost == 3:
         assert report.ok
     else:
@@ -434,23 +398,23 @@ def test_connections_that_break(
 
 def test_without_range_requests(in_chunks: InChunks) -> None:
     """It is downloaded once, and not divided."""
-    read = in_chunks(2, 500)
+    cluster = in_chunks()
     with web_server(ranges=False) as plain:
         plain.files["/a.jsonl"] = jsonl()
-        assert medcontract.validate(f"{plain.address}/a.jsonl", "lesions/predictions", jobs=2).ok
+        assert medcontract.validate(f"{plain.address}/a.jsonl", SENT, client=cluster).ok
         assert len(plain.requests) == 2
     forget_connections()
-    assert read == [False]
+    assert cluster.tasks == 0
 
 
 def test_memory_is_not_shared(in_chunks: InChunks) -> None:
     fsspec = pytest.importorskip("fsspec")
-    read = in_chunks(2, 500)
+    cluster = in_chunks()
     files = fsspec.filesystem("memory")
     files.pipe_file("/chunks/a.jsonl", jsonl())
-    assert medcontract.validate("memory://chunks/a.jsonl", "lesions/predictions", jobs=2).ok
+    assert medcontract.validate("memory://chunks/a.jsonl", SENT, client=cluster).ok
     files.rm("/chunks", recursive=True)
-    assert read == [False]
+    assert cluster.tasks == 0
 
 
 @pytest.mark.parametrize(
@@ -483,38 +447,31 @@ def test_borders_of_a_remote_table_with_line_breaks(web: WebServer, in_chunks: I
         found = spans_of(source, workers)
         texts = [web.files["/a.csv"][span.start : span.end] for span in found]
         assert len(found) == 1 or all(text.startswith(b"I-") and text.count(b'"') % 2 == 0 for text in texts[1:])
-    expected = medcontract.validate(tmp_path / "a.csv", "lesions/predictions", jobs=1)
-    read = in_chunks(3, 500)
-    report = medcontract.validate(f"{web.address}/a.csv", "lesions/predictions", jobs=2)
-    assert (read, report.problems, report.records) == ([True], expected.problems, 2000)
+    expected = medcontract.validate(tmp_path / "a.csv", SENT, jobs=1)
+    cluster = in_chunks(3)
+    report = medcontract.validate(f"{web.address}/a.csv", SENT, client=cluster)
+    assert (report.problems, report.records) == (expected.problems, 2000)
+    assert cluster.tasks > 6
 
 
 @pytest.mark.parametrize("lost", [1, 1000])
-def test_chunks_that_are_read_again(
-    lost: int, web: WebServer, in_chunks: InChunks, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_chunks_that_are_read_again(lost: int, web: WebServer, in_chunks: InChunks) -> None:
     """To find repeated ids: if a worker cannot, this process does; if it cannot either, there is no report."""
     web.files["/a.jsonl"] = jsonl().replace(b"I-300", b"I-3")
-    expected = medcontract.validate(f"{web.address}/a.jsonl", "lesions/predictions", jobs=1)
-    read = in_chunks(2, 500)
-    real = chunk_work.find_repeats
-    left = [lost]
+    expected = medcontract.validate(f"{web.address}/a.jsonl", SENT, jobs=1)
+    usual = in_chunks()
+    assert medcontract.validate(f"{web.address}/a.jsonl", SENT, client=usual).problems == expected.problems
+    second = usual.tasks // 2
 
-    def fail(indexes: Any, chunk: Chunk) -> Any:
-        left[0] -= 1
-        remote.forget()
-        web.password = "other" if left[0] >= 0 else None
-        return real(indexes, chunk)
+    def fail(number: int) -> None:
+        if number >= second:
+            remote.forget()
+            web.password = "other" if number < second + lost else None
 
-    monkeypatch.setattr(parallel, "find_repeats", fail)
+    report = medcontract.validate(f"{web.address}/a.jsonl", SENT, client=in_chunks(before=fail))
+    assert [problem.code for problem in report] == ["MC201" if lost == 1 else "MC003"]
     if lost == 1:
-        report = medcontract.validate(f"{web.address}/a.jsonl", "lesions/predictions", jobs=2)
         assert report.problems == expected.problems
-        assert [problem.code for problem in report] == ["MC201"]
-        assert read == [False]
-    else:
-        report = medcontract.validate(f"{web.address}/a.jsonl", "lesions/predictions", jobs=2)
-        assert [problem.code for problem in report] == ["MC003"]
 
 
 # --- archives ---------------------------------------------------------------------------------------------------------
@@ -554,11 +511,11 @@ def test_files_in_archives(kind: str, where: str, web: WebServer, tmp_path: Path
     path = str(tmp_path / kind) if where == "local" else f"{web.address}/{kind}"
     truth = truth_csv(tmp_path)
     expected = medcontract.score(truth, tmp_path / kind, jobs=1)
-    read = in_chunks(2, 500)
-    found = medcontract.score(truth, path, jobs=2)
+    cluster = in_chunks()
+    found = medcontract.score(truth, path, client=cluster)
     assert found.to_json() == expected.to_json()
     assert len(list(found)) > 10
-    assert read == [True]
+    assert cluster.tasks >= 3
 
 
 def test_gzipped_parts(tmp_path: Path, in_chunks: InChunks) -> None:
@@ -568,9 +525,9 @@ def test_gzipped_parts(tmp_path: Path, in_chunks: InChunks) -> None:
         path.write_bytes(gzip.compress(b"".join(some)))
     truth = truth_csv(tmp_path)
     expected = medcontract.score(truth, *parts, jobs=1)
-    read = in_chunks(2, 500)
-    assert medcontract.score(truth, *parts, jobs=2).to_json() == expected.to_json()
-    assert read == [True]
+    cluster = in_chunks()
+    assert medcontract.score(truth, *parts, client=cluster).to_json() == expected.to_json()
+    assert cluster.tasks >= 2
 
 
 def test_a_damaged_archive(tmp_path: Path, in_chunks: InChunks) -> None:
@@ -580,8 +537,7 @@ def test_a_damaged_archive(tmp_path: Path, in_chunks: InChunks) -> None:
     path.write_bytes(data.replace(b"I-77", b"I-78"))
     truth = truth_csv(tmp_path)
     expected = medcontract.score(truth, path, jobs=1)
-    in_chunks(2, 500)
-    assert medcontract.score(truth, path, jobs=2).to_json() == expected.to_json()
+    assert medcontract.score(truth, path, client=in_chunks()).to_json() == expected.to_json()
     assert not expected.valid
 
 
@@ -592,6 +548,6 @@ def test_a_path_through_a_link(tmp_path: Path, in_chunks: InChunks, monkeypatch:
     (tmp_path / "a.jsonl").write_bytes(jsonl(300))
     (tmp_path / "real" / "a.jsonl").write_bytes(jsonl(200))
     monkeypatch.chdir(tmp_path)
-    read = in_chunks(2, 500)
-    assert medcontract.validate("link/../a.jsonl", "lesions/predictions", jobs=2).records == 200
-    assert read == [True]
+    cluster = in_chunks()
+    assert medcontract.validate("link/../a.jsonl", SENT, client=cluster).records == 200
+    assert cluster.tasks

@@ -6,16 +6,12 @@ import pickle
 from pathlib import Path
 
 import pytest
-from tests.acceptance.test_metric_plugins import BREVITY, PREDICTIONS, REFERENCES, samples
-from tests.scoring_files import repeats, write
+from tests.acceptance.test_metric_plugins import BREVITY
 
 import medcontract
 from medcontract.contracts import registry
 from medcontract.errors import CallError
-from medcontract.parallel import pool
-from medcontract.parallel import processes as workers
 from medcontract.parallel.environment import Environment
-from medcontract.reading import chunks
 from medcontract.scoring import custom_metrics, tracks
 
 CONTRACT = """
@@ -88,22 +84,6 @@ def test_plugins_of_other_calls(plugin: Path, tmp_path: Path) -> None:
         assert custom_metrics.custom_metrics() == {}
         assert "other-test/rows" not in registry.candidates()
     assert "other-test/rows" in registry.candidates()
-
-
-@pytest.mark.slow
-def test_spawned_workers(plugin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plugin of an earlier call counts in worker processes as it does here."""
-    medcontract.load_plugin(str(plugin))
-    for module in (pool, workers):
-        monkeypatch.setattr(module, "can_fork", lambda: False)
-    monkeypatch.setattr(chunks, "SMALLEST", 1000)
-    truth, sent = samples(60)
-    paths = [write(tmp_path, REFERENCES, truth), write(tmp_path, PREDICTIONS, sent)]
-    other = write(tmp_path, PREDICTIONS, [repeats(each) for each in truth], name="other")
-    alone = medcontract.leaderboard(*paths, other, jobs=1)
-    assert any("brevity" in name for entry in alone.submissions for name in entry.figures)
-    assert medcontract.leaderboard(*paths, other, jobs=2).to_json() == alone.to_json()
-    assert medcontract.score(*paths, jobs=2).to_json() == medcontract.score(*paths, jobs=1).to_json()
 
 
 def _sum(shared: int, item: int) -> int:

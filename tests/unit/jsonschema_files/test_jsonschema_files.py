@@ -145,11 +145,7 @@ KEYWORDS: list[tuple[dict[str, Any], Any, list[tuple[str, str, str]]]] = [
             ("MC110", "/a b c", "this key is not allowed by 'propertyNames'"),
         ],
     ),
-    (
-        {"properties": {"a": False}},
-        {"a": 1},
-        [("MC110", "/a", "'a' is not allowed here: the schema for it is false")],
-    ),
+    ({"properties": {"a": False}}, {"a": 1}, [("MC110", "/a", "'a' is not allowed here: the schema for it is false")]),
     ({"if": {"required": ["a"]}, "then": {"required": ["b"]}}, {"a": 1}, [("MC101", "", "'b' is missing")]),
     ({"if": {"type": "string"}, "else": {"minimum": 5}}, 1, [("MC105", "", "the value must be at least 5")]),
     ({"allOf": [{"required": ["a"]}, {"required": ["a"]}]}, {}, [("MC101", "", "'a' is missing")]),

@@ -215,8 +215,7 @@ def test_never_the_same_whatever_the_score(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
-    [("ACETAMINOFEN 500 MG", "ACETAMINOFEN 500MG"), ("LEVOTIROXINA 100 MCG", "LEVOTIROXINA 100 UG")],
+    ("one", "other"), [("ACETAMINOFEN 500 MG", "ACETAMINOFEN 500MG"), ("LEVOTIROXINA 100 MCG", "LEVOTIROXINA 100 UG")]
 )
 def test_another_way_to_write_a_dose(one: str, other: str) -> None:
     """A unit without a blank, or another sign of it, is the same dose."""

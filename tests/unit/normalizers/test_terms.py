@@ -24,14 +24,7 @@ from medcontract.contracts.benchmark import Entities, Lexicon
 from medcontract.normalizers.folding import fold, fold_spaced
 from medcontract.normalizers.lists import line_kinds
 from medcontract.normalizers.phrases import Phrases, spaced
-from medcontract.normalizers.terms import (
-    CATEGORIES,
-    LEXICON,
-    InvalidTerms,
-    Terms,
-    built_in_terms,
-    lexicon_version,
-)
+from medcontract.normalizers.terms import CATEGORIES, LEXICON, InvalidTerms, Terms, built_in_terms, lexicon_version
 from medcontract.types import Outline
 
 DATA: dict[str, Any] = json.loads(LEXICON.read_text(encoding="utf-8"))

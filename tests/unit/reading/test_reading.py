@@ -615,11 +615,7 @@ def _check_one(data: bytes, name: str, contract: str | None, folder: Path, keep:
 @property_settings(300)
 @given(soup, names, contract_ids, limits)
 def test_no_traceback_for_any_bytes(
-    tmp_path_factory: pytest.TempPathFactory,
-    data: bytes,
-    name: str,
-    contract: str | None,
-    limit: Any,
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, name: str, contract: str | None, limit: Any
 ) -> None:
     """Whatever bytes a file holds, there is a report, and it is sound."""
     _check_one(data, name, contract, tmp_path_factory.getbasetemp(), *limit)

@@ -69,7 +69,7 @@ def test_a_prescription(tmp_path: Path) -> None:
            drug("Omeprazol")),
     ]  # fmt: skip
     read = [
-        read_rx("D", drug("METFORMINA", "850 MG."), drug("losartan", "50mg", "CADA 12 HORAS", "30 dias", "En ayunas")),
+        read_rx("D", drug("METFORMINA", "850 MG."), drug("losartan", "50mg", "CADA 12 HORAS", "30 dias", "En ayunas"))
     ]
     found = document(score(tmp_path, rx=labels, rx_read=read))
     assert (found["matched"], found["labeled"], found["correct_fields"], found["total_fields"]) == (2, 3, 7, 8)

@@ -385,9 +385,7 @@ def test_a_parameter_that_is_given_twice(call: Call) -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
-    [["t_min_ms=5"], ["t_max_ms=5"], ["t_min_ms=6", "t_max_ms=5"], ["size_min_mb=151"]],
-    ids=" ".join,
+    "given", [["t_min_ms=5"], ["t_max_ms=5"], ["t_min_ms=6", "t_max_ms=5"], ["size_min_mb=151"]], ids=" ".join
 )
 def test_parameters_that_do_not_fit_each_other(call: Call, given: list[str]) -> None:
     """Both times or none, the smaller one first."""
